@@ -1,0 +1,60 @@
+"""The rules of the games.
+
+    import games
+    game = games.load("mnk(m=8,n=8,k=5)")
+    state = game.initial_state()
+    state = game.next_state(state, game.legal_actions(state)[0])
+    print(game.show(state))
+
+Each plain module of this package is a game; `games.core` is what games are made with.
+Games from elsewhere are found through the entry point group `playout.games`.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+from games.core import plugins, spec
+from games.core.game import RETURNS, TIE, Game, IllegalAction, KernelGame, State, checked, square_name
+from games.core.kernels import Board, Kernels, Vector, helper, kernel
+from games.core.spec import SpecError
+from games.core.view import View
+
+__all__ = [
+    "RETURNS",
+    "TIE",
+    "Board",
+    "Game",
+    "IllegalAction",
+    "KernelGame",
+    "Kernels",
+    "SpecError",
+    "State",
+    "Vector",
+    "View",
+    "checked",
+    "helper",
+    "kernel",
+    "load",
+    "names",
+    "square_name",
+]
+
+_GROUP = "playout.games"
+
+
+def names() -> list[str]:
+    """Every game there is, those of others too."""
+    return plugins.names(sys.modules[__name__], _GROUP)
+
+
+@functools.lru_cache(maxsize=256)
+def load(text: str) -> Game:
+    """The game that `text` names, as in `othello(size=6)`. Raises SpecError."""
+    wanted = spec.parse(text)
+    make = plugins.find(sys.modules[__name__], _GROUP, Game, "game", wanted.name)
+    arguments = spec.bind(make, wanted)
+    game: Game = make(**arguments)
+    game.spec = spec.canonical(wanted.name, make, arguments)
+    return game

@@ -1,0 +1,151 @@
+"""Connect Four: four in a row on seven columns of six. Action = column, as in OpenSpiel."""
+
+from __future__ import annotations
+
+from games import Board, KernelGame, Kernels, State, Vector, View, helper, kernel
+from games.core.random import GAMMA, Rng, below
+
+ROWS, COLUMNS = 6, 7
+
+# board: player, outcome, discs of player 1, discs of player 2. A column takes seven bits, lowest
+# row first; the seventh stays empty, so that no line runs from one column's top to the next one's
+# foot. The whole board is 49 bits.
+_STRIDE = 7
+_COLUMN = (1 << ROWS) - 1
+_TOPS = sum(1 << (column * _STRIDE + ROWS - 1) for column in range(COLUMNS))
+_CELLS = sum(_COLUMN << (column * _STRIDE) for column in range(COLUMNS))
+
+
+@helper
+def has_four(discs: int) -> bool:
+    """Is there a line of four? Two shifts a direction: pairs, then pairs of pairs."""
+    vertical = discs & discs >> 1
+    level = discs & discs >> 7
+    rising = discs & discs >> 8
+    falling = discs & discs >> 6
+    return (
+        vertical & vertical >> 2
+        | level & level >> 14
+        | rising & rising >> 16
+        | falling & falling >> 12
+    ) != 0
+
+
+@helper
+def landing(taken: int, column: int) -> int:
+    """The bit where a disc comes to rest: the carry of an addition at the column's foot."""
+    shift = column * _STRIDE
+    return taken + (1 << shift) & _COLUMN << shift
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    board[:] = 0
+    board[0] = 1
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    n = 0
+    if board[1] == 0:
+        taken = board[2] | board[3]
+        for column in range(COLUMNS):
+            if not taken >> (column * _STRIDE + ROWS - 1) & 1:
+                actions[n] = column
+                n += 1
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    player = board[0]
+    taken = board[2] | board[3]
+    disc = landing(taken, action)
+    board[1 + player] |= disc
+    board[0] = 3 - player
+    if has_four(board[1 + player]):
+        board[1] = player
+    elif taken | disc == _CELLS:
+        board[1] = -1
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    if board[1]:
+        return 0
+    player = board[0]
+    own, other = board[1 + player], board[4 - player]
+    # The columns with room, four bits each, so that a random one is found by a shift.
+    room = n = ply = outcome = 0
+    for column in range(COLUMNS):
+        if not (own | other) >> (column * _STRIDE + ROWS - 1) & 1:
+            room |= column << 4 * n
+            n += 1
+    state = rng[0]
+    while True:
+        state += GAMMA
+        pick = below(state, n) * 4
+        column = room >> pick & 7
+        trace[ply] = column
+        ply += 1
+        disc = landing(own | other, column)
+        own |= disc
+        if has_four(own):
+            outcome = player
+            break
+        if disc & _TOPS:
+            n -= 1
+            if n == 0:
+                outcome = -1
+                break
+            last = room >> 4 * n & 7
+            room ^= (column ^ last) << pick
+        own, other = other, own
+        player = 3 - player
+    rng[0] = state
+    board[0] = 3 - player
+    board[1] = outcome
+    board[1 + player], board[4 - player] = own, other
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:2] = board[:2]
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            bit = column * _STRIDE + ROWS - 1 - row
+            cell = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
+            state[2 + row * COLUMNS + column] = cell
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    board[:2] = state[:2]
+    board[2] = board[3] = 0
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            cell = state[2 + row * COLUMNS + column]
+            if cell:
+                board[1 + cell] |= 1 << (column * _STRIDE + ROWS - 1 - row)
+
+
+class ConnectFour(KernelGame):
+    """Discs fall down one of seven columns; four in a row win."""
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self) -> None:
+        cells = ROWS * COLUMNS
+        super().__init__(board=4, state=2 + cells, actions=COLUMNS, plies=cells)
+
+    def action_name(self, state: State, action: int) -> str:
+        return str(action + 1)
+
+    def view(self, state: State) -> View:
+        cells = state[2:]
+        clicks = {
+            column: (max(cell for cell in range(column, len(cells), COLUMNS) if not cells[cell]),)
+            for column in self.legal_actions(state)
+        }
+        return View(ROWS, COLUMNS, cells, clicks, geometry="columns", piece="disc")

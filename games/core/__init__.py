@@ -1,0 +1,1 @@
+"""What games are made with: kernels, the tuple interface, specifications, discovery."""

@@ -1,0 +1,172 @@
+"""The tuple interface: what the server, the players and people see of a game."""
+
+from __future__ import annotations
+
+import string
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from games.core import spec
+from games.core.kernels import Board, Kernels
+from games.core.view import View, draw
+
+State = tuple[int, ...]
+
+TIE = -1
+
+
+class IllegalAction(ValueError):
+    """An action that the rules do not allow, or a text that names none."""
+
+
+class Game(ABC):
+    """A game for two players, without chance or hidden information.
+
+    A state is a flat tuple of small ints, `(player to move, outcome, ...)`; equal positions are
+    equal tuples, and everything the rules need is in them. A subclass gives the four abstract
+    members below; the rest has defaults that can be overridden. The parameters of its `__init__`
+    (annotated int, float, bool or str, with defaults) are the parameters of the game.
+    """
+
+    #: The bounds that hold for every state: actions are 0 .. num_actions - 1.
+    num_actions: int
+    max_plies: int
+
+    #: Compiled rules, or None for a game in plain Python.
+    kernels: ClassVar[Kernels | None] = None
+
+    #: One spelling per game and parameters, set by `games.load`.
+    spec: str = ""
+
+    @abstractmethod
+    def initial_state(self) -> State:
+        """The first position."""
+
+    @abstractmethod
+    def legal_actions(self, state: State) -> tuple[int, ...]:
+        """Ascending; () when the game is over."""
+
+    @abstractmethod
+    def next_state(self, state: State, action: int) -> State:
+        """The position after `action`. Raises IllegalAction, which says what was wrong."""
+
+    def current_player(self, state: State) -> int:
+        """1 or 2."""
+        return state[0]
+
+    def winner(self, state: State) -> int:
+        """0 while the game goes on, 1 or 2, -1 for a tie."""
+        return state[1]
+
+    def returns(self, state: State) -> tuple[float, float]:
+        """(1.0, 0.0), (0.5, 0.5) or (0.0, 1.0); (0.0, 0.0) before the end."""
+        return RETURNS[self.winner(state)]
+
+    def action_name(self, state: State, action: int) -> str:
+        """How people write `action`."""
+        return str(action)
+
+    def parse_action(self, state: State, text: str) -> int:
+        """The legal action that `text` names, in upper or lower case. Raises IllegalAction."""
+        wanted = text.strip().lower()
+        for action in self.legal_actions(state):
+            if self.action_name(state, action).lower() == wanted:
+                return action
+        raise IllegalAction(self._explain(state, repr(text.strip())))
+
+    def view(self, state: State) -> View:
+        """What is needed to draw the position; by default the state's own numbers in a row."""
+        return View(1, len(state) - 2, cells=state[2:])
+
+    def show(self, state: State) -> str:
+        """The position as text, with coordinates."""
+        return draw(self.view(state))
+
+    def _explain(self, state: State, wanted: str) -> str:
+        if self.winner(state):
+            return f"{wanted} is not legal: the game is over"
+        actions = self.legal_actions(state)
+        listed = ", ".join(self.action_name(state, action) for action in actions[:20])
+        more = f" and {len(actions) - 20} more" if len(actions) > 20 else ""
+        return f"{wanted} is not legal here; legal are: {listed}{more}"
+
+    def __str__(self) -> str:
+        return self.spec or type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"games.load({str(self)!r})"
+
+
+RETURNS: Mapping[int, tuple[float, float]] = {
+    0: (0.0, 0.0),
+    1: (1.0, 0.0),
+    2: (0.0, 1.0),
+    TIE: (0.5, 0.5),
+}
+
+
+class KernelGame(Game):
+    """The tuple interface over six compiled kernels, the same for all games that have them.
+
+    Boards are made for each call, so that one game can serve several threads.
+    """
+
+    kernels: ClassVar[Kernels]
+
+    def __init__(
+        self, params: tuple[int, ...] = (), *, board: int, state: int, actions: int, plies: int
+    ) -> None:
+        """`board`, `state`: the lengths of both vectors; `actions`, `plies`: the bounds."""
+        self.num_actions = actions
+        self.max_plies = plies
+        self._state_size = state
+        self._origin = np.zeros(board, dtype=np.int64)
+        self.kernels.start(self._origin, np.array(params, dtype=np.int64))
+
+    def board(self, state: State | None = None) -> Board:
+        """A new board with that position, or the first one. Raises ValueError for no state."""
+        board = self._origin.copy()
+        if state is not None:
+            if len(state) != self._state_size:
+                raise ValueError(f"a state of {self} has {self._state_size} numbers")
+            self.kernels.read(np.array(state, dtype=np.int64), board)
+        return board
+
+    def state(self, board: Board) -> State:
+        """The flat state of a board."""
+        state = np.empty(self._state_size, dtype=np.int64)
+        self.kernels.write(board, state)
+        return tuple(state.tolist())
+
+    def initial_state(self) -> State:
+        return self.state(self._origin)
+
+    def legal_actions(self, state: State) -> tuple[int, ...]:
+        return tuple(self._legal(self.board(state)))
+
+    def next_state(self, state: State, action: int) -> State:
+        board = self.board(state)
+        if action not in self._legal(board):
+            shown = self.action_name(state, action) if 0 <= action < self.num_actions else ""
+            raise IllegalAction(self._explain(state, f"action {action} ({shown or 'no action'})"))
+        self.kernels.play(board, action)
+        return self.state(board)
+
+    def _legal(self, board: Board) -> list[int]:
+        actions = np.empty(self.num_actions, dtype=np.int64)
+        return actions[: self.kernels.legal(board, actions)].tolist()  # type: ignore[no-any-return]
+
+
+def square_name(row: int, column: int) -> str:
+    """`a1` is the top left corner: columns are letters, rows are counted from the top."""
+    return f"{string.ascii_lowercase[column]}{row + 1}"
+
+
+def checked(game: str, key: str, value: int, low: int, high: int) -> int:
+    """`value` if it is from `low` to `high`; otherwise a SpecError that says so."""
+    if not low <= value <= high:
+        raise spec.SpecError(f"{game}: {key} must be from {low} to {high}, not {value}")
+    return value

@@ -1,0 +1,99 @@
+"""The six kernels of a game, and how they are compiled.
+
+Every built-in game writes six functions over a *board*: a flat `int64` vector whose layout is
+its own, but for `board[0]`, the player to move (1 or 2), and `board[1]`, the outcome (0 while
+the game goes on, 1 or 2 for the winner, -1 for a tie).
+
+| kernel | does |
+| --- | --- |
+| `start(board, params)` | sets the first position; sizes are kept in the board |
+| `legal(board, actions) -> n` | writes the legal actions, ascending; 0 when the game is over |
+| `play(board, action)` | plays a legal action in place and sets the outcome |
+| `playout(board, rng, trace) -> n` | plays random legal actions to the end, into `trace` |
+| `write(board, state)` | board to flat state |
+| `read(state, board)` | flat state to a board that `start` has set before |
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numba
+import numpy as np
+import platformdirs
+from numba import types
+from numpy.typing import NDArray
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Board = NDArray[np.int64]
+Vector = NDArray[np.int64]
+
+_VECTOR = types.int64[::1]
+_RNG = types.uint64[::1]
+
+SIGNATURES = {
+    "start": types.void(_VECTOR, _VECTOR),
+    "legal": types.int64(_VECTOR, _VECTOR),
+    "play": types.void(_VECTOR, types.int64),
+    "playout": types.int64(_VECTOR, _RNG, _VECTOR),
+    "write": types.void(_VECTOR, _VECTOR),
+    "read": types.void(_VECTOR, _VECTOR),
+}
+
+
+class Kernels(NamedTuple):
+    """The six compiled functions of a game."""
+
+    start: Callable[..., None]
+    legal: Callable[..., int]
+    play: Callable[..., None]
+    playout: Callable[..., int]
+    write: Callable[..., None]
+    read: Callable[..., None]
+
+
+def kernel(function: F) -> F:
+    """Compile one of the six, at once and with its fixed signature, known by its name."""
+    return compiled(SIGNATURES[function.__name__])(function)
+
+
+def helper(function: F) -> F:
+    """A function for kernels to call; it becomes part of each kernel that does."""
+    return numba.njit(nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+def compiled(signature: object) -> Callable[[F], F]:
+    """Compile at once, without the GIL, found in the cache by the next process."""
+
+    def compile_(function: F) -> F:
+        previous = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(_cache_folder(Path(inspect.getfile(function)).parent))
+        try:
+            return numba.njit(  # type: ignore[no-any-return]
+                signature, nogil=True, cache=True, error_model="numpy"
+            )(function)
+        finally:
+            numba.config.CACHE_DIR = previous
+
+    return compile_
+
+
+@functools.cache
+def _cache_folder(package: Path) -> Path:
+    """Where the compiled functions of `package` live.
+
+    Numba recompiles a function when its own file changes, but not when a function that it
+    imported from another file does. So the name of the folder holds a digest of every source
+    that can take part: those of the package, and the helpers of this one.
+    """
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
+    for folder in dict.fromkeys([Path(__file__).parent, package]):
+        for source in sorted(folder.glob("*.py")):
+            digest.update(source.name.encode() + source.read_bytes())
+    return platformdirs.user_cache_path("playout") / "compiled" / digest.hexdigest()[:16]

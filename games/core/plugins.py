@@ -1,0 +1,66 @@
+"""Finds what can be loaded by name: the modules of a package, and entry points from outside."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import TypeVar
+
+from games.core import spec
+
+T = TypeVar("T")
+
+
+def built_in(package: ModuleType) -> list[str]:
+    """The names of the plain modules of `package`; subpackages do not count."""
+    found = pkgutil.iter_modules(package.__path__)
+    return sorted(m.name for m in found if not m.ispkg)
+
+
+@functools.cache
+def _outside(group: str) -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def names(package: ModuleType, group: str) -> list[str]:
+    """Everything `find` knows, sorted."""
+    return sorted({*built_in(package), *_outside(group)})
+
+
+def find(package: ModuleType, group: str, base: type[T], kind: str, name: str) -> type[T]:
+    """The subclass of `base` called `name`: that of `package.name`, or an entry point of `group`.
+
+    Raises SpecError for an unknown name, or when what is found is not such a class.
+    """
+    if name in built_in(package):
+        return _class_of(importlib.import_module(f"{package.__name__}.{name}"), base)
+    if name not in _outside(group):
+        raise spec.unknown(kind, name, names(package, group))
+    return find_class(base, kind, _outside(group)[name].value)
+
+
+def find_class(base: type[T], kind: str, target: str) -> type[T]:
+    """The subclass of `base` that `module:Class` names. Raises SpecError."""
+    try:
+        found = EntryPoint(name="", value=target, group="").load()
+    except Exception as error:  # whatever a plugin does on import, its user reads one line
+        raise spec.SpecError(f"the {kind} {target!r} cannot be loaded: {error!r}") from error
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise spec.SpecError(f"the {kind} {target!r} is {found!r}, which is no {base.__name__}")
+    return found
+
+
+def _class_of(module: ModuleType, base: type[T]) -> type[T]:
+    here = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, base)
+        and value.__module__ == module.__name__
+    ]
+    if len(here) != 1:
+        raise TypeError(f"{module.__name__} must define one {base.__name__}, not {len(here)}")
+    return here[0]

@@ -1,0 +1,66 @@
+"""What is needed to draw a position, on a page or at a terminal."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows and columns of cells, and where to click.
+
+    `cells` runs row by row from the top left: 0 is empty, otherwise the player whose piece it is
+    (for pieces of nobody, as in nim, 1). `clicks` maps each legal action to the cells that a
+    player clicks for it, in order: one for a placement, none for a pass.
+    """
+
+    rows: int
+    columns: int
+    cells: tuple[int, ...]
+    clicks: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    #: grid: squares. columns: pieces fall, any cell of a column will do. heap: no coordinates.
+    geometry: Literal["grid", "columns", "heap"] = "grid"
+    #: What lies on the cells; a hint for drawing.
+    piece: Literal["mark", "disc", "stone", "chip"] = "mark"
+    #: A heavy line after every so many cells, 0 for none.
+    block: int = 0
+    #: What the cells do not tell, for people.
+    note: str = ""
+
+    @property
+    def column_labels(self) -> tuple[str, ...]:
+        """One label per column: 1, 2, ... where pieces fall, otherwise a, b, ..."""
+        if self.geometry == "grid":
+            return tuple(string.ascii_lowercase[: self.columns])
+        return tuple(str(column + 1) for column in range(self.columns))
+
+    @property
+    def row_labels(self) -> tuple[str, ...]:
+        """One label per row, from the top; empty where rows have no names."""
+        return tuple(str(row + 1) if self.geometry == "grid" else "" for row in range(self.rows))
+
+
+SYMBOLS = {0: ".", 1: "X", 2: "O"}
+
+
+def draw(view: View) -> str:
+    """The view as text."""
+    lines = [_line(view, "", view.column_labels)]
+    for row in range(view.rows):
+        if view.block and row and row % view.block == 0:
+            lines.append("")
+        cells = view.cells[row * view.columns : (row + 1) * view.columns]
+        symbols = [SYMBOLS.get(cell, str(cell)) for cell in cells]
+        lines.append(_line(view, view.row_labels[row], symbols))
+    return "\n".join([*lines, view.note] if view.note else lines)
+
+
+def _line(view: View, label: str, cells: list[str] | tuple[str, ...]) -> str:
+    step = view.block or view.columns or 1
+    width = max(len(symbol) for symbol in view.column_labels) if view.columns else 1
+    blocks = [cells[start : start + step] for start in range(0, len(cells), step)]
+    text = "  ".join(" ".join(cell.rjust(width) for cell in block) for block in blocks)
+    return f"{label:>2} {text}".rstrip()

@@ -1,0 +1,82 @@
+"""Nim with one heap: take 1 to max_take chips; who takes the last one wins.
+
+Action a takes a + 1 chips.
+"""
+
+from __future__ import annotations
+
+from games import Board, KernelGame, Kernels, SpecError, State, Vector, View, checked, kernel
+from games.core.random import GAMMA, Rng, below
+
+# board: player, outcome, chips left, max_take, chips at the start
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    board[0] = 1
+    board[1] = 0
+    board[2] = board[4] = params[0]
+    board[3] = params[1]
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    n = min(board[2], board[3])
+    for action in range(n):
+        actions[action] = action
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    board[2] -= action + 1
+    if board[2] == 0:
+        board[1] = board[0]
+    board[0] = 3 - board[0]
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    ply = 0
+    state = rng[0]
+    while board[2]:
+        state += GAMMA
+        trace[ply] = below(state, min(board[2], board[3]))
+        play(board, trace[ply])
+        ply += 1
+    rng[0] = state
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:] = board[:3]
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    board[:3] = state
+
+
+class Nim(KernelGame):
+    """One heap of chips; a player takes 1 to max_take, and the last chip wins."""
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self, chips: int = 15, max_take: int = 3) -> None:
+        checked("nim", "chips", chips, 1, 1000)
+        checked("nim", "max_take", max_take, 1, 100)
+        if max_take > chips:
+            raise SpecError(f"nim: max_take must be at most chips ({chips}), not {max_take}")
+        self.chips = chips
+        super().__init__((chips, max_take), board=5, state=3, actions=max_take, plies=chips)
+
+    def action_name(self, state: State, action: int) -> str:
+        return str(action + 1)
+
+    def view(self, state: State) -> View:
+        left = state[2]
+        cells = (1,) * left + (0,) * (self.chips - left)
+        clicks = {action: (left - 1 - action,) for action in self.legal_actions(state)}
+        note = f"{left} chip{'' if left == 1 else 's'} left"
+        return View(1, self.chips, cells, clicks, geometry="heap", piece="chip", note=note)

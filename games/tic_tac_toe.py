@@ -1,0 +1,103 @@
+"""Tic-tac-toe: three in a row on 3x3. Actions 0-8, row by row, as in OpenSpiel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games import Board, KernelGame, Kernels, State, Vector, View, kernel
+from games import square_name
+from games.core.random import GAMMA, Rng, below
+
+LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
+FULL = 0o777
+
+#: For each set of cells, nine bits: does it hold a line?
+WINS = np.array([any(cells & line == line for line in LINES) for cells in range(512)])
+
+# board: player, outcome, cells of player 1, cells of player 2 (nine bits each)
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    board[:] = 0
+    board[0] = 1
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    n = 0
+    if board[1] == 0:
+        empty = FULL & ~(board[2] | board[3])
+        for action in range(9):
+            if empty >> action & 1:
+                actions[n] = action
+                n += 1
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    player = board[0]
+    cells = board[1 + player] | 1 << action
+    board[1 + player] = cells
+    board[0] = 3 - player
+    if WINS[cells]:
+        board[1] = player
+    elif (board[2] | board[3]) == FULL:
+        board[1] = -1
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    n = legal(board, trace)
+    ply = 0
+    state = rng[0]
+    while ply < n:
+        state += GAMMA
+        pick = ply + below(state, n - ply)
+        action = trace[pick]
+        trace[pick] = trace[ply]
+        trace[ply] = action
+        ply += 1
+        player = board[0]
+        cells = board[1 + player] | 1 << action
+        board[1 + player] = cells
+        board[0] = 3 - player
+        if WINS[cells]:
+            board[1] = player
+            break
+    rng[0] = state
+    if board[1] == 0:
+        board[1] = -1
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:2] = board[:2]
+    for cell in range(9):
+        state[2 + cell] = (board[2] >> cell & 1) + 2 * (board[3] >> cell & 1)
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    board[:2] = state[:2]
+    board[2] = board[3] = 0
+    for cell in range(9):
+        if state[2 + cell]:
+            board[1 + state[2 + cell]] |= 1 << cell
+
+
+class TicTacToe(KernelGame):
+    """Three in a row on a board of three by three."""
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self) -> None:
+        super().__init__(board=4, state=11, actions=9, plies=9)
+
+    def action_name(self, state: State, action: int) -> str:
+        return square_name(*divmod(action, 3))
+
+    def view(self, state: State) -> View:
+        return View(3, 3, state[2:], {a: (a,) for a in self.legal_actions(state)})

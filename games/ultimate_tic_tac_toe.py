@@ -1,0 +1,176 @@
+"""Ultimate tic-tac-toe: nine boards of tic-tac-toe, won like one.
+
+Action 9 * board + cell. The cell one plays in is the board that the other must play in next; if
+that one is won or full, any will do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games import Board, KernelGame, Kernels, State, Vector, View, helper, kernel, square_name
+from games.core.random import GAMMA, Rng, below
+from games.tic_tac_toe import FULL, WINS
+
+ANYWHERE = 9
+
+#: For each set of nine cells: how many there are, and which is the first, second, ...
+COUNT = np.array([cells.bit_count() for cells in range(512)])
+NTH = np.array(
+    [
+        ([cell for cell in range(9) if cells >> cell & 1] + [0] * 9)[:9]
+        for cells in range(512)
+    ],
+    dtype=np.int8,
+)
+
+# board: player, outcome, where to play (0-8 or ANYWHERE), the boards won by player 1 and by
+# player 2 and those finished (nine bits each), then nine boards of player 1, nine of player 2.
+_FORCED, _WON, _FINISHED, _CELLS = 2, 3, 5, 6
+
+
+@helper
+def empty_cells(board: Board, inner: int) -> int:
+    """The cells of one board where one may play."""
+    if board[_FINISHED] >> inner & 1:
+        return 0
+    return FULL & ~(board[_CELLS + inner] | board[_CELLS + 9 + inner])
+
+
+@helper
+def mark(board: Board, player: int, action: int) -> None:
+    """Put a mark, and record it if the board it is on is won or full."""
+    inner = action // 9
+    cell = 1 << action - inner * 9
+    place = _CELLS + 9 * (player - 1) + inner
+    board[place] |= cell
+    if WINS[board[place]]:
+        board[_WON + player - 1] |= 1 << inner
+        board[_FINISHED] |= 1 << inner
+    elif board[_CELLS + inner] | board[_CELLS + 9 + inner] == FULL:
+        board[_FINISHED] |= 1 << inner
+
+
+@helper
+def advance(board: Board, action: int) -> None:
+    """Play an action: mark, outcome, whose turn and where."""
+    player = board[0]
+    mark(board, player, action)
+    if WINS[board[_WON + player - 1]]:
+        board[1] = player
+    elif board[_FINISHED] == FULL:
+        board[1] = -1
+    target = action % 9
+    board[_FORCED] = ANYWHERE if board[_FINISHED] >> target & 1 else target
+    board[0] = 3 - player
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    board[:] = 0
+    board[0] = 1
+    board[_FORCED] = ANYWHERE
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    forced = board[_FORCED]
+    first, last = (0, 9) if forced == ANYWHERE else (forced, forced + 1)
+    n = 0
+    for inner in range(first, last):
+        cells = empty_cells(board, inner)
+        for cell in range(9):
+            if cells >> cell & 1:
+                actions[n] = 9 * inner + cell
+                n += 1
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    advance(board, action)
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    ply = 0
+    state = rng[0]
+    while board[1] == 0:
+        inner = board[_FORCED]
+        state += GAMMA
+        if inner == ANYWHERE:
+            n = 0
+            for each in range(9):
+                n += COUNT[empty_cells(board, each)]
+            pick = below(state, n)
+            inner = 0
+            while pick >= COUNT[empty_cells(board, inner)]:
+                pick -= COUNT[empty_cells(board, inner)]
+                inner += 1
+            cells = empty_cells(board, inner)
+        else:
+            cells = empty_cells(board, inner)
+            pick = below(state, COUNT[cells])
+        action = 9 * inner + NTH[cells, pick]
+        trace[ply] = action
+        ply += 1
+        advance(board, action)
+    rng[0] = state
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:2] = board[:2]
+    for inner in range(9):
+        first, second = board[_CELLS + inner], board[_CELLS + 9 + inner]
+        for cell in range(9):
+            state[2 + 9 * inner + cell] = (first >> cell & 1) + 2 * (second >> cell & 1)
+    state[83] = board[_FORCED]
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    board[_FORCED:] = 0
+    for action in range(81):
+        if state[2 + action]:
+            mark(board, state[2 + action], action)
+    board[:2] = state[:2]
+    board[_FORCED] = state[83]
+
+
+class UltimateTicTacToe(KernelGame):
+    """Nine boards of tic-tac-toe; where you play decides on which board the other must."""
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self) -> None:
+        super().__init__(board=24, state=84, actions=81, plies=81)
+
+    def action_name(self, state: State, action: int) -> str:
+        return square_name(*divmod(_place(action), 9))
+
+    def view(self, state: State) -> View:
+        cells = [0] * 81
+        for action in range(81):
+            cells[_place(action)] = state[2 + action]
+        clicks = {action: (_place(action),) for action in self.legal_actions(state)}
+        forced = state[83]
+        where = "anywhere" if forced == ANYWHERE else f"on board {_BOARDS[forced]}"
+        note = "" if state[1] else f"to move {where}"
+        return View(9, 9, tuple(cells), clicks, block=3, note=note)
+
+
+def _place(action: int) -> int:
+    """Where an action lies on the nine by nine cells, counted row by row."""
+    outer, inner = divmod(action, 9)
+    row = outer // 3 * 3 + inner // 3
+    return row * 9 + outer % 3 * 3 + inner % 3
+
+
+_BOARDS = (
+    "top left", "top", "top right", "left", "centre", "right",
+    "bottom left", "bottom", "bottom right",
+)  # fmt: skip

@@ -1,0 +1,20 @@
+"""Plays any legal action, each as likely as the others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from games import Game, State
+from players.core.player import Choice, Limit, Player
+
+
+class Random(Player):
+    """Plays at random; equal seeds play equally."""
+
+    def __init__(self, game: Game, seed: int | None = None) -> None:
+        super().__init__(game)
+        self._random = random.Random(seed)
+
+    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+        return Choice(self._random.choice(self.game.legal_actions(states[-1])))

@@ -1,0 +1,104 @@
+"""The search tree: flat arrays, and the steps that work on them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from games.core.kernels import compiled
+from games.core.random import Rng, draw
+
+Ints = NDArray[np.int32]
+
+ROOT = 0
+
+
+class Tree(NamedTuple):
+    """Nodes are rows of these arrays, the children of a node are neighbours."""
+
+    first_child: Ints  # [node]
+    children: Ints  # [node] how many; 0 until the node is expanded
+    action: Ints  # [node] that leads into it
+    visits: Ints  # [node]
+    value: NDArray[np.float64]  # [node] sum of results for the player who moved into it
+    used: Ints  # [1] rows that are taken
+
+
+BYTES_PER_NODE = 4 * 4 + 8
+
+_INTS = types.int32[::1]
+TREE = types.NamedTuple([_INTS, _INTS, _INTS, _INTS, types.float64[::1], _INTS], Tree)
+
+
+def new_tree(megabytes: int) -> Tree:
+    """A tree with room for that many bytes of nodes. Pages are taken as it grows."""
+    nodes = megabytes * 2**20 // BYTES_PER_NODE
+    integers = [np.empty(nodes, dtype=np.int32) for _ in range(4)]
+    tree = Tree(*integers, np.empty(nodes), np.zeros(1, dtype=np.int32))
+    clear(tree)
+    return tree
+
+
+def clear(tree: Tree) -> None:
+    """Leave nothing but a root that was never visited."""
+    tree.children[ROOT] = tree.visits[ROOT] = tree.value[ROOT] = 0
+    tree.used[0] = 1
+
+
+@compiled(types.int64(TREE, types.int64, types.float64))
+def select(tree: Tree, node: int, c: float) -> int:
+    """The child to visit next, by UCB1 (Auer et al. 2002; Kocsis & Szepesvári 2006).
+
+    Children stand in random order, so the first untried one is a random one, and among equals
+    the first is as good as a draw. A node is expanded on its second visit; on its n-th after
+    that, n - 1 children have been tried.
+    """
+    first, children = tree.first_child[node], tree.children[node]
+    tried = tree.visits[node] - 1
+    if tried < children:
+        return first + tried
+    scale = c * c * math.log(tree.visits[node])
+    best, best_score = first, -1.0
+    for child in range(first, first + children):
+        share = 1.0 / tree.visits[child]
+        score = tree.value[child] * share + math.sqrt(scale * share)
+        if score > best_score:
+            best, best_score = child, score
+    return best
+
+
+@compiled(types.boolean(TREE, types.int64, types.int64[::1], types.int64, types.uint64[::1]))
+def expand(tree: Tree, node: int, actions: NDArray[np.int64], n: int, rng: Rng) -> bool:
+    """Give a node its children, in random order; False if the tree is full."""
+    first = tree.used[0]
+    if first + n > len(tree.visits):
+        return False
+    for i in range(n):
+        pick = i + draw(rng, n - i)
+        tree.action[first + i] = actions[pick]
+        actions[pick] = actions[i]
+        tree.visits[first + i] = 0
+        tree.children[first + i] = 0
+        tree.value[first + i] = 0.0
+    tree.first_child[node] = first
+    tree.children[node] = n
+    tree.used[0] = first + n
+    return True
+
+
+@compiled(types.void(TREE, types.int64[::1], types.int64[::1], types.int64, types.int64))
+def back_up(
+    tree: Tree, path: NDArray[np.int64], movers: NDArray[np.int64], depth: int, outcome: int
+) -> None:
+    """Count a result in every node of `path[0..depth]`; `movers[i]` is who moved into `path[i]`."""
+    for i in range(depth + 1):
+        node = path[i]
+        tree.visits[node] += 1
+        if movers[i] == outcome:
+            tree.value[node] += 1.0
+        elif outcome < 1:
+            tree.value[node] += 0.5

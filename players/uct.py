@@ -1,0 +1,132 @@
+"""UCT: Monte Carlo tree search with UCB1, stopped by time or by a number of simulations."""
+
+from __future__ import annotations
+
+import secrets
+import time as clock
+from collections.abc import Sequence
+
+from games import Game, SpecError, State
+from games.core.random import seeded
+from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
+from players.search.loop import grow, new_scratch
+from players.search.rules import rules_of
+from players.search.tree import ROOT, clear, new_tree
+
+#: How long the compiled search runs before it looks at the clock again.
+SLICE_S = 0.001
+DEFAULT_S = 1.0
+
+
+class UCT(Player):
+    """Searches for `time` seconds a move, or as long as the clock allows.
+
+    `simulations` stops it after so many; `c` weighs exploration; `max_plies` cuts playouts off
+    and counts them as ties; with a seed and `simulations`, a search can be repeated exactly;
+    `memory_mb` bounds the tree.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        time: float | None = None,
+        simulations: int | None = None,
+        c: float = 1.0,
+        max_plies: int = 0,
+        seed: int | None = None,
+        memory_mb: int = 256,
+    ) -> None:
+        super().__init__(game)
+        _require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
+        _require(simulations is None or simulations > 0, "simulations must be above 0")
+        _require(c >= 0, f"c must not be negative, as {c} is")
+        _require(max_plies >= 0, f"max_plies must not be negative, as {max_plies} is")
+        _require(memory_mb > 0, "memory_mb must be above 0")
+        self._limit = Limit(time, simulations)
+        self._c = c
+        self._max_plies = max_plies
+        self._rules = rules_of(game)
+        self._grow = grow if self._rules.compiled else grow.py_func
+        self._rng = seeded(secrets.randbits(64) if seed is None else seed)
+        self._tree = new_tree(memory_mb)
+        self._scratch = new_scratch(game)
+
+    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+        self._cancelled.clear()
+        info = self._search(states[-1], _tighter(limit, self._limit))
+        return Choice(info.actions[0].action, info)
+
+    def _search(self, state: State, limit: Limit) -> Info:
+        started = clock.perf_counter()
+        deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
+        left = limit.simulations if limit.simulations is not None else 2**62
+        clear(self._tree)
+        root, board = self._rules.board(state), self._rules.board(state)
+        # At least two: the first visits the root alone.
+        now, slice_, depth, done = started, 2, 0, 0
+        while left > 0 and (now < deadline or done == 0):
+            if self._cancelled.is_set():
+                raise Cancelled
+            count = min(slice_, left)
+            depth = max(depth, self._simulate(root, board, count))
+            done += count
+            left -= count
+            before, now = now, clock.perf_counter()
+            rate = count / max(now - before, 1e-7)
+            slice_ = max(1, min(2 * slice_, int(rate * min(SLICE_S, deadline - now))))
+        return self._info(done, now - started, depth)
+
+    def _simulate(self, root: object, board: object, count: int) -> int:
+        rules = self._rules
+        return self._grow(  # type: ignore[no-any-return]
+            self._tree,
+            root,
+            board,
+            rules.legal,
+            rules.play,
+            rules.playout,
+            self._rng,
+            self._scratch,
+            self._c,
+            self._max_plies,
+            count,
+        )
+
+    def _info(self, simulations: int, seconds: float, depth: int) -> Info:
+        considered = self._children(ROOT)
+        best = considered[0]
+        line, node = [], ROOT
+        while children := self._most_visited_first(node):
+            node = children[0]
+            if not self._tree.visits[node]:
+                break
+            line.append(int(self._tree.action[node]))
+        return Info(simulations, seconds, depth, best.win_rate, tuple(line), considered)
+
+    def _most_visited_first(self, node: int) -> list[int]:
+        first, count = self._tree.first_child[node], self._tree.children[node]
+        children = range(first, first + count) if count else range(0)
+        return sorted(children, key=lambda child: -self._tree.visits[child])
+
+    def _children(self, node: int) -> tuple[Considered, ...]:
+        tree = self._tree
+        return tuple(
+            Considered(int(tree.action[child]), int(tree.visits[child]), float(tree.value[child]))
+            for child in self._most_visited_first(node)
+        )
+
+
+def _tighter(given: Limit, own: Limit) -> Limit:
+    """Both limits hold; with none at all, a second."""
+    seconds = min((s for s in (given.seconds, own.seconds) if s is not None), default=None)
+    simulations = min(
+        (n for n in (given.simulations, own.simulations) if n is not None), default=None
+    )
+    if seconds is None and simulations is None:
+        seconds = DEFAULT_S
+    return Limit(seconds, simulations)
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise SpecError(f"uct: {message}")

@@ -1,0 +1,114 @@
+"""Clocks. One notation, one arithmetic, and no idea what time it is: `now` comes in.
+
+| notation | means |
+| --- | --- |
+| `1/move` | a second for each move |
+| `300+3` | 300 seconds in all, and 3 more with each move (Fischer) |
+| `600+5x30` | 600 seconds, then five periods of 30 seconds; a period is used up when it runs out |
+| `none` | no clock |
+
+All are main time with an increment, followed by periods: `1/move` is one period of a second.
+"""
+
+from __future__ import annotations
+
+import re
+
+from server.messages import Control, Reading
+
+_NUMBER = r"(\d{1,6}(?:\.\d{1,3})?)"
+_PER_MOVE = re.compile(rf"{_NUMBER}/move")
+_FISCHER = re.compile(rf"{_NUMBER}\+{_NUMBER}")
+_BYO_YOMI = re.compile(rf"{_NUMBER}\+(\d{{1,3}})x{_NUMBER}")
+
+ALLOWED = "1/move, 300+3, 600+5x30 (seconds) or none"
+
+
+class ClockError(ValueError):
+    """A clock notation that cannot be used."""
+
+
+def parse(text: str) -> Control | None:
+    """The control that `text` describes, None for `none`. Raises ClockError."""
+    text = text.strip().lower()
+    if text == "none":
+        return None
+    control = None
+    if found := _PER_MOVE.fullmatch(text):
+        control = Control(0.0, 0.0, 1, float(found[1]))
+    elif found := _FISCHER.fullmatch(text):
+        control = Control(float(found[1]), float(found[2]), 0, 0.0)
+    elif found := _BYO_YOMI.fullmatch(text):
+        control = Control(float(found[1]), 0.0, int(found[2]), float(found[3]))
+    if control is None or control.main_s + control.periods * control.period_s <= 0:
+        raise ClockError(f"cannot use the clock {text[:50]!r}: write it as {ALLOWED}")
+    return control
+
+
+def spell(control: Control | None) -> str:
+    """The notation of a control, the same for equal ones."""
+    if control is None:
+        return "none"
+    if control.periods == 1 and not control.main_s:
+        return f"{control.period_s:g}/move"
+    if control.periods:
+        return f"{control.main_s:g}+{control.periods}x{control.period_s:g}"
+    return f"{control.main_s:g}+{control.increment_s:g}"
+
+
+class Clock:
+    """Two players' time. It runs for one of them, or for nobody."""
+
+    def __init__(self, control: Control) -> None:
+        self.control = control
+        full = Reading(control.main_s, control.periods)
+        self._left = {1: full, 2: full}
+        self._running = 0
+        self._since = 0.0
+
+    def start(self, seat: int, now: float) -> None:
+        """The clock of `seat` runs from now on."""
+        self._running, self._since = seat, now
+
+    def stop(self, now: float, credit_s: float = 0.0) -> bool:
+        """The running player has moved; False if that was too late.
+
+        `credit_s` is time that the move spent on the way and that is not counted.
+        """
+        seat = self._running
+        left, used_s = self._left[seat], max(0.0, now - credit_s - self._since)
+        after = self._after(left, used_s)
+        self._running = 0
+        self._left[seat] = after or Reading(0.0, 0)
+        if after:
+            self._left[seat] = Reading(after.main_s + self.control.increment_s, after.periods)
+        return after is not None
+
+    def readings(self, now: float) -> tuple[Reading, Reading]:
+        """What both have left now."""
+        first, second = (self._reading(seat, now) for seat in (1, 2))
+        return first, second
+
+    def flag_at(self) -> float | None:
+        """When the running player's time is up."""
+        if not self._running:
+            return None
+        left = self._left[self._running]
+        return self._since + left.main_s + left.periods * self.control.period_s
+
+    def _reading(self, seat: int, now: float) -> Reading:
+        left = self._left[seat]
+        if seat != self._running:
+            return left
+        return self._after(left, max(0.0, now - self._since)) or Reading(0.0, 0)
+
+    def _after(self, left: Reading, used_s: float) -> Reading | None:
+        """What is left after `used_s`; None if it was more than there was."""
+        if used_s <= left.main_s:
+            return Reading(left.main_s - used_s, left.periods) if used_s else left
+        over_s = used_s - left.main_s
+        if over_s > left.periods * self.control.period_s:
+            return None
+        # A period that ends on the dot is still kept.
+        used_up = min(left.periods - 1, int(over_s / self.control.period_s))
+        return Reading(0.0, left.periods - used_up)

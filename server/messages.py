@@ -1,0 +1,304 @@
+"""Every message of the protocol, declared once: fields, types and limits.
+
+On the wire a message is a map whose `type` is the name of its class in snake case. A field that
+holds its default may be left out, and is left out by the server.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+PROTOCOL = 1
+
+Text = Annotated[str, Meta(max_length=500)]
+Name = Annotated[str, Meta(min_length=1, max_length=32)]
+Key = Annotated[str, Meta(max_length=64)]
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
+Action = Annotated[int, Meta(ge=0, lt=2**31)]
+RequestId = Annotated[int, Meta(ge=-(2**63), lt=2**63)] | Key
+Seat = Literal[1, 2]
+
+
+class Code(enum.StrEnum):
+    """What was wrong, for programs; the text of an error says it to people."""
+
+    FRAME_TOO_LARGE = "frame_too_large"
+    MALFORMED = "malformed"
+    UNKNOWN_TYPE = "unknown_type"
+    INVALID = "invalid"
+    NOT_ALLOWED = "not_allowed"
+    UNSUPPORTED_PROTOCOL = "unsupported_protocol"
+    BAD_NAME = "bad_name"
+    NAME_TAKEN = "name_taken"
+    UNKNOWN_SESSION = "unknown_session"
+    REPLACED = "replaced"
+    BAD_GAME = "bad_game"
+    BAD_CLOCK = "bad_clock"
+    UNKNOWN_SEEK = "unknown_seek"
+    TOO_MANY = "too_many"
+    UNKNOWN_MATCH = "unknown_match"
+    NOT_YOUR_MATCH = "not_your_match"
+    NOT_YOUR_TURN = "not_your_turn"
+    WRONG_PLY = "wrong_ply"
+    ILLEGAL_ACTION = "illegal_action"
+    MATCH_OVER = "match_over"
+    CLOSING = "closing"
+    INTERNAL = "internal"
+
+
+class Reason(enum.StrEnum):
+    """Why a match ended."""
+
+    RULES = "rules"
+    RESIGNATION = "resignation"
+    TIME = "time"
+    ABANDONMENT = "abandonment"
+    ILLEGAL_MOVES = "illegal_moves"
+    ABORTED = "aborted"
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class Control(Struct, frozen=True):
+    """A time control in numbers; a player without clock has none of them.
+
+    Each move may use `main_s`, which grows by `increment_s` with each move, and then `periods`
+    periods of `period_s`, of which those not used up are kept.
+    """
+
+    main_s: float
+    increment_s: float
+    periods: int
+    period_s: float
+
+
+class Reading(Struct, frozen=True):
+    """What a player has left: main time in seconds, and whole periods."""
+
+    main_s: float
+    periods: int
+
+
+class Thought(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a bot thinks of the move it sends, from its own point of view."""
+
+    win_rate: Annotated[float, Meta(ge=0, le=1)] | None = None
+    simulations: Count | None = None
+    seconds: Annotated[float, Meta(ge=0)] | None = None
+    depth: Count | None = None
+    line: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
+    #: For the most visited actions: action, visits, win rate.
+    actions: Annotated[tuple[tuple[Action, Count, float], ...], Meta(max_length=400)] = ()
+
+
+# From the client. A field that the protocol does not know is an error, so that a typo shows.
+
+
+class Request(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    tag_field="type",
+    tag=_snake,
+):
+    """The answer or error to a request with an `id` repeats it as `re`."""
+
+    id: RequestId | None = None
+
+
+class Hello(Request):
+    """The first message of a connection. `session` takes an earlier session up again."""
+
+    protocol_min: Count
+    protocol_max: Count
+    name: Name
+    role: Literal["bot", "human", "spectator"] = "bot"
+    software: Key = ""
+    session: Key | None = None
+    legal_actions: bool = False
+
+
+class Seek(Request):
+    """Look for opponents; without `clock`, whatever the other one wants."""
+
+    game: Text
+    clock: Key | None = None
+    rated: bool = False
+    opponent: Name | None = None
+    seat: Seat | None = None
+    matches: Annotated[int, Meta(ge=1, le=100)] = 1
+
+
+class Cancel(Request):
+    """Stop looking."""
+
+    seek: Key
+
+
+class Move(Request):
+    """Play `action` as the match's move number `ply`, counted from 0."""
+
+    match: Key
+    ply: Count
+    action: Action
+    info: Thought | None = None
+
+
+class Resign(Request):
+    """Give a match up."""
+
+    match: Key
+
+
+class Watch(Request):
+    """See a match's moves."""
+
+    match: Key
+
+
+class Unwatch(Request):
+    """See them no longer."""
+
+    match: Key
+
+
+class List(Request):
+    """Ask who and what is here."""
+
+
+class Ping(Request):
+    """Ask for a sign of life."""
+
+
+# From the server. A client should ignore fields that it does not know.
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=_snake):
+    """`re` repeats the `id` of the request that this answers."""
+
+    re: RequestId | None = None
+
+
+class Welcome(Event):
+    """The answer to `hello`. Who is cut off comes back with `session`."""
+
+    protocol: int
+    session: str
+    name: str
+    software: str
+    games: tuple[str, ...]
+
+
+class Seeking(Event):
+    """Somebody looks for an opponent: the answer to `seek`, and what a challenged player gets."""
+
+    seek: str
+    name: str
+    game: str
+    clock: str | None = None
+    rated: bool = False
+    opponent: str | None = None
+    seat: Seat | None = None
+    matches: int = 1
+
+
+class Started(Event):
+    """A match begins, is taken up again, or is watched; `seat` is None for those who watch."""
+
+    match: str
+    game: str
+    players: tuple[str, str]
+    seat: Seat | None = None
+    clock: str
+    control: Control | None = None
+    clocks: tuple[Reading, Reading] | None = None
+    rated: bool = False
+    moves: tuple[int, ...]
+    state: tuple[int, ...]
+    to_move: int
+    legal_actions: tuple[int, ...] | None = None
+
+
+class Update(Event):
+    """Move number `ply` was played. `state` is the position after it."""
+
+    match: str
+    ply: int
+    player: Seat
+    action: int
+    state: tuple[int, ...]
+    to_move: int
+    clocks: tuple[Reading, Reading] | None = None
+    info: Thought | None = None
+    legal_actions: tuple[int, ...] | None = None
+
+
+class Ended(Event):
+    """A match is over: winner 1 or 2, -1 for a tie, 0 for no result."""
+
+    match: str
+    winner: int
+    returns: tuple[float, float]
+    reason: Reason
+    text: str
+    state: tuple[int, ...]
+
+
+class Summary(Struct, frozen=True):
+    """A match that is being played."""
+
+    match: str
+    game: str
+    players: tuple[str, str]
+    clock: str
+    ply: int
+
+
+class Person(Struct, frozen=True):
+    """Somebody who is here."""
+
+    name: str
+    role: str
+
+
+class Listing(Event):
+    """The answer to `list`; each list is cut off at 200."""
+
+    players: tuple[Person, ...]
+    seeks: tuple[Seeking, ...]
+    matches: tuple[Summary, ...]
+
+
+class Ok(Event):
+    """Done, for a request that has no other answer."""
+
+
+class Pong(Event):
+    """The answer to `ping`."""
+
+
+class Closing(Event):
+    """The server will stop; matches that last longer than `seconds` are aborted."""
+
+    seconds: float
+
+
+class Error(Event):
+    """A request was refused."""
+
+    code: Code
+    text: str
+
+
+REQUESTS = Hello | Seek | Cancel | Move | Resign | Watch | Unwatch | List | Ping
+EVENTS = (
+    Welcome | Seeking | Started | Update | Ended | Listing | Ok | Pong | Closing | Error
+)

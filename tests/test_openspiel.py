@@ -1,0 +1,99 @@
+"""The rules against another implementation: OpenSpiel, move by move."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import games
+from games import TIE
+
+pyspiel = pytest.importorskip("pyspiel", reason="pip install open_spiel")
+
+GAMES = 1000
+SAME = [
+    "tic_tac_toe",
+    "connect_four",
+    "othello",
+    "mnk(m=3,n=3,k=3)",
+    "mnk(m=6,n=5,k=4)",
+    "mnk(m=8,n=8,k=5)",
+    "gomoku(size=9,connect=5)",
+]
+
+
+def outcome(state: pyspiel.State) -> int:
+    """OpenSpiel's result in our numbers."""
+    if not state.is_terminal():
+        return 0
+    first = state.returns()[0]
+    return TIE if first == 0 else 1 if first > 0 else 2
+
+
+@pytest.mark.parametrize("spec", SAME)
+def test_random_games_agree_at_every_ply(spec: str) -> None:
+    ours, theirs = games.load(spec), pyspiel.load_game(spec)
+    assert ours.num_actions == theirs.num_distinct_actions()
+    choose = random.Random(spec)
+    for _ in range(GAMES):
+        state, other = ours.initial_state(), theirs.new_initial_state()
+        while True:
+            actions = ours.legal_actions(state)
+            assert ours.winner(state) == outcome(other)
+            assert list(actions) == other.legal_actions()
+            if not actions:
+                break
+            assert ours.current_player(state) == other.current_player() + 1
+            action = choose.choice(actions)
+            state = ours.next_state(state, action)
+            other.apply_action(action)
+
+
+def test_a_full_size_gomoku_agrees() -> None:
+    ours, theirs = games.load("gomoku"), pyspiel.load_game("gomoku")
+    choose = random.Random(15)
+    for _ in range(GAMES):
+        state, other = ours.initial_state(), theirs.new_initial_state()
+        while actions := ours.legal_actions(state):
+            action = choose.choice(actions)
+            assert action in other.legal_actions()
+            state = ours.next_state(state, action)
+            other.apply_action(action)
+            assert ours.winner(state) == outcome(other)
+        assert other.is_terminal()
+
+
+def legal_pairs(state: pyspiel.State) -> list[int]:
+    """OpenSpiel chooses a board and a cell in two moves; we in one."""
+    chosen = forced_board(state)
+    if chosen is not None:
+        return [9 * chosen + cell for cell in state.legal_actions()]
+    pairs = []
+    for outer in state.legal_actions():
+        child = state.child(outer)
+        pairs += [9 * outer + inner for inner in child.legal_actions()]
+    return sorted(pairs)
+
+
+def forced_board(state: pyspiel.State) -> int | None:
+    """The board that the next mark must go to; None if the player chooses one first."""
+    name = state.action_to_string(state.legal_actions()[0])
+    return None if name.startswith("Choose") else int(name.split()[2].rstrip(":"))
+
+
+def test_ultimate_tic_tac_toe_agrees_through_a_mapping() -> None:
+    ours, theirs = games.load("ultimate_tic_tac_toe"), pyspiel.load_game("ultimate_tic_tac_toe")
+    choose = random.Random(81)
+    for _ in range(GAMES):
+        state, other = ours.initial_state(), theirs.new_initial_state()
+        while actions := ours.legal_actions(state):
+            assert list(actions) == legal_pairs(other)
+            assert ours.current_player(state) == other.current_player() + 1
+            action = choose.choice(actions)
+            if forced_board(other) is None:
+                other.apply_action(action // 9)
+            other.apply_action(action % 9)
+            state = ours.next_state(state, action)
+            assert ours.winner(state) == outcome(other)
+        assert other.is_terminal()
