@@ -84,6 +84,10 @@ class Clock:
             self._left[seat] = Reading(after.main_s + self.control.increment_s, after.periods)
         return after is not None
 
+    def halt(self) -> None:
+        """Nobody's clock runs any more."""
+        self._running = 0
+
     def readings(self, now: float) -> tuple[Reading, Reading]:
         """What both have left now."""
         first, second = (self._reading(seat, now) for seat in (1, 2))

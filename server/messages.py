@@ -19,7 +19,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 Action = Annotated[int, Meta(ge=0, lt=2**31)]
-RequestId = Annotated[int, Meta(ge=-(2**63), lt=2**63)] | Key
+RequestId = int | Key
 Seat = Literal[1, 2]
 
 
@@ -114,7 +114,7 @@ class Request(
     id: RequestId | None = None
 
 
-class Hello(Request):
+class Hello(Request, kw_only=True):
     """The first message of a connection. `session` takes an earlier session up again."""
 
     protocol_min: Count
@@ -126,7 +126,7 @@ class Hello(Request):
     legal_actions: bool = False
 
 
-class Seek(Request):
+class Seek(Request, kw_only=True):
     """Look for opponents; without `clock`, whatever the other one wants."""
 
     game: Text
@@ -137,13 +137,13 @@ class Seek(Request):
     matches: Annotated[int, Meta(ge=1, le=100)] = 1
 
 
-class Cancel(Request):
+class Cancel(Request, kw_only=True):
     """Stop looking."""
 
     seek: Key
 
 
-class Move(Request):
+class Move(Request, kw_only=True):
     """Play `action` as the match's move number `ply`, counted from 0."""
 
     match: Key
@@ -152,29 +152,29 @@ class Move(Request):
     info: Thought | None = None
 
 
-class Resign(Request):
+class Resign(Request, kw_only=True):
     """Give a match up."""
 
     match: Key
 
 
-class Watch(Request):
+class Watch(Request, kw_only=True):
     """See a match's moves."""
 
     match: Key
 
 
-class Unwatch(Request):
+class Unwatch(Request, kw_only=True):
     """See them no longer."""
 
     match: Key
 
 
-class List(Request):
+class List(Request, kw_only=True):
     """Ask who and what is here."""
 
 
-class Ping(Request):
+class Ping(Request, kw_only=True):
     """Ask for a sign of life."""
 
 
@@ -187,7 +187,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ty
     re: RequestId | None = None
 
 
-class Welcome(Event):
+class Welcome(Event, kw_only=True):
     """The answer to `hello`. Who is cut off comes back with `session`."""
 
     protocol: int
@@ -197,7 +197,7 @@ class Welcome(Event):
     games: tuple[str, ...]
 
 
-class Seeking(Event):
+class Seeking(Event, kw_only=True):
     """Somebody looks for an opponent: the answer to `seek`, and what a challenged player gets."""
 
     seek: str
@@ -210,7 +210,7 @@ class Seeking(Event):
     matches: int = 1
 
 
-class Started(Event):
+class Started(Event, kw_only=True):
     """A match begins, is taken up again, or is watched; `seat` is None for those who watch."""
 
     match: str
@@ -227,7 +227,7 @@ class Started(Event):
     legal_actions: tuple[int, ...] | None = None
 
 
-class Update(Event):
+class Update(Event, kw_only=True):
     """Move number `ply` was played. `state` is the position after it."""
 
     match: str
@@ -241,7 +241,7 @@ class Update(Event):
     legal_actions: tuple[int, ...] | None = None
 
 
-class Ended(Event):
+class Ended(Event, kw_only=True):
     """A match is over: winner 1 or 2, -1 for a tie, 0 for no result."""
 
     match: str
@@ -269,7 +269,7 @@ class Person(Struct, frozen=True):
     role: str
 
 
-class Listing(Event):
+class Listing(Event, kw_only=True):
     """The answer to `list`; each list is cut off at 200."""
 
     players: tuple[Person, ...]
@@ -277,21 +277,21 @@ class Listing(Event):
     matches: tuple[Summary, ...]
 
 
-class Ok(Event):
+class Ok(Event, kw_only=True):
     """Done, for a request that has no other answer."""
 
 
-class Pong(Event):
+class Pong(Event, kw_only=True):
     """The answer to `ping`."""
 
 
-class Closing(Event):
+class Closing(Event, kw_only=True):
     """The server will stop; matches that last longer than `seconds` are aborted."""
 
     seconds: float
 
 
-class Error(Event):
+class Error(Event, kw_only=True):
     """A request was refused."""
 
     code: Code

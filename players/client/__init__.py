@@ -1,0 +1,1 @@
+"""The command `playout-player`: connects one player to a server and plays its matches."""

@@ -1,0 +1,78 @@
+"""What is printed about matches and searches."""
+
+from __future__ import annotations
+
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from games import Game, State
+from games.core.view import SYMBOLS, View
+from players.core.player import Info
+from server.messages import Reading
+
+_STYLES = {0: "dim", 1: "bold red", 2: "bold cyan"}
+
+
+def board(game: Game, state: State, last: int | None = None, before: State | None = None) -> Text:
+    """The position, coloured, with the cells of the last move marked."""
+    view = game.view(state)
+    marked = set(game.view(before).clicks.get(last, ())) if last is not None and before else set()
+    text = Text()
+    width = max((len(label) for label in view.column_labels), default=1)
+    _line(text, view, "", [(label.rjust(width), "bold") for label in view.column_labels])
+    for row in range(view.rows):
+        if view.block and row and row % view.block == 0:
+            text.append("\n")
+        first = row * view.columns
+        cells = []
+        for place in range(first, first + view.columns):
+            cell = view.cells[place]
+            style = _STYLES.get(cell, "") + (" reverse" if place in marked else "")
+            cells.append((SYMBOLS.get(cell, str(cell)).rjust(width), style))
+        _line(text, view, view.row_labels[row], cells)
+    if view.note:
+        text.append(view.note + "\n")
+    return text
+
+
+def _line(text: Text, view: View, label: str, cells: list[tuple[str, str]]) -> None:
+    text.append(f"{label:>2}", style="bold")
+    for column, (symbol, style) in enumerate(cells):
+        text.append("  " if view.block and column and column % view.block == 0 else " ")
+        text.append(symbol, style=style)
+    text.append("\n")
+
+
+def search(game: Game, state: State, info: Info) -> RenderableType:
+    """What a search did and thinks: each action with its win rate and wins/plays."""
+    head = (
+        f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
+        f"win rate {info.win_rate:.1%}"
+    )
+    names = []
+    after = state
+    for action in info.line:
+        names.append(game.action_name(after, action))
+        after = game.next_state(after, action)
+    considered = [
+        f"{game.action_name(state, each.action)}: {each.win_rate:.1%} "
+        f"({each.wins:g}/{each.visits})"
+        for each in info.actions
+    ]
+    return Group(Text(head), Text("expects " + " ".join(names)), Columns(considered, padding=(0, 3)))
+
+
+def clocks(names: tuple[str, str], readings: tuple[Reading, Reading], period_s: float) -> str:
+    """Both players' time."""
+    parts = []
+    for name, left in zip(names, readings, strict=True):
+        periods = f" + {left.periods}x{period_s:g}" if left.periods else ""
+        minutes, seconds = divmod(left.main_s, 60)
+        parts.append(f"{name} {int(minutes)}:{seconds:04.1f}{periods}")
+    return "clocks: " + ", ".join(parts)
+
+
+def console() -> Console:
+    """Where players print; plain text when it is no terminal."""
+    return Console(highlight=False)

@@ -1,0 +1,163 @@
+"""A person at a terminal, or whatever is at the other end of a pipe."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Sequence
+
+from games import Game, IllegalAction, State
+from players.client import report
+from players.core.player import Cancelled, Choice, Limit, Player, Resigned
+
+HELP = """\
+Type a move as it is written on the board's edges, for instance {example}.
+  moves    list the legal moves        board    show the board again
+  resign   give up                     help     this text"""
+
+
+class Interrupted(Exception):
+    """Ctrl-C, while a line was waited for."""
+
+
+class Terminal:
+    """Reads lines from standard input, and can be disturbed while it waits.
+
+    Waiting for input cannot be broken off from another thread; waiting for either input or a byte
+    in a pipe can.
+    """
+
+    def __init__(self) -> None:
+        self._input = sys.stdin.fileno()
+        self._awake, self._waker = os.pipe()
+        self._pending = b""
+
+    def ask(self, prompt: str) -> str:
+        """A line, without its end.
+
+        Raises EOFError when there are no more, and what it was disturbed with.
+        """
+        print(prompt, end="", flush=True)
+        while b"\n" not in self._pending:
+            ready, _, _ = select.select([self._input, self._awake], [], [])
+            if self._awake in ready:
+                print()
+                raise Interrupted if os.read(self._awake, 1) == b"i" else Cancelled
+            chunk = os.read(self._input, 4096)
+            if not chunk:
+                if not self._pending:
+                    raise EOFError
+                chunk = b"\n"
+            self._pending += chunk
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line.decode(errors="replace").strip()
+
+    def interrupt(self) -> None:
+        """Let `ask` raise Interrupted."""
+        os.write(self._waker, b"i")
+
+    def cancel(self) -> None:
+        """Let `ask` raise Cancelled."""
+        os.write(self._waker, b"c")
+
+    def forget(self) -> None:
+        """Ignore disturbances from before."""
+        while select.select([self._awake], [], [], 0)[0]:
+            os.read(self._awake, 1)
+
+
+class Human(Player):
+    """Shows the board and asks for moves."""
+
+    human = True
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game)
+        self._terminal = Terminal()
+        self._console = report.console()
+        self._seat = 0
+        self._asking = False
+        self._warned = False
+
+    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+        self._seat = seat
+        mark = "X" if seat == 1 else "O"
+        self._console.print(f"You are {mark}, against {opponent}. Type help for help.", markup=False)
+        self._console.print(report.board(self.game, states[-1]))
+
+    def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
+        before, state = states[-2], states[-1]
+        who = "You" if seat == self._seat else "They"
+        name = self.game.action_name(before, action)
+        self._console.print(f"{who} played {name}.", markup=False)
+        self._console.print(report.board(self.game, state, action, before))
+
+    def ended(self, winner: int, reason: str) -> None:
+        texts = {0: "No result.", -1: "It is a tie.", self._seat: "You won!"}
+        self._console.print(texts.get(winner, "You lost."))
+
+    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+        self._cancelled.clear()
+        self._terminal.forget()
+        self._asking = True
+        try:
+            while True:
+                action = self._answer(states[-1], self._ask())
+                if action is not None:
+                    return Choice(action)
+        finally:
+            self._asking = False
+
+    def cancel(self) -> None:
+        super().cancel()
+        if self._asking:
+            self._terminal.cancel()
+
+    def interrupt(self) -> bool:
+        if self._asking:
+            self._terminal.interrupt()
+            return True
+        if not self._warned:
+            self._warned = True
+            self._console.print("Ctrl-C again to resign and leave.")
+            return True
+        return False
+
+    def _ask(self) -> str:
+        """A line; the end of the input, or Ctrl-C and yes, resigns."""
+        try:
+            return self._terminal.ask("Your move: ")
+        except EOFError:
+            self._console.print("\nThe input has ended: resigning.")
+            raise Resigned from None
+        except Interrupted:
+            pass
+        try:
+            answer = self._terminal.ask("Resign? [y/N] ")
+        except (EOFError, Interrupted):
+            raise Resigned from None
+        if answer.lower() in ("y", "yes"):
+            raise Resigned
+        return "board"
+
+    def _answer(self, state: State, line: str) -> int | None:
+        """The action that a line stands for; None if it was something else."""
+        names = [self.game.action_name(state, a) for a in self.game.legal_actions(state)]
+        match line.lower():
+            case "":
+                pass
+            case "help" | "?":
+                self._console.print(HELP.format(example=names[0]), markup=False)
+            case "moves":
+                self._console.print(" ".join(names), markup=False)
+            case "board":
+                self._console.print(report.board(self.game, state))
+            case "resign" | "quit" | "exit":
+                raise Resigned
+            case _:
+                try:
+                    return self.game.parse_action(state, line)
+                except IllegalAction as error:
+                    self._console.print(f"{error}", markup=False)
+        return None

@@ -1,0 +1,191 @@
+"""The command `playout-server`."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import signal
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+from twisted.internet import error
+from twisted.internet.endpoints import TCP4ServerEndpoint
+from twisted.internet.interfaces import IListeningPort
+from twisted.python.failure import Failure
+
+import games
+from server import clock, log
+from server.hub import Hub, Policy
+from server.service import Service
+from server.tcp import Connections
+
+EPILOG = """
+\b
+Examples:
+  playout-server                        on 127.0.0.1, port 4242
+  playout-server --port 0               on a free port, which it prints
+  playout-server --config playout.toml  with options from a file, as in:
+                                          port = 4242
+                                          default_clock = "60+1"
+
+Then connect players: playout-player connect_four uct
+"""
+
+
+def _from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    """Take the options of a TOML file as defaults, so that the command line wins."""
+    if path is None:
+        return
+    try:
+        settings = tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise click.BadParameter(f"{path}: {fault}") from fault
+    allowed = [str(p.name) for p in context.command.params if p.name not in ("config", "version")]
+    for key in settings:
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            known = ", ".join(sorted(allowed))
+            raise click.BadParameter(f"{path}: unknown option {key!r}{hint} (there are: {known})")
+    context.default_map = settings
+
+
+def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    try:
+        return clock.spell(clock.parse(text))
+    except clock.ClockError as fault:
+        raise click.BadParameter(str(fault)) from fault
+
+
+@click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    default=4242,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes a free one and prints it.",
+)
+@click.option(
+    "--default-clock",
+    default=Policy.default_clock,
+    show_default=True,
+    callback=_clock,
+    help=f"Clock of a match when neither player asks for one: {clock.ALLOWED}.",
+)
+@click.option(
+    "--illegal-moves",
+    default=Policy.illegal_moves,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Illegal moves a player may send in a match; one more loses it.",
+)
+@click.option(
+    "--reconnect-s",
+    default=Policy.reconnect_s,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Seconds that a player may be away before its matches are lost.",
+)
+@click.option(
+    "--credit-cap-s",
+    default=Policy.credit_cap_s,
+    show_default=True,
+    type=click.FloatRange(0, 10),
+    help="Seconds of a move's time on the network that are not counted, at most.",
+)
+@click.option(
+    "--grace-s",
+    default=5.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Seconds that running matches have to end when the server is asked to stop.",
+)
+@click.option("--log-json", is_flag=True, help="Log as JSON, an object a line.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    is_eager=True,
+    expose_value=False,
+    callback=_from_file,
+    help="TOML file with options, spelled as here with _ for -; the command line wins.",
+)
+@click.version_option(version("playout"), prog_name="playout-server")
+def main(host: str, port: int, grace_s: float, log_json: bool, **policy: Any) -> None:
+    """Serve board games: know the rules, keep the clocks, bring players together.
+
+    Stops on SIGTERM or Ctrl-C: no new matches, a while for those that run, exit code 0.
+    A second signal stops it at once.
+    """
+    from twisted.internet import reactor
+
+    hub = Hub(Policy(**policy), software=f"playout-server {version('playout')}")
+    service = Service(hub, reactor, _stop_reactor)
+    log.begin(as_json=log_json)
+    _warm_up()
+    outcome = _Outcome()
+
+    def listening(listener: IListeningPort) -> None:
+        where = listener.getHost()
+        click.echo(f"playout-server: listening on {where.host}:{where.port}")
+        sys.stdout.flush()
+        outcome.listener = listener
+
+    def not_listening(failure: Failure) -> None:
+        click.echo(f"playout-server: cannot listen: {failure.getErrorMessage()}", err=True)
+        outcome.code = 1
+        _stop_reactor()
+
+    def stop(number: int, frame: object) -> None:
+        reactor.callFromThread(stop_gently)
+
+    def stop_gently() -> None:
+        if outcome.listener is None or outcome.stopping:
+            _stop_reactor()
+            return
+        outcome.stopping = True
+        outcome.listener.stopListening()
+        service.stop(grace_s)
+
+    endpoint = TCP4ServerEndpoint(reactor, port, interface=host, backlog=1000)
+    endpoint.listen(Connections(service)).addCallbacks(listening, not_listening)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    reactor.run(installSignalHandlers=False)
+    sys.exit(outcome.code)
+
+
+@dataclasses.dataclass
+class _Outcome:
+    listener: IListeningPort | None = None
+    stopping: bool = False
+    code: int = 0
+
+
+def _stop_reactor() -> None:
+    from twisted.internet import reactor
+
+    # A moment for what was written to go out.
+    reactor.callLater(0.1, _stop_if_running)
+
+
+def _stop_if_running() -> None:
+    from twisted.internet import reactor
+
+    try:
+        reactor.stop()
+    except error.ReactorNotRunning:
+        pass
+
+
+def _warm_up() -> None:
+    """Load every game now: the first time on a machine compiles it, which takes a while."""
+    for name in games.names():
+        try:
+            games.load(name)
+        except games.SpecError as fault:
+            click.echo(f"playout-server: {fault}", err=True)

@@ -1,0 +1,208 @@
+"""One match: waiting, playing, ended. It knows the rules, whose turn it is, and the clocks."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from games import Game, IllegalAction, State
+from server.clock import Clock, spell
+from server.messages import Code, Control, Reading, Reason
+
+
+class Refused(Exception):
+    """Something that was asked for is not done: the code, and the text for people."""
+
+    def __init__(self, code: Code, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Status(enum.Enum):
+    """Where a match is in its life."""
+
+    WAITING = "waiting"
+    PLAYING = "playing"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+
+    winner: int
+    returns: tuple[float, float]
+    reason: Reason
+    text: str
+
+
+class Match:
+    """A game between two players, refereed."""
+
+    def __init__(
+        self,
+        match_id: str,
+        game: Game,
+        players: tuple[str, str],
+        control: Control | None = None,
+        *,
+        rated: bool = False,
+        illegal_moves: int = 3,
+        credit_cap_s: float = 0.0,
+    ) -> None:
+        """`illegal_moves`: how many a player may send; one more and it loses.
+
+        `credit_cap_s`: how much of a move's time on the way is not counted, at most.
+        """
+        self.id = match_id
+        self.game = game
+        self.players = players
+        self.control = control
+        self.rated = rated
+        self.status = Status.WAITING
+        self.states: list[State] = [game.initial_state()]
+        self.moves: list[int] = []
+        self.result: Result | None = None
+        self._movers: list[int] = []
+        self._clock = Clock(control) if control else None
+        self._credit_cap_s = credit_cap_s
+        self._illegal_left = {1: illegal_moves, 2: illegal_moves}
+
+    @property
+    def state(self) -> State:
+        """The position now."""
+        return self.states[-1]
+
+    @property
+    def ply(self) -> int:
+        """How many moves were made; the number of the next one."""
+        return len(self.moves)
+
+    @property
+    def to_move(self) -> int:
+        """Whose turn it is, 1 or 2; 0 when the match is over."""
+        return 0 if self.status is Status.ENDED else self.game.current_player(self.state)
+
+    @property
+    def clock_name(self) -> str:
+        """The time control in its notation."""
+        return spell(self.control)
+
+    def legal_actions(self) -> tuple[int, ...]:
+        """What the player to move may do."""
+        return () if self.status is Status.ENDED else self.game.legal_actions(self.state)
+
+    def readings(self, now: float) -> tuple[Reading, Reading] | None:
+        """What both have left on the clock, None without clocks."""
+        return self._clock.readings(now) if self._clock else None
+
+    def deadline(self) -> float | None:
+        """When to call `flag`, None without a clock that runs."""
+        at = self._clock.flag_at() if self._clock and self.status is Status.PLAYING else None
+        return None if at is None else at + self._credit_cap_s
+
+    def start(self, now: float) -> None:
+        """Both are there: the first player's clock runs."""
+        self.status = Status.PLAYING
+        self._run_clock(now)
+        self._end_by_rules()
+
+    def play(self, seat: int, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
+        """Move number `ply` by `seat`; False if it is a repetition of the move made then.
+
+        `lag_s` is how long the message was on its way, as far as it is known. A move after the
+        time was up ends the match, and so does one illegal move too many. Raises Refused for a
+        move that is not made.
+        """
+        if self._is_repeated(seat, ply, action):
+            return False
+        self._require_turn(seat, ply)
+        try:
+            after = self.game.next_state(self.state, action)
+        except IllegalAction as error:
+            self._count_illegal(seat)
+            raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
+        if self._clock and not self._clock.stop(now, min(max(lag_s, 0.0), self._credit_cap_s)):
+            self._lose_on_time(seat)
+            return True
+        self.states.append(after)
+        self.moves.append(action)
+        self._movers.append(seat)
+        self._run_clock(now)
+        self._end_by_rules()
+        return True
+
+    def mover(self, ply: int) -> int:
+        """Who made move number `ply`."""
+        return self._movers[ply]
+
+    def resign(self, seat: int) -> None:
+        """`seat` gives up. Raises Refused when the match is over."""
+        self._require_running()
+        self._lose(seat, Reason.RESIGNATION, "resigned")
+
+    def flag(self, now: float) -> bool:
+        """End the match if the time of the player to move is up. True if so."""
+        deadline = self.deadline()
+        if deadline is None or now < deadline:
+            return False
+        self._lose_on_time(self.to_move)
+        return True
+
+    def abandon(self, seat: int) -> None:
+        """`seat` has gone and did not come back."""
+        if self.status is not Status.ENDED:
+            self._lose(seat, Reason.ABANDONMENT, "left and did not come back")
+
+    def abort(self, text: str) -> None:
+        """There will be no result."""
+        if self.status is not Status.ENDED:
+            self._end(Result(0, (0.0, 0.0), Reason.ABORTED, text))
+
+    def _is_repeated(self, seat: int, ply: int, action: int) -> bool:
+        return ply < self.ply and self.mover(ply) == seat and self.moves[ply] == action
+
+    def _require_running(self) -> None:
+        if self.status is Status.ENDED:
+            raise Refused(Code.MATCH_OVER, f"match {self.id} is over")
+        if self.status is Status.WAITING:
+            raise Refused(Code.NOT_YOUR_TURN, f"match {self.id} has not started")
+
+    def _require_turn(self, seat: int, ply: int) -> None:
+        self._require_running()
+        if ply != self.ply:
+            text = f"match {self.id} is at ply {self.ply}, and the move was for ply {ply}"
+            raise Refused(Code.WRONG_PLY, text)
+        if seat != self.to_move:
+            raise Refused(Code.NOT_YOUR_TURN, f"it is the turn of {self._name(self.to_move)}")
+
+    def _count_illegal(self, seat: int) -> None:
+        self._illegal_left[seat] -= 1
+        if self._illegal_left[seat] < 0:
+            self._lose(seat, Reason.ILLEGAL_MOVES, "sent too many illegal moves")
+
+    def _run_clock(self, now: float) -> None:
+        if self._clock:
+            self._clock.start(self.game.current_player(self.state), now)
+
+    def _end_by_rules(self) -> None:
+        winner = self.game.winner(self.state)
+        if winner:
+            text = "a tie" if winner < 0 else f"{self._name(winner)} won"
+            self._end(Result(winner, self.game.returns(self.state), Reason.RULES, text))
+
+    def _lose_on_time(self, seat: int) -> None:
+        self._lose(seat, Reason.TIME, "ran out of time")
+
+    def _lose(self, seat: int, reason: Reason, what: str) -> None:
+        returns = (0.0, 1.0) if seat == 1 else (1.0, 0.0)
+        self._end(Result(3 - seat, returns, reason, f"{self._name(seat)} {what}"))
+
+    def _end(self, result: Result) -> None:
+        self.result = result
+        self.status = Status.ENDED
+        if self._clock:
+            self._clock.halt()
+
+    def _name(self, seat: int) -> str:
+        return self.players[seat - 1]

@@ -1,0 +1,78 @@
+"""TCP: frames in, frames out. All else is the hub's."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Factory
+from twisted.protocols.basic import Int32StringReceiver
+from twisted.python.failure import Failure
+
+from server.messages import Code
+from server.wire import MAX_FRAME
+
+if TYPE_CHECKING:
+    from server.service import Service
+
+# Where Linux keeps the smoothed round-trip time, in microseconds, in `struct tcp_info`.
+_RTT_OFFSET = 68
+
+
+class Connection(Int32StringReceiver):
+    """One client's line."""
+
+    MAX_LENGTH = MAX_FRAME
+
+    def __init__(self, service: Service, number: int) -> None:
+        self.number = number
+        self._service = service
+        self._closing = False
+
+    def connectionMade(self) -> None:
+        self.transport.setTcpNoDelay(True)
+        self._service.connected(self)
+
+    def stringReceived(self, frame: bytes) -> None:
+        if not self._closing:
+            self._service.received(self, frame)
+
+    def lengthLimitExceeded(self, length: int) -> None:
+        text = f"a frame has at most {MAX_FRAME} bytes, not {length}"
+        self._service.refused(self, Code.FRAME_TOO_LARGE, text)
+        self.close()
+
+    def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
+        self._service.disconnected(self)
+
+    def close(self) -> None:
+        """Say no more and hear no more; what was said still goes out."""
+        self._closing = True
+        self.transport.loseConnection()
+
+    def lag_s(self) -> float:
+        """How long a message takes one way, as the system measured it; 0 if it does not say."""
+        if not hasattr(socket, "TCP_INFO"):
+            return 0.0
+        info = self.transport.socket.getsockopt(
+            socket.IPPROTO_TCP, socket.TCP_INFO, _RTT_OFFSET + 4
+        )
+        (round_trip_us,) = struct.unpack_from("=I", info, _RTT_OFFSET)
+        return round_trip_us / 2e6  # type: ignore[no-any-return]
+
+
+class Connections(Factory):
+    """Numbers the lines as they come."""
+
+    noisy = False
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._next = 1
+
+    def buildProtocol(self, addr: IAddress) -> Connection:
+        connection = Connection(self._service, self._next)
+        self._next += 1
+        return connection
