@@ -16,8 +16,17 @@ import functools
 import sys
 
 from games.core import plugins, spec
-from games.core.game import RETURNS, TIE, Game, IllegalAction, KernelGame, State, checked, square_name
-from games.core.kernels import Board, Kernels, Vector, helper, kernel
+from games.core.game import (
+    RETURNS,
+    TIE,
+    Game,
+    IllegalAction,
+    KernelGame,
+    State,
+    checked,
+    square_name,
+)
+from games.core.kernels import Board, Kernels, Vector, compiled_before, helper, kernel
 from games.core.spec import SpecError
 from games.core.view import View
 
@@ -34,6 +43,7 @@ __all__ = [
     "Vector",
     "View",
     "checked",
+    "compiled_before",
     "helper",
     "kernel",
     "load",

@@ -5,8 +5,18 @@ Actions are the cells, row by row, as in OpenSpiel. `gomoku` is the same game un
 
 from __future__ import annotations
 
-from games import Board, KernelGame, Kernels, State, Vector, View, checked
-from games import helper, kernel, square_name
+from games import (
+    Board,
+    KernelGame,
+    Kernels,
+    State,
+    Vector,
+    View,
+    checked,
+    helper,
+    kernel,
+    square_name,
+)
 from games.core.random import GAMMA, Rng, below
 
 # board: the header below, then for each player the lines of all four directions, a word each:

@@ -9,8 +9,18 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from games import Board, KernelGame, Kernels, SpecError, State, Vector, View, helper, kernel
-from games import square_name
+from games import (
+    Board,
+    KernelGame,
+    Kernels,
+    SpecError,
+    State,
+    Vector,
+    View,
+    helper,
+    kernel,
+    square_name,
+)
 from games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, discs of player 1, discs of player 2, size, passes, the cells in play.
@@ -57,9 +67,7 @@ def mobility(own: np.uint64, other: np.uint64, cells: np.uint64) -> np.uint64:
 
 
 @helper
-def line_flips(
-    disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uint64
-) -> np.uint64:
+def line_flips(disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
     """The discs between `disc` and the nearest of `own`, both ways along `step`."""
     double = step + step
     up = crossed & disc << step

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games import Board, KernelGame, Kernels, State, Vector, View, kernel
-from games import square_name
+from games import Board, KernelGame, Kernels, State, Vector, View, kernel, square_name
 from games.core.random import GAMMA, Rng, below
 
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)

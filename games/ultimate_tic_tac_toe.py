@@ -17,10 +17,7 @@ ANYWHERE = 9
 #: For each set of nine cells: how many there are, and which is the first, second, ...
 COUNT = np.array([cells.bit_count() for cells in range(512)])
 NTH = np.array(
-    [
-        ([cell for cell in range(9) if cells >> cell & 1] + [0] * 9)[:9]
-        for cells in range(512)
-    ],
+    [([cell for cell in range(9) if cells >> cell & 1] + [0] * 9)[:9] for cells in range(512)],
     dtype=np.int8,
 )
 

@@ -83,7 +83,9 @@ class Human(Player):
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
         self._seat = seat
         mark = "X" if seat == 1 else "O"
-        self._console.print(f"You are {mark}, against {opponent}. Type help for help.", markup=False)
+        self._console.print(
+            f"You are {mark}, against {opponent}. Type help for help.", markup=False
+        )
         self._console.print(report.board(self.game, states[-1]))
 
     def moved(self, seat: int, action: int, states: Sequence[State]) -> None:

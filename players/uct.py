@@ -7,6 +7,7 @@ import time as clock
 from collections.abc import Sequence
 
 from games import Game, SpecError, State
+from games.core.kernels import uncompiled
 from games.core.random import seeded
 from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
 from players.search.loop import grow, new_scratch
@@ -46,7 +47,7 @@ class UCT(Player):
         self._c = c
         self._max_plies = max_plies
         self._rules = rules_of(game)
-        self._grow = grow if self._rules.compiled else grow.py_func
+        self._grow = grow if self._rules.compiled else uncompiled(grow)
         self._rng = seeded(secrets.randbits(64) if seed is None else seed)
         self._tree = new_tree(memory_mb)
         self._scratch = new_scratch(game)
@@ -78,7 +79,7 @@ class UCT(Player):
 
     def _simulate(self, root: object, board: object, count: int) -> int:
         rules = self._rules
-        return self._grow(  # type: ignore[no-any-return]
+        return self._grow(
             self._tree,
             root,
             board,

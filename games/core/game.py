@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
@@ -34,9 +35,6 @@ class Game(ABC):
     #: The bounds that hold for every state: actions are 0 .. num_actions - 1.
     num_actions: int
     max_plies: int
-
-    #: Compiled rules, or None for a game in plain Python.
-    kernels: ClassVar[Kernels | None] = None
 
     #: One spelling per game and parameters, set by `games.load`.
     spec: str = ""
@@ -122,6 +120,7 @@ class KernelGame(Game):
         """`board`, `state`: the lengths of both vectors; `actions`, `plies`: the bounds."""
         self.num_actions = actions
         self.max_plies = plies
+        self._numbers = struct.Struct(f"{state}q")
         self._state_size = state
         self._origin = np.zeros(board, dtype=np.int64)
         self.kernels.start(self._origin, np.array(params, dtype=np.int64))
@@ -130,9 +129,12 @@ class KernelGame(Game):
         """A new board with that position, or the first one. Raises ValueError for no state."""
         board = self._origin.copy()
         if state is not None:
-            if len(state) != self._state_size:
-                raise ValueError(f"a state of {self} has {self._state_size} numbers")
-            self.kernels.read(np.array(state, dtype=np.int64), board)
+            try:  # twice as fast as np.array
+                packed = self._numbers.pack(*state)
+            except struct.error as error:
+                text = f"a state of {self} is {self._state_size} whole numbers"
+                raise ValueError(text) from error
+            self.kernels.read(np.frombuffer(packed, dtype=np.int64), board)
         return board
 
     def state(self, board: Board) -> State:
@@ -157,7 +159,7 @@ class KernelGame(Game):
 
     def _legal(self, board: Board) -> list[int]:
         actions = np.empty(self.num_actions, dtype=np.int64)
-        return actions[: self.kernels.legal(board, actions)].tolist()  # type: ignore[no-any-return]
+        return actions[: self.kernels.legal(board, actions)].tolist()
 
 
 def square_name(row: int, column: int) -> str:

@@ -19,6 +19,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -34,6 +36,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 Board = NDArray[np.int64]
 Vector = NDArray[np.int64]
 
+#: Compiled functions of a version that was last added to so long ago are removed.
+CACHES_KEPT_S = 60 * 24 * 3600
+
 _VECTOR = types.int64[::1]
 _RNG = types.uint64[::1]
 
@@ -43,7 +48,7 @@ SIGNATURES = {
     "play": types.void(_VECTOR, types.int64),
     "playout": types.int64(_VECTOR, _RNG, _VECTOR),
     "write": types.void(_VECTOR, _VECTOR),
-    "read": types.void(_VECTOR, _VECTOR),
+    "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
 
 
@@ -65,7 +70,7 @@ def kernel(function: F) -> F:
 
 def helper(function: F) -> F:
     """A function for kernels to call; it becomes part of each kernel that does."""
-    return numba.njit(nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 def compiled(signature: object) -> Callable[[F], F]:
@@ -75,13 +80,23 @@ def compiled(signature: object) -> Callable[[F], F]:
         previous = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(_cache_folder(Path(inspect.getfile(function)).parent))
         try:
-            return numba.njit(  # type: ignore[no-any-return]
-                signature, nogil=True, cache=True, error_model="numpy"
-            )(function)
+            jit = numba.njit(signature, nogil=True, cache=True, error_model="numpy")
+            return jit(function)
         finally:
             numba.config.CACHE_DIR = previous
 
     return compile_
+
+
+def uncompiled(function: F) -> F:
+    """The Python source of a compiled function, as a function."""
+    source: F = function.py_func  # type: ignore[attr-defined]
+    return source
+
+
+def compiled_before() -> bool:
+    """Have the games been compiled on this machine, as they are now?"""
+    return _cache_folder(Path(__file__).parent.parent).exists()
 
 
 @functools.cache
@@ -96,4 +111,15 @@ def _cache_folder(package: Path) -> Path:
     for folder in dict.fromkeys([Path(__file__).parent, package]):
         for source in sorted(folder.glob("*.py")):
             digest.update(source.name.encode() + source.read_bytes())
-    return platformdirs.user_cache_path("playout") / "compiled" / digest.hexdigest()[:16]
+    folder = platformdirs.user_cache_path("playout") / "compiled" / digest.hexdigest()[:16]
+    if not folder.exists():
+        _forget_old(folder.parent)
+    return folder
+
+
+def _forget_old(caches: Path) -> None:
+    """Remove what earlier versions left behind."""
+    if caches.is_dir():
+        for folder in caches.iterdir():
+            if time.time() - folder.stat().st_mtime > CACHES_KEPT_S:
+                shutil.rmtree(folder, ignore_errors=True)

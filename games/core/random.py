@@ -34,7 +34,7 @@ def below(state: np.uint64, n: int) -> int:
     z = (state ^ (state >> _30)) * _M1
     z = (z ^ (z >> _27)) * _M2
     z = z ^ (z >> _31)
-    return np.int64(((z >> _32) * np.uint64(n)) >> _32)
+    return np.int64(((z >> _32) * np.uint64(n)) >> _32)  # type: ignore[return-value]
 
 
 @compiled("int64(uint64[::1], int64)")

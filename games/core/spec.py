@@ -90,6 +90,11 @@ def canonical(name: str, make: Callable[..., object], arguments: Mapping[str, ob
     return f"{name}({','.join(parts)})" if parts else name
 
 
+_WANTED: Mapping[object, str] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+}
 _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -104,6 +109,5 @@ def _convert(name: str, key: str, text: str, hint: object) -> int | float | bool
         if hint is float:
             return float(text)
     except (ValueError, KeyError):
-        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[hint]
-        raise SpecError(f"{name}: {key} must be {wanted}, not {text!r}") from None
+        raise SpecError(f"{name}: {key} must be {_WANTED[hint]}, not {text!r}") from None
     return text

@@ -6,10 +6,10 @@ import secrets
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from msgspec import structs
 from rich.console import Console
-from twisted.internet.interfaces import IReactorTime
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
@@ -110,15 +110,19 @@ class Agent:
 
     def __init__(
         self,
-        reactor: IReactorTime,
+        reactor: Any,
         player: Player,
         wish: Wish,
         console: Console,
         finished: Callable[[int], None],
         *,
         quiet: bool = False,
+        show: bool = False,
     ) -> None:
-        """`finished` is called once, with the exit code."""
+        """`finished` is called once, with the exit code.
+
+        `quiet` keeps what the player thinks to itself, `show` prints the board after each move.
+        """
         self.link: Link
         self.tally = Tally()
         self._reactor = reactor
@@ -128,6 +132,7 @@ class Agent:
         self._console = console
         self._finished = finished
         self._quiet = quiet
+        self._show = show
         self._session = _Session()
         self._seat: Seat | None = None
 
@@ -260,6 +265,11 @@ class Agent:
 
     def _append(self, seat: Seat, action: int, state: State) -> None:
         mover = self._player.game.current_player(seat.states[-1])
+        if self._show:
+            game, before = self._player.game, seat.states[-1]
+            who = seat.started.players[mover - 1]
+            self._say(f"{who} plays {game.action_name(before, action)}")
+            self._console.print(report.board(game, state, action, before))
         seat.states.append(state)
         self._player.moved(mover, action, tuple(seat.states))
 
@@ -302,7 +312,7 @@ class Agent:
             lag_s=self.link.round_trip_s,
             plies_left=game.max_plies - seat.ply,
         )
-        pool = self._reactor.getThreadPool()  # type: ignore[attr-defined]
+        pool = self._reactor.getThreadPool()
         chosen = deferToThreadPool(
             self._reactor, pool, self._player.choose, tuple(seat.states), Limit(seconds)
         )
@@ -374,5 +384,3 @@ def _thought(info: Info) -> Thought:
         line=info.line[:_LINE_SENT],
         actions=tuple((each.action, each.visits, each.win_rate) for each in actions),
     )
-
-

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from twisted.application.internet import ClientService, backoffPolicy
 from twisted.internet.endpoints import HostnameEndpoint
-from twisted.internet.interfaces import IAddress, IReactorTime
+from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
@@ -41,6 +41,8 @@ class Listener(Protocol):
 class _Protocol(Int32StringReceiver):
     MAX_LENGTH = 16 * 2**20
 
+    transport: Any
+
     def __init__(self, link: Link) -> None:
         self._link = link
 
@@ -60,7 +62,7 @@ class _Factory(Factory):
     def __init__(self, link: Link) -> None:
         self._link = link
 
-    def buildProtocol(self, addr: IAddress) -> _Protocol:
+    def buildProtocol(self, addr: IAddress | None) -> _Protocol:
         return _Protocol(self._link)
 
 
@@ -68,7 +70,7 @@ class Link:
     """Keeps a connection to the server."""
 
     def __init__(
-        self, reactor: IReactorTime, host: str, port: int, listener: Listener, patience_s: float
+        self, reactor: Any, host: str, port: int, listener: Listener, patience_s: float
     ) -> None:
         """`patience_s`: how long to go on trying to reach the server."""
         self.round_trip_s = 0.0
@@ -79,8 +81,8 @@ class Link:
         self._trying_since = time.monotonic()
         self._pinged_at = 0.0
         self._service = ClientService(
-            HostnameEndpoint(reactor, host, port),
-            _Factory(self),
+            cast(Any, HostnameEndpoint(reactor, host, port)),
+            cast(Any, _Factory(self)),
             retryPolicy=backoffPolicy(initialDelay=0.2, maxDelay=5.0, factor=1.5),
             clock=reactor,
         )

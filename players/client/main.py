@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import secrets
 import signal
 import sys
 from importlib.metadata import version
+from typing import Any
 
 import click
 
@@ -43,9 +45,7 @@ class _Names(click.Command):
         super().format_epilog(context, formatter)
 
 
-@click.command(
-    cls=_Names, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.command(cls=_Names, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("game")
 @click.argument("player")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where the server is.")
@@ -57,6 +57,7 @@ class _Names(click.Command):
 @click.option("--matches", default=1, show_default=True, type=click.IntRange(1), help="How many.")
 @click.option("--option", "options", multiple=True, metavar="K=V", help="An option of the player.")
 @click.option("--rated", is_flag=True, help="Let the matches count.")
+@click.option("--show", is_flag=True, help="Show the board after each move.")
 @click.option("--quiet", is_flag=True, help="Do not show what the player thinks.")
 @click.option(
     "--retry-s",
@@ -78,6 +79,7 @@ def main(
     matches: int,
     options: tuple[str, ...],
     rated: bool,
+    show: bool,
     quiet: bool,
     retry_s: float,
 ) -> None:
@@ -87,9 +89,10 @@ def main(
     that is installed, or module:Class from the current folder, with options in the same way or
     by --option.
     """
-    from twisted.internet import reactor
-
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
     sys.path.insert(0, os.getcwd())
+    if not games.compiled_before():
+        click.echo("Compiling the rules and the search for this machine, once ...", err=True)
     try:
         made = players.load(_with_options(player, options), games.load(game))
     except games.SpecError as error:
@@ -114,7 +117,7 @@ def main(
         codes.append(code)
         reactor.callLater(0.05, reactor.stop)
 
-    agent = Agent(reactor, made, wish, report.console(), finished, quiet=quiet)
+    agent = Agent(reactor, made, wish, report.console(), finished, quiet=quiet, show=show)
     agent.link = Link(reactor, host, port, agent, retry_s)
     reactor.callWhenRunning(agent.link.open)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))

@@ -57,10 +57,12 @@ def search(game: Game, state: State, info: Info) -> RenderableType:
         after = game.next_state(after, action)
     considered = [
         f"{game.action_name(state, each.action)}: {each.win_rate:.1%} "
-        f"({each.wins:g}/{each.visits})"
+        f"({each.wins:.1f}/{each.visits})".replace(".0/", "/")
         for each in info.actions
     ]
-    return Group(Text(head), Text("expects " + " ".join(names)), Columns(considered, padding=(0, 3)))
+    return Group(
+        Text(head), Text("expects " + " ".join(names)), Columns(considered, padding=(0, 3))
+    )
 
 
 def clocks(names: tuple[str, str], readings: tuple[Reading, Reading], period_s: float) -> str:

@@ -37,8 +37,14 @@ TREE = types.NamedTuple([_INTS, _INTS, _INTS, _INTS, types.float64[::1], _INTS],
 def new_tree(megabytes: int) -> Tree:
     """A tree with room for that many bytes of nodes. Pages are taken as it grows."""
     nodes = megabytes * 2**20 // BYTES_PER_NODE
-    integers = [np.empty(nodes, dtype=np.int32) for _ in range(4)]
-    tree = Tree(*integers, np.empty(nodes), np.zeros(1, dtype=np.int32))
+    tree = Tree(
+        first_child=np.empty(nodes, dtype=np.int32),
+        children=np.empty(nodes, dtype=np.int32),
+        action=np.empty(nodes, dtype=np.int32),
+        visits=np.empty(nodes, dtype=np.int32),
+        value=np.empty(nodes),
+        used=np.zeros(1, dtype=np.int32),
+    )
     clear(tree)
     return tree
 
