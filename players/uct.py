@@ -6,6 +6,8 @@ import secrets
 import time as clock
 from collections.abc import Sequence
 
+import numpy as np
+
 from games import Game, SpecError, State
 from games.core.kernels import uncompiled
 from games.core.random import seeded
@@ -32,7 +34,7 @@ class UCT(Player):
         game: Game,
         time: float | None = None,
         simulations: int | None = None,
-        c: float = 1.0,
+        c: float = 0.5,
         max_plies: int = 0,
         seed: int | None = None,
         memory_mb: int = 256,
@@ -94,27 +96,32 @@ class UCT(Player):
         )
 
     def _info(self, simulations: int, seconds: float, depth: int) -> Info:
-        considered = self._children(ROOT)
-        best = considered[0]
-        line, node = [], ROOT
-        while children := self._most_visited_first(node):
-            node = children[0]
-            if not self._tree.visits[node]:
-                break
+        considered = self._considered()
+        line, node = [], self._favourite(ROOT)
+        while node != ROOT and self._tree.visits[node]:
             line.append(int(self._tree.action[node]))
-        return Info(simulations, seconds, depth, best.win_rate, tuple(line), considered)
+            node = self._favourite(node)
+        win_rate = considered[0].win_rate
+        return Info(simulations, seconds, depth, win_rate, tuple(line), considered)
 
-    def _most_visited_first(self, node: int) -> list[int]:
-        first, count = self._tree.first_child[node], self._tree.children[node]
-        children = range(first, first + count) if count else range(0)
-        return sorted(children, key=lambda child: -self._tree.visits[child])
+    def _children(self, node: int) -> slice:
+        first = self._tree.first_child[node]
+        return slice(first, first + self._tree.children[node])
 
-    def _children(self, node: int) -> tuple[Considered, ...]:
+    def _favourite(self, node: int) -> int:
+        """The most visited child, ROOT if there is none."""
+        if not self._tree.children[node]:
+            return ROOT
+        children = self._children(node)
+        return int(children.start + np.argmax(self._tree.visits[children]))
+
+    def _considered(self) -> tuple[Considered, ...]:
+        """All actions of the root, the most visited first."""
+        children = self._children(ROOT)
         tree = self._tree
-        return tuple(
-            Considered(int(tree.action[child]), int(tree.visits[child]), float(tree.value[child]))
-            for child in self._most_visited_first(node)
-        )
+        columns = (tree.action[children], tree.visits[children], tree.value[children] / 2)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return tuple(sorted((Considered(*row) for row in rows), key=lambda each: -each.visits))
 
 
 def _tighter(given: Limit, own: Limit) -> Limit:

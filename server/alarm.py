@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import heapq
 
+#: Entries of the heap that nobody waits for any more, beyond as many as are waited for.
+_STALE = 100
+
 
 class Alarms:
     """Times by key. Postponing does not touch the heap; an entry is checked when it comes up."""
@@ -17,10 +20,12 @@ class Alarms:
         """Ring for `key` at that time instead of any other; None for never."""
         if at is None:
             self._wanted.pop(key, None)
-            return
-        self._wanted[key] = at
-        if at < self._queued.get(key, float("inf")):
-            self._queue(key, at)
+        else:
+            self._wanted[key] = at
+            if at < self._queued.get(key, float("inf")):
+                self._queue(key, at)
+        if len(self._heap) > 2 * len(self._wanted) + _STALE:
+            self._rebuild()
 
     def due(self, now: float) -> list[str]:
         """The keys whose time has come; each rings once."""
@@ -43,6 +48,11 @@ class Alarms:
     def next(self) -> float | None:
         """When to call `due` next, at the latest."""
         return self._heap[0][0] if self._heap else None
+
+    def _rebuild(self) -> None:
+        self._queued = dict(self._wanted)
+        self._heap = [(at, key) for key, at in self._wanted.items()]
+        heapq.heapify(self._heap)
 
     def _queue(self, key: str, at: float) -> None:
         self._queued[key] = at

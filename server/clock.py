@@ -12,14 +12,15 @@ All are main time with an increment, followed by periods: `1/move` is one period
 
 from __future__ import annotations
 
+import math
 import re
 
 from server.messages import Control, Reading
 
-_NUMBER = r"(\d{1,6}(?:\.\d{1,3})?)"
+_NUMBER = r"([0-9]{1,6}(?:\.[0-9]{1,3})?)"
 _PER_MOVE = re.compile(rf"{_NUMBER}/move")
 _FISCHER = re.compile(rf"{_NUMBER}\+{_NUMBER}")
-_BYO_YOMI = re.compile(rf"{_NUMBER}\+(\d{{1,3}})x{_NUMBER}")
+_BYO_YOMI = re.compile(rf"{_NUMBER}\+([0-9]{{1,3}})x{_NUMBER}")
 
 ALLOWED = "1/move, 300+3, 600+5x30 (seconds) or none"
 
@@ -40,7 +41,7 @@ def parse(text: str) -> Control | None:
         control = Control(float(found[1]), float(found[2]), 0, 0.0)
     elif found := _BYO_YOMI.fullmatch(text):
         control = Control(float(found[1]), 0.0, int(found[2]), float(found[3]))
-    if control is None or control.main_s + control.periods * control.period_s <= 0:
+    if control is None or not _usable(control):
         raise ClockError(f"cannot use the clock {text[:50]!r}: write it as {ALLOWED}")
     return control
 
@@ -49,11 +50,20 @@ def spell(control: Control | None) -> str:
     """The notation of a control, the same for equal ones."""
     if control is None:
         return "none"
+    main, increment, period = (
+        f"{seconds:.3f}".rstrip("0").rstrip(".")
+        for seconds in (control.main_s, control.increment_s, control.period_s)
+    )
     if control.periods == 1 and not control.main_s:
-        return f"{control.period_s:g}/move"
-    if control.periods:
-        return f"{control.main_s:g}+{control.periods}x{control.period_s:g}"
-    return f"{control.main_s:g}+{control.increment_s:g}"
+        return f"{period}/move"
+    return f"{main}+{control.periods}x{period}" if control.periods else f"{main}+{increment}"
+
+
+def _usable(control: Control) -> bool:
+    """Is there time to begin with, and are periods of some length?"""
+    if control.periods or control.period_s:
+        return control.periods * control.period_s > 0
+    return control.main_s > 0
 
 
 class Clock:
@@ -113,6 +123,6 @@ class Clock:
         over_s = used_s - left.main_s
         if over_s > left.periods * self.control.period_s:
             return None
-        # A period that ends on the dot is still kept.
-        used_up = min(left.periods - 1, int(over_s / self.control.period_s))
-        return Reading(0.0, left.periods - used_up)
+        # A period that ends on the dot is still kept, and so is the last, however this rounds.
+        begun = min(left.periods, math.ceil(over_s / self.control.period_s))
+        return Reading(0.0, left.periods - begun + 1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from msgspec import structs
@@ -59,7 +59,7 @@ class Log:
     """Something that the operator may want to know; `text` is a format over `fields`."""
 
     text: str
-    fields: dict[str, object] = field(default_factory=dict)
+    fields: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,6 @@ class Policy:
     reconnect_s: float = 60.0
     credit_cap_s: float = 0.1
     matches_per_session: int = 100
-    seeks_per_session: int = 20
 
 
 ENDED_KEPT = 1000
@@ -142,9 +141,7 @@ class Hub:
 
     def disconnect(self, connection: int, now: float) -> list[Effect]:
         """A connection is gone. Who has matches is expected back."""
-        session = self._connections.pop(connection, None)
-        if session and session.connection == connection:
-            self._detach(session, now)
+        self._detach(connection, now)
         return self._done()
 
     def wake(self, now: float) -> list[Effect]:
@@ -186,10 +183,12 @@ class Hub:
         """Who has this name, upper or lower case."""
         return self._names.get(name.casefold())
 
-    def admit(self, session: Session, connection: int) -> None:
+    def admit(self, session: Session, connection: int, now: float) -> None:
         """A session begins, or goes on over another connection."""
-        if session.connection is not None and session.connection != connection:
-            self._drop(session.connection)
+        if session.connection is not None:
+            text = "this session goes on elsewhere"
+            self._refuse(session.connection, Code.REPLACED, text, None)
+            self._close(session.connection, now)
         session.connection = connection
         self._connections[connection] = session
         self.sessions[session.token] = session
@@ -204,7 +203,8 @@ class Hub:
         for session in seats:
             session.matches.add(match.id)
         match.start(now)
-        self.log("match {match} started: {game}, {first} against {second}, clock {clock}", match)
+        text = "match {match} started: {game}, {first} against {second}, clock {clock}"
+        self.log(text, _about(match))
         for session in seats:
             self.tell(session, self.started(match, session, now))
         self.settle(match, now)
@@ -243,9 +243,9 @@ class Hub:
             players=match.players,
             seat=self.seat_of(match, session),
             clock=match.clock_name,
-            control=match.control,
+            control=match.terms.control,
             clocks=match.readings(now),
-            rated=match.rated,
+            rated=match.terms.rated,
             moves=tuple(match.moves),
             state=match.state,
             to_move=match.to_move,
@@ -292,7 +292,7 @@ class Hub:
         )
         told = [*self._seats[match.id], *self._watchers[match.id].values()]
         self._tell_all(told, ended)
-        self.log("match {match} ended after {plies} plies: {text} ({reason})", match)
+        self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(match, now)
 
     def tell(self, session: Session, message: Event) -> None:
@@ -305,24 +305,8 @@ class Hub:
         if listening:
             self._effects.append(Send(listening, message))
 
-    def close(self, connection: int) -> None:
-        """End a connection; nothing that it still says counts."""
-        self._connections.pop(connection, None)
-        self._effects.append(Close(connection))
-
-    def log(self, text: str, match: Match | None = None, **fields: object) -> None:
+    def log(self, text: str, fields: Mapping[str, object]) -> None:
         """Tell the operator."""
-        if match:
-            fields |= {
-                "match": match.id,
-                "game": str(match.game),
-                "first": match.players[0],
-                "second": match.players[1],
-                "clock": match.clock_name,
-                "plies": match.ply,
-            }
-            if match.result:
-                fields |= {"text": match.result.text, "reason": match.result.reason.value}
         self._effects.append(Log(text, fields))
 
     def persons(self) -> list[Session]:
@@ -346,11 +330,16 @@ class Hub:
     def _refuse(self, connection: int, code: Code, text: str, re: RequestId | None) -> None:
         self.send((connection,), Error(re=re, code=code, text=text))
 
-    def _drop(self, connection: int) -> None:
-        self._refuse(connection, Code.REPLACED, "this session goes on elsewhere", None)
-        self.close(connection)
+    def _close(self, connection: int, now: float) -> None:
+        """End a connection; nothing that it still says counts."""
+        self._effects.append(Close(connection))
+        self._detach(connection, now)
 
-    def _detach(self, session: Session, now: float) -> None:
+    def _detach(self, connection: int, now: float) -> None:
+        """Who is no longer there looks for nobody and watches nothing."""
+        session = self._connections.pop(connection, None)
+        if session is None:
+            return
         session.connection = None
         for offer in self.lobby.of_session(session.token):
             self.lobby.remove(offer.id)
@@ -365,11 +354,13 @@ class Hub:
         """A session is over: it left, with nothing to come back to or for too long."""
         for match_id in list(session.matches):
             match = self.matches[match_id]
-            match.abandon(self.seat_of(match, session) or 1)
-            self.settle(match, now)
-        self.sessions.pop(session.token, None)
-        if self._names.get(session.name.casefold()) is session:
+            if seat := self.seat_of(match, session):
+                match.abandon(seat)
+                self.settle(match, now)
+        # Its last match may have ended it already.
+        if self.sessions.pop(session.token, None):
             del self._names[session.name.casefold()]
+            self._alarms.set(session.token, None)
 
     def _remove(self, match: Match, now: float) -> None:
         for session in self._seats.pop(match.id):
@@ -384,19 +375,34 @@ class Hub:
         if len(self._ended) > ENDED_KEPT:
             self._ended.popitem(last=False)
         if self.closing and not self.matches:
-            self._finish()
+            self._finish(now)
 
     def _abort_all(self, now: float) -> None:
         if not self.matches:
-            self._finish()
+            self._finish(now)
         for match in list(self.matches.values()):
             match.abort("the server stopped")
             self.settle(match, now)
 
-    def _finish(self) -> None:
+    def _finish(self, now: float) -> None:
         for connection in list(self._connections):
-            self.close(connection)
+            self._close(connection, now)
+        self._alarms.set(_STOP, None)
         self._effects.append(Stopped())
 
 
 _STOP = "stop"
+
+
+def _about(match: Match) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "match": match.id,
+        "game": str(match.game),
+        "first": match.players[0],
+        "second": match.players[1],
+        "clock": match.clock_name,
+        "plies": match.ply,
+    }
+    if match.result:
+        fields |= {"result": match.result.text, "reason": match.result.reason.value}
+    return fields

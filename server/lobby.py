@@ -29,10 +29,14 @@ class Offer:
             and self.game == other.game
             and self.rated == other.rated
             and (self.clock is None or other.clock in (None, self.clock))
-            and self.opponent in (None, other.name)
-            and other.opponent in (None, self.name)
+            and self.wants(other.name)
+            and other.wants(self.name)
             and (self.seat is None or self.seat != other.seat)
         )
+
+    def wants(self, name: str) -> bool:
+        """May somebody of this name, upper or lower case, be the opponent?"""
+        return self.opponent is None or self.opponent.casefold() == name.casefold()
 
     def message(self, re: int | str | None = None) -> Seeking:
         """What others are told of it."""

@@ -23,8 +23,8 @@ def begin(*, as_json: bool) -> None:
     levels = LogLevelFilterPredicate(defaultLogLevel=LogLevel.info)
     for chatty in ("twisted", "log_legacy"):
         levels.setLogLevelForNamespace(chatty, LogLevel.warn)
-    filtered = FilteringLogObserver(observer, [levels])
-    globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)
+    filtered = FilteringLogObserver(observer, [levels])  # type: ignore[arg-type,list-item]
+    globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)  # type: ignore[list-item]
 
 
 def _moment(event: LogEvent) -> datetime:

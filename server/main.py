@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import signal
@@ -14,7 +15,6 @@ from typing import Any
 import click
 from twisted.internet import error
 from twisted.internet.endpoints import TCP4ServerEndpoint
-from twisted.internet.interfaces import IListeningPort
 from twisted.python.failure import Failure
 
 import games
@@ -121,15 +121,14 @@ def main(host: str, port: int, grace_s: float, log_json: bool, **policy: Any) ->
     Stops on SIGTERM or Ctrl-C: no new matches, a while for those that run, exit code 0.
     A second signal stops it at once.
     """
-    from twisted.internet import reactor
-
+    reactor = _reactor()
     hub = Hub(Policy(**policy), software=f"playout-server {version('playout')}")
     service = Service(hub, reactor, _stop_reactor)
     log.begin(as_json=log_json)
     _warm_up()
     outcome = _Outcome()
 
-    def listening(listener: IListeningPort) -> None:
+    def listening(listener: Any) -> None:
         where = listener.getHost()
         click.echo(f"playout-server: listening on {where.host}:{where.port}")
         sys.stdout.flush()
@@ -161,25 +160,26 @@ def main(host: str, port: int, grace_s: float, log_json: bool, **policy: Any) ->
 
 @dataclasses.dataclass
 class _Outcome:
-    listener: IListeningPort | None = None
+    listener: Any = None  # an IListeningPort
     stopping: bool = False
     code: int = 0
 
 
-def _stop_reactor() -> None:
+def _reactor() -> Any:
+    # Any: its interfaces, being declared by zope, have methods without `self`.
     from twisted.internet import reactor
 
+    return reactor
+
+
+def _stop_reactor() -> None:
     # A moment for what was written to go out.
-    reactor.callLater(0.1, _stop_if_running)
+    _reactor().callLater(0.1, _stop_if_running)
 
 
 def _stop_if_running() -> None:
-    from twisted.internet import reactor
-
-    try:
-        reactor.stop()
-    except error.ReactorNotRunning:
-        pass
+    with contextlib.suppress(error.ReactorNotRunning):
+        _reactor().stop()
 
 
 def _warm_up() -> None:

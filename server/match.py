@@ -36,37 +36,37 @@ class Result:
     text: str
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What a match is played under.
+
+    `illegal_moves`: how many a player may send; one more and it loses.
+    `credit_cap_s`: how much of a move's time on the way is not counted, at most.
+    """
+
+    control: Control | None = None
+    rated: bool = False
+    illegal_moves: int = 3
+    credit_cap_s: float = 0.0
+
+
 class Match:
     """A game between two players, refereed."""
 
     def __init__(
-        self,
-        match_id: str,
-        game: Game,
-        players: tuple[str, str],
-        control: Control | None = None,
-        *,
-        rated: bool = False,
-        illegal_moves: int = 3,
-        credit_cap_s: float = 0.0,
+        self, match_id: str, game: Game, players: tuple[str, str], terms: Terms | None = None
     ) -> None:
-        """`illegal_moves`: how many a player may send; one more and it loses.
-
-        `credit_cap_s`: how much of a move's time on the way is not counted, at most.
-        """
         self.id = match_id
         self.game = game
         self.players = players
-        self.control = control
-        self.rated = rated
+        self.terms = terms or Terms()
         self.status = Status.WAITING
         self.states: list[State] = [game.initial_state()]
         self.moves: list[int] = []
         self.result: Result | None = None
         self._movers: list[int] = []
-        self._clock = Clock(control) if control else None
-        self._credit_cap_s = credit_cap_s
-        self._illegal_left = {1: illegal_moves, 2: illegal_moves}
+        self._clock = Clock(self.terms.control) if self.terms.control else None
+        self._illegal_left = dict.fromkeys((1, 2), self.terms.illegal_moves)
 
     @property
     def state(self) -> State:
@@ -86,7 +86,7 @@ class Match:
     @property
     def clock_name(self) -> str:
         """The time control in its notation."""
-        return spell(self.control)
+        return spell(self.terms.control)
 
     def legal_actions(self) -> tuple[int, ...]:
         """What the player to move may do."""
@@ -99,7 +99,7 @@ class Match:
     def deadline(self) -> float | None:
         """When to call `flag`, None without a clock that runs."""
         at = self._clock.flag_at() if self._clock and self.status is Status.PLAYING else None
-        return None if at is None else at + self._credit_cap_s
+        return None if at is None else at + self.terms.credit_cap_s
 
     def start(self, now: float) -> None:
         """Both are there: the first player's clock runs."""
@@ -110,9 +110,9 @@ class Match:
     def play(self, seat: int, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
         """Move number `ply` by `seat`; False if it is a repetition of the move made then.
 
-        `lag_s` is how long the message was on its way, as far as it is known. A move after the
-        time was up ends the match, and so does one illegal move too many. Raises Refused for a
-        move that is not made.
+        `lag_s` is how long the message was on its way, as far as it is known. Raises Refused for
+        a move that is not made; one after the time was up ends the match all the same, and so
+        does one illegal move too many.
         """
         if self._is_repeated(seat, ply, action):
             return False
@@ -122,9 +122,10 @@ class Match:
         except IllegalAction as error:
             self._count_illegal(seat)
             raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
-        if self._clock and not self._clock.stop(now, min(max(lag_s, 0.0), self._credit_cap_s)):
+        credit_s = min(max(lag_s, 0.0), self.terms.credit_cap_s)
+        if self._clock and not self._clock.stop(now, credit_s):
             self._lose_on_time(seat)
-            return True
+            raise Refused(Code.MATCH_OVER, "the move came too late: your time was up")
         self.states.append(after)
         self.moves.append(action)
         self._movers.append(seat)

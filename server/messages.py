@@ -17,7 +17,11 @@ PROTOCOL = 1
 Text = Annotated[str, Meta(max_length=500)]
 Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
+Label = Annotated[str, Meta(max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
+#: Bounds that NaN and infinity do not pass.
+Rate = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Action = Annotated[int, Meta(ge=0, lt=2**31)]
 RequestId = int | Key
 Seat = Literal[1, 2]
@@ -88,13 +92,13 @@ class Reading(Struct, frozen=True):
 class Thought(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a bot thinks of the move it sends, from its own point of view."""
 
-    win_rate: Annotated[float, Meta(ge=0, le=1)] | None = None
+    win_rate: Rate | None = None
     simulations: Count | None = None
-    seconds: Annotated[float, Meta(ge=0)] | None = None
+    seconds: Seconds | None = None
     depth: Count | None = None
     line: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
     #: For the most visited actions: action, visits, win rate.
-    actions: Annotated[tuple[tuple[Action, Count, float], ...], Meta(max_length=400)] = ()
+    actions: Annotated[tuple[tuple[Action, Count, Rate], ...], Meta(max_length=400)] = ()
 
 
 # From the client. A field that the protocol does not know is an error, so that a typo shows.
@@ -114,19 +118,19 @@ class Request(
     id: RequestId | None = None
 
 
-class Hello(Request, kw_only=True):
+class Hello(Request, frozen=True, kw_only=True):
     """The first message of a connection. `session` takes an earlier session up again."""
 
     protocol_min: Count
     protocol_max: Count
     name: Name
     role: Literal["bot", "human", "spectator"] = "bot"
-    software: Key = ""
+    software: Label = ""
     session: Key | None = None
     legal_actions: bool = False
 
 
-class Seek(Request, kw_only=True):
+class Seek(Request, frozen=True, kw_only=True):
     """Look for opponents; without `clock`, whatever the other one wants."""
 
     game: Text
@@ -137,13 +141,13 @@ class Seek(Request, kw_only=True):
     matches: Annotated[int, Meta(ge=1, le=100)] = 1
 
 
-class Cancel(Request, kw_only=True):
+class Cancel(Request, frozen=True, kw_only=True):
     """Stop looking."""
 
     seek: Key
 
 
-class Move(Request, kw_only=True):
+class Move(Request, frozen=True, kw_only=True):
     """Play `action` as the match's move number `ply`, counted from 0."""
 
     match: Key
@@ -152,29 +156,29 @@ class Move(Request, kw_only=True):
     info: Thought | None = None
 
 
-class Resign(Request, kw_only=True):
+class Resign(Request, frozen=True, kw_only=True):
     """Give a match up."""
 
     match: Key
 
 
-class Watch(Request, kw_only=True):
+class Watch(Request, frozen=True, kw_only=True):
     """See a match's moves."""
 
     match: Key
 
 
-class Unwatch(Request, kw_only=True):
+class Unwatch(Request, frozen=True, kw_only=True):
     """See them no longer."""
 
     match: Key
 
 
-class List(Request, kw_only=True):
+class List(Request, frozen=True, kw_only=True):
     """Ask who and what is here."""
 
 
-class Ping(Request, kw_only=True):
+class Ping(Request, frozen=True, kw_only=True):
     """Ask for a sign of life."""
 
 
@@ -187,7 +191,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ty
     re: RequestId | None = None
 
 
-class Welcome(Event, kw_only=True):
+class Welcome(Event, frozen=True, kw_only=True):
     """The answer to `hello`. Who is cut off comes back with `session`."""
 
     protocol: int
@@ -197,7 +201,7 @@ class Welcome(Event, kw_only=True):
     games: tuple[str, ...]
 
 
-class Seeking(Event, kw_only=True):
+class Seeking(Event, frozen=True, kw_only=True):
     """Somebody looks for an opponent: the answer to `seek`, and what a challenged player gets."""
 
     seek: str
@@ -210,7 +214,7 @@ class Seeking(Event, kw_only=True):
     matches: int = 1
 
 
-class Started(Event, kw_only=True):
+class Started(Event, frozen=True, kw_only=True):
     """A match begins, is taken up again, or is watched; `seat` is None for those who watch."""
 
     match: str
@@ -227,7 +231,7 @@ class Started(Event, kw_only=True):
     legal_actions: tuple[int, ...] | None = None
 
 
-class Update(Event, kw_only=True):
+class Update(Event, frozen=True, kw_only=True):
     """Move number `ply` was played. `state` is the position after it."""
 
     match: str
@@ -241,7 +245,7 @@ class Update(Event, kw_only=True):
     legal_actions: tuple[int, ...] | None = None
 
 
-class Ended(Event, kw_only=True):
+class Ended(Event, frozen=True, kw_only=True):
     """A match is over: winner 1 or 2, -1 for a tie, 0 for no result."""
 
     match: str
@@ -269,7 +273,7 @@ class Person(Struct, frozen=True):
     role: str
 
 
-class Listing(Event, kw_only=True):
+class Listing(Event, frozen=True, kw_only=True):
     """The answer to `list`; each list is cut off at 200."""
 
     players: tuple[Person, ...]
@@ -277,21 +281,21 @@ class Listing(Event, kw_only=True):
     matches: tuple[Summary, ...]
 
 
-class Ok(Event, kw_only=True):
+class Ok(Event, frozen=True, kw_only=True):
     """Done, for a request that has no other answer."""
 
 
-class Pong(Event, kw_only=True):
+class Pong(Event, frozen=True, kw_only=True):
     """The answer to `ping`."""
 
 
-class Closing(Event, kw_only=True):
+class Closing(Event, frozen=True, kw_only=True):
     """The server will stop; matches that last longer than `seconds` are aborted."""
 
     seconds: float
 
 
-class Error(Event, kw_only=True):
+class Error(Event, frozen=True, kw_only=True):
     """A request was refused."""
 
     code: Code
@@ -299,6 +303,4 @@ class Error(Event, kw_only=True):
 
 
 REQUESTS = Hello | Seek | Cancel | Move | Resign | Watch | Unwatch | List | Ping
-EVENTS = (
-    Welcome | Seeking | Started | Update | Ended | Listing | Ok | Pong | Closing | Error
-)
+EVENTS = Welcome | Seeking | Started | Update | Ended | Listing | Ok | Pong | Closing | Error

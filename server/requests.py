@@ -10,7 +10,7 @@ from msgspec import structs
 import games
 from server import clock
 from server.lobby import Offer
-from server.match import Match, Refused
+from server.match import Match, Refused, Terms
 from server.messages import (
     PROTOCOL,
     Cancel,
@@ -25,6 +25,7 @@ from server.messages import (
     Pong,
     Request,
     Resign,
+    Seat,
     Seek,
     Summary,
     Unwatch,
@@ -44,11 +45,8 @@ def hello(hub: Hub, asker: Asker, request: Hello) -> None:
     """Begin a session, or take one up again."""
     if not request.protocol_min <= PROTOCOL <= request.protocol_max:
         raise Refused(Code.UNSUPPORTED_PROTOCOL, f"this server speaks protocol {PROTOCOL}")
-    if request.session is None:
-        session = _new_session(hub, asker, request)
-    else:
-        session = _old_session(hub, request)
-    hub.admit(session, asker.connection)
+    session = _old_session(hub, request) if request.session else _new_session(hub, request)
+    hub.admit(session, asker.connection, asker.now)
     welcome = Welcome(
         re=request.id,
         protocol=PROTOCOL,
@@ -58,11 +56,11 @@ def hello(hub: Hub, asker: Asker, request: Hello) -> None:
         games=tuple(games.names()),
     )
     hub.tell(session, welcome)
-    hub.log("{name} is here ({role}, {software})", **_who(session))
+    hub.log("{name} is here ({role}, {software})", _who(session))
     for match_id in sorted(session.matches):
         hub.tell(session, hub.started(hub.matches[match_id], session, asker.now))
     for offer in hub.lobby:
-        if offer.opponent and offer.opponent.casefold() == session.name.casefold():
+        if offer.opponent and offer.wants(session.name):
             hub.tell(session, offer.message())
 
 
@@ -71,9 +69,10 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
     if hub.closing:
         raise Refused(Code.CLOSING, "the server will stop: there are no new matches")
     session = asker.session
-    open_ = len(hub.lobby.of_session(session.token))
-    if open_ >= hub.policy.seeks_per_session:
-        raise Refused(Code.TOO_MANY, f"a session may have {hub.policy.seeks_per_session} seeks")
+    _require_room(hub, session, request.matches)
+    challenged = hub.named(request.opponent) if request.opponent else None
+    if challenged is session:
+        raise Refused(Code.INVALID, "you cannot challenge yourself")
     offer = Offer(
         id=hub.new_id(),
         session=session.token,
@@ -87,10 +86,9 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
     )
     hub.lobby.add(offer)
     hub.tell(session, offer.message(request.id))
-    challenged = hub.named(offer.opponent) if offer.opponent else None
     if challenged:
         hub.tell(challenged, offer.message())
-    while offer.matches and (partner := _partner(hub, offer)):
+    while offer.matches and (partner := hub.lobby.partner(offer)):
         _pair(hub, partner, offer, asker.now)
 
 
@@ -105,36 +103,33 @@ def cancel(hub: Hub, asker: Asker, request: Cancel) -> None:
 
 def move(hub: Hub, asker: Asker, request: Move) -> None:
     """Make a move; the update that everybody gets is the answer."""
-    match = _own_match(hub, asker, request.match)
-    seat = hub.seat_of(match, asker.session)
-    assert seat is not None
+    match, seat = _own_match(hub, asker, request.match)
     try:
         played = match.play(seat, request.ply, request.action, asker.now, asker.lag_s)
     except Refused:
         hub.settle(match, asker.now)
         raise
-    if match.ply > request.ply:  # otherwise the time was up
-        after = match.states[request.ply + 1]
-        update = Update(
-            match=match.id,
-            ply=request.ply,
-            player=seat,
-            action=request.action,
-            state=after,
-            to_move=0 if match.game.winner(after) else match.game.current_player(after),
-            clocks=match.readings(asker.now),
-        )
-        if played:
-            hub.announce(match, update, request.info, asker, request.id)
-        else:
-            hub.tell(asker.session, structs.replace(update, re=request.id))
+    after = match.states[request.ply + 1]
+    update = Update(
+        match=match.id,
+        ply=request.ply,
+        player=seat,
+        action=request.action,
+        state=after,
+        to_move=0 if match.game.winner(after) else match.game.current_player(after),
+        clocks=match.readings(asker.now),
+    )
+    if played:
+        hub.announce(match, update, request.info, asker, request.id)
+    else:
+        hub.tell(asker.session, structs.replace(update, re=request.id))
     hub.settle(match, asker.now)
 
 
 def resign(hub: Hub, asker: Asker, request: Resign) -> None:
     """Give up."""
-    match = _own_match(hub, asker, request.match)
-    match.resign(hub.seat_of(match, asker.session) or 1)
+    match, seat = _own_match(hub, asker, request.match)
+    match.resign(seat)
     if request.id is not None:
         hub.tell(asker.session, Ok(re=request.id))
     hub.settle(match, asker.now)
@@ -201,14 +196,14 @@ def _who(session: Session) -> dict[str, object]:
     return {"name": said.name, "role": said.role, "software": said.software or "unknown software"}
 
 
-def _new_session(hub: Hub, asker: Asker, request: Hello) -> Session:
+def _new_session(hub: Hub, request: Hello) -> Session:
     name = request.name
     if not name.isprintable() or name != name.strip():
         text = "a name has printable characters and no space at its ends"
         raise Refused(Code.BAD_NAME, text)
     if hub.named(name):
         raise Refused(Code.NAME_TAKEN, f"somebody called {name!r} is here; take another name")
-    return Session(hub.new_token(), request, asker.connection)
+    return Session(hub.new_token(), request)
 
 
 def _old_session(hub: Hub, request: Hello) -> Session:
@@ -220,11 +215,24 @@ def _old_session(hub: Hub, request: Hello) -> Session:
     return session
 
 
-def _own_match(hub: Hub, asker: Asker, match_id: str) -> Match:
+def _own_match(hub: Hub, asker: Asker, match_id: str) -> tuple[Match, Seat]:
     match = hub.match_of(match_id)
-    if hub.seat_of(match, asker.session) is None:
+    seat = hub.seat_of(match, asker.session)
+    if seat is None:
         raise Refused(Code.NOT_YOUR_MATCH, f"you do not play in match {match_id}")
-    return match
+    return match, seat
+
+
+def _require_room(hub: Hub, session: Session, matches: int) -> None:
+    """A seek is a promise: nobody may look for more than can be played at once."""
+    sought = sum(offer.matches for offer in hub.lobby.of_session(session.token))
+    most = hub.policy.matches_per_session
+    if len(session.matches) + sought + matches > most:
+        text = (
+            f"a session may have {most} matches at once; "
+            f"you play {len(session.matches)} and look for {sought} already"
+        )
+        raise Refused(Code.TOO_MANY, text)
 
 
 def _game_name(text: str) -> str:
@@ -241,30 +249,18 @@ def _clock_name(text: str) -> str:
         raise Refused(Code.BAD_CLOCK, str(error)) from error
 
 
-def _partner(hub: Hub, offer: Offer) -> Offer | None:
-    """An offer that fits, if both sides may play one match more."""
-    partner = hub.lobby.partner(offer)
-    most = hub.policy.matches_per_session
-    sessions = [hub.sessions[each.session] for each in (offer, partner) if each]
-    return partner if all(len(s.matches) < most for s in sessions) else None
-
-
 def _pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
     """Begin a match between two offers that fit."""
     first, second = older, newer
-    if older.seat == 2 or newer.seat == 1:
-        first, second = newer, older
-    elif older.seat is None and newer.seat is None and hub.random.random() < 0.5:
+    nobody_minds = older.seat is None and newer.seat is None
+    if older.seat == 2 or newer.seat == 1 or (nobody_minds and hub.random.random() < 0.5):
         first, second = newer, older
     text = older.clock or newer.clock or hub.policy.default_clock
     match = Match(
         hub.new_id(),
         games.load(older.game),
         (first.name, second.name),
-        clock.parse(text),
-        rated=older.rated,
-        illegal_moves=hub.policy.illegal_moves,
-        credit_cap_s=hub.policy.credit_cap_s,
+        Terms(clock.parse(text), older.rated, hub.policy.illegal_moves, hub.policy.credit_cap_s),
     )
     hub.lobby.take(older)
     hub.lobby.take(newer)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from server.hub import Close, Effect, Hub, Log, Send, Stopped, Wake
@@ -31,23 +30,40 @@ class Line(Protocol):
         """How long a message takes one way."""
 
 
+class Call(Protocol):
+    """Something that will be called."""
+
+    def active(self) -> bool:
+        """Is it still to come?"""
+
+    def cancel(self) -> None:
+        """Do not call."""
+
+
+class Timer(Protocol):
+    """Twisted's reactor, as far as it is needed here."""
+
+    def callLater(self, delay: float, function: Callable[[], None], /) -> Call:
+        """Call the function after so many seconds."""
+
+
 class Service:
     """Carries out what the hub decides."""
 
     def __init__(
         self,
         hub: Hub,
-        reactor: IReactorTime,
+        timer: Timer,
         stopped: Callable[[], None],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`stopped` is called when the last match has ended after `stop`."""
         self._hub = hub
-        self._reactor = reactor
+        self._timer = timer
         self._stopped = stopped
         self._now = now
         self._lines: dict[int, Line] = {}
-        self._waiting: IDelayedCall | None = None
+        self._waiting: Call | None = None
 
     def connected(self, line: Line) -> None:
         """Somebody is there."""
@@ -106,7 +122,7 @@ class Service:
             self._waiting.cancel()
         self._waiting = None
         if at is not None:
-            self._waiting = self._reactor.callLater(max(0.0, at - self._now()), self._wake)
+            self._waiting = self._timer.callLater(max(0.0, at - self._now()), self._wake)
 
     def _wake(self) -> None:
         self._waiting = None

@@ -16,16 +16,15 @@ class Stage(enum.Enum):
     SPECTATOR = "is a spectator"
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """`connection` is None while the line is broken."""
 
     token: str
     hello: Hello
-    connection: int | None
+    connection: int | None = None
     matches: set[str] = field(default_factory=set)
     watching: set[str] = field(default_factory=set)
-    seeks: set[str] = field(default_factory=set)
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
@@ -25,6 +25,7 @@ class Connection(Int32StringReceiver):
     """One client's line."""
 
     MAX_LENGTH = MAX_FRAME
+    transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
     def __init__(self, service: Service, number: int) -> None:
         self.number = number
@@ -32,24 +33,31 @@ class Connection(Int32StringReceiver):
         self._closing = False
 
     def connectionMade(self) -> None:
+        """The line is there."""
         self.transport.setTcpNoDelay(True)
+        # Who does not read the answers is not asked for more questions.
+        self.transport.registerProducer(self, streaming=True)
         self._service.connected(self)
 
     def stringReceived(self, frame: bytes) -> None:
+        """A frame is complete."""
         if not self._closing:
             self._service.received(self, frame)
 
     def lengthLimitExceeded(self, length: int) -> None:
+        """A frame is announced that nobody should send."""
         text = f"a frame has at most {MAX_FRAME} bytes, not {length}"
         self._service.refused(self, Code.FRAME_TOO_LARGE, text)
         self.close()
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
+        """The line is gone."""
         self._service.disconnected(self)
 
     def close(self) -> None:
         """Say no more and hear no more; what was said still goes out."""
         self._closing = True
+        self.transport.unregisterProducer()
         self.transport.loseConnection()
 
     def lag_s(self) -> float:
@@ -72,7 +80,8 @@ class Connections(Factory):
         self._service = service
         self._next = 1
 
-    def buildProtocol(self, addr: IAddress) -> Connection:
+    def buildProtocol(self, addr: IAddress | None) -> Connection:
+        """Somebody calls."""
         connection = Connection(self._service, self._next)
         self._next += 1
         return connection

@@ -5,13 +5,13 @@ A frame is a 4-byte big-endian length, which the transport deals with, and such 
 
 from __future__ import annotations
 
-import typing
-from typing import Any, cast
+from types import UnionType
+from typing import Any, cast, get_args
 
 import msgpack
 import msgspec
 
-from server.messages import EVENTS, REQUESTS, Code, Event, Request
+from server.messages import EVENTS, REQUESTS, Code, Event, Request, RequestId
 
 #: The longest frame in bytes, without its length.
 MAX_FRAME = 64 * 1024
@@ -23,18 +23,20 @@ _LIMITS = {
     "max_array_len": 4096,
     "max_map_len": 64,
 }
-_TYPES = {
-    kind.__struct_config__.tag: kind
-    for union in (REQUESTS, EVENTS)
-    for kind in typing.get_args(union)
-}
-_REQUEST_TAGS = {kind.__struct_config__.tag for kind in typing.get_args(REQUESTS)}
+
+
+def _by_tag(union: UnionType) -> dict[str, Any]:
+    return {kind.__struct_config__.tag: kind for kind in get_args(union)}
+
+
+_REQUESTS = _by_tag(REQUESTS)
+_EVENTS = _by_tag(EVENTS)
 
 
 class Unreadable(ValueError):
     """A frame that is no message: its code, and the id of the request if that much was clear."""
 
-    def __init__(self, code: Code, text: str, request_id: int | str | None = None) -> None:
+    def __init__(self, code: Code, text: str, request_id: RequestId | None = None) -> None:
         super().__init__(text)
         self.code = code
         self.request_id = request_id
@@ -54,17 +56,16 @@ def decode_request(frame: bytes) -> Request:
         raise Unreadable(Code.MALFORMED, f"the frame is not MessagePack: {detail}") from error
     if not isinstance(raw, dict):
         raise Unreadable(Code.MALFORMED, f"a message is a map, not {type(raw).__name__}")
-    request_id = raw.get("id")
-    if isinstance(request_id, bool) or not isinstance(request_id, int | str):
-        request_id = None
+    request_id = _request_id(raw)
     tag = raw.get("type")
-    if not isinstance(tag, str) or tag not in _REQUEST_TAGS:
-        known = ", ".join(sorted(_REQUEST_TAGS))
-        shown = repr(tag)[:50]
+    if not isinstance(tag, str) or tag not in _REQUESTS:
+        known = ", ".join(sorted(_REQUESTS))
+        # Not the repr of anything: that of deeply nested lists exceeds the stack.
+        shown = repr(tag[:50]) if isinstance(tag, str) else f"({type(tag).__name__})"
         text = f"unknown message type {shown}; there are: {known}"
         raise Unreadable(Code.UNKNOWN_TYPE, text, request_id)
     try:
-        return cast(Request, _convert(raw, tag))
+        return cast(Request, msgspec.convert(raw, _REQUESTS[tag]))
     except (msgspec.ValidationError, ValueError, OverflowError) as error:
         raise Unreadable(Code.INVALID, f"{tag}: {error}", request_id) from error
 
@@ -73,10 +74,13 @@ def decode_event(frame: bytes) -> Event:
     """What the server says. Raises ValueError."""
     try:
         raw = msgpack.unpackb(frame)
-        return cast(Event, _convert(raw, raw["type"]))
+        return cast(Event, msgspec.convert(raw, _EVENTS[raw["type"]]))
     except (msgspec.ValidationError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the server said something this client does not know: {error}") from error
 
 
-def _convert(raw: dict[str, Any], tag: str) -> object:
-    return msgspec.convert(raw, _TYPES[tag])
+def _request_id(raw: dict[str, Any]) -> RequestId | None:
+    try:
+        return cast(RequestId | None, msgspec.convert(raw.get("id"), RequestId | None))
+    except msgspec.ValidationError:
+        return None

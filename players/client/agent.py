@@ -94,8 +94,8 @@ class Tally:
 
     @property
     def played(self) -> int:
-        """All of them."""
-        return self.won + self.lost + self.tied + self.void
+        """Matches with a result."""
+        return self.won + self.lost + self.tied
 
 
 @dataclass
@@ -305,6 +305,8 @@ class Agent:
         if seat.thinking or game.winner(state) or game.current_player(state) != seat.number:
             return
         seat.thinking = True
+        if self._player.human and seat.clocks and seat.started.control:
+            self._say(report.clocks(seat.started.players, seat.clocks, seat.started.control))
         left = seat.clocks[seat.number - 1] if seat.clocks else None
         seconds = seconds_for_move(
             seat.started.control,
@@ -325,14 +327,17 @@ class Agent:
         if seat.over:
             self._stand_up(seat)
             return
-        state = seat.states[ply]
-        thought = None
-        if choice.info:
-            thought = _thought(choice.info)
-            if not self._quiet:
-                self._console.print(report.search(self._player.game, state, choice.info))
-        match = seat.started.match
-        self.link.send(Move(match=match, ply=ply, action=choice.action, info=thought, id=ply))
+        info = choice.info
+        move = Move(
+            id=ply,
+            match=seat.started.match,
+            ply=ply,
+            action=choice.action,
+            info=_thought(info) if info else None,
+        )
+        self.link.send(move)
+        if info and not self._quiet:
+            self._say(report.search(self._player.game, seat.states[ply], info, self._console.width))
 
     def _not_chosen(self, failure: Failure, seat: Seat) -> None:
         seat.thinking = False

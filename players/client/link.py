@@ -94,13 +94,14 @@ class Link:
 
     def close(self) -> None:
         """Hang up, after what was sent."""
+        # Not within a call of the service's own, which does not like to be stopped there.
         if self._service.running:
-            self._service.stopService()
+            self._reactor.callLater(0, self._service.stopService)
 
     def send(self, request: Request) -> None:
         """Say something, if the line is there; what is lost is found again on reconnection."""
         if self._protocol:
-            self._protocol.sendString(encode(request))
+            self._protocol.sendString(encode(request))  # type: ignore[no-untyped-call]
 
     def frame(self, frame: bytes) -> None:
         """Something came in."""
@@ -120,9 +121,12 @@ class Link:
             self._protocol = None
             self._trying_since = time.monotonic()
             self._listener.disconnected()
-            self._await()
+            # Not before the service knows, too, that the connection is gone.
+            self._reactor.callLater(0, self._await)
 
     def _await(self) -> None:
+        if not self._service.running:
+            return
         self._service.whenConnected(failAfterFailures=1).addCallbacks(self._made, self._failed)
 
     def _made(self, protocol: _Protocol) -> None:

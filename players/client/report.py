@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.text import Text
 
 from games import Game, State
 from games.core.view import SYMBOLS, View
 from players.core.player import Info
-from server.messages import Reading
+from server.messages import Control, Reading
 
 _STYLES = {0: "dim", 1: "bold red", 2: "bold cyan"}
 
@@ -44,12 +43,8 @@ def _line(text: Text, view: View, label: str, cells: list[tuple[str, str]]) -> N
     text.append("\n")
 
 
-def search(game: Game, state: State, info: Info) -> RenderableType:
+def search(game: Game, state: State, info: Info, width: int) -> str:
     """What a search did and thinks: each action with its win rate and wins/plays."""
-    head = (
-        f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
-        f"win rate {info.win_rate:.1%}"
-    )
     names = []
     after = state
     for action in info.line:
@@ -57,22 +52,35 @@ def search(game: Game, state: State, info: Info) -> RenderableType:
         after = game.next_state(after, action)
     considered = [
         f"{game.action_name(state, each.action)}: {each.win_rate:.1%} "
-        f"({each.wins:.1f}/{each.visits})".replace(".0/", "/")
+        + f"({each.wins:.1f}/{each.visits})".replace(".0/", "/")
         for each in info.actions
     ]
-    return Group(
-        Text(head), Text("expects " + " ".join(names)), Columns(considered, padding=(0, 3))
+    return "\n".join(
+        [
+            f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
+            f"win rate {info.win_rate:.1%}",
+            "expects " + " ".join(names),
+            *_columns(considered, width),
+        ]
     )
 
 
-def clocks(names: tuple[str, str], readings: tuple[Reading, Reading], period_s: float) -> str:
+def _columns(texts: list[str], width: int) -> list[str]:
+    """Lines of equal columns, filled row by row."""
+    column = max(len(text) for text in texts) + 3
+    count = max(1, width // column)
+    rows = (texts[first : first + count] for first in range(0, len(texts), count))
+    return ["".join(text.ljust(column) for text in row).rstrip() for row in rows]
+
+
+def clocks(names: tuple[str, str], readings: tuple[Reading, Reading], control: Control) -> str:
     """Both players' time."""
     parts = []
     for name, left in zip(names, readings, strict=True):
-        periods = f" + {left.periods}x{period_s:g}" if left.periods else ""
         minutes, seconds = divmod(left.main_s, 60)
+        periods = f" + {left.periods}x{control.period_s:g}" if left.periods else ""
         parts.append(f"{name} {int(minutes)}:{seconds:04.1f}{periods}")
-    return "clocks: " + ", ".join(parts)
+    return "Clocks: " + ", ".join(parts)
 
 
 def console() -> Console:

@@ -13,25 +13,33 @@ from games.core.kernels import compiled
 from games.core.random import Rng, draw
 
 Ints = NDArray[np.int32]
+Floats = NDArray[np.float32]
 
 ROOT = 0
 
 
 class Tree(NamedTuple):
-    """Nodes are rows of these arrays, the children of a node are neighbours."""
+    """Nodes are rows of these arrays, the children of a node are neighbours.
+
+    `mean` and `doubt` follow from visits and value. They are kept because a node is looked at by
+    its parent many times for each time it is visited: without the division and the square root
+    per look, a search of Connect Four is half as fast again.
+    """
 
     first_child: Ints  # [node]
     children: Ints  # [node] how many; 0 until the node is expanded
     action: Ints  # [node] that leads into it
     visits: Ints  # [node]
-    value: NDArray[np.float64]  # [node] sum of results for the player who moved into it
+    value: Ints  # [node] half points, summed, of the player who moved into it
+    mean: Floats  # [node] points a visit, from 0 to 1
+    doubt: Floats  # [node] 1 / sqrt(visits)
     used: Ints  # [1] rows that are taken
 
 
-BYTES_PER_NODE = 4 * 4 + 8
+BYTES_PER_NODE = 4 * 7
 
-_INTS = types.int32[::1]
-TREE = types.NamedTuple([_INTS, _INTS, _INTS, _INTS, types.float64[::1], _INTS], Tree)
+_INTS, _FLOATS = types.int32[::1], types.float32[::1]
+TREE = types.NamedTuple([_INTS] * 5 + [_FLOATS] * 2 + [_INTS], Tree)
 
 
 def new_tree(megabytes: int) -> Tree:
@@ -42,7 +50,9 @@ def new_tree(megabytes: int) -> Tree:
         children=np.empty(nodes, dtype=np.int32),
         action=np.empty(nodes, dtype=np.int32),
         visits=np.empty(nodes, dtype=np.int32),
-        value=np.empty(nodes),
+        value=np.empty(nodes, dtype=np.int32),
+        mean=np.empty(nodes, dtype=np.float32),
+        doubt=np.empty(nodes, dtype=np.float32),
         used=np.zeros(1, dtype=np.int32),
     )
     clear(tree)
@@ -67,11 +77,10 @@ def select(tree: Tree, node: int, c: float) -> int:
     tried = tree.visits[node] - 1
     if tried < children:
         return first + tried
-    scale = c * c * math.log(tree.visits[node])
-    best, best_score = first, -1.0
+    scale = np.float32(c * math.sqrt(math.log(tree.visits[node])))
+    best, best_score = first, np.float32(-1.0)
     for child in range(first, first + children):
-        share = 1.0 / tree.visits[child]
-        score = tree.value[child] * share + math.sqrt(scale * share)
+        score = tree.mean[child] + scale * tree.doubt[child]
         if score > best_score:
             best, best_score = child, score
     return best
@@ -89,7 +98,7 @@ def expand(tree: Tree, node: int, actions: NDArray[np.int64], n: int, rng: Rng) 
         actions[pick] = actions[i]
         tree.visits[first + i] = 0
         tree.children[first + i] = 0
-        tree.value[first + i] = 0.0
+        tree.value[first + i] = 0
     tree.first_child[node] = first
     tree.children[node] = n
     tree.used[0] = first + n
@@ -105,6 +114,9 @@ def back_up(
         node = path[i]
         tree.visits[node] += 1
         if movers[i] == outcome:
-            tree.value[node] += 1.0
+            tree.value[node] += 2
         elif outcome < 1:
-            tree.value[node] += 0.5
+            tree.value[node] += 1
+        share = np.float32(1.0) / np.float32(tree.visits[node])
+        tree.mean[node] = np.float32(0.5) * np.float32(tree.value[node]) * share
+        tree.doubt[node] = math.sqrt(share)

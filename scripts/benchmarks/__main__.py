@@ -1,0 +1,121 @@
+"""The command `scripts/bench`."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from benchmarks._bench import Bench
+from benchmarks._machine import machine, versions
+from benchmarks._table import Table
+
+FOLDER = Path(__file__).parent
+ALL = "all"
+
+
+def found() -> dict[str, str]:
+    """The benchmarks by name, each with the first line of its docstring."""
+    modules = sorted(path for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+    return {path.stem: _first_line(path) for path in modules}
+
+
+def _first_line(path: Path) -> str:
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
+
+
+def _listing() -> str:
+    lines = [f"  {name:<10} {about}" for name, about in found().items()]
+    return "\n".join(
+        ["\b", "Benchmarks:", *lines, f"  {ALL:<10} All of them, one after the other."]
+    )
+
+
+@click.command(epilog=_listing(), context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("name", required=False, type=click.Choice([*found(), ALL]), metavar="NAME")
+@click.option("--quick", is_flag=True, help="A rough answer: all of them take about a minute.")
+@click.option("--markdown", is_flag=True, help="Print the tables as Markdown.")
+@click.option(
+    "--json",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    help="Write the results there too, with every round.",
+)
+@click.pass_context
+def main(
+    context: click.Context, name: str | None, quick: bool, markdown: bool, path: Path | None
+) -> None:
+    """Measure how fast Playout is, each time against a peer or a bare lower bound in the same run.
+
+    Numbers are medians over several rounds. The exit code is 1 when a target is missed.
+    """
+    if name is None:
+        click.echo(context.get_help())
+        return
+    if path and not os.access(path.parent, os.W_OK):
+        raise click.BadParameter(f"cannot write in {path.parent}", param_hint="--json")
+    document = {
+        "command": " ".join(["scripts/bench", *sys.argv[1:]]),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "quick": quick,
+        "machine": machine(),
+        "versions": versions(),
+    }
+    out = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    out.print(_about(document), markup=False, soft_wrap=True)
+    try:
+        tables = {each: _run(each, quick, out, markdown) for each in _wanted(name)}
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted; nothing was written.", err=True)
+        sys.exit(130)
+    if path:
+        document["benchmarks"] = {
+            each: [table.as_json() for table in measured] for each, measured in tables.items()
+        }
+        path.write_text(json.dumps(document, indent=2) + "\n")
+    missed = [
+        f"  {each}: {text}"
+        for each, measured in tables.items()
+        for table in measured
+        for text in table.missed()
+    ]
+    if missed:
+        click.echo("\n".join(["Missed:", *missed]), err=True)
+        sys.exit(1)
+
+
+def _wanted(name: str) -> list[str]:
+    return list(found()) if name == ALL else [name]
+
+
+def _run(name: str, quick: bool, out: Console, markdown: bool) -> list[Table]:
+    tables: list[Table] = importlib.import_module(f"benchmarks.{name}").run(Bench(name, quick))
+    for table in tables:
+        out.print()
+        if markdown:
+            out.print(table.as_markdown(), markup=False, soft_wrap=True)
+        else:
+            out.print(table.as_rich())
+    return tables
+
+
+def _about(document: dict[str, Any]) -> str:
+    host = document["machine"]
+    numbers = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    return (
+        f"{document['command']}, {document['date']}\n"
+        f"{host['processor']}, {host['cores']} cores, "
+        f"load {host['load']:.1f} at the start; {numbers}"
+    )
+
+
+if __name__ == "__main__":
+    main(prog_name="scripts/bench")

@@ -1,0 +1,57 @@
+"""Where a benchmark ran, and with what."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+_PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def machine() -> dict[str, str | int | float]:
+    """The processor, the cores this process may use, and how busy they were in the last minute."""
+    return {
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of what the numbers depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
+
+
+@contextlib.contextmanager
+def cores_apart(pid: int) -> Iterator[None]:
+    """One core for this process, the others for another; left alone, both may share one.
+
+    Linux likes to wake who waits for a message on the core of who sent it.
+    """
+    cores = os.sched_getaffinity(0)
+    mine = {min(cores)}
+    os.sched_setaffinity(pid, cores - mine or cores)
+    os.sched_setaffinity(0, mine)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used of the processors so far, in user and in system mode."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or "unknown processor"

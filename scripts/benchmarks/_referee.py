@@ -1,0 +1,78 @@
+"""The server's work for a move, step by step, without its sockets."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+import time
+
+import msgpack
+import msgspec
+
+from server.hub import Effect, Hub, Send
+from server.messages import Hello, Move, Request, Seek, Started
+from server.wire import decode_request, encode
+
+#: What a move takes, in this order; then the codec alone, for the same move and the same answers.
+STEPS = ("decode_us", "hub_us", "encode_us", "total_us", "codec_us")
+
+
+class Referee:
+    """A hub with two players, and what `server.service` does with it."""
+
+    def __init__(self, game: str, *, full: bool) -> None:
+        """`full`: the players have asked for legal actions, and their moves carry ids."""
+        self._game = game
+        self._full = full
+        self._hub = Hub(source=random.Random(1))
+        self._now = itertools.count(1.0, 0.001)
+        self._choose = random.Random(1).choice
+        for number in (1, 2):
+            self._hub.connect(number)
+            name = f"player {number}"
+            self._ask(number, Hello(protocol_min=1, protocol_max=1, name=name, legal_actions=full))
+
+    def medians(self, moves: int) -> dict[str, float]:
+        """Microseconds of each step, over random matches of at least so many moves together."""
+        taken: list[tuple[float, ...]] = []
+        while len(taken) < moves:
+            taken += self._match()
+        columns = zip(*taken, strict=True)
+        return {step: statistics.median(us) for step, us in zip(STEPS, columns, strict=True)}
+
+    def _match(self) -> list[tuple[float, ...]]:
+        self._ask(1, Seek(game=self._game, seat=1))
+        started = self._ask(2, Seek(game=self._game, seat=2))
+        messages = [effect.message for effect in started if isinstance(effect, Send)]
+        match_id = next(each.match for each in messages if isinstance(each, Started))
+        match, taken = self._hub.matches[match_id], []
+        while match.to_move:
+            action = self._choose(match.game.legal_actions(match.state))
+            request_id = match.ply if self._full else None
+            move = Move(id=request_id, match=match_id, ply=match.ply, action=action)
+            taken.append(self._move(match.to_move, encode(move)))
+        return taken
+
+    def _move(self, seat: int, frame: bytes) -> tuple[float, ...]:
+        clock, now = time.perf_counter, next(self._now)
+        began = clock()
+        request = decode_request(frame)
+        decoded = clock()
+        effects = self._hub.receive(seat, request, now)
+        refereed = clock()
+        for effect in effects:
+            if isinstance(effect, Send):
+                encode(effect.message)
+        encoded = clock()
+        answers = [msgspec.to_builtins(e.message) for e in effects if isinstance(e, Send)]
+        bare = clock()
+        msgpack.unpackb(frame)
+        for answer in answers:
+            msgpack.packb(answer)
+        packed = clock()
+        steps = (decoded - began, refereed - decoded, encoded - refereed, encoded - began)
+        return tuple(seconds * 1e6 for seconds in (*steps, packed - bare))
+
+    def _ask(self, number: int, request: Request) -> list[Effect]:
+        return self._hub.receive(number, request, next(self._now))

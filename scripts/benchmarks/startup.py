@@ -1,0 +1,62 @@
+"""Seconds from the start of a process to the first move of `uct`, against bare imports.
+
+Everything is compiled before, as on any start but the first on a machine. The lower bounds are a
+process that imports numba, without which there are no compiled rules, and one that does nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import time
+
+from benchmarks._bench import Bench
+from benchmarks._measure import Sample, alternate
+from benchmarks._table import Column, Table, Target
+
+FIRST = "first move of uct at connect_four"
+FIRST_MOVE = """
+import games, players
+game = games.load("connect_four")
+player = players.load("uct(seed=1)", game)
+player.choose([game.initial_state()], players.Limit(simulations=100))
+"""
+PROGRAMS = {
+    FIRST: FIRST_MOVE,
+    "import numba": "import numba",
+    "nothing": "pass",
+}
+TARGET = Target("seconds", at_most=2.0)
+
+COLUMNS = (
+    Column("process", "process"),
+    Column("seconds", "seconds", ".3f"),
+    Column("times_numba", "times import numba", ".2f"),
+)
+
+
+def run(bench: Bench) -> list[Table]:
+    """A row a process."""
+    table = Table("Seconds from start to end of a process, with everything compiled", COLUMNS)
+    measures = {name: functools.partial(seconds_of, program) for name, program in PROGRAMS.items()}
+    for measure in measures.values():
+        measure()  # compiles what is not, and brings files into memory
+    titles = [f"round {n + 1}" for n in range(bench.pick(9, 3))]
+    rounds = [alternate(1, **measures) for _ in bench.track(titles)]
+    taken = {name: Sample(each[name].median for each in rounds) for name in PROGRAMS}
+    for name, seconds in taken.items():
+        table.add(
+            TARGET if name == FIRST else None,
+            process=name,
+            seconds=seconds,
+            times_numba=seconds.over(taken["import numba"]),
+        )
+    return [table]
+
+
+def seconds_of(program: str) -> float:
+    """How long Python runs for it."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-P", "-c", program], check=True)
+    return time.perf_counter() - started

@@ -1,0 +1,93 @@
+"""A client that shares no code with the server: its own framing, and plain maps."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import struct
+from types import TracebackType
+from typing import Any
+
+import msgpack
+
+Message = dict[str, Any]
+TIMEOUT_S = 20.0
+
+_ids = itertools.count(1)
+_newcomers = itertools.count(1)
+
+
+class RawClient:
+    """A blocking socket; nothing waits longer than TIMEOUT_S."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.socket = socket.create_connection((host, port), timeout=TIMEOUT_S)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self) -> RawClient:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.socket.close()
+
+    def send(self, payload: bytes) -> None:
+        """A frame, whatever is in it."""
+        self.socket.sendall(struct.pack(">I", len(payload)) + payload)
+
+    def say(self, kind: str, **fields: Any) -> None:
+        """A message."""
+        self.send(msgpack.packb({"type": kind} | fields))
+
+    def hear(self) -> Message:
+        """The next message. Raises EOFError when there will be none."""
+        (length,) = struct.unpack(">I", self._exactly(4))
+        message = msgpack.unpackb(self._exactly(length))
+        assert isinstance(message, dict)
+        return message
+
+    def hear_until(self, kind: str, **fields: Any) -> Message:
+        """The next message of a type, with those fields; what comes before is passed over."""
+        wanted = {"type": kind} | fields
+        while True:
+            message = self.hear()
+            if wanted.items() <= message.items():
+                return message
+
+    def ask(self, kind: str, **fields: Any) -> Message:
+        """The answer to a request."""
+        number = next(_ids)
+        self.say(kind, id=number, **fields)
+        while True:
+            message = self.hear()
+            if message.get("re") == number:
+                return message
+
+    def hello(self, name: str | None = None, **fields: Any) -> Message:
+        """The answer to a hello under a name that nobody else has."""
+        name = name or f"raw {next(_newcomers)}"
+        return self.ask("hello", name=name, **{"protocol_min": 1, "protocol_max": 1} | fields)
+
+    def is_alive(self) -> bool:
+        """Does the server still answer?"""
+        return bool(self.ask("ping")["type"] == "pong")
+
+    def is_closed(self) -> bool:
+        """Has the server hung up, without another word?"""
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def _exactly(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = self.socket.recv(size - len(parts))
+            if not part:
+                raise EOFError("the server has hung up")
+            parts += part
+        return bytes(parts)

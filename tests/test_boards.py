@@ -1,0 +1,111 @@
+"""How positions look, and rules that a picture shows best."""
+
+from __future__ import annotations
+
+import random
+
+import games
+
+
+def after(spec: str, moves: str) -> tuple[games.Game, games.State]:
+    """The position after moves in the game's own notation."""
+    game = games.load(spec)
+    state = game.initial_state()
+    for name in moves.split():
+        state = game.next_state(state, game.parse_action(state, name))
+    return game, state
+
+
+def picture(spec: str, moves: str) -> str:
+    game, state = after(spec, moves)
+    return "\n".join(line.rstrip() for line in game.show(state).splitlines())
+
+
+def test_discs_fall_on_each_other() -> None:
+    expected = """\
+   1 2 3 4 5 6 7
+   . . . . . . .
+   . . . . . . .
+   . . . . . . .
+   . . . X . . .
+   . . . O . . .
+   . . . X . . O"""
+    assert picture("connect_four", "4 4 4 7") == expected
+
+
+def test_enclosed_discs_turn() -> None:
+    expected = """\
+   a b c d e f
+ 1 . . . . . .
+ 2 . O X . . .
+ 3 . . O X . .
+ 4 . . X O . .
+ 5 . . . . . .
+ 6 . . . . . .
+discs 3-3"""
+    assert picture("othello(size=6)", "c2 b2") == expected
+
+
+def test_the_nine_boards_are_drawn_as_one() -> None:
+    expected = """\
+   a b c  d e f  g h i
+ 1 . . .  . . .  . . .
+ 2 . . .  . . .  . . .
+ 3 . . .  . . .  . . .
+
+ 4 . . .  . . .  . . .
+ 5 . . .  . . .  . . .
+ 6 . . .  . . X  . . .
+
+ 7 . . .  . . .  . O .
+ 8 . . .  . . .  . . .
+ 9 . . .  . . .  . . .
+to move on board top"""
+    assert picture("ultimate_tic_tac_toe", "f6 h7") == expected
+
+
+def test_a_heap_shrinks() -> None:
+    expected = """\
+   1 2 3 4 5
+   X X . . .
+2 chips left"""
+    assert picture("nim(chips=5)", "3") == expected
+
+
+def test_six_in_a_row_win_too() -> None:
+    game, state = after("gomoku", "a1 o15 b1 o13 c1 o11 e1 o9 f1 o7 d1")
+    assert game.winner(state) == 1
+
+
+def first_pass(game: games.Game) -> list[int]:
+    """The moves of a match up to where somebody has to pass."""
+    choose = random.Random(0)
+    while True:
+        state, moves = game.initial_state(), list[int]()
+        while actions := game.legal_actions(state):
+            if game.action_name(state, actions[0]) == "pass":
+                return moves
+            moves.append(choose.choice(actions))
+            state = game.next_state(state, moves[-1])
+
+
+def test_a_player_without_a_move_passes_or_with_the_older_rule_ends_the_game() -> None:
+    game, older = games.load("othello(size=6)"), games.load("othello(size=6,passes=false)")
+    state = old_state = game.initial_state()
+    for move in first_pass(game):
+        assert older.winner(old_state) == 0
+        state, old_state = game.next_state(state, move), older.next_state(old_state, move)
+
+    assert game.legal_actions(state) == (36,)
+    passed = game.next_state(state, 36)
+    assert passed[2:] == state[2:]
+    assert passed[0] != state[0]
+
+    assert older.legal_actions(old_state) == ()
+    assert older.winner(old_state) == game_by_count(old_state)
+
+
+def game_by_count(state: games.State) -> int:
+    """Who has more discs."""
+    first, second = state[2:].count(1), state[2:].count(2)
+    return games.TIE if first == second else 1 if first > second else 2

@@ -1,0 +1,249 @@
+"""What every game must hold to; a game is in here by being there."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import games
+from games import TIE, Game, IllegalAction, KernelGame, State
+from games.core.random import seeded
+
+VARIANTS = [
+    "nim(chips=7,max_take=7)",
+    "nim(chips=40,max_take=5)",
+    "othello(size=4)",
+    "othello(size=6)",
+    "othello(passes=false)",
+    "mnk(m=3,n=3,k=3)",
+    "mnk(m=6,n=6,k=4)",
+    "mnk(m=8,n=8,k=5)",
+    "mnk(m=19,n=19,k=5)",
+    "mnk(m=1,n=7,k=3)",
+    "mnk(m=19,n=2,k=19)",
+    "gomoku(size=19)",
+    "gomoku(size=1,connect=1)",
+]
+every_game = pytest.mark.parametrize("spec", games.names() + VARIANTS)
+
+
+def random_match(game: Game, seed: int) -> tuple[list[State], list[int]]:
+    """All states and moves of a match between players who do anything."""
+    choose = random.Random(seed)
+    states, moves = [game.initial_state()], []
+    while actions := game.legal_actions(states[-1]):
+        moves.append(choose.choice(actions))
+        states.append(game.next_state(states[-1], moves[-1]))
+    return states, moves
+
+
+@every_game
+def test_a_match_keeps_to_the_interface(spec: str) -> None:
+    game = games.load(spec)
+    for seed in range(20):
+        states, moves = random_match(game, seed)
+        assert len(moves) <= game.max_plies
+        for state in states:
+            assert all(type(number) is int for number in state)
+            assert game.current_player(state) == state[0] in (1, 2)
+            assert game.winner(state) == state[1]
+        for state in states[:-1]:
+            assert game.winner(state) == 0
+            assert game.returns(state) == (0.0, 0.0)
+            actions = game.legal_actions(state)
+            assert list(actions) == sorted(set(actions))
+            assert actions[0] >= 0
+            assert actions[-1] < game.num_actions
+        assert game.winner(states[-1]) in (1, 2, TIE)
+        assert sum(game.returns(states[-1])) == 1
+
+
+@every_game
+def test_only_legal_actions_are_played(spec: str) -> None:
+    game = games.load(spec)
+    for state in random_match(game, 1)[0]:
+        legal = game.legal_actions(state)
+        for action in {-1, 0, game.num_actions // 2, game.num_actions, 2**40} - set(legal):
+            with pytest.raises(IllegalAction, match="legal"):
+                game.next_state(state, action)
+
+
+@every_game
+def test_notation_names_each_move_and_is_read_back(spec: str) -> None:
+    game = games.load(spec)
+    for state in random_match(game, 2)[0]:
+        names = {game.action_name(state, action): action for action in game.legal_actions(state)}
+        assert len(names) == len(game.legal_actions(state))
+        for name, action in names.items():
+            assert game.parse_action(state, f" {name.upper()} ") == action
+        with pytest.raises(IllegalAction, match="nonsense"):
+            game.parse_action(state, "nonsense")
+
+
+@every_game
+def test_a_view_shows_every_cell_and_move(spec: str) -> None:
+    game = games.load(spec)
+    for state in random_match(game, 3)[0]:
+        view = game.view(state)
+        assert len(view.cells) == view.rows * view.columns
+        assert tuple(view.clicks) == game.legal_actions(state)
+        for cell in itertools.chain(*view.clicks.values()):
+            assert 0 <= cell < len(view.cells)
+        assert json.dumps(dataclasses.asdict(view))
+        for label in view.column_labels:
+            assert label in game.show(state)
+
+
+@every_game
+def test_equal_positions_are_equal_and_know_nothing_else(spec: str) -> None:
+    """Reached in several orders, a position is one key, with one board behind it."""
+    game = games.load(spec)
+    choose = random.Random(4)
+    reached: dict[State, list[tuple[int, ...]]] = {}
+    few = choose.sample(range(game.num_actions), min(6, game.num_actions))
+    for path in itertools.product(few, repeat=3):
+        state = game.initial_state()
+        for action in path:
+            if action not in game.legal_actions(state):
+                break
+            state = game.next_state(state, action)
+        else:
+            reached.setdefault(state, []).append(path)
+    if isinstance(game, KernelGame):
+        for state, paths in reached.items():
+            for path in paths:
+                board = game.board()
+                for action in path:
+                    game.kernels.play(board, action)
+                assert np.array_equal(board, game.board(state))
+
+
+@pytest.mark.parametrize(
+    ("spec", "one", "other"),
+    [
+        ("tic_tac_toe", (0, 4, 8), (8, 4, 0)),
+        ("connect_four", (0, 3, 6, 3), (6, 3, 0, 3)),
+        ("nim", (0, 1, 2), (2, 1, 0)),
+        ("gomoku", (0, 100, 1, 101), (1, 101, 0, 100)),
+        ("ultimate_tic_tac_toe", (0, 1, 9, 4, 36), (0, 4, 36, 1, 9)),
+    ],
+)
+def test_a_transposition_is_the_same_state(
+    spec: str, one: tuple[int, ...], other: tuple[int, ...]
+) -> None:
+    game = games.load(spec)
+
+    def after(path: tuple[int, ...]) -> State:
+        state = game.initial_state()
+        for action in path:
+            state = game.next_state(state, action)
+        return state
+
+    assert after(one) == after(other)
+    assert hash(after(one)) == hash(after(other))
+
+
+@every_game
+def test_kernels_and_tuples_agree_from_any_position(spec: str) -> None:
+    game = games.load(spec)
+    if not isinstance(game, KernelGame):
+        pytest.skip("a game in plain Python")
+    states, moves = random_match(game, 5)
+    board, actions = game.board(), np.empty(game.num_actions, dtype=np.int64)
+    for state, move in zip(states, [*moves, None], strict=True):
+        assert np.array_equal(board, game.board(state))
+        assert game.state(board) == state
+        count = game.kernels.legal(board, actions)
+        assert tuple(actions[:count]) == game.legal_actions(state)
+        if move is not None:
+            game.kernels.play(board, move)
+
+
+@every_game
+def test_a_playout_is_a_match_that_ends_as_it_says(spec: str) -> None:
+    game = games.load(spec)
+    if not isinstance(game, KernelGame):
+        pytest.skip("a game in plain Python")
+    rng, trace = seeded(6), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
+    for state in random_match(game, 6)[0]:
+        board = game.board(state)
+        plies = game.kernels.playout(board, rng, trace)
+        for action in trace[:plies].tolist():
+            state = game.next_state(state, action)
+        assert game.winner(state) == board[1] != 0
+        assert game.state(board) == state
+
+
+@every_game
+def test_playouts_choose_evenly(spec: str) -> None:
+    game = games.load(spec)
+    if not isinstance(game, KernelGame):
+        pytest.skip("a game in plain Python")
+    rng, trace = seeded(7), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
+    legal = game.legal_actions(game.initial_state())
+    seen = dict.fromkeys(legal, 0)
+    rounds = 200 * len(legal)
+    for _ in range(rounds):
+        game.kernels.playout(game.board(), rng, trace)
+        seen[int(trace[0])] += 1
+    # Five standard deviations of a binomial with mean 200.
+    assert max(abs(count - 200) for count in seen.values()) <= 5 * 200**0.5
+
+
+@every_game
+def test_the_spelling_of_a_game_loads_it_again(spec: str) -> None:
+    game = games.load(spec)
+    assert str(games.load(str(game))) == str(game)
+    assert eval(repr(game)).initial_state() == game.initial_state()
+
+
+def test_defaults_are_not_spelled_out() -> None:
+    assert str(games.load(" mnk( m = 15 , k=4 ) ")) == "mnk(k=4)"
+    assert str(games.load("othello(passes=true)")) == "othello"
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("othello(size=7)", "4, 6 or 8"),
+        ("mnk(k=9,m=3,n=3)", "from 1 to 3"),
+        ("mnk(m=20)", "from 1 to 19"),
+        ("gomoku(size=4)", "from 1 to 4"),
+        ("nim(chips=3,max_take=4)", "at most chips"),
+        ("nim(chips=0)", "from 1 to 1000"),
+        ("conect_four", "did you mean 'connect_four'"),
+        ("chess", "there are: connect_four, gomoku"),
+        ("othello(sise=6)", "did you mean 'size'"),
+        ("othello(size=six)", "whole number"),
+        ("othello(passes=maybe)", "true or false"),
+        ("mnk(m=3,m=4)", "given twice"),
+        ("mnk(m)", "key=value"),
+        ("mnk(m=3", "cannot read"),
+        ("", "cannot read"),
+        ("core", "unknown game"),
+        ("x" * 1000, "at most 500"),
+    ],
+)
+def test_what_cannot_be_loaded_says_what_can(spec: str, told: str) -> None:
+    with pytest.raises(games.SpecError) as caught:
+        games.load(spec)
+    assert told in str(caught.value)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_game_or_a_clear_error(text: str) -> None:
+    with contextlib.suppress(games.SpecError):
+        assert isinstance(games.load(text), Game)
+
+
+def test_a_state_of_another_game_is_refused() -> None:
+    with pytest.raises(ValueError, match="44 whole numbers"):
+        games.load("connect_four").legal_actions((1, 0, 0))

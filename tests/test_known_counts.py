@@ -1,0 +1,67 @@
+"""The rules against published counts of positions and games."""
+
+from __future__ import annotations
+
+import pytest
+
+import games
+
+
+def perft(game: games.Game, depth: int) -> list[int]:
+    """How many lines of play have 1, 2, ... plies; a finished game is a leaf.
+
+    Lines that lead to the same state are counted together, which also shows that equal positions
+    are equal.
+    """
+    counts, layer = [], {game.initial_state(): 1}
+    for _ in range(depth):
+        following: dict[games.State, int] = {}
+        for state, ways in layer.items():
+            for action in game.legal_actions(state):
+                after = game.next_state(state, action)
+                following[after] = following.get(after, 0) + ways
+        layer = following
+        counts.append(sum(layer.values()))
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("spec", "counts"),
+    [
+        ("othello", [4, 12, 56, 244, 1396, 8200, 55092, 390216]),
+        ("othello(size=6)", [4, 12, 56, 244, 1364, 7604, 47740]),
+        ("connect_four", [7, 49, 343, 2401, 16807, 117649, 823536, 5673234]),
+    ],
+)
+def test_perft(spec: str, counts: list[int]) -> None:
+    assert perft(games.load(spec), len(counts)) == counts
+
+
+def test_there_are_255168_games_of_tic_tac_toe_and_5478_positions() -> None:
+    game = games.load("tic_tac_toe")
+    finished = 0
+    seen = {game.initial_state()}
+    layer = {game.initial_state(): 1}
+    while layer:
+        following: dict[games.State, int] = {}
+        for state, ways in layer.items():
+            if game.winner(state):
+                finished += ways
+            for action in game.legal_actions(state):
+                after = game.next_state(state, action)
+                following[after] = following.get(after, 0) + ways
+        layer = following
+        seen |= set(layer)
+    assert finished == 255_168
+    assert len(seen) == 5478
+
+
+def test_nim_has_a_game_for_each_way_to_add_up() -> None:
+    # Compositions of 10 into parts of 1 to 3: the tribonacci number T(12).
+    game = games.load("nim(chips=10)")
+
+    def count(state: games.State) -> int:
+        actions = game.legal_actions(state)
+        return sum(count(game.next_state(state, a)) for a in actions) if actions else 1
+
+    assert count(game.initial_state()) == 274

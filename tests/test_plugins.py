@@ -1,0 +1,93 @@
+"""Games and players of others: the examples of the documents, installed and from a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from commands import finish, finish_all, run, running_server, start
+
+DOCS = Path(__file__).parent.parent / "docs"
+LONGEST = 60
+
+
+def example(document: str) -> str:
+    """The first Python program of a document."""
+    found = re.search(r"```python\n(.*?)```", (DOCS / document).read_text(), re.DOTALL)
+    assert found
+    return found[1]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with both examples, known by entry points as an installed package is."""
+    (tmp_path / "chomp.py").write_text(example("writing-a-game.md"))
+    (tmp_path / "cautious.py").write_text(example("writing-a-bot.md"))
+    (tmp_path / "broken.py").write_text("raise RuntimeError('not today')")
+    info = tmp_path / "examples-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: examples\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[playout.games]\nchomp = chomp:Chomp\nbroken = broken:Game\n"
+        "[playout.players]\ncautious = cautious:Cautious\n"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("document", ["writing-a-game.md", "writing-a-bot.md"])
+def test_an_example_is_short(document: str) -> None:
+    assert len(example(document).splitlines()) <= LONGEST
+
+
+def test_a_game_in_plain_python_is_served_and_played_also_by_uct(site: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(site)}
+    with running_server(env={"PYTHONPATH": str(site)}) as server:
+        several = ("--matches", "3", *server.address)
+        uct = start("playout-player", "chomp(rows=3)", "uct(simulations=300)", *several, env=env)
+        other = start("playout-player", "chomp(rows=3,columns=5)", "random", *several, env=env)
+        for code, output in finish_all(other, uct):
+            assert code == 0, output
+        won = int(output.splitlines()[-1].split()[0])
+        assert won >= 2
+
+
+def test_installed_games_and_players_are_listed_and_a_broken_one_is_named(site: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(site)}
+    output = run("playout-player", "--help", env=env)[1]
+    assert "chomp" in output
+    assert "cautious" in output
+    code, output = run("playout-player", "broken", "uct", env=env)
+    assert code == 2
+    assert "not today" in output
+    with running_server(env={"PYTHONPATH": str(site)}) as server:  # goes on without it
+        assert server.stop()[0] == 0
+
+
+@pytest.mark.parametrize("player", ["cautious", "cautious:Cautious"])
+def test_a_player_of_others_plays(site: Path, player: str) -> None:
+    """Installed, or from the current folder by module and class."""
+    env = os.environ | ({"PYTHONPATH": str(site)} if ":" not in player else {})
+    with running_server() as server:
+        theirs = start("playout-player", "connect_four", player, *server.address, env=env, cwd=site)
+        random_ = start("playout-player", "connect_four", "random", *server.address)
+        for code, output in finish_all(theirs, random_):
+            assert code == 0, output
+            assert "(rules)" in output
+
+
+def test_a_player_that_fails_resigns_and_shows_why(tmp_path: Path) -> None:
+    (tmp_path / "faulty.py").write_text(
+        "from players import Player\n"
+        "class Faulty(Player):\n"
+        "    def choose(self, states, limit):\n"
+        "        return 1 / 0\n"
+    )
+    with running_server() as server:
+        faulty = start("playout-player", "nim", "faulty:Faulty", *server.address, cwd=tmp_path)
+        random_ = start("playout-player", "nim", "random", *server.address)
+        code, output = finish(faulty)
+        assert code == 1
+        assert "ZeroDivisionError" in output
+        assert "resigned" in finish(random_)[1]
