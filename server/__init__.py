@@ -1,5 +1,5 @@
 """The referee.
 
-A pure core that opens no socket and reads no clock (`messages`, `wire`, `clock`, `match`, `lobby`,
-`session`, `requests`, `hub`), and the edges that do (`tcp`, `log`), composed in `service`.
+A pure core that opens no socket and reads no clock (`messages`, `wire`, `clock`, `match`, `table`,
+`lobby`, `session`, `requests`, `hub`), and the edges that do (`tcp`, `log`), composed in `service`.
 """

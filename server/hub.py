@@ -10,26 +10,13 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from msgspec import structs
-
 from server.alarm import Alarms
 from server.lobby import Lobby
 from server.match import Match, Refused, Status
-from server.messages import (
-    Closing,
-    Code,
-    Ended,
-    Error,
-    Event,
-    Request,
-    RequestId,
-    Seat,
-    Started,
-    Thought,
-    Update,
-)
+from server.messages import Closing, Code, Error, Event, Request, RequestId
 from server.requests import TABLE
 from server.session import Asker, Session, Stage
+from server.table import Table
 
 
 @dataclass(frozen=True)
@@ -94,13 +81,11 @@ class Hub:
         self.random = source or random.SystemRandom()
         self.software = software
         self.lobby = Lobby()
-        self.matches: dict[str, Match] = {}
+        self.tables: dict[str, Table] = {}
         self.sessions: dict[str, Session] = {}
         self.closing = False
         self._connections: dict[int, Session | None] = {}
         self._names: dict[str, Session] = {}
-        self._seats: dict[str, tuple[Session, Session]] = {}
-        self._watchers: dict[str, dict[str, Session]] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()
         self._alarms = Alarms()
         self._woken_at: float | None = None
@@ -116,7 +101,7 @@ class Hub:
     def receive(
         self, connection: int, request: Request, now: float, lag_s: float = 0.0
     ) -> list[Effect]:
-        """A connection asks for something; `lag_s` is how long that was on its way."""
+        """A connection asks for something; `lag_s` is the network's share of its time."""
         if connection not in self._connections:  # it was closed, and this was still on its way
             return []
         session = self._connections[connection]
@@ -129,14 +114,14 @@ class Hub:
                 raise Refused(Code.NOT_ALLOWED, text)
             handler(self, Asker(connection, session, now, lag_s), request)
         except Refused as refused:
-            self._refuse(connection, refused.code, str(refused), request.id)
+            self.decline(connection, refused, request.id)
         return self._done()
 
     def refuse(
         self, connection: int, code: Code, text: str, re: RequestId | None = None
     ) -> list[Effect]:
         """What a connection said could not be read."""
-        self._refuse(connection, code, text, re)
+        self.decline(connection, Refused(code, text), re)
         return self._done()
 
     def disconnect(self, connection: int, now: float) -> list[Effect]:
@@ -148,9 +133,9 @@ class Hub:
         """It is the time that was asked for: somebody's may be up."""
         self._woken_at = None
         for key in self._alarms.due(now):
-            if match := self.matches.get(key):
-                match.flag(now)
-                self.settle(match, now)
+            if table := self.tables.get(key):
+                table.match.flag(now)
+                self.settle(table, now)
             elif session := self.sessions.get(key):
                 self._forget(session, now)
             elif key == _STOP:
@@ -163,7 +148,7 @@ class Hub:
         for offer in list(self.lobby):
             self.lobby.remove(offer.id)
         self.send(self._connections, Closing(seconds=grace_s))
-        if self.matches and grace_s > 0:
+        if self.tables and grace_s > 0:
             self._alarms.set(_STOP, now + grace_s)
         else:
             self._abort_all(now)
@@ -186,8 +171,8 @@ class Hub:
     def admit(self, session: Session, connection: int, now: float) -> None:
         """A session begins, or goes on over another connection."""
         if session.connection is not None:
-            text = "this session goes on elsewhere"
-            self._refuse(session.connection, Code.REPLACED, text, None)
+            replaced = Refused(Code.REPLACED, "this session goes on elsewhere")
+            self.decline(session.connection, replaced, None)
             self._close(session.connection, now)
         session.connection = connection
         self._connections[connection] = session
@@ -197,107 +182,45 @@ class Hub:
 
     def begin(self, match: Match, seats: tuple[Session, Session], now: float) -> None:
         """A match is played from now on."""
-        self.matches[match.id] = match
-        self._seats[match.id] = seats
-        self._watchers[match.id] = {}
+        table = self.tables[match.id] = Table(match, seats)
         for session in seats:
             session.matches.add(match.id)
         match.start(now)
         text = "match {match} started: {game}, {first} against {second}, clock {clock}"
         self.log(text, _about(match))
         for session in seats:
-            self.tell(session, self.started(match, session, now))
-        self.settle(match, now)
+            self.tell(session, table.started(session, now))
+        self.settle(table, now)
 
-    def seat_of(self, match: Match, session: Session) -> Seat | None:
-        """Which side a session plays."""
-        seats = self._seats[match.id]
-        return 1 if seats[0] is session else 2 if seats[1] is session else None
-
-    def match_of(self, match_id: str) -> Match:
-        """A running match. Raises Refused."""
-        if match := self.matches.get(match_id):
-            return match
+    def table(self, match_id: str) -> Table:
+        """Where a match is being played. Raises Refused."""
+        if table := self.tables.get(match_id):
+            return table
         if match_id in self._ended:
             raise Refused(Code.MATCH_OVER, f"match {match_id} is over")
         raise Refused(Code.UNKNOWN_MATCH, f"there is no match {match_id!r}")
 
-    def watch(self, match: Match, session: Session) -> None:
-        """Show a match to a session from now on."""
-        self._watchers[match.id][session.token] = session
-        session.watching.add(match.id)
-
-    def unwatch(self, match: Match, session: Session) -> None:
-        """Show it no longer."""
-        self._watchers[match.id].pop(session.token, None)
-        session.watching.discard(match.id)
-
-    def started(
-        self, match: Match, session: Session, now: float, re: RequestId | None = None
-    ) -> Started:
-        """All of a match, as one session sees it."""
-        return Started(
-            re=re,
-            match=match.id,
-            game=str(match.game),
-            players=match.players,
-            seat=self.seat_of(match, session),
-            clock=match.clock_name,
-            control=match.terms.control,
-            clocks=match.readings(now),
-            rated=match.terms.rated,
-            moves=tuple(match.moves),
-            state=match.state,
-            to_move=match.to_move,
-            legal_actions=match.legal_actions() if session.hello.legal_actions else None,
-        )
-
-    def announce(
-        self, match: Match, update: Update, info: Thought | None, asker: Asker, re: RequestId | None
-    ) -> None:
-        """Tell everybody in a match of a move; the mover's copy answers its request.
-
-        Only those who watch are told what the mover thinks.
-        """
-        players, watchers = self._seats[match.id], self._watchers[match.id].values()
-        audience: dict[tuple[bool, bool, bool], list[Session]] = {}
-        for session in (*players, *watchers):
-            answers = re is not None and session is asker.session
-            kind = (session.hello.legal_actions, session not in players, answers)
-            audience.setdefault(kind, []).append(session)
-        for (legal, watches, answers), sessions in audience.items():
-            copy = update
-            if legal:
-                copy = structs.replace(copy, legal_actions=match.legal_actions())
-            if watches and info:
-                copy = structs.replace(copy, info=info)
-            if answers:
-                copy = structs.replace(copy, re=re)
-            self._tell_all(sessions, copy)
-
-    def settle(self, match: Match, now: float) -> None:
+    def settle(self, table: Table, now: float) -> None:
         """After anything that happened to a match: set its alarm, or tell that it is over."""
+        match = table.match
         if match.status is not Status.ENDED:
             self._alarms.set(match.id, match.deadline())
             return
-        result = match.result
-        assert result is not None
-        ended = Ended(
-            match=match.id,
-            winner=result.winner,
-            returns=result.returns,
-            reason=result.reason,
-            text=result.text,
-            state=match.state,
-        )
-        told = [*self._seats[match.id], *self._watchers[match.id].values()]
-        self._tell_all(told, ended)
+        self.tell_all(table.everybody(), table.ended())
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
-        self._remove(match, now)
+        self._remove(table, now)
+
+    def decline(self, connection: int, refused: Refused, re: RequestId | None) -> None:
+        """Say that something is not done, and why."""
+        self.send((connection,), Error(re=re, code=refused.code, text=str(refused)))
 
     def tell(self, session: Session, message: Event) -> None:
         """Say something to one session, if it is connected."""
-        self._tell_all([session], message)
+        self.tell_all([session], message)
+
+    def tell_all(self, sessions: Iterable[Session], message: Event) -> None:
+        """Say something to those of some sessions that are connected."""
+        self.send(sorted({s.connection for s in sessions if s.connection is not None}), message)
 
     def send(self, connections: Iterable[int], message: Event) -> None:
         """Say something on some connections."""
@@ -323,13 +246,6 @@ class Hub:
         effects, self._effects = self._effects, []
         return effects
 
-    def _tell_all(self, sessions: list[Session], message: Event) -> None:
-        connected = {s.connection for s in sessions if s.connection is not None}
-        self.send(sorted(connected), message)
-
-    def _refuse(self, connection: int, code: Code, text: str, re: RequestId | None) -> None:
-        self.send((connection,), Error(re=re, code=code, text=text))
-
     def _close(self, connection: int, now: float) -> None:
         """End a connection; nothing that it still says counts."""
         self._effects.append(Close(connection))
@@ -344,7 +260,7 @@ class Hub:
         for offer in self.lobby.of_session(session.token):
             self.lobby.remove(offer.id)
         for match_id in list(session.watching):
-            self.unwatch(self.matches[match_id], session)
+            self.tables[match_id].unwatch(session)
         if session.matches:
             self._alarms.set(session.token, now + self.policy.reconnect_s)
         else:
@@ -353,36 +269,37 @@ class Hub:
     def _forget(self, session: Session, now: float) -> None:
         """A session is over: it left, with nothing to come back to or for too long."""
         for match_id in list(session.matches):
-            match = self.matches[match_id]
-            if seat := self.seat_of(match, session):
-                match.abandon(seat)
-                self.settle(match, now)
+            table = self.tables[match_id]
+            if seat := table.seat_of(session):
+                table.match.abandon(seat)
+                self.settle(table, now)
         # Its last match may have ended it already.
         if self.sessions.pop(session.token, None):
             del self._names[session.name.casefold()]
             self._alarms.set(session.token, None)
 
-    def _remove(self, match: Match, now: float) -> None:
-        for session in self._seats.pop(match.id):
-            session.matches.discard(match.id)
-            if session.connection is None and not session.matches:
-                self._forget(session, now)
-        for session in self._watchers.pop(match.id).values():
-            session.watching.discard(match.id)
-        del self.matches[match.id]
-        self._alarms.set(match.id, None)
-        self._ended[match.id] = None
+    def _remove(self, table: Table, now: float) -> None:
+        match_id = table.match.id
+        del self.tables[match_id]
+        self._alarms.set(match_id, None)
+        self._ended[match_id] = None
         if len(self._ended) > ENDED_KEPT:
             self._ended.popitem(last=False)
-        if self.closing and not self.matches:
+        for session in table.watchers.values():
+            session.watching.discard(match_id)
+        for session in table.seats:
+            session.matches.discard(match_id)
+            if session.connection is None and not session.matches:
+                self._forget(session, now)
+        if self.closing and not self.tables:
             self._finish(now)
 
     def _abort_all(self, now: float) -> None:
-        if not self.matches:
+        if not self.tables:
             self._finish(now)
-        for match in list(self.matches.values()):
-            match.abort("the server stopped")
-            self.settle(match, now)
+        for table in list(self.tables.values()):
+            table.match.abort("the server stopped")
+            self.settle(table, now)
 
     def _finish(self, now: float) -> None:
         for connection in list(self._connections):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from games import Game, IllegalAction, State
 from server.clock import Clock, spell
-from server.messages import Code, Control, Reading, Reason
+from server.messages import Code, Control, Reading, Reason, Seat
 
 
 class Refused(Exception):
@@ -64,7 +64,8 @@ class Match:
         self.states: list[State] = [game.initial_state()]
         self.moves: list[int] = []
         self.result: Result | None = None
-        self._movers: list[int] = []
+        self._movers: list[Seat] = []
+        self._legal: tuple[int, tuple[int, ...]] | None = None
         self._clock = Clock(self.terms.control) if self.terms.control else None
         self._illegal_left = dict.fromkeys((1, 2), self.terms.illegal_moves)
 
@@ -88,9 +89,14 @@ class Match:
         """The time control in its notation."""
         return spell(self.terms.control)
 
-    def legal_actions(self) -> tuple[int, ...]:
-        """What the player to move may do."""
-        return () if self.status is Status.ENDED else self.game.legal_actions(self.state)
+    def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
+        """What the player to move may do now, or might before move number `ply`."""
+        ply = self.ply if ply is None else ply
+        if ply == self.ply and self.status is Status.ENDED:
+            return ()
+        if self._legal is None or self._legal[0] != ply:
+            self._legal = ply, self.game.legal_actions(self.states[ply])
+        return self._legal[1]
 
     def readings(self, now: float) -> tuple[Reading, Reading] | None:
         """What both have left on the clock, None without clocks."""
@@ -107,12 +113,12 @@ class Match:
         self._run_clock(now)
         self._end_by_rules()
 
-    def play(self, seat: int, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
+    def play(self, seat: Seat, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
         """Move number `ply` by `seat`; False if it is a repetition of the move made then.
 
-        `lag_s` is how long the message was on its way, as far as it is known. Raises Refused for
-        a move that is not made; one after the time was up ends the match all the same, and so
-        does one illegal move too many.
+        `lag_s` is how long the network took, there and back, as far as it is known. Raises
+        Refused for a move that is not made; one after the time was up ends the match all the
+        same, and so does one illegal move too many.
         """
         if self._is_repeated(seat, ply, action):
             return False
@@ -133,7 +139,7 @@ class Match:
         self._end_by_rules()
         return True
 
-    def mover(self, ply: int) -> int:
+    def mover(self, ply: int) -> Seat:
         """Who made move number `ply`."""
         return self._movers[ply]
 

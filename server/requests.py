@@ -29,11 +29,11 @@ from server.messages import (
     Seek,
     Summary,
     Unwatch,
-    Update,
     Watch,
     Welcome,
 )
 from server.session import Asker, Session, Stage
+from server.table import Table
 
 if TYPE_CHECKING:
     from server.hub import Hub
@@ -58,7 +58,7 @@ def hello(hub: Hub, asker: Asker, request: Hello) -> None:
     hub.tell(session, welcome)
     hub.log("{name} is here ({role}, {software})", _who(session))
     for match_id in sorted(session.matches):
-        hub.tell(session, hub.started(hub.matches[match_id], session, asker.now))
+        hub.tell(session, hub.tables[match_id].started(session, asker.now))
     for offer in hub.lobby:
         if offer.opponent and offer.wants(session.name):
             hub.tell(session, offer.message())
@@ -73,6 +73,8 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
     challenged = hub.named(request.opponent) if request.opponent else None
     if challenged is session:
         raise Refused(Code.INVALID, "you cannot challenge yourself")
+    if challenged and challenged.stage is Stage.SPECTATOR:
+        raise Refused(Code.INVALID, f"{challenged.name} only watches")
     offer = Offer(
         id=hub.new_id(),
         session=session.token,
@@ -103,49 +105,43 @@ def cancel(hub: Hub, asker: Asker, request: Cancel) -> None:
 
 def move(hub: Hub, asker: Asker, request: Move) -> None:
     """Make a move; the update that everybody gets is the answer."""
-    match, seat = _own_match(hub, asker, request.match)
+    table, seat = _own_table(hub, asker, request.match)
     try:
-        played = match.play(seat, request.ply, request.action, asker.now, asker.lag_s)
-    except Refused:
-        hub.settle(match, asker.now)
-        raise
-    after = match.states[request.ply + 1]
-    update = Update(
-        match=match.id,
-        ply=request.ply,
-        player=seat,
-        action=request.action,
-        state=after,
-        to_move=0 if match.game.winner(after) else match.game.current_player(after),
-        clocks=match.readings(asker.now),
-    )
-    if played:
-        hub.announce(match, update, request.info, asker, request.id)
-    else:
-        hub.tell(asker.session, structs.replace(update, re=request.id))
-    hub.settle(match, asker.now)
+        played = table.match.play(seat, request.ply, request.action, asker.now, asker.lag_s)
+    except Refused as refused:
+        # The answer comes first, then what came of it: the match may be lost.
+        hub.decline(asker.connection, refused, request.id)
+        hub.settle(table, asker.now)
+        return
+    for sessions, update in table.updates(request.ply, asker.now, request.info):
+        if asker.session in sessions:
+            hub.tell(asker.session, structs.replace(update, re=request.id))
+            sessions.remove(asker.session)
+        if played:  # a repetition is answered, and not announced again
+            hub.tell_all(sessions, update)
+    hub.settle(table, asker.now)
 
 
 def resign(hub: Hub, asker: Asker, request: Resign) -> None:
     """Give up."""
-    match, seat = _own_match(hub, asker, request.match)
-    match.resign(seat)
+    table, seat = _own_table(hub, asker, request.match)
+    table.match.resign(seat)
     if request.id is not None:
         hub.tell(asker.session, Ok(re=request.id))
-    hub.settle(match, asker.now)
+    hub.settle(table, asker.now)
 
 
 def watch(hub: Hub, asker: Asker, request: Watch) -> None:
     """See a match: how it stands, then every move."""
-    match = hub.match_of(request.match)
-    if hub.seat_of(match, asker.session) is None:
-        hub.watch(match, asker.session)
-    hub.tell(asker.session, hub.started(match, asker.session, asker.now, request.id))
+    table = hub.table(request.match)
+    if table.seat_of(asker.session) is None:
+        table.watch(asker.session)
+    hub.tell(asker.session, table.started(asker.session, asker.now, request.id))
 
 
 def unwatch(hub: Hub, asker: Asker, request: Unwatch) -> None:
     """See it no longer."""
-    hub.unwatch(hub.match_of(request.match), asker.session)
+    hub.table(request.match).unwatch(asker.session)
     hub.tell(asker.session, Ok(re=request.id))
 
 
@@ -154,7 +150,7 @@ def list_(hub: Hub, asker: Asker, request: List) -> None:
     persons = [Person(name=s.name, role=s.hello.role) for s in hub.persons()]
     matches = [
         Summary(match=m.id, game=str(m.game), players=m.players, clock=m.clock_name, ply=m.ply)
-        for m in hub.matches.values()
+        for m in (table.match for table in hub.tables.values())
     ]
     listing = Listing(
         re=request.id,
@@ -215,12 +211,12 @@ def _old_session(hub: Hub, request: Hello) -> Session:
     return session
 
 
-def _own_match(hub: Hub, asker: Asker, match_id: str) -> tuple[Match, Seat]:
-    match = hub.match_of(match_id)
-    seat = hub.seat_of(match, asker.session)
+def _own_table(hub: Hub, asker: Asker, match_id: str) -> tuple[Table, Seat]:
+    table = hub.table(match_id)
+    seat = table.seat_of(asker.session)
     if seat is None:
         raise Refused(Code.NOT_YOUR_MATCH, f"you do not play in match {match_id}")
-    return match, seat
+    return table, seat
 
 
 def _require_room(hub: Hub, session: Session, matches: int) -> None:

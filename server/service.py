@@ -27,7 +27,7 @@ class Line(Protocol):
         """End it when everything was sent."""
 
     def lag_s(self) -> float:
-        """How long a message takes one way."""
+        """How long there and back takes."""
 
 
 class Call(Protocol):

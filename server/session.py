@@ -39,7 +39,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Asker:
-    """Who asks for something, and when; `lag_s` is how long the request was on its way."""
+    """Who asks for something, and when; `lag_s` is how long the network takes there and back."""
 
     connection: int
     known: Session | None

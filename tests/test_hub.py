@@ -108,8 +108,13 @@ class House:
             assert self.alarm is None or self.alarm > self.now
         self.now = until
 
+    @property
+    def matches(self) -> dict[str, Match]:
+        """What is being played."""
+        return {match_id: table.match for match_id, table in self.hub.tables.items()}
+
     def only_match(self) -> Match:
-        (match,) = self.hub.matches.values()
+        (match,) = self.matches.values()
         return match
 
     def is_empty(self) -> bool:
@@ -117,10 +122,8 @@ class House:
         hub = self.hub
         tables: list[dict[Any, Any]] = [
             hub.sessions,
-            hub.matches,
+            hub.tables,
             hub._names,
-            hub._seats,
-            hub._watchers,
             hub._connections,
             hub._alarms._wanted,
         ]
@@ -403,7 +406,7 @@ def test_nobody_plays_against_oneself() -> None:
     ann = house.client("Ann")
     assert only(ann.say(Seek(game=GAME)), Seeking)
     assert only(ann.say(Seek(game=GAME)), Seeking)
-    assert not house.hub.matches
+    assert not house.matches
     assert ann.refused(Seek(game=GAME, opponent="ann")) is Code.INVALID
 
 
@@ -894,7 +897,7 @@ class Evening(RuleBasedStateMachine):
         return len(self.here) < len(NAMES)
 
     def anyone_plays(self) -> bool:
-        return bool(self.house.hub.matches)
+        return bool(self.house.matches)
 
     @precondition(anyone_is_away)
     @rule(name=names, legal_actions=st.booleans(), role=st.sampled_from(["bot", "spectator"]))
@@ -1004,7 +1007,7 @@ class Evening(RuleBasedStateMachine):
         self.house.now += seconds
 
     def draw_match(self, data: st.DataObject) -> Match:
-        running = self.house.hub.matches
+        running = self.house.matches
         return running[data.draw(st.sampled_from(sorted(running)))]
 
     def say(self, name: str, request: Request) -> None:
@@ -1020,7 +1023,7 @@ class Evening(RuleBasedStateMachine):
             for view in person.views.values():
                 if view.started.seat:
                     self.seated[view.started.match].add((name, view.started.seat))
-        running = self.house.hub.matches
+        running = self.house.matches
         self.matches |= running
         for match in running.values():
             for name in self.participants(match):
@@ -1068,10 +1071,9 @@ class Evening(RuleBasedStateMachine):
             assert hub.named(session.name) is session
             assert session.connection == connected.get(session.name)
             assert session.connection is not None or session.matches
-            assert all(session in hub._seats[match] for match in session.matches)
+            assert all(session in hub.tables[match].seats for match in session.matches)
             promised = sum(offer.matches for offer in hub.lobby.of_session(session.token))
             assert len(session.matches) + promised <= hub.policy.matches_per_session
-        assert hub.matches.keys() == hub._seats.keys() == hub._watchers.keys()
         assert all(hub.sessions[offer.session].connection for offer in hub.lobby)
 
     @invariant()
@@ -1081,7 +1083,7 @@ class Evening(RuleBasedStateMachine):
 
     @invariant()
     def the_server_will_wake_in_time(self) -> None:
-        deadlines = [match.deadline() for match in self.house.hub.matches.values()]
+        deadlines = [match.deadline() for match in self.house.matches.values()]
         times = [at for at in deadlines if at is not None]
         if times:
             assert self.house.alarm is not None

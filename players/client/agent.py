@@ -361,9 +361,10 @@ class Agent:
         elif error.code is Code.NAME_TAKEN and self._wish.any_name:
             self._name = f"{self._wish.name[:27]}-{secrets.token_hex(2)}"
             self.connected()
-        elif self._seat and error.re == self._seat.ply:
+        elif isinstance(error.re, int):  # a move
             self._say(f"The server refused the move: {error.text}")
-            self._think(self._seat)
+            if self._seat and error.re == self._seat.ply:
+                self._think(self._seat)
         else:
             self._say(f"The server says: {error.text} ({error.code})")
             self._finish(1)

@@ -46,7 +46,7 @@ class Referee:
         started = self._ask(2, Seek(game=self._game, seat=2))
         messages = [effect.message for effect in started if isinstance(effect, Send)]
         match_id = next(each.match for each in messages if isinstance(each, Started))
-        match, taken = self._hub.matches[match_id], []
+        match, taken = self._hub.tables[match_id].match, []
         while match.to_move:
             action = self._choose(match.game.legal_actions(match.state))
             request_id = match.ply if self._full else None
