@@ -7,7 +7,6 @@ import random
 import statistics
 import time
 
-import msgpack
 import msgspec
 
 from server.hub import Effect, Hub, Send
@@ -67,9 +66,9 @@ class Referee:
         encoded = clock()
         answers = [msgspec.to_builtins(e.message) for e in effects if isinstance(e, Send)]
         bare = clock()
-        msgpack.unpackb(frame)
+        msgspec.msgpack.decode(frame)
         for answer in answers:
-            msgpack.packb(answer)
+            msgspec.msgpack.encode(answer)
         packed = clock()
         steps = (decoded - began, refereed - decoded, encoded - refereed, encoded - began)
         return tuple(seconds * 1e6 for seconds in (*steps, packed - bare))
