@@ -100,14 +100,14 @@ class Human(Player):
         self._console.print(texts.get(winner, "You lost."))
 
     def choose(self, states: Sequence[State], limit: Limit) -> Choice:
-        self._cancelled.clear()
-        self._terminal.forget()
         self._asking = True
+        self._terminal.forget()
         try:
-            while True:
+            while not self.cancelled.is_set():
                 action = self._answer(states[-1], self._ask())
                 if action is not None:
                     return Choice(action)
+            raise Cancelled
         finally:
             self._asking = False
 

@@ -55,28 +55,28 @@ class UCT(Player):
         self._scratch = new_scratch(game)
 
     def choose(self, states: Sequence[State], limit: Limit) -> Choice:
-        self._cancelled.clear()
-        info = self._search(states[-1], _tighter(limit, self._limit))
+        state = states[-1]
+        if self.game.winner(state):
+            raise ValueError("there is nothing to choose: the game is over")
+        info = self._search(state, _tighter(limit, self._limit))
         return Choice(info.actions[0].action, info)
 
     def _search(self, state: State, limit: Limit) -> Info:
         started = clock.perf_counter()
         deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
-        left = limit.simulations if limit.simulations is not None else 2**62
+        most = limit.simulations if limit.simulations is not None else 2**62
         clear(self._tree)
         root, board = self._rules.board(state), self._rules.board(state)
-        # At least two: the first visits the root alone.
-        now, slice_, depth, done = started, 2, 0, 0
-        while left > 0 and (now < deadline or done == 0):
-            if self._cancelled.is_set():
+        now, count, depth, done = started, 1, 0, 0
+        while done == 0 or (done < most and now < deadline):
+            if self.cancelled.is_set():
                 raise Cancelled
-            count = min(slice_, left)
             depth = max(depth, self._simulate(root, board, count))
             done += count
-            left -= count
             before, now = now, clock.perf_counter()
             rate = count / max(now - before, 1e-7)
-            slice_ = max(1, min(2 * slice_, int(rate * min(SLICE_S, deadline - now))))
+            in_time = int(rate * min(SLICE_S, deadline - now))
+            count = max(1, min(2 * count, in_time, most - done))
         return self._info(done, now - started, depth)
 
     def _simulate(self, root: object, board: object, count: int) -> int:

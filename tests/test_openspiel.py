@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 
+import pyspiel
 import pytest
 
 import games
 from games import TIE
-
-pyspiel = pytest.importorskip("pyspiel", reason="pip install open_spiel")
 
 GAMES = 1000
 SAME = [

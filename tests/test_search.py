@@ -93,7 +93,7 @@ def test_what_it_says_adds_up() -> None:
     info = players.load("uct(seed=1)", game).choose([state], Limit(simulations=5000)).info
     assert info is not None
     assert info.simulations == 5000
-    assert sum(each.visits for each in info.actions) == 5000 - 1  # one visit to the root alone
+    assert sum(each.visits for each in info.actions) == 5000
     assert sorted(each.action for each in info.actions) == list(game.legal_actions(state))
     assert all(0 <= each.wins <= each.visits for each in info.actions)
     assert info.line[0] == info.actions[0].action
@@ -120,26 +120,31 @@ def test_the_tighter_limit_holds() -> None:
         assert info.simulations == 100
 
 
+@pytest.mark.parametrize("limit", [Limit(simulations=1), Limit(seconds=0.0), Limit(simulations=0)])
+def test_the_tightest_limit_still_gives_a_move(limit: Limit) -> None:
+    game = games.load("connect_four")
+    choice = players.load("uct(seed=1)", game).choose([game.initial_state()], limit)
+    assert choice.action in range(7)
+    assert choice.info
+    assert choice.info.simulations == 1
+
+
+def test_there_is_nothing_to_choose_when_the_game_is_over() -> None:
+    game, state = after("nim(chips=1)", "1")
+    with pytest.raises(ValueError, match="the game is over"):
+        players.load("uct", game).choose([state], Limit())
+
+
 def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
     game = games.load("connect_four")
     player = players.load("uct(time=3600)", game)
-    outcome: list[BaseException] = []
-    running = threading.Event()
-
-    def think() -> None:
-        running.set()
-        try:
-            player.choose([game.initial_state()], Limit())
-        except Cancelled as cancelled:
-            outcome.append(cancelled)
-
-    thread = threading.Thread(target=think)
-    thread.start()
-    running.wait()
-    while not outcome and thread.is_alive():  # a cancellation before the start does not count
-        player.cancel()
-        thread.join(0.05)
-    assert outcome
+    threading.Timer(0.05, player.cancel).start()
+    with pytest.raises(Cancelled):
+        player.choose([game.initial_state()], Limit())
+    with pytest.raises(Cancelled):  # nor does one begin, until it is wanted again
+        player.choose([game.initial_state()], Limit())
+    player.ready()
+    assert player.choose([game.initial_state()], Limit(simulations=10)).info
 
 
 def test_the_interpreter_goes_on_while_it_thinks() -> None:

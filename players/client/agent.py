@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec import structs
@@ -98,13 +98,6 @@ class Tally:
         return self.won + self.lost + self.tied
 
 
-@dataclass
-class _Session:
-    token: str | None = None
-    leaving: bool = False
-    told_unreachable: bool = field(default=False)
-
-
 class Agent:
     """Plays the matches of one player, one after the other, over one link."""
 
@@ -133,7 +126,8 @@ class Agent:
         self._finished = finished
         self._quiet = quiet
         self._show = show
-        self._session = _Session()
+        self._session: str | None = None
+        self._leaving_with: int | None = None
         self._seat: Seat | None = None
 
     # The line.
@@ -147,7 +141,7 @@ class Agent:
             name=self._name,
             role=self._wish.role,  # type: ignore[arg-type]
             software=self._wish.software,
-            session=self._session.token,
+            session=self._session,
         )
         self.link.send(hello)
         if self._seat:
@@ -172,7 +166,7 @@ class Agent:
         """The server says something."""
         match event:
             case Welcome():
-                self._session.token = event.session
+                self._session = event.session
                 self.link.send(Ping(id=_RESUMED))
             case Pong(re=re) if re == _RESUMED:
                 self._resumed()
@@ -196,13 +190,10 @@ class Agent:
 
     def leave(self, code: int) -> None:
         """Resign what is being played, and end."""
-        if self._session.leaving:
+        if self._seat is None or self._leaving_with is not None:
             self._finish(code)
             return
-        self._session.leaving = True
-        if self._seat is None:
-            self._finish(code)
-            return
+        self._leaving_with = code
         self._say("Resigning and leaving ...")
         self.link.send(Resign(match=self._seat.started.match))
         self._reactor.callLater(2.0, self._finish, code)
@@ -219,8 +210,8 @@ class Agent:
             self._next()
 
     def _next(self) -> None:
-        if self._session.leaving:
-            self._finish(130)
+        if self._leaving_with is not None:
+            self._finish(self._leaving_with)
         elif self.tally.played >= self._wish.matches:
             self._finish(1 if self.tally.faults else 0)
         else:
@@ -314,6 +305,7 @@ class Agent:
             lag_s=self.link.round_trip_s,
             plies_left=game.max_plies - seat.ply,
         )
+        self._player.ready()
         pool = self._reactor.getThreadPool()
         chosen = deferToThreadPool(
             self._reactor, pool, self._player.choose, tuple(seat.states), Limit(seconds)
@@ -356,7 +348,7 @@ class Agent:
         if error.code in _HARMLESS:
             return
         if error.code is Code.UNKNOWN_SESSION:
-            self._session.token = None
+            self._session = None
             self.connected()
         elif error.code is Code.NAME_TAKEN and self._wish.any_name:
             self._name = f"{self._wish.name[:27]}-{secrets.token_hex(2)}"

@@ -76,7 +76,7 @@ class Player(ABC):
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self._cancelled = threading.Event()
+        self.cancelled = threading.Event()
 
     @abstractmethod
     def choose(self, states: Sequence[State], limit: Limit) -> Choice:
@@ -86,8 +86,12 @@ class Player(ABC):
         """
 
     def cancel(self) -> None:
-        """Give up the choice that is under way; safe from any thread."""
-        self._cancelled.set()
+        """Give up the choice that is under way, and any before `ready`; safe from any thread."""
+        self.cancelled.set()
+
+    def ready(self) -> None:
+        """A choice is wanted again, after one that was cancelled."""
+        self.cancelled.clear()
 
     def close(self) -> None:
         """Release what the player holds. It is not used afterwards."""

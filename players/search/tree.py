@@ -75,8 +75,9 @@ def _small_pages(size: int) -> mmap.mmap:
 
 
 def clear(tree: Tree) -> None:
-    """Leave nothing but a root that was never visited."""
-    tree.children[ROOT] = tree.visits[ROOT] = tree.value[ROOT] = 0
+    """Leave nothing but a root, which counts as visited: the first simulation expands it."""
+    tree.children[ROOT] = tree.value[ROOT] = 0
+    tree.visits[ROOT] = 1
     tree.used[0] = 1
 
 
