@@ -18,6 +18,7 @@ from games import TIE, Game, IllegalAction, KernelGame, State
 from games.core.random import seeded
 
 VARIANTS = [
+    "nim(chips=1)",
     "nim(chips=7,max_take=7)",
     "nim(chips=40,max_take=5)",
     "othello(size=4)",
@@ -217,7 +218,7 @@ def test_defaults_are_not_spelled_out() -> None:
         ("mnk(k=9,m=3,n=3)", "from 1 to 3"),
         ("mnk(m=20)", "from 1 to 19"),
         ("gomoku(size=4)", "from 1 to 4"),
-        ("nim(chips=3,max_take=4)", "at most chips"),
+        ("nim(max_take=0)", "from 1 to 100"),
         ("nim(chips=0)", "from 1 to 1000"),
         ("conect_four", "did you mean 'connect_four'"),
         ("chess", "there are: connect_four, gomoku"),
