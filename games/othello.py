@@ -36,23 +36,34 @@ _ANY = ~_0
 
 
 @helper
-def line_moves(own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Cells at the end of an unbroken line of `crossed` discs, either way along `step`.
+def run_up(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
+    """The `crossed` discs that follow on `begin` without a gap, towards the higher bits.
 
-    Parallel prefix: after the second line, runs of two are known; then they double.
+    Parallel prefix: after the second line, runs of two are known; then they grow by two and two.
     """
-    double = step + step
-    up = crossed & own << step
-    down = crossed & own >> step
-    up |= crossed & up << step
-    down |= crossed & down >> step
-    up_pairs = crossed & crossed << step
-    down_pairs = crossed & crossed >> step
-    up |= up_pairs & up << double
-    down |= down_pairs & down >> double
-    up |= up_pairs & up << double
-    down |= down_pairs & down >> double
-    return up << step | down >> step
+    run = crossed & begin << step
+    run |= crossed & run << step
+    pairs = crossed & crossed << step
+    run |= pairs & run << (step + step)
+    run |= pairs & run << (step + step)
+    return run
+
+
+@helper
+def run_down(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
+    """The same towards the lower bits."""
+    run = crossed & begin >> step
+    run |= crossed & run >> step
+    pairs = crossed & crossed >> step
+    run |= pairs & run >> (step + step)
+    run |= pairs & run >> (step + step)
+    return run
+
+
+@helper
+def line_moves(own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
+    """The cells at the end of a run of `crossed` that begins at one's own, either way."""
+    return run_up(own, crossed, step) << step | run_down(own, crossed, step) >> step
 
 
 @helper
@@ -69,17 +80,8 @@ def mobility(own: np.uint64, other: np.uint64, cells: np.uint64) -> np.uint64:
 @helper
 def line_flips(disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
     """The discs between `disc` and the nearest of `own`, both ways along `step`."""
-    double = step + step
-    up = crossed & disc << step
-    down = crossed & disc >> step
-    up |= crossed & up << step
-    down |= crossed & down >> step
-    up_pairs = crossed & crossed << step
-    down_pairs = crossed & crossed >> step
-    up |= up_pairs & up << double
-    down |= down_pairs & down >> double
-    up |= up_pairs & up << double
-    down |= down_pairs & down >> double
+    up = run_up(disc, crossed, step)
+    down = run_down(disc, crossed, step)
     if up << step & own == _0:
         up = _0
     if down >> step & own == _0:

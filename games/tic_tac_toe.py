@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games import Board, KernelGame, Kernels, State, Vector, View, kernel, square_name
+from games import Board, KernelGame, Kernels, State, Vector, View, helper, kernel, square_name
 from games.core.random import GAMMA, Rng, below
 
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
@@ -14,6 +14,17 @@ FULL = 0o777
 WINS = np.array([any(cells & line == line for line in LINES) for cells in range(512)])
 
 # board: player, outcome, cells of player 1, cells of player 2 (nine bits each)
+
+
+@helper
+def mark(board: Board, action: int) -> None:
+    """Put the mark of the player to move; set the outcome if it wins."""
+    player = board[0]
+    cells = board[1 + player] | 1 << action
+    board[1 + player] = cells
+    board[0] = 3 - player
+    if WINS[cells]:
+        board[1] = player
 
 
 @kernel
@@ -36,13 +47,8 @@ def legal(board: Board, actions: Vector) -> int:
 
 @kernel
 def play(board: Board, action: int) -> None:
-    player = board[0]
-    cells = board[1 + player] | 1 << action
-    board[1 + player] = cells
-    board[0] = 3 - player
-    if WINS[cells]:
-        board[1] = player
-    elif (board[2] | board[3]) == FULL:
+    mark(board, action)
+    if board[1] == 0 and board[2] | board[3] == FULL:
         board[1] = -1
 
 
@@ -58,12 +64,8 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         trace[pick] = trace[ply]
         trace[ply] = action
         ply += 1
-        player = board[0]
-        cells = board[1 + player] | 1 << action
-        board[1 + player] = cells
-        board[0] = 3 - player
-        if WINS[cells]:
-            board[1] = player
+        mark(board, action)
+        if board[1]:
             break
     rng[0] = state
     if board[1] == 0:

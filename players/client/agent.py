@@ -17,6 +17,7 @@ from games import State
 from players.client import report
 from players.client.budget import seconds_for_move
 from players.client.link import Link
+from players.client.seat import Seat, Tally
 from players.core.player import Cancelled, Choice, Info, Limit, Player, Resigned
 from server.messages import (
     PROTOCOL,
@@ -29,7 +30,6 @@ from server.messages import (
     Move,
     Ping,
     Pong,
-    Reading,
     Resign,
     Seek,
     Seeking,
@@ -57,45 +57,6 @@ class Wish:
     any_name: bool
     role: str
     software: str
-
-
-@dataclass
-class Seat:
-    """A match as one of its players sees it."""
-
-    started: Started
-    states: list[State]
-    clocks: tuple[Reading, Reading] | None
-    thinking: bool = False
-    over: bool = False
-    lost_sight: bool = False
-
-    @property
-    def ply(self) -> int:
-        """The number of the next move."""
-        return len(self.states) - 1
-
-    @property
-    def number(self) -> int:
-        """1 or 2."""
-        assert self.started.seat is not None
-        return self.started.seat
-
-
-@dataclass
-class Tally:
-    """Results so far."""
-
-    won: int = 0
-    lost: int = 0
-    tied: int = 0
-    void: int = 0
-    faults: int = 0
-
-    @property
-    def played(self) -> int:
-        """Matches with a result."""
-        return self.won + self.lost + self.tied
 
 
 class Agent:
