@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import finish, finish_all, run, running_server, start
+from raw_client import RawClient
 
 DOCS = Path(__file__).parent.parent / "docs"
 LONGEST = 60
@@ -91,3 +92,45 @@ def test_a_player_that_fails_resigns_and_shows_why(tmp_path: Path) -> None:
         assert code == 1
         assert "ZeroDivisionError" in output
         assert "resigned" in finish(random_)[1]
+
+
+FAULTY_GAME = """
+from games import Game
+
+
+class Faulty(Game):
+    num_actions = max_plies = 3
+
+    def initial_state(self):
+        return (1, 0)
+
+    def legal_actions(self, state):
+        return (0, 1)
+
+    def next_state(self, state, action):
+        return 1 / 0
+"""
+
+
+def test_a_fault_in_a_game_of_others_costs_nobody_the_connection(site: Path) -> None:
+    (site / "faulty.py").write_text(FAULTY_GAME)
+    points = site / "examples-1.0.dist-info" / "entry_points.txt"
+    points.write_text("[playout.games]\nfaulty = faulty:Faulty\n")
+    with (
+        running_server(env={"PYTHONPATH": str(site)}) as server,
+        RawClient(server.host, server.port) as ann,
+        RawClient(server.host, server.port) as bob,
+    ):
+        for client in (ann, bob):
+            client.hello()
+        ann.say("seek", game="faulty", seat=1)
+        bob.say("seek", game="faulty")
+        match = ann.hear_until("started")["match"]
+        error = ann.ask("move", match=match, ply=0, action=0)
+        assert (error["type"], error["code"]) == ("error", "internal")
+        assert "ZeroDivisionError" not in error["text"]
+        assert ann.ask("resign", match=match)["type"] == "ok"
+        assert bob.hear_until("ended")["reason"] == "resignation"
+        code, log = server.stop()
+    assert code == 0
+    assert "ZeroDivisionError" in log
