@@ -65,6 +65,6 @@ def load(text: str) -> Game:
     wanted = spec.parse(text)
     make = plugins.find(sys.modules[__name__], _GROUP, Game, "game", wanted.name)
     arguments = spec.bind(make, wanted)
-    game: Game = make(**arguments)
+    game = plugins.create(make, **arguments)
     game.spec = spec.canonical(wanted.name, make, arguments)
     return game

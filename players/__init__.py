@@ -51,4 +51,4 @@ def load(text: str, game: Game) -> Player:
     """The player that `text` names, as in `uct(c=1.2,seed=7)`, for one game. Raises SpecError."""
     wanted = spec.parse(text)
     make = find(wanted.name)
-    return make(game, **spec.bind(make, wanted, skip=1))
+    return plugins.create(make, game, **spec.bind(make, wanted, skip=1))

@@ -51,7 +51,10 @@ class UCT(Player):
         self._rules = rules_of(game)
         self._grow = grow if self._rules.compiled else uncompiled(grow)
         self._rng = seeded(secrets.randbits(64) if seed is None else seed)
-        self._tree = new_tree(memory_mb)
+        try:
+            self._tree = new_tree(memory_mb)
+        except (OSError, OverflowError, ValueError) as error:
+            raise SpecError(f"uct: there is no memory_mb={memory_mb} to be had: {error}") from error
         self._scratch = new_scratch(game)
 
     def choose(self, states: Sequence[State], limit: Limit) -> Choice:

@@ -42,7 +42,8 @@ def parse(text: str) -> Control | None:
     elif found := _BYO_YOMI.fullmatch(text):
         control = Control(float(found[1]), 0.0, int(found[2]), float(found[3]))
     if control is None or not _usable(control):
-        raise ClockError(f"cannot use the clock {text[:50]!r}: write it as {ALLOWED}")
+        why = "write it as" if control is None else "it gives no time; use one like"
+        raise ClockError(f"cannot use the clock {text[:50]!r}: {why} {ALLOWED}")
     return control
 
 

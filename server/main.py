@@ -46,13 +46,21 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
         raise click.BadParameter(f"{path}: {fault}") from fault
     allowed = [str(p.name) for p in context.command.params if p.name not in ("config", "version")]
-    for key in settings:
+    for key, value in settings.items():
+        if isinstance(value, bool) and key != "log_json":
+            raise click.BadParameter(f"{path}: {key} cannot be {str(value).lower()}")
         if key not in allowed:
             near = difflib.get_close_matches(key, allowed, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             known = ", ".join(sorted(allowed))
             raise click.BadParameter(f"{path}: unknown option {key!r}{hint} (there are: {known})")
     context.default_map = settings
+
+
+def _host(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    if not text.strip():
+        raise click.BadParameter("name an address; 0.0.0.0 stands for all that this machine has")
+    return text
 
 
 def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str:
@@ -63,7 +71,13 @@ def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str
 
 
 @click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    callback=_host,
+    help="Address to listen on.",
+)
 @click.option(
     "--port",
     default=4242,

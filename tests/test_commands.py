@@ -36,6 +36,8 @@ def test_the_help_of_a_player_lists_games_and_players() -> None:
         (["nim", "utc"], "did you mean 'uct'"),
         (["nim", "uct", "--option", "tiem=1"], "did you mean 'time'"),
         (["nim", "uct", "--option", "time"], "key=value"),
+        (["nim", "uct", "--option", "memory_mb=999999999"], "no memory_mb"),
+        (["nim", "players:Player"], "does not define choose"),
         (["nim", "no_module:Bot"], "cannot be loaded"),
         (["nim", "json:JSONDecoder"], "is no Player"),
         (["nim"], "Missing argument 'PLAYER'"),
@@ -56,6 +58,7 @@ def test_bad_usage_of_a_player_is_explained(arguments: list[str], told: str) -> 
         (["--default-clock", "5 minutes"], "300+3"),
         (["--illegal-moves", "-1"], "is not in the range"),
         (["--config", "/nowhere.toml"], "No such file"),
+        (["--host", ""], "name an address"),
     ],
 )
 def test_bad_usage_of_the_server_is_explained(arguments: list[str], told: str) -> None:
@@ -69,6 +72,7 @@ def test_bad_usage_of_the_server_is_explained(arguments: list[str], told: str) -
     [
         ("prot = 4242", "did you mean 'port'"),
         ("port = 'x'", "not a valid integer"),
+        ("port = true", "cannot be true"),
         ("port 4242", "Expected '='"),
         ("default_clock = '5'", "cannot use the clock"),
     ],
@@ -110,10 +114,22 @@ def test_a_port_that_is_taken_is_said() -> None:
 def test_a_server_that_is_not_there_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    code, output = run("playout-player", "nim", "random", "--port", str(port), "--retry-s", "0.3")
+    # Long enough for several attempts.
+    code, output = run("playout-player", "nim", "random", "--port", str(port), "--retry-s", "1.5")
     assert code == 1
     assert "cannot be reached" in output
     assert "playout-server" in output
+    assert "Traceback" not in output
+
+
+def test_players_may_be_started_before_the_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    players = [start("playout-player", "nim", "random", "--port", port) for _ in "12"]
+    with running_server("--port", port):
+        for code, output in finish_all(*players):
+            assert code == 0, output
+            assert "Traceback" not in output
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

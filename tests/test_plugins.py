@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import finish, finish_all, run, running_server, start
+from commands import finish_all, run, running_server, start
 from raw_client import RawClient
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -78,20 +78,71 @@ def test_a_player_of_others_plays(site: Path, player: str) -> None:
             assert "(rules)" in output
 
 
-def test_a_player_that_fails_resigns_and_shows_why(tmp_path: Path) -> None:
-    (tmp_path / "faulty.py").write_text(
-        "from players import Player\n"
-        "class Faulty(Player):\n"
-        "    def choose(self, states, limit):\n"
-        "        return 1 / 0\n"
-    )
+FAULTY_PLAYER = """
+import numpy as np
+from players import Choice, Info, Player
+
+class Faulty(Player):
+    def __init__(self, game, how: str = ""):
+        super().__init__(game)
+        self.how = how
+
+    def started(self, seat, opponent, states):
+        if self.how == "started":
+            raise LookupError("no book")
+
+    def ended(self, winner, reason):
+        if self.how == "ended":
+            raise LookupError("no book")
+
+    def choose(self, states, limit):
+        first = self.game.legal_actions(states[-1])[0]
+        return {
+            "raises": lambda: 1 / 0,
+            "nothing": lambda: None,
+            "fraction": lambda: Choice(first + 0.5),
+            "negative": lambda: Choice(-5),
+            "boastful": lambda: Choice(first, Info(win_rate=1.5)),
+            "numpy": lambda: Choice(np.int64(first), Info(win_rate=np.float64(0.5))),
+        }.get(self.how, lambda: Choice(first))()
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("raises", "ZeroDivisionError"),
+        ("nothing", "must return a Choice"),
+        ("fraction", "TypeError"),
+        ("negative", ">= 0"),
+        ("boastful", "<= 1"),
+        ("started", "no book"),
+        ("ended", "no book"),
+    ],
+)
+def test_a_player_that_fails_resigns_and_shows_why(tmp_path: Path, how: str, told: str) -> None:
+    (tmp_path / "faulty.py").write_text(FAULTY_PLAYER)
     with running_server() as server:
-        faulty = start("playout-player", "nim", "faulty:Faulty", *server.address, cwd=tmp_path)
+        spec = f"faulty:Faulty(how={how})"
+        faulty = start("playout-player", "nim", spec, *server.address, cwd=tmp_path)
         random_ = start("playout-player", "nim", "random", *server.address)
-        code, output = finish(faulty)
-        assert code == 1
-        assert "ZeroDivisionError" in output
-        assert "resigned" in finish(random_)[1]
+        (code, output), (other_code, other_output) = finish_all(faulty, random_)
+    assert code == 1, output
+    assert told in output
+    assert output.count("refused") <= 1
+    assert other_code == 0
+    assert how == "ended" or "resigned" in other_output
+
+
+def test_numbers_of_numpy_will_do(tmp_path: Path) -> None:
+    (tmp_path / "faulty.py").write_text(FAULTY_PLAYER)
+    with running_server() as server:
+        spec = "faulty:Faulty(how=numpy)"
+        theirs = start("playout-player", "nim", spec, *server.address, cwd=tmp_path)
+        random_ = start("playout-player", "nim", "random", *server.address)
+        for code, output in finish_all(theirs, random_):
+            assert code == 0, output
+            assert "(rules)" in output
 
 
 FAULTY_GAME = """

@@ -47,10 +47,18 @@ def find_class(base: type[T], kind: str, target: str) -> type[T]:
     try:
         found = EntryPoint(name="", value=target, group="").load()
     except Exception as error:  # whatever a plugin does on import, its user reads one line
-        raise spec.SpecError(f"the {kind} {target!r} cannot be loaded: {error!r}") from error
+        raise spec.SpecError(f"the {kind} {target!r} cannot be loaded: {error}") from error
     if not (isinstance(found, type) and issubclass(found, base)):
         raise spec.SpecError(f"the {kind} {target!r} is {found!r}, which is no {base.__name__}")
     return found
+
+
+def create(make: type[T], *arguments: object, **options: object) -> T:
+    """An instance. Raises SpecError when the class lacks what its base asks for."""
+    missing = sorted(getattr(make, "__abstractmethods__", ()))
+    if missing:
+        raise spec.SpecError(f"{make.__name__} does not define {', '.join(missing)}")
+    return make(*arguments, **options)
 
 
 def _class_of(module: ModuleType, base: type[T]) -> type[T]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import secrets
-import traceback
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -86,9 +87,10 @@ class Agent:
         self._console = console
         self._finished = finished
         self._quiet = quiet
-        self._show = show
+        self._show = show and not player.human  # who sees the board anyway
         self._session: str | None = None
         self._leaving_with: int | None = None
+        self._closing = False
         self._seat: Seat | None = None
 
     # The line.
@@ -110,7 +112,9 @@ class Agent:
 
     def disconnected(self) -> None:
         """Wait; the link is mended."""
-        self._say("The connection is lost; trying to get it back ...")
+        if self._leaving_with is None:
+            what = "The server has stopped" if self._closing else "The connection is lost"
+            self._say(f"{what}; trying to get it back ...")
 
     def unreachable(self, reason: str) -> None:
         """Give up."""
@@ -127,6 +131,7 @@ class Agent:
         """The server says something."""
         match event:
             case Welcome():
+                self._closing = False
                 self._session = event.session
                 self.link.send(Ping(id=_RESUMED))
             case Pong(re=re) if re == _RESUMED:
@@ -140,6 +145,7 @@ class Agent:
             case Ended():
                 self._ended(event)
             case Closing():
+                self._closing = True
                 self._say(f"The server is going to stop, in {event.seconds:g} s at the latest.")
             case Error():
                 self._refused(event)
@@ -200,7 +206,8 @@ class Agent:
             seat = self._seat = Seat(event, states, event.clocks)
             first, second = event.players
             self._say(f"Match {event.match}: {event.game}, {first} against {second}, {event.clock}")
-            self._player.started(seat.number, event.players[2 - seat.number], tuple(states))
+            opponent = event.players[2 - seat.number]
+            self._tell_player(self._player.started, seat.number, opponent, tuple(states))
         # Moves that were made while the line was broken.
         for action in event.moves[seat.ply :]:
             self._append(seat, action, self._player.game.next_state(seat.states[-1], action))
@@ -223,7 +230,7 @@ class Agent:
             self._say(f"{who} plays {game.action_name(before, action)}")
             self._console.print(report.board(game, state, action, before))
         seat.states.append(state)
-        self._player.moved(mover, action, tuple(seat.states))
+        self._tell_player(self._player.moved, mover, action, tuple(seat.states))
 
     def _ended(self, event: Ended) -> None:
         seat = self._seat
@@ -238,7 +245,7 @@ class Agent:
         else:
             self.tally.lost += 1
         self._say(f"Match {event.match}: {event.text} ({event.reason}).")
-        self._player.ended(event.winner, event.text)
+        self._tell_player(self._player.ended, event.winner, event.text)
         self._stand_up(seat)
 
     def _stand_up(self, seat: Seat) -> None:
@@ -271,21 +278,22 @@ class Agent:
         chosen = deferToThreadPool(
             self._reactor, pool, self._player.choose, tuple(seat.states), Limit(seconds)
         )
-        chosen.addCallbacks(
-            self._chosen, self._not_chosen, callbackArgs=(seat, seat.ply), errbackArgs=(seat,)
-        )
+        chosen.addCallback(self._chosen, seat, seat.ply)
+        chosen.addErrback(self._not_chosen, seat)
 
     def _chosen(self, choice: Choice, seat: Seat, ply: int) -> None:
         seat.thinking = False
         if seat.over:
             self._stand_up(seat)
             return
+        if not isinstance(choice, Choice):
+            raise TypeError(f"choose must return a Choice, not {choice!r}")
         info = choice.info
         move = Move(
             id=ply,
             match=seat.started.match,
             ply=ply,
-            action=choice.action,
+            action=operator.index(choice.action),  # an element of a numpy array will do
             info=_thought(info) if info else None,
         )
         self.link.send(move)
@@ -295,13 +303,25 @@ class Agent:
     def _not_chosen(self, failure: Failure, seat: Seat) -> None:
         seat.thinking = False
         if not failure.check(Cancelled, Resigned):
-            self._say("The player failed, and so resigns:")
-            traceback.print_exception(failure.value)
-            self.tally.faults += 1
+            self._blame(failure)
         if seat.over:
             self._stand_up(seat)
         elif not failure.check(Cancelled):
             self.link.send(Resign(match=seat.started.match))
+
+    def _tell_player(self, what: Callable[..., None], *about: object) -> None:
+        """Let the player know something; if it cannot bear that, it resigns."""
+        try:
+            what(*about)
+        except Exception:  # the player is somebody else's program
+            self._blame(Failure())
+            if self._seat:
+                self.link.send(Resign(match=self._seat.started.match))
+
+    def _blame(self, failure: Failure) -> None:
+        self.tally.faults += 1
+        self._say("The player failed, and resigns what it plays:")
+        failure.printTraceback(sys.stderr)
 
     # Errors.
 
@@ -314,13 +334,21 @@ class Agent:
         elif error.code is Code.NAME_TAKEN and self._wish.any_name:
             self._name = f"{self._wish.name[:27]}-{secrets.token_hex(2)}"
             self.connected()
-        elif isinstance(error.re, int):  # a move
-            self._say(f"The server refused the move: {error.text}")
-            if self._seat and error.re == self._seat.ply:
-                self._think(self._seat)
+        elif isinstance(error.re, int):
+            self._move_refused(error)
         else:
             self._say(f"The server says: {error.text} ({error.code})")
             self._finish(1)
+
+    def _move_refused(self, error: Error) -> None:
+        self._say(f"The server refused the move: {error.text}")
+        if self._seat is None or error.re != self._seat.ply:
+            return
+        if error.code is Code.ILLEGAL_ACTION:  # the server counts these
+            self._think(self._seat)
+        else:
+            self.tally.faults += 1
+            self.link.send(Resign(match=self._seat.started.match))
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False)
@@ -336,10 +364,12 @@ def _thought(info: Info) -> Thought:
     """What is sent to the server with a move."""
     actions = info.actions[:_ACTIONS_SENT]
     return Thought(
-        win_rate=info.win_rate,
-        simulations=info.simulations,
-        seconds=info.seconds,
-        depth=info.depth,
-        line=info.line[:_LINE_SENT],
-        actions=tuple((each.action, each.visits, each.win_rate) for each in actions),
+        win_rate=float(info.win_rate),
+        simulations=int(info.simulations),
+        seconds=float(info.seconds),
+        depth=int(info.depth),
+        line=tuple(int(action) for action in info.line[:_LINE_SENT]),
+        actions=tuple(
+            (int(each.action), int(each.visits), float(each.win_rate)) for each in actions
+        ),
     )

@@ -137,10 +137,11 @@ class Link:
     def _failed(self, failure: Failure) -> None:
         if not self._service.running:
             return
-        if time.monotonic() - self._trying_since > self._patience_s:
-            self._listener.unreachable(failure.getErrorMessage())
+        if time.monotonic() - self._trying_since <= self._patience_s:
+            # Not within the service's own call, which is about to count this failure.
+            self._reactor.callLater(0, self._await)
         else:
-            self._await()
+            self._listener.unreachable(failure.getErrorMessage())
 
     def _ping(self, protocol: _Protocol) -> None:
         if protocol is self._protocol:

@@ -30,7 +30,7 @@ Examples:
   playout-player tic_tac_toe uct --opponent Ada       challenge Ada
 
 Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
-130 interrupted.
+130 and 143 interrupted or terminated.
 """
 
 

@@ -59,7 +59,7 @@ def search(game: Game, state: State, info: Info, width: int) -> str:
         [
             f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
             f"win rate {info.win_rate:.1%}",
-            "expects " + " ".join(names),
+            *(["expects " + " ".join(names)] if names else []),
             *_columns(considered, width),
         ]
     )
@@ -67,7 +67,7 @@ def search(game: Game, state: State, info: Info, width: int) -> str:
 
 def _columns(texts: list[str], width: int) -> list[str]:
     """Lines of equal columns, filled row by row."""
-    column = max(len(text) for text in texts) + 3
+    column = max((len(text) for text in texts), default=0) + 3
     count = max(1, width // column)
     rows = (texts[first : first + count] for first in range(0, len(texts), count))
     return ["".join(text.ljust(column) for text in row).rstrip() for row in rows]

@@ -45,15 +45,15 @@ class Info:
     """What a search did for one move, and what it thinks.
 
     `win_rate` is for the player to move, `depth` and `line` (the moves it expects, its own first)
-    are in plies, `actions` has the most visited first.
+    are in plies, `actions` has the most visited first. All is optional.
     """
 
-    simulations: int
-    seconds: float
-    depth: int
-    win_rate: float
-    line: tuple[int, ...]
-    actions: tuple[Considered, ...]
+    simulations: int = 0
+    seconds: float = 0.0
+    depth: int = 0
+    win_rate: float = 0.5
+    line: tuple[int, ...] = ()
+    actions: tuple[Considered, ...] = ()
     proven: int | None = None
 
 
