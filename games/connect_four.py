@@ -126,7 +126,7 @@ def read(state: Vector, board: Board) -> None:
     for row in range(ROWS):
         for column in range(COLUMNS):
             cell = state[2 + row * COLUMNS + column]
-            if cell:
+            if cell == 1 or cell == 2:
                 board[1 + cell] |= 1 << (column * _STRIDE + ROWS - 1 - row)
 
 

@@ -143,8 +143,9 @@ def read(state: Vector, board: Board) -> None:
     board[_LINES:] = 0
     board[_EMPTY] = cells
     for action in range(cells):
-        if state[2 + action]:
-            put(board, state[2 + action], action)
+        owner = state[2 + action]
+        if owner == 1 or owner == 2:
+            put(board, owner, action)
             board[_EMPTY] -= 1
 
 

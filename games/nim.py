@@ -55,7 +55,8 @@ def write(board: Board, state: Vector) -> None:
 
 @kernel
 def read(state: Vector, board: Board) -> None:
-    board[:3] = state
+    board[:2] = state[:2]
+    board[2] = min(max(0, state[2]), board[4])
 
 
 class Nim(KernelGame):

@@ -245,7 +245,7 @@ def read(state: Vector, board: Board) -> None:
     for row in range(size):
         for column in range(size):
             cell = state[2 + row * size + column]
-            if cell:
+            if cell == 1 or cell == 2:
                 board[1 + cell] |= 1 << (8 * row + column)
 
 

@@ -85,8 +85,9 @@ def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
     board[2] = board[3] = 0
     for cell in range(9):
-        if state[2 + cell]:
-            board[1 + state[2 + cell]] |= 1 << cell
+        owner = state[2 + cell]
+        if owner == 1 or owner == 2:
+            board[1 + owner] |= 1 << cell
 
 
 class TicTacToe(KernelGame):

@@ -132,10 +132,11 @@ def write(board: Board, state: Vector) -> None:
 def read(state: Vector, board: Board) -> None:
     board[_FORCED:] = 0
     for action in range(81):
-        if state[2 + action]:
-            mark(board, state[2 + action], action)
+        owner = state[2 + action]
+        if owner == 1 or owner == 2:
+            mark(board, owner, action)
     board[:2] = state[:2]
-    board[_FORCED] = state[83]
+    board[_FORCED] = state[83] if 0 <= state[83] <= ANYWHERE else ANYWHERE
 
 
 class UltimateTicTacToe(KernelGame):

@@ -47,8 +47,8 @@ def find(name: str) -> type[Player]:
     return plugins.find(sys.modules[__name__], _GROUP, Player, "player", name)
 
 
-def load(text: str, game: Game) -> Player:
+def load(text: str | spec.Spec, game: Game) -> Player:
     """The player that `text` names, as in `uct(c=1.2,seed=7)`, for one game. Raises SpecError."""
-    wanted = spec.parse(text)
+    wanted = spec.parse(text) if isinstance(text, str) else text
     make = find(wanted.name)
     return plugins.create(make, game, **spec.bind(make, wanted, skip=1))

@@ -7,7 +7,7 @@ import select
 import sys
 from collections.abc import Sequence
 
-from games import Game, IllegalAction, State
+from games import Game, IllegalAction, SpecError, State
 from players.client import report
 from players.core.player import Cancelled, Choice, Limit, Player, Resigned
 
@@ -29,6 +29,8 @@ class Terminal:
     """
 
     def __init__(self) -> None:
+        if sys.stdin is None or sys.stdin.closed:
+            raise SpecError("human needs a standard input to read moves from")
         self._input = sys.stdin.fileno()
         self._awake, self._waker = os.pipe()
         self._pending = b""
@@ -82,6 +84,7 @@ class Human(Player):
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
         self._seat = seat
+        self._warned = False
         mark = "X" if seat == 1 else "O"
         self._console.print(
             f"You are {mark}, against {opponent}. Type help for help.", markup=False
@@ -96,6 +99,7 @@ class Human(Player):
         self._console.print(report.board(self.game, state, action, before))
 
     def ended(self, winner: int, reason: str) -> None:
+        self._warned = False
         texts = {0: "No result.", -1: "It is a tie.", self._seat: "You won!"}
         self._console.print(texts.get(winner, "You lost."))
 

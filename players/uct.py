@@ -14,7 +14,7 @@ from games.core.random import seeded
 from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
 from players.search.loop import grow, new_scratch
 from players.search.rules import rules_of
-from players.search.tree import ROOT, clear, new_tree
+from players.search.tree import MOST_SIMULATIONS, ROOT, clear, new_tree
 
 #: How long the compiled search runs before it looks at the clock again.
 SLICE_S = 0.001
@@ -67,7 +67,8 @@ class UCT(Player):
     def _search(self, state: State, limit: Limit) -> Info:
         started = clock.perf_counter()
         deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
-        most = limit.simulations if limit.simulations is not None else 2**62
+        wanted = limit.simulations if limit.simulations is not None else MOST_SIMULATIONS
+        most = min(wanted, MOST_SIMULATIONS)
         clear(self._tree)
         root, board = self._rules.board(state), self._rules.board(state)
         now, count, depth, done = started, 1, 0, 0

@@ -115,7 +115,14 @@ class Clock:
         left = self._left[seat]
         if seat != self._running:
             return left
-        return self._after(left, max(0.0, now - self._since)) or Reading(0.0, 0)
+        used_s = max(0.0, now - self._since)
+        if used_s <= left.main_s:
+            return Reading(left.main_s - used_s, left.periods)
+        # A period that has begun is no whole one: what is left of it counts as main time.
+        period_s = self.control.period_s
+        total_s = max(0.0, left.main_s + left.periods * period_s - used_s)
+        whole = int(total_s / period_s) if period_s else 0
+        return Reading(total_s - whole * period_s, whole)
 
     def _after(self, left: Reading, used_s: float) -> Reading | None:
         """What is left after `used_s`; None if it was more than there was."""

@@ -128,6 +128,7 @@ class Match:
         except IllegalAction as error:
             self._count_illegal(seat)
             raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
+        self._judge(after)
         credit_s = min(max(lag_s, 0.0), self.terms.credit_cap_s)
         if self._clock and not self._clock.stop(now, credit_s):
             self._lose_on_time(seat)
@@ -182,6 +183,11 @@ class Match:
             raise Refused(Code.WRONG_PLY, text)
         if seat != self.to_move:
             raise Refused(Code.NOT_YOUR_TURN, f"it is the turn of {self._name(self.to_move)}")
+
+    def _judge(self, state: State) -> None:
+        """Let a faulty game fail here, before anything has changed."""
+        self.game.current_player(state)
+        self.game.returns(state)
 
     def _count_illegal(self, seat: int) -> None:
         self._illegal_left[seat] -= 1

@@ -83,7 +83,7 @@ class Control(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """What a player has left: main time in seconds, and whole periods."""
+    """What a player has left: main time, or the rest of a period that has begun; whole periods."""
 
     main_s: float
     periods: int

@@ -12,6 +12,8 @@ from server.hub import Close, Effect, Hub, Log, Send, Stopped, Wake
 from server.messages import Code
 from server.wire import Unreadable, decode_request, encode
 
+LONGEST_SLEEP_S = 1.0
+
 _log = Logger(namespace="server")
 
 
@@ -122,7 +124,9 @@ class Service:
             self._waiting.cancel()
         self._waiting = None
         if at is not None:
-            self._waiting = self._timer.callLater(max(0.0, at - self._now()), self._wake)
+            # Not for long at a time: the reactor follows the system's clock, which may be set.
+            delay = min(max(0.0, at - self._now()), LONGEST_SLEEP_S)
+            self._waiting = self._timer.callLater(delay, self._wake)
 
     def _wake(self) -> None:
         self._waiting = None

@@ -37,6 +37,7 @@ class Connection(Int32StringReceiver):
     def connectionMade(self) -> None:
         """The line is there."""
         self.transport.setTcpNoDelay(True)
+        self.transport.setTcpKeepAlive(True)
         # Who does not read the answers is not asked for more questions.
         self.transport.registerProducer(self, streaming=True)
         self._service.connected(self)

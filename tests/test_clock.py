@@ -193,3 +193,22 @@ def test_the_flag_falls_when_a_move_is_too_late(
     flag_at = clock.flag_at()
     assert flag_at is not None
     assert clock.stop(now + used_s) is (now + used_s <= flag_at)
+
+
+@pytest.mark.parametrize(
+    ("text", "used_s", "left"),
+    [
+        ("30/move", 0.0, Reading(0.0, 1)),
+        ("30/move", 29.0, Reading(1.0, 0)),
+        ("600+5x30", 10.0, Reading(590.0, 5)),
+        ("600+5x30", 610.0, Reading(20.0, 4)),
+        ("300+3", 301.0, Reading(0.0, 0)),
+    ],
+)
+def test_what_is_left_of_a_running_period_is_told(text: str, used_s: float, left: Reading) -> None:
+    """Main time and whole periods together are the time that is left for this move."""
+    control = parse(text)
+    assert control is not None
+    clock = Clock(control)
+    clock.start(1, 100.0)
+    assert clock.readings(100.0 + used_s)[0] == left

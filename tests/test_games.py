@@ -104,27 +104,36 @@ def test_a_view_shows_every_cell_and_move(spec: str) -> None:
 
 
 @every_game
-def test_equal_positions_are_equal_and_know_nothing_else(spec: str) -> None:
-    """Reached in several orders, a position is one key, with one board behind it."""
+def test_a_state_holds_all_there_is(spec: str) -> None:
+    """However a position was reached, its state has the same board behind it."""
     game = games.load(spec)
+    if not isinstance(game, KernelGame):
+        pytest.skip("a game in plain Python")
     choose = random.Random(4)
-    reached: dict[State, list[tuple[int, ...]]] = {}
-    few = choose.sample(range(game.num_actions), min(6, game.num_actions))
-    for path in itertools.product(few, repeat=3):
-        state = game.initial_state()
-        for action in path:
-            if action not in game.legal_actions(state):
-                break
-            state = game.next_state(state, action)
-        else:
-            reached.setdefault(state, []).append(path)
-    if isinstance(game, KernelGame):
-        for state, paths in reached.items():
-            for path in paths:
-                board = game.board()
-                for action in path:
-                    game.kernels.play(board, action)
-                assert np.array_equal(board, game.board(state))
+    reached = [(game.initial_state(), game.board())]
+    for state, board in reached:
+        assert np.array_equal(board, game.board(state))
+        actions = game.legal_actions(state)
+        for action in choose.sample(actions, min(3, len(actions))):
+            if len(reached) < 300:
+                after = board.copy()
+                game.kernels.play(after, action)
+                reached.append((game.next_state(state, action), after))
+    assert len(reached) > 1
+
+
+@every_game
+@given(data=st.data())
+def test_no_numbers_can_harm(spec: str, data: st.DataObject) -> None:
+    """A state that is none gives nonsense or an error, and never reaches beyond the board."""
+    game = games.load(spec)
+    size = len(game.initial_state())
+    numbers = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 12)
+    state = tuple(data.draw(st.lists(numbers, min_size=size, max_size=size)))
+    with contextlib.suppress(ValueError):
+        for action in game.legal_actions((1, 0, *state[2:])):
+            assert 0 <= action < game.num_actions
+        game.legal_actions(state)
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,9 @@ def test_a_full_size_gomoku_agrees() -> None:
     for _ in range(GAMES):
         state, other = ours.initial_state(), theirs.new_initial_state()
         while actions := ours.legal_actions(state):
+            assert list(actions) == other.legal_actions()
+            assert ours.current_player(state) == other.current_player() + 1
             action = choose.choice(actions)
-            assert action in other.legal_actions()
             state = ours.next_state(state, action)
             other.apply_action(action)
             assert ours.winner(state) == outcome(other)

@@ -134,6 +134,8 @@ class KernelGame(Game):
             except struct.error as error:
                 text = f"a state of {self} is {self._state_size} whole numbers"
                 raise ValueError(text) from error
+            if state[0] not in (1, 2):
+                raise ValueError(f"the player to move is 1 or 2, not {state[0]}")
             self.kernels.read(np.frombuffer(packed, dtype=np.int64), board)
         return board
 

@@ -16,6 +16,7 @@ the game goes on, 1 or 2 for the winner, -1 for a tie).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import inspect
@@ -105,10 +106,11 @@ def _cache_folder(package: Path) -> Path:
 
     Numba recompiles a function when its own file changes, but not when a function that it
     imported from another file does. So the name of the folder holds a digest of every source
-    that can take part: those of the package, and the helpers of this one.
+    that can take part: those of the package, of the games, and the helpers here.
     """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
-    for folder in dict.fromkeys([Path(__file__).parent, package]):
+    core = Path(__file__).parent
+    for folder in dict.fromkeys([core, core.parent, package]):
         for source in sorted(folder.glob("*.py")):
             digest.update(source.name.encode() + source.read_bytes())
     folder = platformdirs.user_cache_path("playout") / "compiled" / digest.hexdigest()[:16]
@@ -121,5 +123,6 @@ def _forget_old(caches: Path) -> None:
     """Remove what earlier versions left behind."""
     if caches.is_dir():
         for folder in caches.iterdir():
-            if time.time() - folder.stat().st_mtime > CACHES_KEPT_S:
-                shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):  # another process may do the same
+                if time.time() - folder.stat().st_mtime > CACHES_KEPT_S:
+                    shutil.rmtree(folder, ignore_errors=True)

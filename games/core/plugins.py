@@ -54,11 +54,16 @@ def find_class(base: type[T], kind: str, target: str) -> type[T]:
 
 
 def create(make: type[T], *arguments: object, **options: object) -> T:
-    """An instance. Raises SpecError when the class lacks what its base asks for."""
+    """An instance. Raises SpecError, also for what goes wrong in somebody else's class."""
     missing = sorted(getattr(make, "__abstractmethods__", ()))
     if missing:
         raise spec.SpecError(f"{make.__name__} does not define {', '.join(missing)}")
-    return make(*arguments, **options)
+    try:
+        return make(*arguments, **options)
+    except spec.SpecError:
+        raise
+    except Exception as error:
+        raise spec.SpecError(f"{make.__name__} cannot be made: {error!r}") from error
 
 
 def _class_of(module: ModuleType, base: type[T]) -> type[T]:

@@ -107,11 +107,11 @@ class Agent:
             session=self._session,
         )
         self.link.send(hello)
-        if self._seat:
-            self._seat.lost_sight = True
 
     def disconnected(self) -> None:
         """Wait; the link is mended."""
+        if self._seat and not self._seat.over:
+            self._seat.lost_sight = True
         if self._leaving_with is None:
             what = "The server has stopped" if self._closing else "The connection is lost"
             self._say(f"{what}; trying to get it back ...")
@@ -285,6 +285,11 @@ class Agent:
         seat.thinking = False
         if seat.over:
             self._stand_up(seat)
+            return
+        if seat.lost_sight:  # when the match is in sight again, it is thought over again
+            return
+        if ply != seat.ply:  # it went on elsewhere: a move sent before the line broke counted
+            self._think(seat)
             return
         if not isinstance(choice, Choice):
             raise TypeError(f"choose must return a Choice, not {choice!r}")

@@ -90,7 +90,8 @@ def main(
     by --option.
     """
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    sys.path.insert(0, os.getcwd())
+    if ":" in player:
+        sys.path.append(os.getcwd())
     if not games.compiled_before():
         click.echo("Compiling the rules and the search for this machine, once ...", err=True)
     try:
@@ -106,7 +107,7 @@ def main(
             seat=seat,  # type: ignore[arg-type]
         ),
         matches=matches,
-        name=name or f"{spec.parse(player).name.split(':')[-1]}-{secrets.token_hex(2)}",
+        name=name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
         any_name=name is None,
         role="human" if made.human else "bot",
         software=f"playout-player {version('playout')}",
@@ -131,9 +132,7 @@ def main(
     sys.exit(codes[0] if codes else 1)
 
 
-def _with_options(player: str, options: tuple[str, ...]) -> str:
+def _with_options(player: str, options: tuple[str, ...]) -> spec.Spec:
     """The player's specification with those options added."""
     given = spec.parse(player)
-    added = {**given.options, **spec.parse_options(options)}
-    inside = ",".join(f"{key}={value}" for key, value in added.items())
-    return f"{given.name}({inside})" if inside else given.name
+    return spec.Spec(given.name, {**given.options, **spec.parse_options(options)})

@@ -38,6 +38,9 @@ class Tree(NamedTuple):
 
 
 BYTES_PER_NODE = 4 * 7
+#: Rows and half points are counted in 32 bits.
+MOST_NODES = 2**31 - 1
+MOST_SIMULATIONS = 2**30 - 1
 
 _INTS, _FLOATS = types.int32[::1], types.float32[::1]
 TREE = types.NamedTuple([_INTS] * 5 + [_FLOATS] * 2 + [_INTS], Tree)
@@ -45,7 +48,7 @@ TREE = types.NamedTuple([_INTS] * 5 + [_FLOATS] * 2 + [_INTS], Tree)
 
 def new_tree(megabytes: int) -> Tree:
     """A tree with room for that many bytes of nodes. Pages are taken as it grows."""
-    nodes = megabytes * 2**20 // BYTES_PER_NODE
+    nodes = min(megabytes * 2**20 // BYTES_PER_NODE, MOST_NODES)
     columns = np.frombuffer(_small_pages(nodes * BYTES_PER_NODE), dtype=np.int32)
     first_child, children, action, visits, value, mean, doubt = columns.reshape(7, nodes)
     tree = Tree(
