@@ -17,6 +17,7 @@ from games import (
     kernel,
     square_name,
 )
+from games.core.kernels import uncompiled
 from games.core.random import GAMMA, Rng, below
 
 # board: the header below, then for each player the lines of all four directions, a word each:
@@ -159,8 +160,7 @@ class MNK(KernelGame):
         checked("mnk", "n", n, 1, MAX_SIDE)
         checked("mnk", "k", k, 1, max(m, n))
         self.m, self.n, self.k = m, n, k
-        lines = n + m + 2 * (m + n - 1)
-        size = _LINES + 2 * lines
+        size = _LINES + 2 * uncompiled(lines_of)(m, n)
         super().__init__((m, n, k), board=size, state=2 + m * n, actions=m * n, plies=m * n)
 
     def action_name(self, state: State, action: int) -> str:

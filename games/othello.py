@@ -32,7 +32,6 @@ _0, _1 = np.uint64(0), np.uint64(1)
 #: A step in each direction, and the cells that a line in it may cross without leaving the row.
 _STEPS = tuple(np.uint64(step) for step in (1, 8, 7, 9))
 _INNER = np.uint64(0x7E7E7E7E7E7E7E7E)
-_ANY = ~_0
 
 
 @helper

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import gc
 import signal
 import sys
@@ -19,6 +18,7 @@ from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.python.failure import Failure
 
 import games
+from games.core import spec
 from server import clock, log
 from server.hub import Hub, Policy
 from server.service import Service
@@ -50,10 +50,7 @@ def _from_file(context: click.Context, parameter: click.Parameter, path: Path | 
         if isinstance(value, bool) and key != "log_json":
             raise click.BadParameter(f"{path}: {key} cannot be {str(value).lower()}")
         if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            known = ", ".join(sorted(allowed))
-            raise click.BadParameter(f"{path}: unknown option {key!r}{hint} (there are: {known})")
+            raise click.BadParameter(f"{path}: {spec.unknown('option', key, allowed)}")
     context.default_map = settings
 
 

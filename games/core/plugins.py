@@ -14,10 +14,11 @@ from games.core import spec
 T = TypeVar("T")
 
 
-def built_in(package: ModuleType) -> list[str]:
+@functools.cache
+def built_in(package: ModuleType) -> tuple[str, ...]:
     """The names of the plain modules of `package`; subpackages do not count."""
     found = pkgutil.iter_modules(package.__path__)
-    return sorted(m.name for m in found if not m.ispkg)
+    return tuple(sorted(m.name for m in found if not m.ispkg))
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -46,21 +46,30 @@ class View:
 SYMBOLS = {0: ".", 1: "X", 2: "O"}
 
 
-def draw(view: View) -> str:
-    """The view as text."""
-    lines = [_line(view, "", view.column_labels)]
+def pieces(view: View) -> Iterator[tuple[str, int | None]]:
+    """The cells as pieces of text, each with the cell that it shows, None for labels and gaps."""
+    width = max((len(label) for label in view.column_labels), default=1)
+    step = view.block or view.columns
+    yield "  ", None
+    for column, label in enumerate(view.column_labels):
+        yield _gap(column, step) + label.rjust(width), None
+    yield "\n", None
     for row in range(view.rows):
         if view.block and row and row % view.block == 0:
-            lines.append("")
-        cells = view.cells[row * view.columns : (row + 1) * view.columns]
-        symbols = [SYMBOLS.get(cell, str(cell)) for cell in cells]
-        lines.append(_line(view, view.row_labels[row], symbols))
-    return "\n".join([*lines, view.note] if view.note else lines)
+            yield "\n", None
+        yield f"{view.row_labels[row]:>2}", None
+        for column in range(view.columns):
+            place = row * view.columns + column
+            symbol = SYMBOLS.get(view.cells[place], str(view.cells[place]))
+            yield _gap(column, step), None
+            yield symbol.rjust(width), place
+        yield "\n", None
 
 
-def _line(view: View, label: str, cells: list[str] | tuple[str, ...]) -> str:
-    step = view.block or view.columns or 1
-    width = max(len(symbol) for symbol in view.column_labels) if view.columns else 1
-    blocks = [cells[start : start + step] for start in range(0, len(cells), step)]
-    text = "  ".join(" ".join(cell.rjust(width) for cell in block) for block in blocks)
-    return f"{label:>2} {text}".rstrip()
+def draw(view: View) -> str:
+    """The view as text."""
+    return ("".join(text for text, _ in pieces(view)) + view.note).rstrip()
+
+
+def _gap(column: int, step: int) -> str:
+    return "  " if column and column % step == 0 else " "

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from games import Game, State
-from games.core.view import SYMBOLS, View
+from games.core.view import pieces
 from players.core.player import Info
 from server.messages import Control, Reading
 
@@ -18,29 +18,12 @@ def board(game: Game, state: State, last: int | None = None, before: State | Non
     view = game.view(state)
     marked = set(game.view(before).clicks.get(last, ())) if last is not None and before else set()
     text = Text()
-    width = max((len(label) for label in view.column_labels), default=1)
-    _line(text, view, "", [(label.rjust(width), "bold") for label in view.column_labels])
-    for row in range(view.rows):
-        if view.block and row and row % view.block == 0:
-            text.append("\n")
-        first = row * view.columns
-        cells = []
-        for place in range(first, first + view.columns):
-            cell = view.cells[place]
-            style = _STYLES.get(cell, "") + (" reverse" if place in marked else "")
-            cells.append((SYMBOLS.get(cell, str(cell)).rjust(width), style))
-        _line(text, view, view.row_labels[row], cells)
+    for piece, place in pieces(view):
+        style = "bold" if place is None else _STYLES.get(view.cells[place], "")
+        text.append(piece, style=style + (" reverse" if place in marked else ""))
     if view.note:
         text.append(view.note + "\n")
     return text
-
-
-def _line(text: Text, view: View, label: str, cells: list[tuple[str, str]]) -> None:
-    text.append(f"{label:>2}", style="bold")
-    for column, (symbol, style) in enumerate(cells):
-        text.append("  " if view.block and column and column % view.block == 0 else " ")
-        text.append(symbol, style=style)
-    text.append("\n")
 
 
 def search(game: Game, state: State, info: Info, width: int) -> str:
