@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 BIN = Path(sys.executable).parent
 PATIENCE_S = 60
@@ -49,15 +51,14 @@ def run(command: str, *arguments: str, **options: object) -> tuple[int, str]:
 
 
 class RunningServer:
-    """A `playout-server` that listens on a free port of this machine."""
+    """A `playout-server` that listens on a free port of this machine, and logs to a file."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], log: IO[str]) -> None:
         self.process = process
+        self._log = log
         assert process.stdout
         announcement = process.stdout.readline()
-        while "listening on" not in announcement:
-            assert announcement, f"the server ended with {process.wait()}"
-            announcement = process.stdout.readline()
+        assert "listening on" in announcement, f"{announcement} {self.finish()}"
         self.host, port = announcement.split()[-1].split(":")
         self.port = int(port)
 
@@ -69,17 +70,24 @@ class RunningServer:
     def stop(self) -> tuple[int, str]:
         """Ask it to stop; exit code and what it has logged."""
         self.process.send_signal(signal.SIGTERM)
-        return finish(self.process)
+        return self.finish()
+
+    def finish(self) -> tuple[int, str]:
+        """Wait until it has stopped; exit code and what it has logged."""
+        code, _ = finish(self.process)
+        self._log.seek(0)
+        return code, self._log.read()
 
 
 @contextmanager
 def running_server(*arguments: str, env: dict[str, str] | None = None) -> Iterator[RunningServer]:
     """A server for a while."""
-    process = start(
-        "playout-server", "--port", "0", "--grace-s", "0", *arguments, env=os.environ | (env or {})
-    )
-    try:
-        yield RunningServer(process)
-    finally:
-        process.kill()
-        process.communicate()
+    # A file: a pipe that nobody reads would stop the server when it is full.
+    with tempfile.TemporaryFile("w+") as log:
+        command = ("playout-server", "--port", "0", "--grace-s", "0", *arguments)
+        process = start(*command, env=os.environ | (env or {}), stderr=log)
+        try:
+            yield RunningServer(process, log)
+        finally:
+            process.kill()
+            process.communicate()

@@ -145,7 +145,7 @@ def test_a_server_that_is_asked_to_stop_tells_its_players(number: signal.Signals
             while "Match" not in (line := player.stdout.readline()):
                 assert line
         server.process.send_signal(number)
-        code, log = finish(server.process)
+        code, log = server.finish()
         assert code == 0, log
         assert "Traceback" not in log
         for code, output in finish_all(*players):
@@ -165,7 +165,7 @@ def test_running_matches_may_end_before_the_server_stops() -> None:
         for code, output in finish_all(*players):
             assert code == 0
             assert "(rules)" in output
-        assert finish(server.process)[0] == 0
+        assert server.finish()[0] == 0
 
 
 def test_a_bot_that_is_interrupted_resigns_and_leaves() -> None:

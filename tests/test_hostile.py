@@ -9,7 +9,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from conftest import Server
+from commands import RunningServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from raw_client import TIMEOUT_S, Message, RawClient
@@ -71,14 +71,14 @@ class Duel:
 
 
 @pytest.fixture
-def peer(server: Server) -> Iterator[RawClient]:
+def peer(server: RunningServer) -> Iterator[RawClient]:
     """A third client, which has not said hello."""
     with RawClient(server.host, server.port) as client:
         yield client
 
 
 @pytest.fixture
-def duel(server: Server) -> Iterator[Duel]:
+def duel(server: RunningServer) -> Iterator[Duel]:
     """An honest match, two moves on, which must come to its honest end."""
     with (
         RawClient(server.host, server.port) as first,
@@ -120,7 +120,9 @@ def test_the_largest_frame_is_read(peer: RawClient) -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"\0", b"\0\0\0", b"\0\0\0\x0a", b"\0\0\0\x0a\x81\xa4typ"])
 @pytest.mark.usefixtures("duel")
-def test_a_frame_may_stop_in_the_middle(peer: RawClient, server: Server, sent: bytes) -> None:
+def test_a_frame_may_stop_in_the_middle(
+    peer: RawClient, server: RunningServer, sent: bytes
+) -> None:
     peer.socket.sendall(sent)
     peer.socket.close()
     with RawClient(server.host, server.port) as another:
@@ -314,7 +316,7 @@ def test_a_repeated_move_is_answered_and_not_played_twice(duel: Duel) -> None:
         assert (again["type"], again["ply"], again["action"]) == ("update", ply, WON[ply])
 
 
-def test_a_move_after_the_end(server: Server) -> None:
+def test_a_move_after_the_end(server: RunningServer) -> None:
     with (
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
@@ -326,7 +328,7 @@ def test_a_move_after_the_end(server: Server) -> None:
             assert player.is_alive()
 
 
-def test_too_many_illegal_moves_end_only_that_match(server: Server, duel: Duel) -> None:
+def test_too_many_illegal_moves_end_only_that_match(server: RunningServer, duel: Duel) -> None:
     with (
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
@@ -376,7 +378,7 @@ payloads = st.binary(max_size=200) | values.map(msgpack.packb) | nearly
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans())
 def test_whatever_is_said_the_server_answers(
-    server: Server, duel: Duel, said: list[bytes], politely: bool
+    server: RunningServer, duel: Duel, said: list[bytes], politely: bool
 ) -> None:
     with RawClient(server.host, server.port) as peer:
         if politely:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import shutil
 import socket
 import struct
@@ -20,6 +19,7 @@ from typing import Any, get_args
 import msgpack
 import msgspec
 import pytest
+from commands import RunningServer
 
 import games
 from server.hub import Policy
@@ -48,7 +48,6 @@ NODE_MODULES = ROOT / "tests" / "node" / "node_modules"
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 
 #: Generous, for a first start compiles all games; nothing waits that long when all is well.
-STARTUP_S = 300
 TIMEOUT_S = 60
 
 Message = dict[str, Any]
@@ -249,10 +248,10 @@ def test_the_exchange_consists_of_messages(who: str, message: Message) -> None:
 
 
 @contextmanager
-def running(command: Command, cwd: Path, stderr: Any = subprocess.STDOUT) -> Iterator[Any]:
+def running(command: Command, cwd: Path) -> Iterator[Any]:
     """A process that has ended when the block is left, whatever happens in it."""
     with subprocess.Popen(
-        command, cwd=cwd, stdout=subprocess.PIPE, stderr=stderr, text=True
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         try:
             yield process
@@ -264,18 +263,10 @@ def running(command: Command, cwd: Path, stderr: Any = subprocess.STDOUT) -> Ite
                 process.kill()
 
 
-@pytest.fixture(scope="module")
-def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+@pytest.fixture
+def live_server(server: RunningServer) -> int:
     """The port of a server on the loopback interface."""
-    folder = tmp_path_factory.mktemp("server")
-    command = [str(SCRIPTS / "playout-server"), "--port", "0", "--grace-s", "0"]
-    errors = folder / "stderr"
-    with errors.open("w") as stderr, running(command, folder, stderr) as process:
-        readable, _, _ = select.select([process.stdout], [], [], STARTUP_S)
-        line = process.stdout.readline() if readable else ""
-        found = re.search(r"listening on 127\.0\.0\.1:(\d+)$", line)
-        assert found, f"the server did not start: {line!r} {errors.read_text()}"
-        yield int(found[1])
+    return server.port
 
 
 def framed(message: Message) -> bytes:
