@@ -129,7 +129,7 @@ class KernelGame(Game):
         """A new board with that position, or the first one. Raises ValueError for no state."""
         board = self._origin.copy()
         if state is not None:
-            try:  # twice as fast as np.array
+            try:  # on large boards, more than twice as fast as np.array
                 packed = self._numbers.pack(*state)
             except struct.error as error:
                 text = f"a state of {self} is {self._state_size} whole numbers"
