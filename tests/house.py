@@ -1,0 +1,184 @@
+"""A server without its sockets: a hub, a clock that stands still, and lines with inboxes."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from server.hub import ENDED_KEPT, Close, Effect, Hub, Log, Policy, Send, Stopped, Wake
+from server.match import Match
+from server.messages import (
+    Code,
+    Error,
+    Event,
+    Hello,
+    Move,
+    Request,
+    Seek,
+    Started,
+    Thought,
+    Update,
+    Welcome,
+)
+from server.wire import decode_event, encode
+
+E = TypeVar("E", bound=Event)
+
+GAME = "tic_tac_toe"
+WON = (0, 3, 1, 4, 2)
+"""
+x x x
+o o .
+. . .
+"""
+THOUGHT = Thought(win_rate=0.75, simulations=100)
+
+
+class House:
+    """A hub and its clients, joined in memory; time passes when it is told to."""
+
+    def __init__(self, **policy: Any) -> None:
+        self.hub = Hub(Policy(**policy), random.Random(1), software="a test")
+        self.now = 0.0
+        self.alarm: float | None = None
+        self.stopped = 0
+        self.lines: dict[int, Line] = {}
+        self._numbers = itertools.count(1)
+
+    def line(self) -> Line:
+        """Somebody calls."""
+        line = Line(self, next(self._numbers))
+        self.lines[line.number] = line
+        self.do(self.hub.connect(line.number))
+        return line
+
+    def client(self, name: str, **hello: Any) -> Line:
+        """Somebody calls and says hello."""
+        line = self.line()
+        line.welcome = line.ask(hello_of(name, **hello), Welcome)
+        return line
+
+    def do(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Send(connections, message):
+                    assert len(set(connections)) == len(connections)
+                    for number in connections:
+                        self.lines[number].hear(decode_event(encode(message)))
+                case Close(number):
+                    assert self.lines[number].open
+                    self.lines[number].open = False
+                case Wake(at):
+                    self.alarm = at
+                case Log(text, fields):
+                    assert text.format(**fields)
+                case Stopped():
+                    self.stopped += 1
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, and wake the hub when it asked for it."""
+        until = self.now + seconds
+        while self.alarm is not None and self.alarm <= until:
+            self.now, self.alarm = max(self.now, self.alarm), None
+            self.do(self.hub.wake(self.now))
+            assert self.alarm is None or self.alarm > self.now
+        self.now = until
+
+    @property
+    def matches(self) -> dict[str, Match]:
+        """What is being played."""
+        return {match_id: table.match for match_id, table in self.hub.tables.items()}
+
+    def only_match(self) -> Match:
+        (match,) = self.matches.values()
+        return match
+
+    def is_empty(self) -> bool:
+        """Is nothing left of anybody, but that matches have ended?"""
+        hub = self.hub
+        tables: list[dict[Any, Any]] = [
+            hub.sessions,
+            hub.tables,
+            hub._names,
+            hub._connections,
+            hub._alarms._wanted,
+        ]
+        return not any(tables) and len(hub.lobby) == 0 and len(hub._ended) <= ENDED_KEPT
+
+
+class Line:
+    """One connection: what was said on it, and what was heard."""
+
+    def __init__(self, house: House, number: int) -> None:
+        self.house = house
+        self.number = number
+        self.open = True
+        self.inbox: list[Event] = []
+        self.welcome: Welcome | None = None
+
+    @property
+    def token(self) -> str:
+        assert self.welcome is not None
+        return self.welcome.session
+
+    def hear(self, event: Event) -> None:
+        assert self.open, f"{event} was said to one who had hung up"
+        self.inbox.append(event)
+
+    def say(self, request: Request, lag_s: float = 0.0) -> list[Event]:
+        """What this connection is told because of a request."""
+        heard = len(self.inbox)
+        hub, now = self.house.hub, self.house.now
+        self.house.do(hub.receive(self.number, request, now, lag_s))
+        return self.inbox[heard:]
+
+    def ask(self, request: Request, kind: type[E]) -> E:
+        """The only answer of that kind."""
+        return only(self.say(request), kind)
+
+    def refused(self, request: Request) -> Code:
+        """The code of the error which is all that a request leads to."""
+        (error,) = self.say(request)
+        assert isinstance(error, Error)
+        assert error.text
+        return error.code
+
+    def heard(self, kind: type[E]) -> list[E]:
+        return [event for event in self.inbox if isinstance(event, kind)]
+
+    def hang_up(self) -> None:
+        self.open = False
+        self.house.do(self.house.hub.disconnect(self.number, self.house.now))
+
+
+def only(events: Sequence[Event], kind: type[E]) -> E:
+    (event,) = (each for each in events if isinstance(each, kind))
+    return event
+
+
+def hello_of(name: str, **fields: Any) -> Hello:
+    given: dict[str, Any] = {"protocol_min": 1, "protocol_max": 1, "name": name}
+    return Hello(**given | fields)
+
+
+def sit_down(house: House, *, clock: str = "none", **hello: Any) -> tuple[Line, Line, str]:
+    """Ann and Bob, who moves second, and their match."""
+    ann, bob = house.client("Ann", **hello), house.client("Bob")
+    match = match_between(ann, bob, clock=clock)
+    return ann, bob, match
+
+
+def match_between(first: Line, second: Line, *, clock: str = "none") -> str:
+    first.say(Seek(game=GAME, clock=clock, seat=1))
+    return second.ask(Seek(game=GAME, clock=clock, seat=2), Started).match
+
+
+def play(match: str, players: tuple[Line, Line], actions: Sequence[int], ply: int = 0) -> None:
+    for number, action in enumerate(actions, start=ply):
+        update = players[number % 2].ask(Move(match=match, ply=number, action=action), Update)
+        assert (update.ply, update.action) == (number, action)
+
+
+# Hello.
