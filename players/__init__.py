@@ -16,6 +16,7 @@ import sys
 
 from games import Game, SpecError
 from games.core import plugins, spec
+from players.core.node import Node
 from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player, Resigned
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Considered",
     "Info",
     "Limit",
+    "Node",
     "Player",
     "Resigned",
     "SpecError",

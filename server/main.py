@@ -162,10 +162,11 @@ def main(host: str, port: int, grace_s: float, log_json: bool, **policy: Any) ->
         outcome.listener.stopListening()
         service.stop(grace_s)
 
-    endpoint = TCP4ServerEndpoint(reactor, port, interface=host, backlog=1000)
-    endpoint.listen(Connections(service)).addCallbacks(listening, not_listening)
+    # First: whoever reads where it listens may stop it at once.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    endpoint = TCP4ServerEndpoint(reactor, port, interface=host, backlog=1000)
+    endpoint.listen(Connections(service)).addCallbacks(listening, not_listening)
     reactor.run(installSignalHandlers=False)
     sys.exit(outcome.code)
 

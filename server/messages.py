@@ -96,6 +96,8 @@ class Thought(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     simulations: Count | None = None
     seconds: Seconds | None = None
     depth: Count | None = None
+    #: A win, a tie, a loss with best play.
+    proven: Literal[1, 0, -1] | None = None
     line: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
     #: For the most visited actions: action, visits, win rate.
     actions: Annotated[tuple[tuple[Action, Count, Rate], ...], Meta(max_length=400)] = ()

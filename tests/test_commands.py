@@ -28,6 +28,14 @@ def test_the_help_of_a_player_lists_games_and_players() -> None:
     assert "human, random, uct" in output
 
 
+def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
+    code, output = run("playout-player", "--options", "uct")
+    assert code == 0
+    assert "memory_mb=256  a whole number" in output
+    assert "`memory_mb` bounds the tree" in output
+    assert "No options." in run("playout-player", "--options", "human")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -42,6 +50,9 @@ def test_the_help_of_a_player_lists_games_and_players() -> None:
         (["nim", "json:JSONDecoder"], "is no Player"),
         (["nim"], "Missing argument 'PLAYER'"),
         (["nim", "uct", "--port", "99999"], "is not in the range"),
+        (["--options", "utc"], "did you mean 'uct'"),
+        (["nim", "random", "--tree", "tree.txt"], "for players that search a tree"),
+        (["nim", "random", "--tree-visits", "5"], "needs --tree"),
     ],
 )
 def test_bad_usage_of_a_player_is_explained(arguments: list[str], told: str) -> None:

@@ -145,6 +145,41 @@ def test_numbers_of_numpy_will_do(tmp_path: Path) -> None:
             assert "(rules)" in output
 
 
+PLANNER = """
+from players import Choice, Node, Player
+
+class Planner(Player):
+    ponders = True
+
+    def choose(self, states, limit):
+        self.first = self.game.legal_actions(states[-1])[0]
+        return Choice(self.first)
+
+    def ponder(self, states):
+        self.cancelled.wait()
+
+    def tree(self, min_visits=1):
+        return Node(None, 10, 0.5, children=(Node(self.first, 10, 0.5),))
+"""
+
+
+def test_a_player_of_others_ponders_and_shows_its_tree(tmp_path: Path) -> None:
+    (tmp_path / "planner.py").write_text(PLANNER)
+    for file, told in (("tree.png", ".mermaid"), ("no/tree.dot", "cannot write there")):
+        refused = run("playout-player", "nim", "planner:Planner", "--tree", file, cwd=tmp_path)
+        assert refused[0] == 2
+        assert told in refused[1]
+    with running_server() as server:
+        several = ("--matches", "3", *server.address)
+        planner = start(
+            "playout-player", "nim", "planner:Planner", "--tree", "tree.dot", *several, cwd=tmp_path
+        )
+        uct = start("playout-player", "nim", "uct(time=0.02)", *several)
+        for code, output in finish_all(planner, uct):
+            assert code == 0, output
+    assert "n0 -> n1" in (tmp_path / "tree.dot").read_text()
+
+
 FAULTY_GAME = """
 from games import Game
 

@@ -50,6 +50,7 @@ THOUGHT = Thought(
     simulations=1200,
     seconds=0.25,
     depth=9,
+    proven=-1,
     line=(4, 0, 8),
     actions=((4, 700, 0.625), (0, 500, 0.25)),
 )
@@ -272,6 +273,7 @@ INVALID = [
         )
     ),
     (MOVE | {"info": {"win_rate": 1.5}}, "win_rate"),
+    (MOVE | {"info": {"proven": 2}}, "proven"),
     (MOVE | {"info": {"actions": [[1, 2, 2**64 - 1]]}}, "actions"),
 ]
 

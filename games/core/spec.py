@@ -7,7 +7,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 _SPEC = re.compile(r"\s*([\w.:-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -59,31 +59,47 @@ def unknown(kind: str, name: str, allowed: Iterable[str]) -> SpecError:
     return SpecError(f"unknown {kind} {name!r}{hint} (there are: {', '.join(choices) or 'none'})")
 
 
-def bind(
-    make: Callable[..., object], spec: Spec, *, skip: int = 0
-) -> dict[str, int | float | bool | str]:
+def parameters_of(make: type, skip: int = 0) -> dict[str, inspect.Parameter]:
+    """The parameters of a class but the first `skip`, by name, their annotations as types.
+
+    A `**name` stands for the parameters of the next `__init__` in the method resolution order,
+    to which it is passed on.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    for init in (vars(base)["__init__"] for base in make.__mro__ if "__init__" in vars(base)):
+        hints = typing.get_type_hints(init)
+        own = list(inspect.signature(init).parameters.values())[1 + skip :]
+        for each in own:
+            if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+                annotated = each.replace(annotation=hints.get(each.name, str))
+                found.setdefault(each.name, annotated)
+        if not any(each.kind is each.VAR_KEYWORD for each in own):
+            break
+    return found
+
+
+def bind(make: type, spec: Spec, *, skip: int = 0) -> dict[str, int | float | bool | str]:
     """The options of `spec` as keyword arguments for `make`, converted by its annotations.
 
     The first `skip` parameters of `make` are not options. Raises SpecError, which lists what
     may be given, for a name that `make` does not take or a value of the wrong type.
     """
-    hints = typing.get_type_hints(make.__init__ if inspect.isclass(make) else make)
-    parameters = dict(list(inspect.signature(make).parameters.items())[skip:])
+    parameters = parameters_of(make, skip)
     arguments: dict[str, int | float | bool | str] = {}
     for key, text in spec.options.items():
         if key not in parameters:
             raise unknown(f"option of {spec.name}", key, parameters)
-        arguments[key] = _convert(spec.name, key, text, hints.get(key, str))
+        arguments[key] = _convert(spec.name, key, text, parameters[key].annotation)
     for key, parameter in parameters.items():
         if parameter.default is parameter.empty and key not in arguments:
             raise SpecError(f"{spec.name} needs the option {key!r}: {spec.name}({key}=...)")
     return arguments
 
 
-def canonical(name: str, make: Callable[..., object], arguments: Mapping[str, object]) -> str:
+def canonical(name: str, make: type, arguments: Mapping[str, object]) -> str:
     """The one spelling of a thing: parameters in their order, defaults left out."""
     parts = []
-    for key, parameter in inspect.signature(make).parameters.items():
+    for key, parameter in parameters_of(make).items():
         if key in arguments and arguments[key] != parameter.default:
             value = arguments[key]
             parts.append(f"{key}={str(value).lower() if isinstance(value, bool) else value}")
@@ -98,16 +114,26 @@ _WANTED: Mapping[object, str] = {
 _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def _convert(name: str, key: str, text: str, hint: object) -> int | float | bool | str:
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):  # Optional[...]
-        hint = next(each for each in typing.get_args(hint) if each is not type(None))
+def wanted(annotation: object) -> str:
+    """What may be given for a parameter with that annotation, in words."""
+    return _WANTED.get(_without_none(annotation), "text")
+
+
+def _convert(name: str, key: str, text: str, annotation: object) -> int | float | bool | str:
+    kind = _without_none(annotation)
     try:
-        if hint is bool:
+        if kind is bool:
             return _BOOLS[text.lower()]
-        if hint is int:
+        if kind is int:
             return int(text)
-        if hint is float:
+        if kind is float:
             return float(text)
     except (ValueError, KeyError):
-        raise SpecError(f"{name}: {key} must be {_WANTED[hint]}, not {text!r}") from None
+        raise SpecError(f"{name}: {key} must be {wanted(kind)}, not {text!r}") from None
     return text
+
+
+def _without_none(annotation: object) -> object:
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):  # Optional[...]
+        return next(each for each in typing.get_args(annotation) if each is not type(None))
+    return annotation

@@ -16,10 +16,11 @@ from twisted.python.failure import Failure
 
 from games import State
 from players.client import report
-from players.client.budget import seconds_for_move
+from players.client.budget import limit_for_move
 from players.client.link import Link
-from players.client.seat import Seat, Tally
-from players.core.player import Cancelled, Choice, Info, Limit, Player, Resigned
+from players.client.seat import Asked, Doing, Seat, Step, Tally
+from players.client.trees import TreeFile
+from players.core.player import Cancelled, Choice, Info, Player, Resigned
 from server.messages import (
     PROTOCOL,
     Closing,
@@ -35,14 +36,11 @@ from server.messages import (
     Seek,
     Seeking,
     Started,
-    Thought,
     Update,
     Welcome,
 )
 
 _RESUMED = "resumed"
-_LINE_SENT = 20
-_ACTIONS_SENT = 50
 #: Errors that come of messages that crossed; the match itself says what to do next.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 
@@ -73,10 +71,12 @@ class Agent:
         *,
         quiet: bool = False,
         show: bool = False,
+        tree_file: TreeFile | None = None,
     ) -> None:
         """`finished` is called once, with the exit code.
 
-        `quiet` keeps what the player thinks to itself, `show` prints the board after each move.
+        `quiet` keeps what the player thinks to itself, `show` prints the board after each move,
+        the search tree of each of its moves goes to `tree_file`.
         """
         self.link: Link
         self.tally = Tally()
@@ -88,6 +88,7 @@ class Agent:
         self._finished = finished
         self._quiet = quiet
         self._show = show and not player.human  # who sees the board anyway
+        self._tree_file = tree_file
         self._session: str | None = None
         self._leaving_with: int | None = None
         self._closing = False
@@ -110,11 +111,12 @@ class Agent:
 
     def disconnected(self) -> None:
         """Wait; the link is mended."""
-        if self._seat and not self._seat.over:
-            self._seat.lost_sight = True
         if self._leaving_with is None:
             what = "The server has stopped" if self._closing else "The connection is lost"
             self._say(f"{what}; trying to get it back ...")
+        if self._seat:
+            self._seat.in_sight = False
+            self._go_on(self._seat)
 
     def unreachable(self, reason: str) -> None:
         """Give up."""
@@ -162,19 +164,21 @@ class Agent:
             return
         self._leaving_with = code
         self._say("Resigning and leaving ...")
-        self.link.send(Resign(match=self._seat.started.match))
+        self._give_up(self._seat)
         self._reactor.callLater(2.0, self._finish, code)
 
     # Looking for a match.
 
     def _resumed(self) -> None:
         """Everything about running matches has been said."""
-        if self._seat and self._seat.lost_sight:
-            self._say(f"Match {self._seat.started.match} ended while the connection was lost.")
-            self.tally.void += 1
-            self._stand_up(self._seat)
-        elif self._seat is None:
+        seat = self._seat
+        if seat is None:
             self._next()
+        elif not seat.in_sight and not seat.over:
+            self._say(f"Match {seat.started.match} ended while the connection was lost.")
+            self.tally.void += 1
+            seat.over = True
+            self._go_on(seat)
 
     def _next(self) -> None:
         if self._leaving_with is not None:
@@ -196,23 +200,30 @@ class Agent:
 
     def _started(self, event: Started) -> None:
         seat = self._seat
-        if seat and seat.started.match == event.match:
-            seat.lost_sight = False
-        else:
-            game = self._player.game
-            states = [game.initial_state()]
-            for action in event.moves:
-                states.append(game.next_state(states[-1], action))
-            seat = self._seat = Seat(event, states, event.clocks)
-            first, second = event.players
-            self._say(f"Match {event.match}: {event.game}, {first} against {second}, {event.clock}")
-            opponent = event.players[2 - seat.number]
-            self._tell_player(self._player.started, seat.number, opponent, tuple(states))
+        if seat is None or seat.started.match != event.match:
+            seat = self._sit_down(event)
+        elif seat.given_up:  # the line may have broken before that was heard
+            self._give_up(seat)
         # Moves that were made while the line was broken.
         for action in event.moves[seat.ply :]:
-            self._append(seat, action, self._player.game.next_state(seat.states[-1], action))
+            self._append(seat, action, seat.game.next_state(seat.states[-1], action))
         seat.clocks = event.clocks
-        self._think(seat)
+        seat.in_sight = True
+        seat.done = None  # so may a move
+        self._go_on(seat)
+
+    def _sit_down(self, event: Started) -> Seat:
+        """A match begins, or one from before this program started is taken up."""
+        game = self._player.game
+        states = [game.initial_state()]
+        for action in event.moves:
+            states.append(game.next_state(states[-1], action))
+        seat = self._seat = Seat(event, game, states, event.clocks, self._player.ponders)
+        first, second = event.players
+        self._say(f"Match {event.match}: {event.game}, {first} against {second}, {event.clock}")
+        opponent = event.players[2 - seat.number]
+        self._tell_player(self._player.started, seat.number, opponent, tuple(states))
+        return seat
 
     def _updated(self, event: Update) -> None:
         seat = self._seat
@@ -220,12 +231,12 @@ class Agent:
             return
         seat.clocks = event.clocks
         self._append(seat, event.action, tuple(event.state))
-        self._think(seat)
+        self._go_on(seat)
 
     def _append(self, seat: Seat, action: int, state: State) -> None:
-        mover = self._player.game.current_player(seat.states[-1])
+        game, before = seat.game, seat.states[-1]
+        mover = game.current_player(before)
         if self._show:
-            game, before = self._player.game, seat.states[-1]
             who = seat.started.players[mover - 1]
             self._say(f"{who} plays {game.action_name(before, action)}")
             self._console.print(report.board(game, state, action, before))
@@ -236,60 +247,80 @@ class Agent:
         seat = self._seat
         if seat is None or event.match != seat.started.match:
             return
-        if event.winner == 0:
-            self.tally.void += 1
-        elif event.winner < 0:
-            self.tally.tied += 1
-        elif event.winner == seat.number:
-            self.tally.won += 1
-        else:
-            self.tally.lost += 1
+        self.tally.count(event.winner, seat.number)
         self._say(f"Match {event.match}: {event.text} ({event.reason}).")
-        self._tell_player(self._player.ended, event.winner, event.text)
-        self._stand_up(seat)
-
-    def _stand_up(self, seat: Seat) -> None:
-        """The match is over; go on when the player has stopped thinking about it."""
         seat.over = True
-        if seat.thinking:
-            self._player.cancel()
-        else:
-            self._seat = None
-            self._next()
+        self._tell_player(self._player.ended, event.winner, event.text)
+        self._go_on(seat)
+
+    def _give_up(self, seat: Seat) -> None:
+        """Resign, unless there is nothing left to resign."""
+        if seat.over:
+            return
+        seat.given_up = True
+        self.link.send(Resign(match=seat.started.match))
+        self._go_on(seat)
 
     # Thinking.
 
-    def _think(self, seat: Seat) -> None:
-        game, state = self._player.game, seat.states[-1]
-        if seat.thinking or game.winner(state) or game.current_player(state) != seat.number:
-            return
-        seat.thinking = True
-        if self._player.human and seat.clocks and seat.started.control:
-            self._say(report.clocks(seat.started.players, seat.clocks, seat.started.control))
-        left = seat.clocks[seat.number - 1] if seat.clocks else None
-        seconds = seconds_for_move(
-            seat.started.control,
-            left,
+    def _go_on(self, seat: Seat) -> None:
+        """Let the player do what the match asks of it; called whenever that may have changed."""
+        match seat.step:
+            case Step.CHOOSE:
+                self._choose(seat)
+            case Step.PONDER:
+                self._ponder(seat)
+            case Step.CANCEL:
+                seat.doing = Doing.STOPPING
+                self._player.cancel()
+            case Step.STAND_UP:
+                self._seat = None
+                self._next()
+
+    def _choose(self, seat: Seat) -> None:
+        control, clocks = seat.started.control, seat.clocks
+        if self._player.human and clocks and control:
+            self._say(report.clocks(seat.started.players, clocks, control))
+        limit = limit_for_move(
+            control,
+            clocks[seat.number - 1] if clocks else None,
             lag_s=self.link.round_trip_s,
-            plies_left=game.max_plies - seat.ply,
+            ply=seat.ply,
+            max_plies=seat.game.max_plies,
         )
+        self._in_thread(seat, Doing.CHOOSING, self._chosen, self._player.choose, limit)
+
+    def _ponder(self, seat: Seat) -> None:
+        self._in_thread(seat, Doing.PONDERING, self._pondered, self._player.ponder)
+
+    def _in_thread(
+        self,
+        seat: Seat,
+        doing: Doing,
+        then: Callable[[Any, Seat, int], None],
+        think: Callable[..., Any],
+        *more: object,
+    ) -> None:
+        """Let the player think in a thread; what it returns goes to `then`, in this one."""
+        seat.doing, seat.since = doing, seat.ply
         self._player.ready()
         pool = self._reactor.getThreadPool()
-        chosen = deferToThreadPool(
-            self._reactor, pool, self._player.choose, tuple(seat.states), Limit(seconds)
-        )
-        chosen.addCallback(self._chosen, seat, seat.ply)
-        chosen.addErrback(self._not_chosen, seat)
+        running = deferToThreadPool(self._reactor, pool, think, tuple(seat.states), *more)
+        running.addBoth(self._stopped, seat)
+        running.addCallback(then, seat, seat.ply)
+        running.addErrback(self._failed, seat)
+        running.addCallback(lambda _: self._go_on(seat))
+
+    def _stopped(self, result: Any, seat: Seat) -> Any:
+        seat.doing = Doing.NOTHING
+        return result
+
+    def _pondered(self, _: None, seat: Seat, ply: int) -> None:
+        if not self._player.cancelled.is_set():
+            seat.done = ply
 
     def _chosen(self, choice: Choice, seat: Seat, ply: int) -> None:
-        seat.thinking = False
-        if seat.over:
-            self._stand_up(seat)
-            return
-        if seat.lost_sight:  # when the match is in sight again, it is thought over again
-            return
-        if ply != seat.ply:  # it went on elsewhere: a move sent before the line broke counted
-            self._think(seat)
+        if seat.asked is not Asked.CHOICE or ply != seat.ply:  # no longer
             return
         if not isinstance(choice, Choice):
             raise TypeError(f"choose must return a Choice, not {choice!r}")
@@ -299,20 +330,27 @@ class Agent:
             match=seat.started.match,
             ply=ply,
             action=operator.index(choice.action),  # an element of a numpy array will do
-            info=_thought(info) if info else None,
+            info=report.thought(info) if info else None,
         )
+        seat.done = ply
         self.link.send(move)
         if info and not self._quiet:
-            self._say(report.search(self._player.game, seat.states[ply], info, self._console.width))
+            self._say(report.search(seat.game, seat.states[ply], info, self._console.width))
+        if self._tree_file:
+            self._write_tree(self._tree_file, seat.states[ply], info)
 
-    def _not_chosen(self, failure: Failure, seat: Seat) -> None:
-        seat.thinking = False
-        if not failure.check(Cancelled, Resigned):
+    def _write_tree(self, file: TreeFile, state: State, info: Info | None) -> None:
+        try:
+            file.write(self._player, state, info)
+        except OSError as error:  # the disk's fault, not the player's
+            self._say(f"The tree was not written: {error}")
+
+    def _failed(self, failure: Failure, seat: Seat) -> None:
+        if failure.check(Cancelled) and self._player.cancelled.is_set():
+            return
+        if not failure.check(Resigned):
             self._blame(failure)
-        if seat.over:
-            self._stand_up(seat)
-        elif not failure.check(Cancelled):
-            self.link.send(Resign(match=seat.started.match))
+        self._give_up(seat)
 
     def _tell_player(self, what: Callable[..., None], *about: object) -> None:
         """Let the player know something; if it cannot bear that, it resigns."""
@@ -321,7 +359,7 @@ class Agent:
         except Exception:  # the player is somebody else's program
             self._blame(Failure())
             if self._seat:
-                self.link.send(Resign(match=self._seat.started.match))
+                self._give_up(self._seat)
 
     def _blame(self, failure: Failure) -> None:
         self.tally.faults += 1
@@ -347,34 +385,23 @@ class Agent:
 
     def _move_refused(self, error: Error) -> None:
         self._say(f"The server refused the move: {error.text}")
-        if self._seat is None or error.re != self._seat.ply:
+        seat = self._seat
+        if seat is None or error.re != seat.ply:
             return
         if error.code is Code.ILLEGAL_ACTION:  # the server counts these
-            self._think(self._seat)
+            seat.done = None
+            self._go_on(seat)
         else:
             self.tally.faults += 1
-            self.link.send(Resign(match=self._seat.started.match))
+            self._give_up(seat)
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False)
 
     def _finish(self, code: int) -> None:
         finished, self._finished = self._finished, lambda code: None
+        if self._seat:
+            self._seat.given_up = True
         self._player.cancel()
         self.link.close()
         finished(code)
-
-
-def _thought(info: Info) -> Thought:
-    """What is sent to the server with a move."""
-    actions = info.actions[:_ACTIONS_SENT]
-    return Thought(
-        win_rate=float(info.win_rate),
-        simulations=int(info.simulations),
-        seconds=float(info.seconds),
-        depth=int(info.depth),
-        line=tuple(int(action) for action in info.line[:_LINE_SENT]),
-        actions=tuple(
-            (int(each.action), int(each.visits), float(each.win_rate)) for each in actions
-        ),
-    )

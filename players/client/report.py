@@ -1,15 +1,22 @@
-"""What is printed about matches and searches."""
+"""What is said about matches and searches: printed, and sent along with a move."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.text import Text
 
 from games import Game, State
 from games.core.view import pieces
-from players.core.player import Info
-from server.messages import Control, Reading
+from players.core.player import Considered, Info
+from server.messages import Control, Reading, Thought
 
+#: What the values of `proven` mean, for the player that they are about.
+PROOFS: Mapping[int, str] = {1: "win", 0: "tie", -1: "loss"}
+_ACTIONS_SHOWN = 12
+_LINE_SENT = 20
+_ACTIONS_SENT = 50
 _STYLES = {0: "dim", 1: "bold red", 2: "bold cyan"}
 
 
@@ -27,25 +34,33 @@ def board(game: Game, state: State, last: int | None = None, before: State | Non
 
 
 def search(game: Game, state: State, info: Info, width: int) -> str:
-    """What a search did and thinks: each action with its win rate and wins/plays."""
+    """What a search did and thinks: the best actions with their win rates and wins/plays."""
     names = []
     after = state
     for action in info.line:
         names.append(game.action_name(after, action))
         after = game.next_state(after, action)
-    considered = [
-        f"{game.action_name(state, each.action)}: {each.win_rate:.1%} "
-        + f"({each.wins:.1f}/{each.visits})".replace(".0/", "/")
-        for each in info.actions
-    ]
+    best, more = info.actions[:_ACTIONS_SHOWN], len(info.actions) - _ACTIONS_SHOWN
     return "\n".join(
         [
             f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
-            f"win rate {info.win_rate:.1%}",
+            f"win rate {info.win_rate:.1%}{_proof(info.proven, ', proven ')}",
             *(["expects " + " ".join(names)] if names else []),
-            *_columns(considered, width),
+            *_columns([_considered(game, state, each) for each in best], width),
+            *([f"... and {more} more"] if more > 0 else []),
         ]
     )
+
+
+def _considered(game: Game, state: State, each: Considered) -> str:
+    plays = f"({each.wins:.1f}/{each.visits})".replace(".0/", "/")
+    amaf = "" if each.amaf is None else f" AMAF {each.amaf:.1%}"
+    name = game.action_name(state, each.action)
+    return f"{name}: {each.win_rate:.1%} {plays}{amaf}{_proof(each.proven, ' ')}"
+
+
+def _proof(proven: int | None, before: str) -> str:
+    return "" if proven is None else before + PROOFS[proven]
 
 
 def _columns(texts: list[str], width: int) -> list[str]:
@@ -54,6 +69,22 @@ def _columns(texts: list[str], width: int) -> list[str]:
     count = max(1, width // column)
     rows = (texts[first : first + count] for first in range(0, len(texts), count))
     return ["".join(text.ljust(column) for text in row).rstrip() for row in rows]
+
+
+def thought(info: Info) -> Thought:
+    """What is sent to the server with a move."""
+    actions = info.actions[:_ACTIONS_SENT]
+    return Thought(
+        win_rate=float(info.win_rate),
+        simulations=int(info.simulations),
+        seconds=float(info.seconds),
+        depth=int(info.depth),
+        proven=None if info.proven is None else int(info.proven),  # type: ignore[arg-type]
+        line=tuple(int(action) for action in info.line[:_LINE_SENT]),
+        actions=tuple(
+            (int(each.action), int(each.visits), float(each.win_rate)) for each in actions
+        ),
+    )
 
 
 def clocks(names: tuple[str, str], readings: tuple[Reading, Reading], control: Control) -> str:

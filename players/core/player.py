@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from games import Game, State
+from players.core.node import Node
 
 
 class Cancelled(Exception):
-    """The choice is no longer wanted: the match ended while the player was thinking."""
+    """The thinking is no longer wanted: the match went on or ended meanwhile."""
 
 
 class Resigned(Exception):
@@ -20,19 +21,29 @@ class Resigned(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """How long a player may think about one move; None is no limit of that kind."""
+    """How long a player may think about one move; None is no limit of that kind.
+
+    `saves` says whether time that is not used is kept for later moves: true for main time and
+    increments, false for periods. Where it is true, a search may well stop early.
+    """
 
     seconds: float | None = None
     simulations: int | None = None
+    saves: bool = False
 
 
 @dataclass(frozen=True)
 class Considered:
-    """What a search found out about one action; `wins` counts a tie as one half."""
+    """What a search found out about one action; `wins` counts a tie as one half.
+
+    `amaf` and `proven` are as in `Node`, for the player who would play the action.
+    """
 
     action: int
     visits: int
     wins: float
+    amaf: float | None = None
+    proven: int | None = None
 
     @property
     def win_rate(self) -> float:
@@ -44,8 +55,9 @@ class Considered:
 class Info:
     """What a search did for one move, and what it thinks.
 
-    `win_rate` is for the player to move, `depth` and `line` (the moves it expects, its own first)
-    are in plies, `actions` has the most visited first. All is optional.
+    `win_rate` and `proven` (1, 0, -1 for a win, a tie, a loss with best play) are for the player to
+    move, `depth` and `line` (the moves it expects, its own first) are in plies, `actions` has the
+    most visited first. All is optional.
     """
 
     simulations: int = 0
@@ -68,11 +80,13 @@ class Choice:
 class Player(ABC):
     """Plays one side of one game. The keyword parameters of `__init__` are its options.
 
-    `choose` may be called in another thread than the rest.
+    `choose` and `ponder` are called in another thread than the rest, never both at a time.
     """
 
     #: What the server is told: is this a person?
     human = False
+    #: Does it think on the opponent's time?
+    ponders: bool = False
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -85,12 +99,25 @@ class Player(ABC):
         Raises Cancelled soon after `cancel`, and Resigned to give up.
         """
 
+    def ponder(self, states: Sequence[State]) -> None:
+        """Think on the opponent's time: `states[-1]` is the opponent's to move.
+
+        Called only if `ponders`. Returns, or raises Cancelled, soon after `cancel`.
+        """
+
+    def tree(self, min_visits: int = 1) -> Node | None:
+        """The search tree of the last choice, nodes visited at least so often.
+
+        None for players without one. Not called while the player thinks.
+        """
+        return None
+
     def cancel(self) -> None:
-        """Give up the choice that is under way, and any before `ready`; safe from any thread."""
+        """Give up the thinking that is under way, and any before `ready`; safe from any thread."""
         self.cancelled.set()
 
     def ready(self) -> None:
-        """A choice is wanted again, after one that was cancelled."""
+        """Thinking is wanted again, after some that was cancelled."""
         self.cancelled.clear()
 
     def close(self) -> None:

@@ -1,0 +1,24 @@
+"""What a player can be told, as text."""
+
+from __future__ import annotations
+
+import inspect
+
+import players
+from games.core import spec
+
+
+def described(name: str) -> str:
+    """What a player says of itself, and its options with their defaults. Raises SpecError."""
+    make = players.find(name)
+    rows = []
+    for key, parameter in spec.parameters_of(make, skip=1).items():
+        default = parameter.default
+        shown = "" if default in (None, parameter.empty) else str(default)
+        shown = shown.lower() if isinstance(default, bool) else shown
+        needed = ", must be given" if default is parameter.empty else ""
+        rows.append((f"{key}={shown}", spec.wanted(parameter.annotation) + needed))
+    width = max((len(row[0]) for row in rows), default=0)
+    listed = [f"  {left:{width}}  {right}" for left, right in rows]
+    head = f"Options, for --option or {name}(...), with their defaults:" if rows else "No options."
+    return "\n".join([f"{name}: {inspect.getdoc(make)}", "", head, *listed])

@@ -1,0 +1,477 @@
+"""The connected player without a line, a server or threads: what it says and does, step by step."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from twisted.internet.task import Clock as FakeClock
+from twisted.python.failure import Failure
+
+import games
+from games import Game, State
+from players import Cancelled, Choice, Considered, Info, Limit, Node, Player, Resigned
+from players.client.agent import Agent, Wish
+from players.client.seat import STEPS, Asked, Doing
+from players.client.trees import TreeFile
+from server.messages import (
+    Code,
+    Control,
+    Ended,
+    Error,
+    Hello,
+    Move,
+    Ping,
+    Pong,
+    Reading,
+    Reason,
+    Request,
+    Resign,
+    Seek,
+    Started,
+    Update,
+    Welcome,
+)
+
+GAME = games.load("nim(chips=9)")
+TAKE_1, TAKE_2, TAKE_3 = 0, 1, 2
+
+
+class FakeReactor(FakeClock):
+    """Time that is told to pass, and one thread, whose work is done when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work: list[Callable[[], None]] = []
+
+    def getThreadPool(self) -> FakeReactor:
+        return self
+
+    def callInThreadWithCallback(
+        self,
+        on_result: Callable[[bool, object], None],
+        think: Callable[..., object],
+        *arguments: object,
+    ) -> None:
+        def work() -> None:
+            try:
+                on_result(True, think(*arguments))
+            except Exception:
+                on_result(False, Failure())
+
+        self.work.append(work)
+
+    def callFromThread(self, call: Callable[..., None], *arguments: object) -> None:
+        call(*arguments)
+
+
+class FakeLink:
+    """Keeps what is said."""
+
+    round_trip_s = 0.0
+
+    def __init__(self) -> None:
+        self.sent: list[Request] = []
+        self.broken = False
+        self.closed = False
+
+    def send(self, request: Request) -> None:
+        if not self.broken:
+            self.sent.append(request)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Thinker(Player):
+    """Takes one chip, or does what the test tells it to."""
+
+    def __init__(self, game: Game, ponders: bool = False) -> None:
+        super().__init__(game)
+        self.ponders = ponders
+        self.answer: Callable[[], Choice] = lambda: Choice(TAKE_1)
+        self.ponder_until_cancelled = True
+        self.calls: list[tuple[str, int]] = []
+        self.limits: list[Limit] = []
+
+    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+        self.calls.append(("choose", len(states) - 1))
+        self.limits.append(limit)
+        if self.cancelled.is_set():
+            raise Cancelled
+        return self.answer()
+
+    def ponder(self, states: Sequence[State]) -> None:
+        self.calls.append(("ponder", len(states) - 1))
+        if self.ponder_until_cancelled:
+            assert self.cancelled.is_set(), "nobody would ever end this"
+            raise Cancelled
+
+    def tree(self, min_visits: int = 1) -> Node | None:
+        return Node(None, 100, 0.5)
+
+
+class Evening:
+    """An agent, everything around it, and the server's part, played by the test."""
+
+    def __init__(self, player: Thinker, **options: Any) -> None:
+        self.reactor, self.link, self.player = FakeReactor(), FakeLink(), player
+        self.codes: list[int] = []
+        wish = Wish(Seek(game="nim(chips=9)"), 1, "Ann", False, "bot", "test")
+        console = Console(quiet=True)
+        self.agent = Agent(self.reactor, player, wish, console, self.codes.append, **options)
+        self.agent.link = self.link  # type: ignore[assignment]
+        self.moves: list[int] = []
+        self.connect()
+
+    def connect(self) -> None:
+        """The line is there; the server knows of a match or not."""
+        self.link.broken = False
+        self.agent.connected()
+        welcome = Welcome(protocol=1, session="s", name="Ann", software="", games=())
+        self.agent.received(welcome)
+
+    def resumed(self) -> None:
+        """All about running matches was said."""
+        self.agent.received(Pong(re="resumed"))
+
+    def lose_the_line(self) -> None:
+        self.link.broken = True
+        self.agent.disconnected()
+
+    def start(self, seat: int = 1, clock: Reading | None = None) -> None:
+        """A match begins, or is taken up again with all moves so far."""
+        self.agent.received(
+            Started(
+                match="m",
+                game="nim(chips=9)",
+                players=("Ann", "Bob") if seat == 1 else ("Bob", "Ann"),
+                seat=seat,  # type: ignore[arg-type]
+                clock="none" if clock is None else "60+0",
+                control=None if clock is None else Control(60.0, 0.0, 0, 0.0),
+                clocks=None if clock is None else (clock, clock),
+                moves=tuple(self.moves),
+                state=self.state,
+                to_move=1,
+            )
+        )
+
+    @property
+    def state(self) -> State:
+        state = GAME.initial_state()
+        for action in self.moves:
+            state = GAME.next_state(state, action)
+        return state
+
+    def play(self, action: int) -> None:
+        """Somebody's move is announced."""
+        ply, mover = len(self.moves), self.state[0]
+        self.moves.append(action)
+        self.agent.received(
+            Update(
+                match="m",
+                ply=ply,
+                player=mover,  # type: ignore[arg-type]
+                action=action,
+                state=self.state,
+                to_move=self.state[0],
+            )
+        )
+
+    def end(self, winner: int = 2) -> None:
+        self.agent.received(
+            Ended(
+                match="m",
+                winner=winner,
+                returns=(0.0, 1.0),
+                reason=Reason.RESIGNATION,
+                text="Bob won",
+                state=self.state,
+            )
+        )
+
+    def think(self) -> None:
+        """Let the player do what it was given, all at once; it must be one thing."""
+        (work,) = self.reactor.work
+        self.reactor.work.clear()
+        work()
+
+    @property
+    def thinking(self) -> bool:
+        return bool(self.reactor.work)
+
+    def said(self, *kinds: type[Request]) -> list[Request]:
+        """What was sent since the last time, of those kinds."""
+        sent = [each for each in self.link.sent if isinstance(each, kinds or (Move, Resign))]
+        self.link.sent.clear()
+        return sent
+
+
+@pytest.fixture
+def evening() -> Evening:
+    return Evening(Thinker(GAME))
+
+
+@pytest.fixture
+def pondering() -> Evening:
+    """In a match where the opponent is to move."""
+    evening = Evening(Thinker(GAME, ponders=True))
+    evening.start(seat=2)
+    return evening
+
+
+def test_what_is_to_be_done_is_known_for_everything() -> None:
+    assert set(STEPS) == set(itertools.product(Doing, Asked))
+
+
+def test_a_move_is_chosen_and_sent_once() -> None:
+    evening = Evening(Thinker(GAME))
+    assert [type(each) for each in evening.said(Hello, Ping)] == [Hello, Ping]
+    evening.resumed()
+    assert evening.said(Seek)
+    evening.start(clock=Reading(60.0, 0))
+    evening.think()
+    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+    assert not evening.thinking
+    (limit,) = evening.player.limits
+    assert limit.saves
+    assert limit.seconds
+    evening.play(TAKE_1)
+    assert not evening.thinking
+    evening.play(TAKE_3)
+    evening.think()
+    assert evening.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+
+
+def test_a_move_of_the_wrong_kind_is_thought_over_again(evening: Evening) -> None:
+    evening.start()
+    evening.think()
+    evening.agent.received(Error(re=0, code=Code.ILLEGAL_ACTION, text="no"))
+    evening.think()
+    assert [type(each) for each in evening.said()] == [Move, Move]
+
+
+def test_a_choice_made_after_the_line_broke_is_made_again_when_it_is_back(
+    evening: Evening,
+) -> None:
+    evening.start()
+    evening.lose_the_line()
+    evening.think()
+    assert not evening.thinking
+    evening.connect()
+    evening.start()
+    evening.resumed()
+    evening.think()
+    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+
+
+def test_a_choice_goes_on_while_the_line_is_broken(evening: Evening) -> None:
+    evening.start()
+    evening.lose_the_line()
+    evening.connect()
+    evening.start()
+    evening.resumed()
+    evening.think()
+    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+    assert evening.player.calls == [("choose", 0)]
+
+
+def test_a_move_that_was_lost_with_the_line_is_sent_again(evening: Evening) -> None:
+    evening.start()
+    evening.link.broken = True
+    evening.think()
+    evening.lose_the_line()
+    assert not evening.said()
+    evening.connect()
+    evening.start()
+    evening.think()
+    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+
+
+def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(evening: Evening) -> None:
+    """Sent just before the line broke, our move was played, and so was the answer to it."""
+    evening.start()
+    evening.lose_the_line()
+    evening.moves = [TAKE_2, TAKE_2]
+    evening.connect()
+    evening.start()
+    evening.think()
+    assert not evening.said()
+    evening.think()
+    assert evening.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    assert evening.player.calls == [("choose", 0), ("choose", 2)]
+
+
+def test_a_match_that_is_over_ends_the_choice(evening: Evening) -> None:
+    evening.start()
+    evening.end()
+    assert evening.player.cancelled.is_set()
+    assert not evening.codes  # not before the player has stopped
+    evening.think()
+    assert evening.codes == [0]
+    assert not evening.said()
+    assert evening.agent.tally.lost == 1
+
+
+def test_a_match_that_ended_while_the_line_was_broken(evening: Evening) -> None:
+    evening.start()
+    evening.lose_the_line()
+    evening.connect()
+    evening.resumed()
+    evening.think()
+    assert evening.agent.tally.void == 1
+    assert evening.said(Seek), "another one is looked for"
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("oops"), Cancelled(), Resigned()])
+def test_a_player_that_raises_resigns_once(evening: Evening, error: Exception) -> None:
+    def answer() -> Choice:
+        raise error
+
+    evening.player.answer = answer
+    evening.start()
+    evening.think()
+    assert evening.said() == [Resign(match="m")]
+    assert not evening.thinking
+    evening.end()
+    assert evening.codes == [0 if isinstance(error, Resigned) else 1]
+
+
+def test_a_resignation_that_was_lost_with_the_line_is_said_again(evening: Evening) -> None:
+    evening.start()
+    evening.lose_the_line()
+    evening.player.answer = lambda: Choice(1 // 0)
+    evening.think()
+    assert not evening.said()
+    evening.connect()
+    evening.start()
+    assert evening.said() == [Resign(match="m")]
+    assert not evening.thinking
+
+
+def test_leaving_resigns_and_waits_for_the_player(evening: Evening) -> None:
+    evening.start()
+    evening.agent.leave(130)
+    assert evening.said() == [Resign(match="m")]
+    evening.end()
+    assert not evening.codes
+    evening.think()
+    assert evening.codes == [130]
+    assert evening.link.closed
+
+
+def test_leaving_does_not_wait_for_ever(evening: Evening) -> None:
+    evening.start()
+    evening.agent.leave(130)
+    evening.reactor.advance(3)
+    assert evening.codes == [130]
+    evening.think()
+    assert not evening.thinking
+
+
+# Thinking on the opponent's time.
+
+
+def test_who_does_not_ponder_waits(evening: Evening) -> None:
+    evening.start(seat=2)
+    assert not evening.thinking
+
+
+def test_pondering_ends_with_the_opponents_move(pondering: Evening) -> None:
+    assert pondering.thinking
+    pondering.play(TAKE_2)
+    assert pondering.player.cancelled.is_set()
+    pondering.think()
+    assert pondering.player.calls == [("ponder", 0)]
+    pondering.think()
+    assert pondering.said() == [Move(id=1, match="m", ply=1, action=TAKE_1)]
+    assert not pondering.thinking  # the server has not said yet that it was played
+    pondering.play(TAKE_1)
+    pondering.play(TAKE_1)
+    pondering.think()
+    pondering.think()
+    assert pondering.player.calls[2:] == [("ponder", 2), ("choose", 3)]
+
+
+def test_pondering_that_ends_by_itself_does_not_begin_again(pondering: Evening) -> None:
+    pondering.player.ponder_until_cancelled = False
+    pondering.think()
+    assert not pondering.thinking
+    pondering.play(TAKE_2)
+    pondering.think()
+    assert pondering.player.calls == [("ponder", 0), ("choose", 1)]
+
+
+def test_a_match_that_ends_while_pondering(pondering: Evening) -> None:
+    pondering.end(winner=1)
+    assert not pondering.codes
+    pondering.think()
+    assert pondering.codes == [0]
+    assert not pondering.said()
+
+
+def test_the_last_move_of_a_match_is_not_pondered_on(pondering: Evening) -> None:
+    pondering.player.ponder_until_cancelled = False
+    pondering.think()
+    for action in (TAKE_3, TAKE_3, TAKE_3):
+        pondering.play(action)
+        if pondering.thinking:
+            pondering.think()
+    assert pondering.state[1] == 1
+    assert not pondering.thinking
+
+
+def test_pondering_stops_while_the_line_is_broken(pondering: Evening) -> None:
+    pondering.lose_the_line()
+    assert pondering.player.cancelled.is_set()
+    pondering.connect()
+    pondering.start(seat=2)  # before it has stopped
+    pondering.think()
+    assert pondering.thinking
+    pondering.play(TAKE_1)
+    pondering.think()
+    pondering.think()
+    assert pondering.player.calls == [("ponder", 0), ("ponder", 0), ("choose", 1)]
+
+
+def test_pondering_stops_when_we_leave(pondering: Evening) -> None:
+    pondering.agent.leave(143)
+    assert pondering.player.cancelled.is_set()
+    pondering.think()
+    assert not pondering.thinking
+    pondering.end()
+    assert pondering.codes == [143]
+
+
+def test_a_player_that_fails_while_pondering_resigns(pondering: Evening) -> None:
+    pondering.think()  # an assertion: it was not cancelled
+    assert pondering.said() == [Resign(match="m")]
+    assert pondering.agent.tally.faults == 1
+
+
+# Trees.
+
+
+def test_the_tree_of_each_move_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "tree.txt"
+    player = Thinker(GAME)
+    player.answer = lambda: Choice(TAKE_2, Info(actions=(Considered(TAKE_2, 100, 50.0),)))
+    evening = Evening(player, tree_file=TreeFile(file))
+    evening.start()
+    evening.think()
+    assert "player 1 to move" in file.read_text()
+    assert "root, 100 visits, 50.0%" in file.read_text()
+
+
+def test_a_tree_that_cannot_be_written_costs_no_match(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    evening = Evening(Thinker(GAME), tree_file=TreeFile(folder / "tree.txt"))
+    folder.rmdir()
+    evening.start()
+    evening.think()
+    assert [type(each) for each in evening.said()] == [Move]

@@ -1,0 +1,72 @@
+"""Options that a class passes on to those that it is derived from."""
+
+from __future__ import annotations
+
+import pytest
+
+from games.core.spec import SpecError, bind, canonical, parameters_of, parse, wanted
+
+
+class Search:
+    def __init__(self, game: object, time: float | None = None, c: float = 0.5) -> None:
+        self.given = (time, c)
+
+
+class Quiet(Search):
+    """Has no `__init__` of its own."""
+
+
+class Rave(Quiet):
+    def __init__(self, game: object, k: float = 1000.0, c: float = 0.0, **options: object) -> None:
+        super().__init__(game, c=c, **options)  # type: ignore[arg-type]
+        self.k = k
+
+
+class Closed(Rave):
+    def __init__(self, game: object, name: str, deep: bool = False) -> None:
+        super().__init__(game)
+
+
+class Open:
+    def __init__(self, game: object, **options: object) -> None:
+        pass
+
+
+def test_options_of_the_base_are_taken_and_ones_own_default_counts() -> None:
+    parameters = parameters_of(Rave, skip=1)
+    assert {name: each.default for name, each in parameters.items()} == {
+        "k": 1000.0,
+        "c": 0.0,
+        "time": None,
+    }
+    arguments = bind(Rave, parse("rave(time=0.5,k=3)"), skip=1)
+    assert arguments == {"time": 0.5, "k": 3.0}
+    assert Rave(None, **arguments).given == (0.5, 0.0)
+
+
+def test_without_a_double_star_the_base_does_not_count() -> None:
+    assert list(parameters_of(Closed, skip=1)) == ["name", "deep"]
+    assert list(parameters_of(Quiet, skip=1)) == ["time", "c"]
+    assert not parameters_of(Open, skip=1)
+    assert not parameters_of(object)
+
+
+def test_unknown_and_missing_options_are_named() -> None:
+    with pytest.raises(SpecError, match=r"'tim'; did you mean 'time'\? \(there are: c, k, time\)"):
+        bind(Rave, parse("rave(tim=1)"), skip=1)
+    with pytest.raises(SpecError, match="time must be a number, not 'long'"):
+        bind(Rave, parse("rave(time=long)"), skip=1)
+    with pytest.raises(SpecError, match="closed needs the option 'name'"):
+        bind(Closed, parse("closed"), skip=1)
+
+
+def test_one_spelling_with_the_options_of_the_base() -> None:
+    arguments = {"time": 0.5, "c": 0.0, "k": 3.0}
+    assert canonical("rave", Rave, arguments) == "rave(k=3.0,time=0.5)"
+    assert canonical("rave", Rave, {"c": 0.5}) == "rave(c=0.5)"
+
+
+def test_what_may_be_given_in_words() -> None:
+    words = {name: wanted(each.annotation) for name, each in parameters_of(Closed, 1).items()}
+    assert words == {"name": "text", "deep": "true or false"}
+    assert wanted(parameters_of(Search)["time"].annotation) == "a number"
