@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import os
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 
-from benchmarks._bench import Bench
-from benchmarks._machine import machine, versions
+from benchmarks._bench import Bench, in_writable_folder, output
+from benchmarks._machine import described, headline
 from benchmarks._table import Table
 
 FOLDER = Path(__file__).parent
@@ -41,12 +38,13 @@ def _listing() -> str:
 
 @click.command(epilog=_listing(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("name", required=False, type=click.Choice([*found(), ALL]), metavar="NAME")
-@click.option("--quick", is_flag=True, help="A rough answer: all of them take about a minute.")
+@click.option("--quick", is_flag=True, help="A rough answer: all of them take a few minutes.")
 @click.option("--markdown", is_flag=True, help="Print the tables as Markdown.")
 @click.option(
     "--json",
     "path",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
+    callback=in_writable_folder,
     help="Write the results there too, with every round.",
 )
 @click.pass_context
@@ -60,17 +58,9 @@ def main(
     if name is None:
         click.echo(context.get_help())
         return
-    if path and not os.access(path.parent, os.W_OK):
-        raise click.BadParameter(f"cannot write in {path.parent}", param_hint="--json")
-    document = {
-        "command": " ".join(["scripts/bench", *sys.argv[1:]]),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "quick": quick,
-        "machine": machine(),
-        "versions": versions(),
-    }
-    out = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    out.print(_about(document), markup=False, soft_wrap=True)
+    document = described("scripts/bench") | {"quick": quick}
+    out = output()
+    out.print(headline(document), markup=False, soft_wrap=True)
     try:
         tables = {each: _run(each, quick, out, markdown) for each in _wanted(name)}
     except KeyboardInterrupt:
@@ -105,16 +95,6 @@ def _run(name: str, quick: bool, out: Console, markdown: bool) -> list[Table]:
         else:
             out.print(table.as_rich())
     return tables
-
-
-def _about(document: dict[str, Any]) -> str:
-    host = document["machine"]
-    numbers = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
-    return (
-        f"{document['command']}, {document['date']}\n"
-        f"{host['processor']}, {host['cores']} cores, "
-        f"load {host['load']:.1f} at the start; {numbers}"
-    )
 
 
 if __name__ == "__main__":

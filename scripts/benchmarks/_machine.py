@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import sys
 from collections.abc import Iterator
-from importlib.metadata import version
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -24,8 +27,33 @@ def machine() -> dict[str, str | int | float]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of what the numbers depend on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
+    """Of Python and of what the numbers depend on, as far as it is installed."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def described(command: str) -> dict[str, Any]:
+    """How a document of results begins: what was run, when, where and with what."""
+    return {
+        "command": " ".join([command, *sys.argv[1:]]),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine(),
+        "versions": versions(),
+    }
+
+
+def headline(document: dict[str, Any]) -> str:
+    """The same for people."""
+    host = document["machine"]
+    numbers = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    return (
+        f"{document['command']}, {document['date']}\n"
+        f"{host['processor']}, {host['cores']} cores, "
+        f"load {host['load']:.1f} at the start; {numbers}"
+    )
 
 
 @contextlib.contextmanager

@@ -1,0 +1,108 @@
+"""OpenSpiel's search in C++ (`MCTSBot`): the peer in speed, and a player to play against."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+
+import pyspiel
+
+from games import Game, SpecError, State
+from players import Choice, Limit, Player
+
+#: More than any search here takes.
+MOST_SIMULATIONS = 10**9
+MEMORY_MB = 4000
+
+
+def mcts(
+    game: pyspiel.Game,
+    c: float,
+    *,
+    solve: bool,
+    rollouts: int = 1,
+    simulations: int = MOST_SIMULATIONS,
+    seconds: float | None = None,
+    seed: int = 1,
+) -> pyspiel.MCTSBot:
+    """A search with random rollouts that explores as `uct(c=...)` does.
+
+    OpenSpiel's results run from -1 to 1 and ours from 0 to 1, so twice the constant explores alike.
+    """
+    return pyspiel.MCTSBot(
+        game,
+        pyspiel.RandomRolloutEvaluator(rollouts, seed),
+        2 * c,
+        simulations,
+        MEMORY_MB,
+        solve=solve,
+        seed=seed,
+        verbose=False,
+        max_wall_clock_time=-1.0 if seconds is None else seconds,
+    )
+
+
+def position(spec: str, actions: Iterable[int]) -> pyspiel.State:
+    """OpenSpiel's position after our actions."""
+    state = pyspiel.load_game(spec).new_initial_state()
+    split = spec == "ultimate_tic_tac_toe"
+    for action in actions:
+        for each in _halves(state, action) if split else (action,):
+            state.apply_action(each)
+    return state
+
+
+def _halves(state: pyspiel.State, action: int) -> tuple[int, ...]:
+    """OpenSpiel plays ultimate tic-tac-toe in two actions where the board is free to choose."""
+    free = state.action_to_string(state.legal_actions()[0]).startswith("Choose")
+    return divmod(action, 9) if free else (action % 9,)
+
+
+class MCTSBot(Player):
+    """OpenSpiel's search within a time limit, which it keeps itself; `c` is on our scale.
+
+    It follows a match from its first position by what `started` and `moved` tell. With `solve` (its
+    MCTS-Solver, as in OpenSpiel's own example) it stops early when the result is proven.
+    """
+
+    def __init__(
+        self, game: Game, c: float = 0.5, solve: bool = True, seed: int | None = None
+    ) -> None:
+        super().__init__(game)
+        self._peer = _peer(game)
+        self._c = c
+        self._solve = solve
+        self._seed = secrets.randbits(31) if seed is None else seed
+        self._state = self._peer.new_initial_state()
+
+    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+        """Take up the first position."""
+        self._state = self._peer.new_initial_state()
+
+    def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
+        """Make the move here too."""
+        self._state.apply_action(action)
+
+    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+        """OpenSpiel's choice."""
+        self._seed += 1
+        bot = mcts(
+            self._peer,
+            self._c,
+            solve=self._solve,
+            simulations=limit.simulations or MOST_SIMULATIONS,
+            seconds=limit.seconds,
+            seed=self._seed,
+        )
+        return Choice(bot.step(self._state))
+
+
+def _peer(game: Game) -> pyspiel.Game:
+    """OpenSpiel's game of the same name, if its actions are numbered alike. Raises SpecError."""
+    try:
+        peer = pyspiel.load_game(game.spec)
+    except pyspiel.SpielError as error:
+        raise SpecError(f"OpenSpiel has no {game}: {error}") from error
+    if peer.num_distinct_actions() != game.num_actions:
+        raise SpecError(f"OpenSpiel numbers the actions of {game} in another way")
+    return peer

@@ -1,0 +1,59 @@
+"""Positions to start from: random openings, and one from the middle of a match."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import click
+
+from games import Game, State
+
+ATTEMPTS = 1000
+#: How far into a match its middle is, in per cent of the plies of random matches.
+MIDDLE_PERCENT = 40
+RANDOM_MATCHES = 101
+
+
+def opening(game: Game, plies: int, seed: int) -> list[int]:
+    """So many random legal moves, the same for the same seed.
+
+    After them the match goes on, and the player to move cannot win at once. Raises ClickException
+    where a thousand attempts do not find such moves.
+    """
+    choose = random.Random(seed)
+    for _ in range(ATTEMPTS):
+        moves, state = _random_moves(game, plies, choose)
+        if len(moves) == plies and _quiet(game, state):
+            return moves
+    raise click.ClickException(f"{game} has no opening of {plies} plies that nobody wins at once")
+
+
+def middle(game: Game) -> list[int]:
+    """The moves that lead to the middle of a match, always the same."""
+    choose = random.Random(1)
+    lengths = [len(_random_moves(game, game.max_plies, choose)[0]) for _ in range(RANDOM_MATCHES)]
+    return opening(game, int(statistics.median(lengths) * MIDDLE_PERCENT / 100), seed=1)
+
+
+def states_after(game: Game, moves: list[int]) -> list[State]:
+    """The match so far, the first position included."""
+    states = [game.initial_state()]
+    for move in moves:
+        states.append(game.next_state(states[-1], move))
+    return states
+
+
+def _random_moves(game: Game, most: int, choose: random.Random) -> tuple[list[int], State]:
+    moves, state = list[int](), game.initial_state()
+    while len(moves) < most and (actions := game.legal_actions(state)):
+        moves.append(choose.choice(actions))
+        state = game.next_state(state, moves[-1])
+    return moves, state
+
+
+def _quiet(game: Game, state: State) -> bool:
+    mover = game.current_player(state)
+    return not game.winner(state) and all(
+        game.winner(game.next_state(state, action)) != mover for action in game.legal_actions(state)
+    )
