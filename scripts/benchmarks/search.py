@@ -1,0 +1,109 @@
+"""Simulations a second of `uct`, on one core against OpenSpiel's and on two against one.
+
+A simulation is one of a player that chooses within a time limit, the whole call included:
+selection, expansion, playout, backing up and the report. Both searches start from the first
+position of each game and from one in the middle of a match: random moves, always the same, about
+40 % of the plies of a random match, after which nobody wins at once.
+
+The peer is OpenSpiel's search in C++ (MCTSBot) with one random rollout a simulation: the same
+algorithm, the same exploration, no solver. It makes its tree anew for each search, as it does in
+use; ours is made once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import games
+import players
+from benchmarks._bench import Bench
+from benchmarks._measure import alternate, rate
+from benchmarks._openspiel import mcts, position
+from benchmarks._positions import middle, states_after
+from benchmarks._table import Column, Table, Target
+
+C = 0.5
+OURS = f"uct(seed=1,c={C})"
+TWO_THREADS = f"uct(seed=1,c={C},threads=2)"
+
+#: How many times as many simulations a second as OpenSpiel.
+TARGETS = {
+    "tic_tac_toe": 3.0,
+    "connect_four": 10.0,
+    "othello": 10.0,
+    "mnk(m=8,n=8,k=5)": 10.0,
+    "gomoku": 10.0,
+    "ultimate_tic_tac_toe": 5.0,
+}
+THREADS_TARGET = Target("ratio", at_least=1.8)
+
+AGAINST_PEER = (
+    Column("game", "game"),
+    Column("position", "position"),
+    Column("ours", "simulations/s"),
+    Column("peer", "OpenSpiel's"),
+    Column("ratio", "ratio", ".1f"),
+)
+AGAINST_ONE = (
+    Column("game", "game"),
+    Column("two", "two threads, simulations/s"),
+    Column("one", "one thread"),
+    Column("ratio", "ratio", ".2f"),
+)
+
+
+def run(bench: Bench) -> list[Table]:
+    """A row for each game and position; a row a game."""
+    tables = [_against_peer(bench)]
+    if bench.can_play(TWO_THREADS, next(iter(TARGETS))):
+        tables.append(_against_one(bench))
+    return tables
+
+
+def _against_peer(bench: Bench) -> Table:
+    table = Table("Simulations a second, one core", AGAINST_PEER)
+    rounds, seconds = bench.pick(5, 3), bench.pick(1.0, 0.1)
+    for spec in bench.track(list(TARGETS)):
+        for where, moves in {"first": list[int](), "middle": middle(games.load(spec))}.items():
+            ours, peer = _ours(OURS, spec, moves, seconds), _peer(spec, moves, seconds)
+            ours(), peer()  # memory is touched, caches are warm
+            taken = alternate(rounds, ours=ours, peer=peer)
+            ratio = taken["ours"].over(taken["peer"])
+            target = Target("ratio", at_least=TARGETS[spec])
+            table.add(target, game=spec, position=where, **taken, ratio=ratio)
+    return table
+
+
+def _against_one(bench: Bench) -> Table:
+    table = Table("Simulations a second from the first position, two threads", AGAINST_ONE)
+    rounds, seconds = bench.pick(5, 3), bench.pick(1.0, 0.1)
+    for spec in bench.track(list(TARGETS)):
+        two, one = (_ours(player, spec, [], seconds) for player in (TWO_THREADS, OURS))
+        two(), one()
+        taken = alternate(rounds, two=two, one=one)
+        table.add(THREADS_TARGET, game=spec, **taken, ratio=taken["two"].over(taken["one"]))
+    return table
+
+
+def _ours(text: str, spec: str, moves: list[int], seconds: float) -> Callable[[], float]:
+    game = games.load(spec)
+    player, states = players.load(text, game), states_after(game, moves)
+
+    def simulations_a_second() -> float:
+        started = time.perf_counter()
+        info = player.choose(states, players.Limit(seconds=seconds)).info
+        assert info is not None
+        return info.simulations / (time.perf_counter() - started)
+
+    return simulations_a_second
+
+
+def _peer(spec: str, moves: list[int], seconds: float) -> Callable[[], float]:
+    state = position(spec, moves)
+    game = state.get_game()
+
+    def search(simulations: int) -> None:
+        mcts(game, C, solve=False, simulations=simulations).mcts_search(state)
+
+    return lambda: rate(search, seconds)
