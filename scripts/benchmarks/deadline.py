@@ -1,8 +1,12 @@
-"""How much longer than its time limit `uct` takes for a move, against `time.sleep`.
+"""How much longer than its limit `uct` takes for a move, idle and with all cores busy.
 
-Overshoot is the time from calling `choose` until it returns, less the limit, over successive moves
-of matches that it plays against itself. The lower bound, after every move, is what
-`time.sleep(limit)` overshoots: what the system takes to notice that a time has come.
+**In process**: overshoot is the time from calling `choose` until it returns, less the limit, over
+successive moves of matches that it plays against itself. The lower bound, after every move, is what
+`time.sleep(limit)` overshoots: what the system takes to notice that a time has come. All is
+measured on an idle machine, and again while a process on each core does nothing but spin.
+
+**Over TCP**, with all cores busy: two `playout-player` processes play at a `playout-server` with so
+much time for each move, and no more. Which matches were lost on time, the players say themselves.
 """
 
 from __future__ import annotations
@@ -14,16 +18,25 @@ from collections.abc import Callable, Iterator
 import games
 import players
 from benchmarks._bench import Bench
+from benchmarks._busy import busy_cores
+from benchmarks._losses import play
 from benchmarks._measure import percentile
 from benchmarks._table import Column, Table, Target
 from games import Game, State
 
 PLAYED = ("connect_four", "othello", "gomoku")
-#: Limits in milliseconds, and by how much at most 1 % of the moves may exceed them.
-LIMITS: dict[int, float | None] = {100: 5.0, 20: None}
+#: Limits in milliseconds, how many moves are made, and how many with --quick.
+LIMITS = {20: (200, 15), 100: (200, 8), 500: (30, 2)}
+#: By how much at most 1 % of the moves may exceed a limit, on an idle machine.
+TARGET_MS = {100: Target("p99_ms", at_most=5.0)}
+#: What is played over TCP. It is the game whose moves take longest to look at.
+SERVED = "gomoku"
+SERVED_MOVES = (500, 30)
+NO_LOSS = Target("lost", at_most=0)
 
-COLUMNS = (
+IN_PROCESS = (
     Column("game", "game"),
+    Column("cores", "cores"),
     Column("limit_ms", "limit, ms"),
     Column("moves", "moves"),
     Column("p50_ms", "median over, ms", ".2f"),
@@ -33,24 +46,60 @@ COLUMNS = (
     Column("sleep_p99_ms", "sleep: 99 %", ".2f"),
     Column("sleep_max_ms", "sleep: most", ".2f"),
 )
+OVER_TCP = (
+    Column("clock", "clock"),
+    Column("game", "game"),
+    Column("moves", "moves"),
+    Column("matches", "matches ended"),
+    Column("lost", "lost on time"),
+    Column("p99_ms", "in process: 99 % over, ms", ".2f"),
+)
 
 
 def run(bench: Bench) -> list[Table]:
-    """A row for each game and limit."""
-    table = Table("Milliseconds over the limit", COLUMNS)
-    moves = bench.pick(200, 15)
-    for spec, limit_ms in bench.track(list(itertools.product(PLAYED, LIMITS))):
+    """A row for each game and limit, idle and busy; over TCP a row a clock."""
+    in_process = Table("Milliseconds over the limit", IN_PROCESS)
+    _in_process(bench, in_process, "idle")
+    over_tcp = Table("Matches lost on time with all cores busy", OVER_TCP)
+    with busy_cores():
+        busy_ms = _in_process(bench, in_process, "busy")
+        _over_tcp(bench, over_tcp, busy_ms)
+    return [in_process, over_tcp]
+
+
+def _in_process(bench: Bench, table: Table, cores: str) -> dict[tuple[str, int], float]:
+    """Add the rows; what 99 % of the moves exceed their limit by, by game and limit."""
+    p99_ms = {}
+    steps = itertools.product([cores], PLAYED, LIMITS)
+    for _, spec, limit_ms in bench.track(list(steps)):
+        moves = bench.pick(*LIMITS[limit_ms])
         over, sleep_over = overshoots(games.load(spec), limit_ms / 1000, moves)
-        most = LIMITS[limit_ms]
         table.add(
-            None if most is None else Target("p99_ms", at_most=most),
+            TARGET_MS.get(limit_ms) if cores == "idle" else None,
             game=spec,
+            cores=cores,
             limit_ms=limit_ms,
             moves=moves,
             **_summary("", over),
             **_summary("sleep_", sleep_over),
         )
-    return [table]
+        p99_ms[spec, limit_ms] = percentile(over, 99) * 1e3
+    return p99_ms
+
+
+def _over_tcp(bench: Bench, table: Table, busy_ms: dict[tuple[str, int], float]) -> None:
+    clocks = {f"{limit_ms / 1000:g}/move": limit_ms for limit_ms in LIMITS}
+    for clock in bench.track(list(clocks)):
+        tally = play(SERVED, clock, bench.pick(*SERVED_MOVES))
+        table.add(
+            NO_LOSS,
+            clock=clock,
+            game=SERVED,
+            moves=tally.moves,
+            matches=tally.matches,
+            lost=tally.lost_on_time,
+            p99_ms=busy_ms[SERVED, clocks[clock]],
+        )
 
 
 def overshoots(game: Game, limit_s: float, moves: int) -> tuple[list[float], list[float]]:

@@ -1,0 +1,123 @@
+"""Memory and speed over a whole match of gomoku that `uct` plays against itself.
+
+Each side has a player of its own, which is given the match so far with each move, as by a server.
+Resident memory is that of this process (VmRSS), less what it was before the players were made, when
+everything else was loaded. Two trees may fill, so the target is twice `memory_mb` and a little
+more: nothing else may grow with the match. The other target is that the search does not become
+slower as the tree fills: the last quarter of the moves against the first. Moves that took less
+than their time, because there was nothing left to find out, do not count there.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+import games
+import players
+from benchmarks._bench import Bench
+from benchmarks._table import Column, Table, Target
+from games import Game, State
+from players import Limit
+
+PLAYED = "gomoku"
+MEMORY_MB = 256
+OURS = f"uct(seed=1,memory_mb={MEMORY_MB})"
+#: For what is not the trees: the match so far, the reports of both players.
+BESIDE_MB = 32
+
+MEMORY_TARGET = Target("value", at_most=2 * MEMORY_MB + BESIDE_MB)
+SPEED_TARGET = Target("value", at_least=0.667)
+#: The share of its time from which on a move counts for speed.
+FULL = 0.9
+
+PLIES = (
+    Column("ply", "ply"),
+    Column("simulations", "simulations/s"),
+    Column("resident_mb", "resident, MB"),
+)
+WHOLE = (Column("what", "the whole match"), Column("value", "", ".2f"))
+
+
+class Ply(NamedTuple):
+    """What was seen after a move."""
+
+    simulations_a_second: float
+    resident_mb: float
+    took_all: bool
+
+
+def run(bench: Bench) -> list[Table]:
+    """A row a ply; a row for memory and one for speed."""
+    seconds, most = bench.pick(5.0, 0.3), bench.pick(10**6, 12)
+    plies = _match(bench, games.load(PLAYED), seconds, most)
+    each = Table(f"A match of {PLAYED} at {seconds:g} s a move", PLIES)
+    for number, ply in enumerate(plies, start=1):
+        each.add(ply=number, simulations=ply.simulations_a_second, resident_mb=ply.resident_mb)
+    whole = Table("Memory and speed", WHOLE)
+    resident = max(ply.resident_mb for ply in plies)
+    whole.add(MEMORY_TARGET, what="most resident, MB", value=resident)
+    whole.add(SPEED_TARGET, what="speed, last quarter / first", value=_slowdown(plies))
+    return [each, whole]
+
+
+def _match(bench: Bench, game: Game, seconds: float, most: int) -> list[Ply]:
+    """Play it, or so many plies of it."""
+    _warm_up(game)
+    before = _resident_mb()
+    seats = [players.load(OURS, game) for _ in (1, 2)]
+    states, plies = [game.initial_state()], list[Ply]()
+    for number, player in enumerate(seats, start=1):
+        player.started(number, "itself", tuple(states))
+    while not game.winner(states[-1]) and len(plies) < most:
+        mover = game.current_player(states[-1])
+        started = time.perf_counter()
+        choice = seats[mover - 1].choose(tuple(states), Limit(seconds=seconds))
+        took = time.perf_counter() - started
+        assert choice.info is not None
+        simulations_a_second = choice.info.simulations / took
+        resident_mb = _resident_mb() - before
+        plies.append(Ply(simulations_a_second, resident_mb, took >= FULL * seconds))
+        _tell(bench, game, states[-1], choice.action, plies)
+        states.append(game.next_state(states[-1], choice.action))
+        for player in seats:
+            player.moved(mover, choice.action, tuple(states))
+    for player in seats:
+        player.close()
+    return plies
+
+
+def _warm_up(game: Game) -> None:
+    """Load what a first choice loads, with hardly a tree."""
+    player = players.load("uct(seed=1,memory_mb=1)", game)
+    player.choose([game.initial_state()], Limit(simulations=1000))
+    player.close()
+
+
+def _tell(bench: Bench, game: Game, state: State, action: int, plies: Sequence[Ply]) -> None:
+    """How far the match is. How long it will be nobody knows, so there is no bar."""
+    speed, resident_mb, _ = plies[-1]
+    click.echo(
+        f"{bench.name}: ply {len(plies)}, {game.action_name(state, action)}, "
+        f"{speed:,.0f} simulations/s, {resident_mb:,.0f} MB",
+        err=True,
+    )
+
+
+def _slowdown(plies: Sequence[Ply]) -> float:
+    """How fast the last quarter of the moves was, of the first."""
+    speeds = [ply.simulations_a_second for ply in plies if ply.took_all]
+    quarter = max(1, len(speeds) // 4)
+    return statistics.median(speeds[-quarter:]) / statistics.median(speeds[:quarter])
+
+
+def _resident_mb() -> float:
+    """What of this process is in memory."""
+    status = Path("/proc/self/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) / 1024
