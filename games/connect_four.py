@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
+
 from games import Board, KernelGame, Kernels, State, Vector, View, helper, kernel
 from games.core.random import GAMMA, Rng, below
 
@@ -13,6 +16,7 @@ ROWS, COLUMNS = 6, 7
 _STRIDE = 7
 _COLUMN = (1 << ROWS) - 1
 _TOPS = sum(1 << (column * _STRIDE + ROWS - 1) for column in range(COLUMNS))
+_FEET = sum(1 << column * _STRIDE for column in range(COLUMNS))
 _CELLS = sum(_COLUMN << (column * _STRIDE) for column in range(COLUMNS))
 
 
@@ -36,6 +40,39 @@ def landing(taken: int, column: int) -> int:
     """The bit where a disc comes to rest: the carry of an addition at the column's foot."""
     shift = column * _STRIDE
     return taken + (1 << shift) & _COLUMN << shift
+
+
+@helper
+def completions(discs: int) -> int:
+    """The cells, taken or not, that would make a line of four with those discs."""
+    cells = discs << 1 & discs << 2 & discs << 3
+    for stride in (6, 7, 8):
+        pair = discs << stride & discs << 2 * stride
+        cells |= pair & (discs << 3 * stride | discs >> stride)
+        pair = discs >> stride & discs >> 2 * stride
+        cells |= pair & (discs >> 3 * stride | discs << stride)
+    return cells
+
+
+@helper
+def nth_bit(cells: int, n: int) -> int:
+    """The n-th of those cells, counted from 0."""
+    for _ in range(n):
+        cells &= cells - 1
+    return cells & -cells
+
+
+@helper
+def sensible(own: int, other: int, room: int) -> int:
+    """Of the cells in `room`: those that win, else those that do not lose at once, else all."""
+    wins = completions(own) & room
+    if wins:
+        return wins
+    threats = completions(other)
+    if threats & room:
+        room &= threats
+    safe = room & ~(threats >> 1)  # not below a cell that the other needs
+    return safe if safe else room
 
 
 @kernel
@@ -110,6 +147,38 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 
 
 @kernel
+def decisive(board: Board, rng: Rng, trace: Vector) -> int:
+    player = board[0]
+    own, other = board[1 + player], board[4 - player]
+    ply, outcome = 0, board[1]
+    state = rng[0]
+    while outcome == 0:
+        room = (own | other) + _FEET & _CELLS
+        cells = sensible(own, other, room)
+        n = 0
+        rest = cells
+        while rest:
+            rest &= rest - 1
+            n += 1
+        state += GAMMA
+        disc = nth_bit(cells, below(state, n))
+        trace[ply] = np.int64(trailing_zeros(disc)) // _STRIDE
+        ply += 1
+        own |= disc
+        if has_four(own):
+            outcome = player
+        elif own | other == _CELLS:
+            outcome = -1
+        own, other = other, own
+        player = 3 - player
+    rng[0] = state
+    board[0] = player
+    board[1] = outcome
+    board[1 + player], board[4 - player] = own, other
+    return ply
+
+
+@kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     for row in range(ROWS):
@@ -133,7 +202,7 @@ def read(state: Vector, board: Board) -> None:
 class ConnectFour(KernelGame):
     """Discs fall down one of seven columns; four in a row win."""
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, decisive)
 
     def __init__(self) -> None:
         cells = ROWS * COLUMNS

@@ -106,7 +106,8 @@ def test_a_full_tree_goes_on_with_what_it_has() -> None:
     info = player.choose([game.initial_state()], Limit(simulations=30_000)).info
     assert info is not None
     assert info.simulations == 30_000
-    assert player._tree.used[0] <= len(player._tree.visits)  # type: ignore[attr-defined]
+    tree = player._workers[0].tree  # type: ignore[attr-defined]
+    assert tree.used[0] <= len(tree.nodes)
 
 
 def test_the_tighter_limit_holds() -> None:
@@ -152,8 +153,9 @@ def test_the_interpreter_goes_on_while_it_thinks() -> None:
     player = players.load("uct", game)
     assert isinstance(player, UCT)
     assert isinstance(game, KernelGame)
-    arguments = (game.board(), game.board(), 100_000)
-    thread = threading.Thread(target=player._simulate, args=arguments)
+    worker = player._workers[0]
+    worker.begin(game.initial_state())
+    thread = threading.Thread(target=worker._simulate, args=(100_000,))
     thread.start()
     steps = 0
     while thread.is_alive():
@@ -180,9 +182,9 @@ def test_bad_options_say_what_is_allowed(options: str, told: str) -> None:
 
 
 def test_an_unknown_player_says_who_there_is() -> None:
-    with pytest.raises(SpecError, match="human, random, uct"):
+    with pytest.raises(SpecError, match="flat, human, random, rave, uct"):
         players.load("utc2", games.load("tic_tac_toe"))
-    assert {"human", "random", "uct"} <= set(players.names())
+    assert {"flat", "human", "random", "rave", "uct"} <= set(players.names())
 
 
 def test_every_player_but_the_human_plays_a_whole_match() -> None:

@@ -70,7 +70,7 @@ def parameters_of(make: type, skip: int = 0) -> dict[str, inspect.Parameter]:
         hints = typing.get_type_hints(init)
         own = list(inspect.signature(init).parameters.values())[1 + skip :]
         for each in own:
-            if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
                 annotated = each.replace(annotation=hints.get(each.name, str))
                 found.setdefault(each.name, annotated)
         if not any(each.kind is each.VAR_KEYWORD for each in own):

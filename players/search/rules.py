@@ -1,7 +1,8 @@
 """What a search plays by: the compiled kernels of a game, or any game through its tuples.
 
-Both have the same three functions over a board that can be copied by `board[:] = other`: an int64
-vector for kernels, a list that holds the flat state for a game in plain Python.
+Both have the same functions over a board whose first two elements are the player to move and the
+outcome, and that can be copied element by element: an int64 vector for kernels; player, outcome and
+state for a game in plain Python.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Rules(NamedTuple):
     legal: Callable[..., int]
     play: Callable[..., None]
     playout: Callable[..., int]
+    decisive: Callable[..., int] | None
     compiled: bool
 
 
@@ -30,26 +32,31 @@ def rules_of(game: Game) -> Rules:
     """The rules of `game`, compiled where it has kernels."""
     if isinstance(game, KernelGame):
         kernels = game.kernels
-        return Rules(game.board, kernels.legal, kernels.play, kernels.playout, True)
+        return Rules(
+            game.board, kernels.legal, kernels.play, kernels.playout, kernels.decisive, True
+        )
     return _interpreted(game)
 
 
 def _interpreted(game: Game) -> Rules:
-    def legal(board: list[int], actions: NDArray[np.int64]) -> int:
-        found = game.legal_actions(tuple(board))
+    def board(state: State) -> list[Any]:
+        return [game.current_player(state), game.winner(state), state]
+
+    def legal(board: list[Any], actions: NDArray[np.int64]) -> int:
+        found = game.legal_actions(board[2])
         actions[: len(found)] = found
         return len(found)
 
-    def play(board: list[int], action: int) -> None:
-        board[:] = game.next_state(tuple(board), int(action))
+    def play(board_: list[Any], action: int) -> None:
+        board_[:] = board(game.next_state(board_[2], int(action)))
 
-    def playout(board: list[int], rng: Rng, trace: NDArray[np.int64]) -> int:
-        state, ply = tuple(board), 0
+    def playout(board_: list[Any], rng: Rng, trace: NDArray[np.int64]) -> int:
+        state, ply = board_[2], 0
         while actions := game.legal_actions(state):
             trace[ply] = actions[draw(rng, len(actions))]
             state = game.next_state(state, int(trace[ply]))
             ply += 1
-        board[:] = state
+        board_[:] = board(state)
         return ply
 
-    return Rules(list, legal, play, playout, False)
+    return Rules(board, legal, play, playout, None, False)

@@ -1,141 +1,106 @@
-"""The search tree: flat arrays, and the steps that work on them."""
+"""The search tree: rows of one array, and the steps that work on them."""
 
 from __future__ import annotations
 
-import math
 import mmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
+from numba import from_dtype, types
 from numpy.typing import NDArray
-
-from games.core.kernels import compiled
-from games.core.random import Rng, draw
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float32]
 
 ROOT = 0
 
+#: What is known of a node, for the player who moved into it.
+UNKNOWN, WIN, TIE, LOSS = 0, 1, 2, -1
 
-class Tree(NamedTuple):
-    """Nodes are rows of these arrays, the children of a node are neighbours.
+#: A node takes half a cache line, and the children of a node are neighbours: a look at them all
+#: touches few lines. `mean` and `doubt` follow from visits and value. They are kept because a node
+#: is looked at by its parent many times for each time it is visited.
+NODE = np.dtype(
+    [
+        ("visits", np.int32),
+        ("value", np.int32),  # half points, summed, of the player who moved into it
+        ("mean", np.float32),  # points a visit, from 0 to 1; of a proven node what it is worth
+        ("doubt", np.float32),  # 1 / sqrt(visits), 0 when proven
+        ("first_child", np.int32),
+        ("action", np.uint16),  # that leads into it
+        ("children", np.uint16),  # legal actions; 0 until the node is expanded
+        ("width", np.uint16),  # rows that its children have, from first_child on
+        ("tried", np.uint16),  # children that were visited: the first ones
+        ("near", np.uint16),  # children that are to be tried before the others: the first ones
+        ("proof", np.int8),
+    ],
+    align=True,
+)
+#: All-moves-as-first: what happened when the player chose this action here or later.
+AMAF = np.dtype([("visits", np.int32), ("mean", np.float32)], align=True)
 
-    `mean` and `doubt` follow from visits and value. They are kept because a node is looked at by
-    its parent many times for each time it is visited: without the division and the square root
-    per look, a search of Connect Four is half as fast again.
-    """
-
-    first_child: Ints  # [node]
-    children: Ints  # [node] how many; 0 until the node is expanded
-    action: Ints  # [node] that leads into it
-    visits: Ints  # [node]
-    value: Ints  # [node] half points, summed, of the player who moved into it
-    mean: Floats  # [node] points a visit, from 0 to 1
-    doubt: Floats  # [node] 1 / sqrt(visits)
-    used: Ints  # [1] rows that are taken
-
-
-BYTES_PER_NODE = 4 * 7
-#: Rows and half points are counted in 32 bits.
+#: What an action, and a row, must fit in.
+MOST_ACTIONS = 2**16 - 1
 MOST_NODES = 2**31 - 1
 MOST_SIMULATIONS = 2**30 - 1
 
-_INTS, _FLOATS = types.int32[::1], types.float32[::1]
-TREE = types.NamedTuple([_INTS] * 5 + [_FLOATS] * 2 + [_INTS], Tree)
+#: The mean of a node that is lost for who moves into it: no other score is as low.
+HOPELESS = np.float32(-1e9)
 
 
-def new_tree(megabytes: int) -> Tree:
+class Tree(NamedTuple):
+    """Rows are nodes."""
+
+    nodes: Any  # [row] of NODE
+    amaf: Any  # [row] of AMAF; empty for a search that makes no use of it
+    owner: NDArray[np.int32]  # [row] room for `players.search.compaction`
+    used: NDArray[np.int64]  # [1] rows that are taken
+
+
+TREE = types.NamedTuple(
+    [
+        from_dtype(NODE)[::1],
+        from_dtype(AMAF)[::1],
+        types.int32[::1],
+        types.int64[::1],
+    ],
+    Tree,
+)
+
+
+def new_tree(megabytes: float, *, amaf: bool) -> Tree:
     """A tree with room for that many bytes of nodes. Pages are taken as it grows."""
-    nodes = min(megabytes * 2**20 // BYTES_PER_NODE, MOST_NODES)
-    columns = np.frombuffer(_small_pages(nodes * BYTES_PER_NODE), dtype=np.int32)
-    first_child, children, action, visits, value, mean, doubt = columns.reshape(7, nodes)
+    row = NODE.itemsize + (AMAF.itemsize if amaf else 0) + np.dtype(np.int32).itemsize
+    rows = min(int(megabytes * 2**20) // row, MOST_NODES)
     tree = Tree(
-        first_child,
-        children,
-        action,
-        visits,
-        value,
-        mean.view(np.float32),
-        doubt.view(np.float32),
-        used=np.zeros(1, dtype=np.int32),
+        nodes=_column(NODE, rows),
+        amaf=_column(AMAF, rows if amaf else 0),
+        owner=_column(np.dtype(np.int32), rows),
+        used=np.zeros(1, dtype=np.int64),
     )
     clear(tree)
     return tree
 
 
-def _small_pages(size: int) -> mmap.mmap:
+def _column(kind: np.dtype[Any], rows: int) -> NDArray[Any]:
     """Memory that is taken a small page at a time.
 
     Numpy asks for huge pages. Where the system has to find and clear one, as in a virtual machine,
     that took 5 ms here, in the middle of a move; the search is as fast without them.
     """
+    if rows == 0:
+        return np.empty(0, dtype=kind)
+    size = rows * kind.itemsize
     block = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         block.madvise(mmap.MADV_NOHUGEPAGE)
-    return block
+    return np.frombuffer(block, dtype=kind)
+
+
+def interpreted(tree: Tree) -> Tree:
+    """The same tree for uncompiled code, where `nodes[i].visits` needs a record array."""
+    return tree._replace(nodes=tree.nodes.view(np.recarray), amaf=tree.amaf.view(np.recarray))
 
 
 def clear(tree: Tree) -> None:
     """Leave nothing but a root, which counts as visited: the first simulation expands it."""
-    tree.children[ROOT] = tree.value[ROOT] = 0
-    tree.visits[ROOT] = 1
+    tree.nodes[ROOT] = np.zeros((), NODE)
+    tree.nodes[ROOT]["visits"] = 1
     tree.used[0] = 1
-
-
-@compiled(types.int64(TREE, types.int64, types.float64))
-def select(tree: Tree, node: int, c: float) -> int:
-    """The child to visit next, by UCB1 (Auer et al. 2002; Kocsis & Szepesvári 2006).
-
-    Children stand in random order, so the first untried one is a random one, and among equals
-    the first is as good as a draw. A node is expanded on its second visit; on its n-th after
-    that, n - 1 children have been tried.
-    """
-    first, children = tree.first_child[node], tree.children[node]
-    tried = tree.visits[node] - 1
-    if tried < children:
-        return first + tried
-    scale = np.float32(c * math.sqrt(math.log(tree.visits[node])))
-    best, best_score = first, np.float32(-1.0)
-    for child in range(first, first + children):
-        score = tree.mean[child] + scale * tree.doubt[child]
-        if score > best_score:
-            best, best_score = child, score
-    return best
-
-
-@compiled(types.boolean(TREE, types.int64, types.int64[::1], types.int64, types.uint64[::1]))
-def expand(tree: Tree, node: int, actions: NDArray[np.int64], n: int, rng: Rng) -> bool:
-    """Give a node its children, in random order; False if the tree is full."""
-    first = tree.used[0]
-    if first + n > len(tree.visits):
-        return False
-    for i in range(n):
-        pick = i + draw(rng, n - i)
-        tree.action[first + i] = actions[pick]
-        actions[pick] = actions[i]
-        tree.visits[first + i] = 0
-        tree.children[first + i] = 0
-        tree.value[first + i] = 0
-    tree.first_child[node] = first
-    tree.children[node] = n
-    tree.used[0] = first + n
-    return True
-
-
-@compiled(types.void(TREE, types.int64[::1], types.int64[::1], types.int64, types.int64))
-def back_up(
-    tree: Tree, path: NDArray[np.int64], movers: NDArray[np.int64], depth: int, outcome: int
-) -> None:
-    """Count a result in every node of `path[0..depth]`; `movers[i]` is who moved into `path[i]`."""
-    for i in range(depth + 1):
-        node = path[i]
-        tree.visits[node] += 1
-        if movers[i] == outcome:
-            tree.value[node] += 2
-        elif outcome < 1:
-            tree.value[node] += 1
-        share = np.float32(1.0) / np.float32(tree.visits[node])
-        tree.mean[node] = np.float32(0.5) * np.float32(tree.value[node]) * share
-        tree.doubt[node] = math.sqrt(share)

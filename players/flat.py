@@ -1,0 +1,33 @@
+"""Flat Monte Carlo: as many playouts after each action, and the best average."""
+
+from __future__ import annotations
+
+from games import Game
+from players.search.searcher import TreeSearch
+from players.search.selection import FLAT, HAND_SELECTED, Selection
+
+
+class Flat(TreeSearch):
+    """Plays the action whose playouts ended best; a baseline for those that grow a tree."""
+
+    def __init__(
+        self,
+        game: Game,
+        /,
+        time: float | None = None,
+        simulations: int | None = None,
+        threads: int = 1,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(
+            game,
+            Selection(FLAT, 0.0, 2.0, HAND_SELECTED, 0.0, 0.0),
+            time=time,
+            simulations=simulations,
+            max_depth=1,
+            decisive=False,
+            reuse=False,
+            threads=threads,
+            seed=seed,
+            memory_mb=1 + threads * game.num_actions // 2**13,
+        )

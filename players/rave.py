@@ -1,0 +1,39 @@
+"""RAVE: UCT that also learns from the moves that a player made later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from games import Game
+from players.search.searcher import TreeSearch
+from players.search.selection import HAND_SELECTED, MINIMUM_MSE, RAVE, Selection
+from players.uct import FIRST
+
+SCHEDULES = {"hand": HAND_SELECTED, "mse": MINIMUM_MSE}
+
+
+class Rave(TreeSearch):
+    """Rapid action value estimation (Gelly & Silver 2011), for games of placing stones.
+
+    Beside the results of an action stand those of all simulations in which the player chose it
+    later. `schedule` says how long they count: `hand` for the hand-selected one, where both weigh
+    the same at `k` visits, `mse` for the one with the least mean square error, given how far they
+    are off by `bias`. `c` weighs exploration; `fpu` is the score of what nothing is known of.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        /,
+        k: float = 1000.0,
+        schedule: str = "hand",
+        bias: float = 0.1,
+        c: float = 0.0,
+        fpu: float = FIRST,
+        **options: Any,
+    ) -> None:
+        self._require(k > 0, f"k must be above 0, not {k}")
+        self._require(schedule in SCHEDULES, f"schedule is hand or mse, not {schedule!r}")
+        self._require(c >= 0, f"c must not be negative, as {c} is")
+        how = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias)
+        super().__init__(game, how, **options)

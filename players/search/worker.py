@@ -1,0 +1,166 @@
+"""One tree and what it takes to grow it, by one thread at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games import Game, State
+from games.core.kernels import uncompiled
+from games.core.random import seeded
+from players.search.compaction import ROWS_A_SECOND, keep
+from players.search.loop import Plan, grow, new_scratch
+from players.search.rules import rules_of
+from players.search.selection import RAVE, Selection
+from players.search.tree import ROOT, UNKNOWN, clear, interpreted, new_tree
+
+#: How long the compiled search runs before it looks at the clock again.
+SLICE_S = 0.001
+#: The share of the time left that tidying the tree may take.
+TIDYING_SHARE = 0.1
+
+
+class Worker:
+    """Grows a tree from a state that it is set on, and keeps what it can when the match goes on."""
+
+    def __init__(
+        self,
+        game: Game,
+        how: Selection,
+        plan: Plan,
+        seed: int,
+        megabytes: float,
+        around: NDArray[np.int64],
+    ) -> None:
+        """Raises OSError, OverflowError or ValueError if there is not so much memory."""
+        self._rules = rules_of(game)
+        self._grow = grow if self._rules.compiled else uncompiled(grow)
+        self._how = how
+        self._plan = plan._replace(sharp=plan.sharp and self._rules.decisive is not None)
+        self._rng = seeded(seed)
+        self._scratch = new_scratch(game, around)
+        self.tree = new_tree(megabytes, amaf=how.rule == RAVE)
+        self._grown = self.tree if self._rules.compiled else interpreted(self.tree)
+        self._stack = np.empty(
+            min(len(self.tree.nodes), (game.max_plies + 1) * game.num_actions), dtype=np.int64
+        )
+        self._least = 2  # visits of a node that keeps its children when the tree is full
+        self._root: Any = None
+        self._board: Any = None
+
+    def begin(self, state: State) -> None:
+        """Start a new tree there."""
+        clear(self.tree)
+        self._set(state)
+
+    def follow(self, actions: Sequence[int], state: State, seconds: float) -> bool:
+        """Keep the subtree that `actions` lead to, as `state`; False if that is not to be had.
+
+        Nor if it would take a large part of so many seconds.
+        """
+        row = self.find(actions)
+        if row is None or not self._tidy(row, 0, seconds):
+            return False
+        root = self.tree.nodes[ROOT]
+        root["proof"] = UNKNOWN  # it is proven again by the first simulation, with a move to make
+        root["visits"] = max(1, root["visits"])
+        self._set(state)
+        return True
+
+    def _set(self, state: State) -> None:
+        self._root, self._board = self._rules.board(state), self._rules.board(state)
+        self._scratch.tally[1] = 0
+
+    def find(self, actions: Sequence[int], row: int = ROOT) -> int | None:
+        """The row that `actions` lead to."""
+        for action in actions:
+            children = self.children(row)
+            found = np.flatnonzero(self.tree.nodes["action"][children] == action)
+            if not len(found):
+                return None
+            row = children.start + int(found[0])
+        return row
+
+    @property
+    def complete(self) -> bool:
+        """Has every action of the root been tried?"""
+        root = self.tree.nodes[ROOT]
+        return bool(root["tried"] == root["children"])
+
+    def children(self, row: int) -> slice:
+        """The rows of a node's children."""
+        node = self.tree.nodes[row]
+        first = int(node["first_child"])
+        return slice(first, first + int(node["width"]))
+
+    @property
+    def depth(self) -> int:
+        """How far below the root the tree has been."""
+        return int(self._scratch.tally[1])
+
+    @property
+    def proven(self) -> bool:
+        """Is the value of the root known?"""
+        return bool(self.tree.nodes[ROOT]["proof"] != UNKNOWN)
+
+    def think(self, most: int, deadline: float, halt: Callable[[int, float], bool]) -> int:
+        """Simulate until the root is proven, or the number, the time or `halt` says stop.
+
+        `halt` is asked after each slice, and told how many simulations are still to come at most,
+        and how many there are in a second. At least one is run. Returns how many were.
+        """
+        now, count, done = time.perf_counter(), 1, 0
+        while done == 0 or (done < most and now < deadline):
+            ran = self._simulate(count)
+            done += ran
+            if ran < count or (self.proven and done > 0):
+                break
+            before, now = now, time.perf_counter()
+            rate = count / max(now - before, 1e-7)
+            left = min(most - done, rate * max(0.0, deadline - now))
+            if halt(int(min(left, 2**40)), rate):
+                break
+            if self._full:
+                self._prune(deadline - now)
+                now = time.perf_counter()
+            in_time = int(rate * min(SLICE_S, max(0.0, deadline - now)))
+            count = max(1, min(2 * count, in_time, most - done))
+        return done
+
+    def _simulate(self, count: int) -> int:
+        rules = self._rules
+        return self._grow(
+            self._grown,
+            self._root,
+            self._board,
+            rules.legal,
+            rules.play,
+            (rules.decisive if self._plan.sharp else None) or rules.playout,
+            self._rng,
+            self._scratch,
+            self._how,
+            self._plan,
+            count,
+        )
+
+    @property
+    def _full(self) -> bool:
+        return bool(self.tree.used[0] + len(self._scratch.actions) > len(self.tree.nodes))
+
+    def _prune(self, seconds: float) -> None:
+        """Make room, if there is time: nodes that were visited little lose their children."""
+        while self._tidy(ROOT, self._least, seconds):
+            if self.tree.used[0] < len(self.tree.nodes) // 2:
+                break
+            self._least *= 2
+
+    def _tidy(self, row: int, least: int, seconds: float) -> bool:
+        """Compact the tree, if that takes no large part of the time there is."""
+        if self.tree.used[0] / ROWS_A_SECOND > TIDYING_SHARE * seconds:
+            return False
+        keep(self.tree, row, least, self._stack)
+        return True
