@@ -68,7 +68,7 @@ def sensible(own: int, other: int, room: int) -> int:
     wins = completions(own) & room
     if wins:
         return wins
-    threats = completions(other)
+    threats = completions(other) & _CELLS  # nobody wins above the top row
     if threats & room:
         room &= threats
     safe = room & ~(threats >> 1)  # not below a cell that the other needs
