@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import math
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import games
 import players
 from games import Game, KernelGame, State
 from players import Cancelled, Limit, SpecError
+from players.search.loop import Plan
 from players.search.rules import rules_of
+from players.search.selection import (
+    FLAT,
+    HAND_SELECTED,
+    MINIMUM_MSE,
+    RAVE,
+    TUNED,
+    UCB1,
+    Selection,
+)
+from players.search.tree import MOST_SIMULATIONS
+from players.search.worker import Worker
 from players.uct import UCT
 
 
@@ -74,17 +92,76 @@ class Interpreted(Game):
         return self.inner.next_state(state, action)
 
 
-@pytest.mark.parametrize("spec", ["nim(chips=9)", "connect_four"])
-def test_plain_python_is_searched_by_the_same_source(spec: str) -> None:
-    """With playouts of no length, both searches draw the same numbers for the same purposes."""
+@pytest.mark.parametrize("spec", ["nim(chips=9)", "connect_four", "mnk(m=4,n=4,k=3)"])
+@pytest.mark.parametrize("solver", [True, False])
+@pytest.mark.parametrize(
+    "how",
+    [
+        Selection(UCB1, 0.5, 2.0, HAND_SELECTED, 0.0, 0.0),
+        Selection(UCB1, 0.5, 0.6, HAND_SELECTED, 0.0, 0.0),
+        Selection(TUNED, 1.0, 2.0, HAND_SELECTED, 0.0, 0.0),
+        Selection(RAVE, 0.1, 2.0, HAND_SELECTED, 100.0, 0.0),
+        Selection(RAVE, 0.0, 2.0, MINIMUM_MSE, 0.0, 0.1),
+        Selection(FLAT, 0.0, 2.0, HAND_SELECTED, 0.0, 0.0),
+    ],
+)
+def test_plain_python_is_searched_by_the_same_source(
+    spec: str, solver: bool, how: Selection
+) -> None:
+    """With short playouts that are cut off, both draw the same numbers for the same purposes."""
     compiled = games.load(spec)
-    results = []
+    plan = Plan(solver, False, 3, 1 if how.rule == FLAT else compiled.max_plies)
+    found = []
     for game in (compiled, Interpreted(compiled)):
         assert rules_of(game).compiled is (game is compiled)
+        worker = Worker(game, how, plan, 3, 1, np.empty(0, dtype=np.int64))
+        worker.begin(game.initial_state())
+        done = worker.think(300, math.inf, lambda left, rate: False)
+        rows = worker.tree.nodes[: worker.tree.used[0]]
+        names = ("action", "visits", "value", "proof", "width", "tried")
+        found.append((done, worker.depth, [rows[name].tolist() for name in names]))
+    assert found[0] == found[1]
+
+
+def test_plain_python_is_asked_the_same_way() -> None:
+    compiled = games.load("connect_four")
+    results = []
+    for game in (compiled, Interpreted(compiled)):
         player = players.load("uct(seed=3,simulations=300,max_plies=3)", game)
         results.append(player.choose([game.initial_state()], Limit()).info)
     assert results[0].actions == results[1].actions
     assert results[0].line == results[1].line
+
+
+COUNT_COMPILED = """
+import games, players
+from numba.core.dispatcher import Dispatcher
+from players import Limit
+from players.search import loop, selection
+from test_search import Interpreted
+
+def compiled():
+    steps = [each for module in (loop, selection) for each in vars(module).values()]
+    return sum(len(each.signatures) for each in steps if isinstance(each, Dispatcher))
+
+game = Interpreted(games.load("tic_tac_toe"))
+made = [players.load(name, game) for name in ("uct", "uct(tuned=true)", "rave", "flat")]
+before, state = compiled(), game.initial_state()
+for action in (0, 4, 8, 1):
+    state = game.next_state(state, action)
+for player in made:
+    player.choose([state], Limit(simulations=300))
+assert compiled() == before
+"""
+
+
+def test_a_first_choice_in_plain_python_does_not_wait_for_the_compiler() -> None:
+    """It takes a second or so, which is spent when the player is made, before a clock runs."""
+    tests = Path(__file__).parent
+    path = os.pathsep.join([str(tests.parent), str(tests)])
+    subprocess.run(
+        [sys.executable, "-c", COUNT_COMPILED], env=os.environ | {"PYTHONPATH": path}, check=True
+    )
 
 
 def test_what_it_says_adds_up() -> None:
@@ -108,6 +185,61 @@ def test_a_full_tree_goes_on_with_what_it_has() -> None:
     assert info.simulations == 30_000
     tree = player._workers[0].tree  # type: ignore[attr-defined]
     assert tree.used[0] <= len(tree.nodes)
+
+
+@pytest.mark.parametrize("player", ["uct(seed=1,memory_mb=1)", "rave(seed=1,memory_mb=1)"])
+def test_a_search_that_had_to_forget_much_begins_the_next_one_afresh(player: str) -> None:
+    """However much is pruned, the root keeps its children: there is always something to choose."""
+    game = games.load("gomoku")
+    state = game.initial_state()
+    searcher = players.load(player, game)
+    searcher.choose([state], Limit(simulations=100_000))
+    for action in range(0, 225, 5):
+        other = game.next_state(state, action)
+        searcher.choose([other], Limit(simulations=200 + 20 * action))
+
+
+@pytest.mark.parametrize("options", ["memory_mb=1", "memory_mb=1,threads=2"])
+def test_a_search_that_prunes_can_be_repeated(options: str) -> None:
+    game = games.load("connect_four")
+
+    def searched() -> object:
+        player = players.load(f"uct(seed=1,simulations=150000,{options})", game)
+        return player.choose([game.initial_state()], Limit()).info.actions  # type: ignore[union-attr]
+
+    assert searched() == searched()
+
+
+@pytest.mark.parametrize("player", ["uct(memory_mb=1,threads=256)", "rave(memory_mb=1,threads=50)"])
+def test_memory_too_small_for_a_root_is_refused(player: str) -> None:
+    with pytest.raises(SpecError, match="memory_mb=1 is too little for gomoku, threads="):
+        players.load(player, games.load("gomoku"))
+
+
+def test_flat_always_has_room() -> None:
+    game = games.load("nim(chips=1000,max_take=100)")
+    player = players.load("flat(threads=256,seed=1)", game)
+    state = game.initial_state()
+    info = player.choose([state], Limit(simulations=100_000)).info
+    player.close()
+    assert info is not None
+    assert {each.action for each in info.actions} == set(game.legal_actions(state))
+
+
+def test_options_may_be_whole_numbers() -> None:
+    game = games.load("connect_four")
+    choice = UCT(game, c=1, fpu=2, seed=1).choose([game.initial_state()], Limit(simulations=10))
+    assert choice.action in range(7)
+
+
+def test_counts_do_not_overflow() -> None:
+    game = games.load("connect_four")
+    player, state = UCT(game, seed=1, solver=False), game.initial_state()
+    player.choose([state], Limit(simulations=1000))
+    player._workers[0].tree.nodes["visits"][0] = MOST_SIMULATIONS - 500
+    info = player.choose([state], Limit(simulations=1000)).info
+    assert info is not None
+    assert info.simulations == 500
 
 
 def test_the_tighter_limit_holds() -> None:

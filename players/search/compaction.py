@@ -18,7 +18,7 @@ ROWS_A_SECOND = 3e7
 
 @compiled(types.int64(TREE, types.int64, types.int64, types.int64[::1]), allocates=False)
 def keep(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
-    """Make `root` the root, and drop the children of nodes visited less than `least` times.
+    """Make `root` the root, and drop the children of other nodes visited less than `least` times.
 
     What was dropped is grown anew when it is visited again; proofs stay. `stack` has room for as
     many rows as there can be on a path and beside it. The rows that are left.
@@ -33,7 +33,7 @@ def keep(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
     while n > 0:
         n -= 1
         node = stack[n]
-        if nodes[node].width > 0 and nodes[node].visits >= least:
+        if nodes[node].width > 0 and (nodes[node].visits >= least or node == root):
             first = nodes[node].first_child
             owner[first] = node
             for child in range(first, first + nodes[node].tried):

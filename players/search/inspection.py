@@ -64,9 +64,10 @@ def by_visits(worker: Worker, path: Sequence[int]) -> list[int]:
 
 def decided(worker: Worker, left: int) -> bool:
     """Is one action so far ahead that as many simulations more cannot change that?"""
-    visits = worker.tree.nodes["visits"][worker.children(ROOT)]
+    nodes = worker.tree.nodes[worker.children(ROOT)]
+    visits = nodes["visits"][nodes["proof"] != LOSS]
     if len(visits) < 2:
-        return len(visits) == 1
+        return len(visits) == 1 and worker.complete
     second, first = np.partition(visits, -2)[-2:]
     return bool(first - second > left)
 

@@ -41,7 +41,7 @@ class Scratch(NamedTuple):
     path: NDArray[np.int64]  # [depth] nodes from the root
     movers: NDArray[np.int64]  # [depth] who moved into them
     trace: NDArray[np.int64]  # [plies] of a playout
-    played: NDArray[np.int64]  # [player, action] the simulation in which it last was, flat
+    played: NDArray[np.int64]  # [player, action] the last mark on it, flat
     around: NDArray[np.int64]  # [action, neighbour] cells next to it, flat, -1 for none; or empty
     tally: NDArray[np.int64]  # marks made in `played`; greatest depth; actions there are
 
@@ -248,6 +248,7 @@ def all_moves_as_first(tree: Tree, scratch: Scratch, depth: int, plies: int, out
     the players are taken to move in turn.
     """
     played, actions, movers = scratch.played, scratch.tally[2], scratch.movers
+    scratch.tally[0] += 1  # a mark that nothing else has made
     stamp = scratch.tally[0]
     player = 2 - movers[depth]  # from 0, who moves at the leaf
     for ply in range(plies):
@@ -306,7 +307,6 @@ def grow(
     for simulation in range(simulations):
         if tree.nodes[ROOT].proof != UNKNOWN:
             return simulation
-        scratch.tally[0] += 1
         for i in range(len(root)):
             board[i] = root[i]
         node, depth = ROOT, 0

@@ -35,10 +35,12 @@ def rules_of(game: Game) -> Rules:
         return Rules(
             game.board, kernels.legal, kernels.play, kernels.playout, kernels.decisive, True
         )
-    return _interpreted(game)
+    return interpreted_rules(game)
 
 
-def _interpreted(game: Game) -> Rules:
+def interpreted_rules(game: Game) -> Rules:
+    """The rules of `game` through its tuples."""
+
     def board(state: State) -> list[Any]:
         return [game.current_player(state), game.winner(state), state]
 

@@ -78,6 +78,10 @@ class TreeSearch(Player):
             ]
         except (OSError, OverflowError, ValueError) as error:
             raise self._wrong(f"there is no memory_mb={memory_mb} to be had: {error}") from error
+        self._require(
+            len(self._workers[0].tree.nodes) > 3 * game.num_actions,  # a root takes that, growing
+            f"memory_mb={memory_mb} is too little for {game}, threads={threads}",
+        )
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
         self._searched: tuple[int, State] | None = None  # the ply and the state of the roots
 
@@ -137,8 +141,13 @@ class TreeSearch(Player):
         shares = [max(1, share + (number < rest)) for number in range(len(self._workers))]
         first, *others = self._workers
 
+        # Where simulations are counted, none depends on when another thread is done.
+        counted = most < MOST_SIMULATIONS
+
         def stop(left: int, rate: float) -> bool:
-            return self.cancelled.is_set() or any(worker.proven for worker in self._workers)
+            return self.cancelled.is_set() or (
+                not counted and any(worker.proven for worker in self._workers)
+            )
 
         def stop_first(left: int, rate: float) -> bool:
             return stop(left, rate) or (saves and inspection.decided(first, left))
@@ -158,7 +167,7 @@ class TreeSearch(Player):
     def _info(self, simulations: int, seconds: float) -> Info:
         considered = inspection.considered(self._workers)
         best = considered[0]
-        proven = inspection.proven(considered, all(worker.complete for worker in self._workers))
+        proven = inspection.proven(considered, any(worker.complete for worker in self._workers))
         return Info(
             simulations,
             seconds,

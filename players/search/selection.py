@@ -121,8 +121,6 @@ def by_rave(tree: Tree, node: int, how: Selection) -> int:
             if how.schedule == MINIMUM_MSE:
                 n, m = np.float32(each.visits), np.float32(amaf.visits)
                 beta = m / (n + m + n * m * bias)
-            elif amaf.visits == 0:
-                beta = _0
             score = beta * amaf.mean + (_1 - beta) * score + scale * each.doubt
         if score > best_score:
             best, best_score = child, score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,14 +13,18 @@ from numpy.typing import NDArray
 from games import Game, State
 from games.core.kernels import uncompiled
 from games.core.random import seeded
+from games.mnk import MNK
 from players.search.compaction import ROWS_A_SECOND, keep
 from players.search.loop import Plan, grow, new_scratch
-from players.search.rules import rules_of
-from players.search.selection import RAVE, Selection
-from players.search.tree import ROOT, UNKNOWN, clear, interpreted, new_tree
+from players.search.rules import interpreted_rules, rules_of
+from players.search.selection import HAND_SELECTED, RAVE, UCB1, Selection
+from players.search.tree import MOST_SIMULATIONS, ROOT, UNKNOWN, clear, interpreted, new_tree
 
 #: How long the compiled search runs before it looks at the clock again.
 SLICE_S = 0.001
+#: A full tree is pruned after a multiple of so many simulations, whatever the clock says: a search
+#: can be repeated.
+ROUND = 4096
 #: The share of the time left that tidying the tree may take.
 TIDYING_SHARE = 0.1
 
@@ -38,8 +43,12 @@ class Worker:
     ) -> None:
         """Raises OSError, OverflowError or ValueError if there is not so much memory."""
         self._rules = rules_of(game)
+        if not self._rules.compiled:
+            _compile_steps()
         self._grow = grow if self._rules.compiled else uncompiled(grow)
-        self._how = how
+        self._how = how._replace(
+            c=float(how.c), fpu=float(how.fpu), k=float(how.k), bias=float(how.bias)
+        )
         self._plan = plan._replace(sharp=plan.sharp and self._rules.decisive is not None)
         self._rng = seeded(seed)
         self._scratch = new_scratch(game, around)
@@ -55,6 +64,7 @@ class Worker:
     def begin(self, state: State) -> None:
         """Start a new tree there."""
         clear(self.tree)
+        self._least = 2
         self._set(state)
 
     def follow(self, actions: Sequence[int], state: State, seconds: float) -> bool:
@@ -113,6 +123,7 @@ class Worker:
         `halt` is asked after each slice, and told how many simulations are still to come at most,
         and how many there are in a second. At least one is run. Returns how many were.
         """
+        most = min(most, MOST_SIMULATIONS - int(self.tree.nodes[ROOT]["visits"]))
         now, count, done = time.perf_counter(), 1, 0
         while done == 0 or (done < most and now < deadline):
             ran = self._simulate(count)
@@ -124,11 +135,11 @@ class Worker:
             left = min(most - done, rate * max(0.0, deadline - now))
             if halt(int(min(left, 2**40)), rate):
                 break
-            if self._full:
+            if self._full and done % ROUND == 0:
                 self._prune(deadline - now)
                 now = time.perf_counter()
             in_time = int(rate * min(SLICE_S, max(0.0, deadline - now)))
-            count = max(1, min(2 * count, in_time, most - done))
+            count = max(1, min(done, in_time, most - done, ROUND - done % ROUND))
         return done
 
     def _simulate(self, count: int) -> int:
@@ -164,3 +175,26 @@ class Worker:
             return False
         keep(self.tree, row, least, self._stack)
         return True
+
+
+@functools.cache
+def _compile_steps() -> None:
+    """Have the steps of the loop compiled, each by itself, before a clock runs.
+
+    That happens when uncompiled code first calls them, and takes about a second.
+    """
+    game = MNK(m=3, n=1, k=3)  # a tie: what is proven is visited again
+    rules, state = interpreted_rules(game), game.initial_state()
+    uncompiled(grow)(
+        interpreted(new_tree(0.1, amaf=False)),
+        rules.board(state),
+        rules.board(state),
+        rules.legal,
+        rules.play,
+        rules.playout,
+        seeded(1),
+        new_scratch(game, np.empty(0, dtype=np.int64)),
+        Selection(UCB1, 0.0, 0.4, HAND_SELECTED, 0.0, 0.0),
+        Plan(solver=True, sharp=False, max_plies=0, max_depth=game.max_plies),
+        20,
+    )
