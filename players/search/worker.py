@@ -54,9 +54,9 @@ class Worker:
         self._scratch = new_scratch(game, around)
         self.tree = new_tree(megabytes, amaf=how.rule == RAVE)
         self._grown = self.tree if self._rules.compiled else interpreted(self.tree)
-        self._stack = np.empty(
-            min(len(self.tree.nodes), (game.max_plies + 1) * game.num_actions), dtype=np.int64
-        )
+        #: As many nodes as there can be on a path and beside it: a simulation adds no more.
+        self._widest = (game.max_plies + 1) * game.num_actions
+        self._stack = np.empty(min(len(self.tree.nodes), self._widest), dtype=np.int64)
         self._least = 2  # visits of a node that keeps its children when the tree is full
         self._root: Any = None
         self._board: Any = None
@@ -139,7 +139,9 @@ class Worker:
                 self._prune(deadline - now)
                 now = time.perf_counter()
             in_time = int(rate * min(SLICE_S, max(0.0, deadline - now)))
-            count = max(1, min(done, in_time, most - done, ROUND - done % ROUND))
+            count = max(1, min(2 * count, in_time, most - done))
+            if self.tree.used[0] + count * self._widest > len(self.tree.nodes):  # it may get full
+                count = min(count, ROUND - done % ROUND)
         return done
 
     def _simulate(self, count: int) -> int:
