@@ -78,7 +78,8 @@ class Kernels(NamedTuple):
 
 def kernel(function: F) -> F:
     """Compile one of the six, at once and with its fixed signature, known by its name."""
-    return compiled(SIGNATURES[function.__name__])(function)
+    name = function.__name__
+    return compiled(SIGNATURES[name], allocates=name in ("start", "write", "read"))(function)
 
 
 def helper(function: F) -> F:

@@ -1,0 +1,87 @@
+"""Decisive playouts: legal, and who can win at once or prevent a loss does, by the tuple rules."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import games
+from games import Game, KernelGame, State
+from games.core.random import seeded
+
+SPECS = (
+    "connect_four",
+    "mnk(m=3,n=3,k=3)",
+    "mnk(m=8,n=8,k=5)",
+    "mnk(m=4,n=7,k=3)",
+    "mnk(m=5,n=4,k=1)",
+    "mnk(m=5,n=5,k=2)",
+    "gomoku(size=9)",
+    "gomoku(size=19)",
+)
+
+
+def wins(game: Game, state: State) -> list[int]:
+    """The actions that win at once."""
+    return [
+        action
+        for action in game.legal_actions(state)
+        if game.winner(game.next_state(state, action)) == state[0]
+    ]
+
+
+def safe(game: Game, state: State) -> list[int]:
+    """The actions after which the other cannot win at once."""
+    return [
+        action
+        for action in game.legal_actions(state)
+        if not wins(game, game.next_state(state, action))
+    ]
+
+
+def test_games_with_decisive_playouts_are_tested_here() -> None:
+    with_them = {
+        name
+        for name in games.names()
+        if isinstance(game := games.load(name), KernelGame) and game.kernels.decisive
+    }
+    assert with_them == {spec.partition("(")[0] for spec in SPECS}
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_ply_is_decisive(spec: str) -> None:
+    game = games.load(spec)
+    assert isinstance(game, KernelGame)
+    assert game.kernels.decisive
+    rng, source = seeded(7), random.Random(7)
+    trace = np.empty(game.max_plies + 1, dtype=np.int64)
+    for _ in range(4 if game.num_actions > 80 else 12):
+        state = game.initial_state()
+        for _ in range(source.randrange(game.max_plies)):  # careless moves first
+            after = game.next_state(state, source.choice(game.legal_actions(state)))
+            if game.winner(after):
+                break
+            state = after
+        board = game.board(state)
+        plies = game.kernels.decisive(board, rng, trace)
+        for action in trace[:plies].tolist():
+            assert action in game.legal_actions(state)
+            if winning := wins(game, state):
+                assert action in winning
+            elif len(game.legal_actions(state)) < 40 and (possible := safe(game, state)):
+                assert action in possible
+            state = game.next_state(state, action)
+        assert game.winner(state)
+        assert game.state(board) == state
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_game_that_is_over_has_no_playout(spec: str) -> None:
+    game = games.load(spec)
+    assert isinstance(game, KernelGame)
+    assert game.kernels.decisive
+    board, trace = game.board(), np.empty(game.max_plies + 1, dtype=np.int64)
+    assert game.kernels.decisive(board, seeded(1), trace) > 0
+    assert game.kernels.decisive(board, seeded(1), trace) == 0
