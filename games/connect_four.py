@@ -44,14 +44,14 @@ def landing(taken: int, column: int) -> int:
 
 @helper
 def completions(discs: int) -> int:
-    """The cells, taken or not, that would make a line of four with those discs."""
+    """The cells of the board, taken or not, that would make a line of four with those discs."""
     cells = discs << 1 & discs << 2 & discs << 3
     for stride in (6, 7, 8):
         pair = discs << stride & discs << 2 * stride
         cells |= pair & (discs << 3 * stride | discs >> stride)
         pair = discs >> stride & discs >> 2 * stride
         cells |= pair & (discs >> 3 * stride | discs << stride)
-    return cells
+    return cells & _CELLS
 
 
 @helper

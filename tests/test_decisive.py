@@ -57,7 +57,7 @@ def test_every_ply_is_decisive(spec: str) -> None:
     assert game.kernels.decisive
     rng, source = seeded(7), random.Random(7)
     trace = np.empty(game.max_plies + 1, dtype=np.int64)
-    for _ in range(4 if game.num_actions > 80 else 12):
+    for _ in range(4 if game.num_actions > 80 else 12 if game.num_actions > 7 else 300):
         state = game.initial_state()
         for _ in range(source.randrange(game.max_plies)):  # careless moves first
             after = game.next_state(state, source.choice(game.legal_actions(state)))
