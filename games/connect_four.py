@@ -55,6 +55,16 @@ def completions(discs: int) -> int:
 
 
 @helper
+def count(cells: int) -> int:
+    """How many cells there are."""
+    n = 0
+    while cells:
+        cells &= cells - 1
+        n += 1
+    return n
+
+
+@helper
 def nth_bit(cells: int, n: int) -> int:
     """The n-th of those cells, counted from 0."""
     for _ in range(n):
@@ -63,7 +73,7 @@ def nth_bit(cells: int, n: int) -> int:
 
 
 @helper
-def sensible(own: int, other: int, room: int) -> int:
+def worth_playing(own: int, other: int, room: int) -> int:
     """Of the cells in `room`: those that win, else those that do not lose at once, else all."""
     wins = completions(own) & room
     if wins:
@@ -154,14 +164,9 @@ def decisive(board: Board, rng: Rng, trace: Vector) -> int:
     state = rng[0]
     while outcome == 0:
         room = (own | other) + _FEET & _CELLS
-        cells = sensible(own, other, room)
-        n = 0
-        rest = cells
-        while rest:
-            rest &= rest - 1
-            n += 1
+        cells = worth_playing(own, other, room)
         state += GAMMA
-        disc = nth_bit(cells, below(state, n))
+        disc = nth_bit(cells, below(state, count(cells)))
         trace[ply] = np.int64(trailing_zeros(disc)) // _STRIDE
         ply += 1
         own |= disc
@@ -176,6 +181,31 @@ def decisive(board: Board, rng: Rng, trace: Vector) -> int:
     board[1] = outcome
     board[1 + player], board[4 - player] = own, other
     return ply
+
+
+@kernel
+def sensible(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    own, other = board[1 + board[0]], board[4 - board[0]]
+    taken = own | other
+    cells = worth_playing(own, other, taken + _FEET & _CELLS)
+    n = 0
+    while cells:
+        disc = cells & -cells
+        cells ^= disc
+        column = np.int64(trailing_zeros(disc)) // _STRIDE
+        # More threats first, and of equals the more central.
+        promise = 8 * count(completions(own | disc) & ~taken) - abs(column - COLUMNS // 2)
+        place = n
+        while place > 0 and actions[place - 1] >> 8 < promise:
+            actions[place] = actions[place - 1]
+            place -= 1
+        actions[place] = promise << 8 | column
+        n += 1
+    for i in range(n):
+        actions[i] &= 255
+    return n
 
 
 @kernel
@@ -202,7 +232,7 @@ def read(state: Vector, board: Board) -> None:
 class ConnectFour(KernelGame):
     """Discs fall down one of seven columns; four in a row win."""
 
-    kernels = Kernels(start, legal, play, playout, write, read, decisive)
+    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
 
     def __init__(self) -> None:
         cells = ROWS * COLUMNS

@@ -26,7 +26,7 @@ DEFAULT_S = 1.0
 WIDEST, WIDEST_INTERPRETED = 10, 4
 #: Tests to the end of the game get three times the nodes of those that deepen, and begin after so
 #: many nodes: what is near is found first.
-END_SHARE, END_AFTER = 3, 20_000
+END_SHARE, END_AFTER = 10, 5_000
 
 
 @dataclass
@@ -180,6 +180,8 @@ class Minimax(Player):
             tests.append(Test(fourth, other, end, end, END_SHARE, END_AFTER))
         board = self._rules.board(state)
         widest = WIDEST if self._rules.compiled else WIDEST_INTERPRETED
+        if self._rules.sensible:
+            widest = core.SORTED
         for test in tests:
             core.begin(test.search, board, test.attacker, self._choices, widest)
         return tests
@@ -187,7 +189,8 @@ class Minimax(Player):
     def _run(self, test: Test, count: int) -> tuple[int, bool]:
         """Go on with a test for about `count` nodes: how many it were, and is there a result?"""
         rules, nodes = self._rules, test.nodes
-        finished = self._advance(test.search, test.depth, count, rules.legal, rules.play, self._key)
+        legal = rules.sensible or rules.legal
+        finished = self._advance(test.search, test.depth, count, legal, rules.play, self._key)
         return test.nodes - nodes, bool(finished)
 
     def _info(self, state: State, found: Findings, nodes: int, seconds: float) -> Info:
@@ -212,9 +215,9 @@ class Minimax(Player):
 
     def _considered(self, state: State, chosen: int, win_rate: float) -> tuple[Considered, ...]:
         """All actions, the chosen one first, then those that took most nodes."""
-        root, rows = self._rules.board(state), []
+        rows = []
         for action in self.game.legal_actions(state):
-            board = root.copy()
+            board = self._rules.board(state)
             self._rules.play(board, action)
             known = self._known(board)
             winner = int(board[1]) or table.winner(known)
@@ -236,8 +239,8 @@ def _goes_on(test: Test, finished: Test) -> bool:
     return test is not finished or test.deepen()
 
 
-def _key_of_state(board: list[int]) -> int:
-    return int(table.key_of(np.array(board, dtype=np.int64)))
+def _key_of_state(board: list[Any]) -> int:
+    return int(table.key_of(np.array(board[2], dtype=np.int64)))
 
 
 def _require(holds: bool, message: str) -> None:

@@ -21,7 +21,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from games import Game
-from games.core.kernels import SIGNATURES, compiled, uncompiled
+from games.core.kernels import SIGNATURES, compiled, inlined, uncompiled
 from players.search import table
 from players.search.rules import Rules
 from players.search.table import NEVER, WIN, Rows, find, lasts, store
@@ -61,6 +61,8 @@ NOISE = 0
 ONE = 1 << 16
 _OPEN = -2
 _DONE = -(1 << 62)
+#: As many legal actions as are looked at: none, for they come sorted, without those that lose.
+SORTED = -1
 #: What outweighs what, among the children of a node: the table, each reply, the history.
 _TABLE, _REPLY = 1 << 50, 1 << 30
 #: Nearer to the horizon than so many plies, looking into the table, or at replies, costs too much.
@@ -86,7 +88,7 @@ def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> Search:
     words = len(rules.board(game.initial_state()))
     plies = max(1, min(game.max_plies, NEVER - 1, _BOARDS // (8 * words * game.num_actions)))
     slots = plies * game.num_actions + 3
-    boards: Any = [[] for _ in range(slots)]
+    boards: Any = [rules.board(game.initial_state()) for _ in range(slots)]
     if rules.compiled:
         boards = np.empty((slots, words), dtype=np.int64)
     actions, keys, scores = np.zeros((3, slots), dtype=np.int64)
@@ -121,7 +123,14 @@ def begin(search: Search, root: Any, attacker: int, number: int, widest: int) ->
     search.state[WIDEST] = widest
 
 
-@compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY))
+@inlined
+def copy(source: Any, target: Any) -> None:
+    """Make a board the same as another."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY), allocates=False)
 def play_all(
     search: Search,
     slot: int,
@@ -137,7 +146,7 @@ def play_all(
     first = end = search.frames[ply - 1, END] if ply > 0 else 1
     for i in range(legal(board, actions)):
         child = boards[end]
-        child[:] = board
+        copy(board, child)
         play(child, actions[i])
         state[NODES] += 1
         if child[1] == 0:
@@ -167,7 +176,7 @@ def one_more(result: int) -> int:
     return result if result in (WIN, NEVER) else result + 1
 
 
-@compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY))
+@compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY), allocates=False)
 def safe_replies(
     search: Search, slot: int, free: int, legal: Callable[..., int], play: Callable[..., None]
 ) -> int:
@@ -182,7 +191,7 @@ def safe_replies(
     safe = 0
     n = legal(boards[slot], actions)
     for i in range(n):
-        after[:] = boards[slot]
+        copy(boards[slot], after)
         play(after, actions[i])
         state[NODES] += 1
         if after[1] == me:
@@ -190,7 +199,7 @@ def safe_replies(
         lost = False
         if after[1] == 0 and after[0] != me:
             for j in range(n, n + legal(after, actions[n:])):
-                end[:] = after
+                copy(after, end)
                 play(end, actions[j])
                 state[NODES] += 1
                 if end[1] == after[0]:
@@ -203,7 +212,7 @@ def safe_replies(
     return safe
 
 
-@compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY, _KEY))
+@compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY, _KEY), allocates=False)
 def arrange(
     search: Search,
     ply: int,
@@ -221,9 +230,11 @@ def arrange(
         action = search.actions[slot]
         child = search.boards[slot]
         score = history[action]
+        if state[WIDEST] == SORTED:
+            score = (first - slot) * ONE
         if action == favourite:
             score += _TABLE
-        if left >= _LOOKED_AT_FROM:
+        if left >= _LOOKED_AT_FROM and state[WIDEST] != SORTED:
             # Enhanced transposition cutoffs (Plaat et al. 1996).
             known = _OPEN
             word = find(search.table, key(child) ^ state[NUMBER])
@@ -252,7 +263,7 @@ def arrange(
     return _OPEN
 
 
-@compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY, _KEY))
+@compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY, _KEY), allocates=False)
 def enter(
     search: Search,
     slot: int,
@@ -278,7 +289,7 @@ def enter(
     return arrange(search, ply, favourite, legal, play, key)
 
 
-@compiled(types.int64(_SEARCH, types.int64))
+@compiled(types.int64(_SEARCH, types.int64), allocates=False)
 def choose_child(search: Search, ply: int) -> int:
     """The slot of the most promising child that is left, 0 if none is."""
     scores, best, best_score = search.scores, 0, _DONE
@@ -288,7 +299,7 @@ def choose_child(search: Search, ply: int) -> int:
     return best
 
 
-@compiled(types.boolean(_SEARCH, *[types.int64] * 3))
+@compiled(types.boolean(_SEARCH, *[types.int64] * 3), allocates=False)
 def learn(search: Search, ply: int, action: int, result: int) -> bool:
     """Take in the result of a child; does it decide the node?"""
     frame = search.frames[ply]
@@ -304,7 +315,7 @@ def learn(search: Search, ply: int, action: int, result: int) -> bool:
     return decides
 
 
-@compiled(types.boolean(_SEARCH, *[types.int64] * 2, _LEGAL, _PLAY, _KEY))
+@compiled(types.boolean(_SEARCH, *[types.int64] * 2, _LEGAL, _PLAY, _KEY), allocates=False)
 def advance(
     search: Search,
     depth: int,
@@ -372,7 +383,7 @@ def advance(
 def interpreted() -> Callable[..., bool]:
     """`advance` as plain Python, and with it all that touches a board."""
     names = dict(globals())
-    for function in (enter, play_all, arrange, safe_replies, choose_child, learn, advance):
+    for function in (copy, enter, play_all, arrange, safe_replies, choose_child, learn, advance):
         source = uncompiled(function)
         names[source.__name__] = FunctionType(source.__code__, names)
     return names["advance"]

@@ -41,7 +41,7 @@ def new_table(megabytes: int) -> Rows:
     return np.full((rows, 2), 0, dtype=np.int64)
 
 
-@compiled("int64(int64[::1])")
+@compiled("int64(int64[::1])", allocates=False)
 def key_of(board: Board) -> int:
     """A hash of all the words of a board, which on the way is never narrower than a word."""
     key = _START
@@ -51,7 +51,7 @@ def key_of(board: Board) -> int:
     return np.int64(key)  # type: ignore[return-value]
 
 
-@compiled(types.int64(_ROWS, types.int64))
+@compiled(types.int64(_ROWS, types.int64), allocates=False)
 def find(rows: Rows, key: int) -> int:
     """The word of a position, 0 if there is none."""
     bucket = (key & (len(rows) // _BUCKET - 1)) * _BUCKET
@@ -61,7 +61,7 @@ def find(rows: Rows, key: int) -> int:
     return 0
 
 
-@compiled("int64(int64, int64)")
+@compiled("int64(int64, int64)", allocates=False)
 def lasts(word: int, attacker: int) -> int:
     """What the word says on whether `attacker` wins: WIN, or for how many plies it does not."""
     winner = word & 3
@@ -70,25 +70,25 @@ def lasts(word: int, attacker: int) -> int:
     return NEVER if winner else word >> _LASTS[attacker] & NEVER
 
 
-@compiled("int64(int64)")
+@compiled("int64(int64)", allocates=False)
 def winner(word: int) -> int:
     """Who is proven to win, 0 if nobody is."""
     return word & 3
 
 
-@compiled("int64(int64)")
+@compiled("int64(int64)", allocates=False)
 def move(word: int) -> int:
     """The action that decided, -1 if none did."""
     return (word >> _MOVE & MOST_MOVES + 1) - 1
 
 
-@compiled("int64(int64)")
+@compiled("int64(int64)", allocates=False)
 def effort(word: int) -> int:
     """About how many nodes it took: a power of two."""
     return 1 << (word >> _EFFORT & 63)
 
 
-@compiled(types.void(*[_ROWS] + [types.int64] * 6))
+@compiled(types.void(*[_ROWS] + [types.int64] * 6), allocates=False)
 def store(
     rows: Rows, key: int, attacker: int, result: int, action: int, number: int, nodes: int
 ) -> None:
