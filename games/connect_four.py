@@ -44,14 +44,24 @@ def landing(taken: int, column: int) -> int:
 
 @helper
 def completions(discs: int) -> int:
-    """The cells, taken or not, that would make a line of four with those discs."""
+    """The cells of the board, taken or not, that would make a line of four with those discs."""
     cells = discs << 1 & discs << 2 & discs << 3
     for stride in (6, 7, 8):
         pair = discs << stride & discs << 2 * stride
         cells |= pair & (discs << 3 * stride | discs >> stride)
         pair = discs >> stride & discs >> 2 * stride
         cells |= pair & (discs >> 3 * stride | discs << stride)
-    return cells
+    return cells & _CELLS
+
+
+@helper
+def count(cells: int) -> int:
+    """How many cells there are."""
+    n = 0
+    while cells:
+        cells &= cells - 1
+        n += 1
+    return n
 
 
 @helper
@@ -63,12 +73,12 @@ def nth_bit(cells: int, n: int) -> int:
 
 
 @helper
-def sensible(own: int, other: int, room: int) -> int:
+def worth_playing(own: int, other: int, room: int) -> int:
     """Of the cells in `room`: those that win, else those that do not lose at once, else all."""
     wins = completions(own) & room
     if wins:
         return wins
-    threats = completions(other) & _CELLS  # nobody wins above the top row
+    threats = completions(other)
     if threats & room:
         room &= threats
     safe = room & ~(threats >> 1)  # not below a cell that the other needs
@@ -154,14 +164,9 @@ def decisive(board: Board, rng: Rng, trace: Vector) -> int:
     state = rng[0]
     while outcome == 0:
         room = (own | other) + _FEET & _CELLS
-        cells = sensible(own, other, room)
-        n = 0
-        rest = cells
-        while rest:
-            rest &= rest - 1
-            n += 1
+        cells = worth_playing(own, other, room)
         state += GAMMA
-        disc = nth_bit(cells, below(state, n))
+        disc = nth_bit(cells, below(state, count(cells)))
         trace[ply] = np.int64(trailing_zeros(disc)) // _STRIDE
         ply += 1
         own |= disc
@@ -176,6 +181,31 @@ def decisive(board: Board, rng: Rng, trace: Vector) -> int:
     board[1] = outcome
     board[1 + player], board[4 - player] = own, other
     return ply
+
+
+@kernel
+def sensible(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    own, other = board[1 + board[0]], board[4 - board[0]]
+    taken = own | other
+    cells = worth_playing(own, other, taken + _FEET & _CELLS)
+    n = 0
+    while cells:
+        disc = cells & -cells
+        cells ^= disc
+        column = np.int64(trailing_zeros(disc)) // _STRIDE
+        # More threats first, and of equals the more central.
+        promise = 8 * count(completions(own | disc) & ~taken) - abs(column - COLUMNS // 2)
+        place = n
+        while place > 0 and actions[place - 1] >> 8 < promise:
+            actions[place] = actions[place - 1]
+            place -= 1
+        actions[place] = promise << 8 | column
+        n += 1
+    for i in range(n):
+        actions[i] &= 255
+    return n
 
 
 @kernel
@@ -202,7 +232,7 @@ def read(state: Vector, board: Board) -> None:
 class ConnectFour(KernelGame):
     """Discs fall down one of seven columns; four in a row win."""
 
-    kernels = Kernels(start, legal, play, playout, write, read, decisive)
+    kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
 
     def __init__(self) -> None:
         cells = ROWS * COLUMNS

@@ -5,6 +5,11 @@ Actions are the cells, row by row, as in OpenSpiel. `gomoku` is the same game un
 
 from __future__ import annotations
 
+import functools
+
+import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
+
 from games import (
     Board,
     KernelGame,
@@ -17,14 +22,16 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.kernels import uncompiled
+from games.core.kernels import inlined, uncompiled
 from games.core.random import GAMMA, Rng, below
 
 # board: the header below, then for each player the lines of all four directions, a word each:
 # rows, columns, falling diagonals, rising diagonals. A stone is one bit in each of its four lines,
-# so that a row of k is found by shifts, without walking and without a branch.
-_M, _N, _RECIPROCAL, _EMPTY, _SHIFTS = 2, 3, 4, 5, 6
-_LINES = 11
+# so that a row of k is found by shifts, without walking and without a branch. Last, for each player
+# and row, the cells where a stone makes a row of k, some of them taken since; _NOTED has a bit for
+# each row that has any.
+_M, _N, _RECIPROCAL, _EMPTY, _K, _NOTED, _SHIFTS = 2, 3, 4, 5, 6, 7, 9
+_LINES = 14
 
 MAX_SIDE = 19
 
@@ -35,7 +42,7 @@ def lines_of(m: int, n: int) -> int:
     return n + m + 2 * (m + n - 1)
 
 
-@helper
+@inlined
 def put(board: Board, player: int, action: int) -> bool:
     """Put a stone on an empty cell; does it make a row of k?"""
     m, n = board[_M], board[_N]
@@ -60,6 +67,102 @@ def put(board: Board, player: int, action: int) -> bool:
     return (straight | oblique) != 0
 
 
+@inlined
+def completions(stones: int, k: int) -> int:
+    """The places in a line, taken or not, that would make a row of k with those stones.
+
+    For each number of stones before the place: the rest must follow it.
+    """
+    rest = stones
+    for _ in range(k - 2):  # most lines have less than k - 1 stones
+        rest &= rest - 1
+    if rest == 0 and k > 1:
+        return 0
+    places = 0
+    before = -1
+    for i in range(k):
+        both = before
+        for j in range(1, k - i):
+            both &= stones >> j
+        places |= both
+        before &= stones << (i + 1)
+    return places
+
+
+@helper
+def note_row(board: Board, player: int, row: int, places: int) -> None:
+    """Add cells of a row to those that would make a row of k."""
+    m, n = board[_M], board[_N]
+    places &= (1 << m) - 1
+    if places:
+        board[_LINES + 2 * lines_of(m, n) + (player - 1) * n + row] |= places
+        board[_NOTED + player - 1] |= 1 << row
+
+
+@inlined
+def note_line(board: Board, player: int, line: int, window: int) -> None:
+    """Look for completions among those places of one line of a player, and note them."""
+    m, n = board[_M], board[_N]
+    stones = board[_LINES + (player - 1) * lines_of(m, n) + line] & window
+    places = completions(stones, board[_K])
+    if places == 0:
+        return
+    if line < n:
+        note_row(board, player, line, places)
+        return
+    line -= n
+    if line < m:  # a column: places are rows
+        for row in range(n):
+            note_row(board, player, row, (places >> row & 1) << line)
+        return
+    line -= m  # diagonals: places are columns
+    falling = line < m + n - 1
+    for column in range(m):
+        row = line - (m - 1) + column if falling else line - (m + n - 1) - column
+        if places >> column & 1 and 0 <= row < n:
+            note_row(board, player, row, 1 << column)
+
+
+@inlined
+def note_around(board: Board, player: int, action: int) -> None:
+    """Look for completions in the four lines of a stone that was put."""
+    m, n = board[_M], board[_N]
+    row = action * board[_RECIPROCAL] >> 16
+    column = action - row * m
+    reach = board[_K] - 1
+    near = (2 << 2 * reach) - 1
+    level = near << column >> reach
+    note_line(board, player, row, level)
+    note_line(board, player, n + column, near << row >> reach)
+    note_line(board, player, n + m + row - column + m - 1, level)
+    note_line(board, player, n + m + m + n - 1 + row + column, level)
+
+
+@helper
+def note_all(board: Board) -> None:
+    """Look for completions in every line of both players."""
+    for line in range(lines_of(board[_M], board[_N])):
+        note_line(board, 1, line, -1)
+        note_line(board, 2, line, -1)
+
+
+@inlined
+def winning_cell(board: Board, player: int) -> int:
+    """The first empty cell where a stone makes a row of k; -1 if there is none."""
+    m, n = board[_M], board[_N]
+    lines = lines_of(m, n)
+    rows = board[_NOTED + player - 1]
+    while rows:
+        row = np.int64(trailing_zeros(rows))
+        rows &= rows - 1
+        places = board[_LINES + 2 * lines + (player - 1) * n + row]
+        places &= ~(board[_LINES + row] | board[_LINES + lines + row])
+        if places:
+            return row * m + np.int64(trailing_zeros(places))
+        board[_NOTED + player - 1] &= ~(1 << row)
+    return -1
+
+
 @kernel
 def start(board: Board, params: Vector) -> None:
     m, n, k = params
@@ -69,10 +172,12 @@ def start(board: Board, params: Vector) -> None:
     board[_N] = n
     board[_RECIPROCAL] = (1 << 16) // m + 1
     board[_EMPTY] = m * n
+    board[_K] = k
     run = 1
     for i in range(_SHIFTS, _LINES):
         board[i] = min(run, k - run)
         run += board[i]
+    note_all(board)
 
 
 @kernel
@@ -97,6 +202,7 @@ def play(board: Board, action: int) -> None:
         board[1] = player
     elif board[_EMPTY] == 0:
         board[1] = -1
+    note_around(board, player, action)
     board[0] = 3 - player
 
 
@@ -115,6 +221,41 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         trace[ply] = action
         ply += 1
         won = put(board, player, action)
+        player = 3 - player
+        if won:
+            board[1] = 3 - player
+            break
+    rng[0] = state
+    board[0] = player
+    board[_EMPTY] -= ply
+    if board[1] == 0:
+        board[1] = -1
+    return ply
+
+
+@kernel
+def decisive(board: Board, rng: Rng, trace: Vector) -> int:
+    n = legal(board, trace)
+    player = board[0]
+    ply = 0
+    state = rng[0]
+    while ply < n:
+        action = winning_cell(board, player)
+        if action < 0:
+            action = winning_cell(board, 3 - player)
+        if action < 0:
+            state += GAMMA
+            pick = ply + below(state, n - ply)
+            action = trace[pick]
+        else:
+            pick = ply
+            while trace[pick] != action:
+                pick += 1
+        trace[pick] = trace[ply]
+        trace[ply] = action
+        ply += 1
+        won = put(board, player, action)
+        note_around(board, player, action)
         player = 3 - player
         if won:
             board[1] = 3 - player
@@ -148,20 +289,35 @@ def read(state: Vector, board: Board) -> None:
         if owner == 1 or owner == 2:
             put(board, owner, action)
             board[_EMPTY] -= 1
+    note_all(board)
 
 
 class MNK(KernelGame):
     """k in a row on a board of m columns and n rows."""
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, decisive)
 
     def __init__(self, m: int = 15, n: int = 15, k: int = 5) -> None:
         checked("mnk", "m", m, 1, MAX_SIDE)
         checked("mnk", "n", n, 1, MAX_SIDE)
         checked("mnk", "k", k, 1, max(m, n))
         self.m, self.n, self.k = m, n, k
-        size = _LINES + 2 * uncompiled(lines_of)(m, n)
+        size = _LINES + 2 * uncompiled(lines_of)(m, n) + 2 * n
         super().__init__((m, n, k), board=size, state=2 + m * n, actions=m * n, plies=m * n)
+
+    @functools.cached_property
+    def neighbours(self) -> tuple[tuple[int, ...], ...]:
+        """For each action those at most two steps away: where stones have to do with each other."""
+        cells = [divmod(action, self.m) for action in range(self.m * self.n)]
+        return tuple(
+            tuple(
+                other * self.m + column
+                for other in range(max(0, row - 2), min(self.n, row + 3))
+                for column in range(max(0, centre - 2), min(self.m, centre + 3))
+                if (other, column) != (row, centre)
+            )
+            for row, centre in cells
+        )
 
     def action_name(self, state: State, action: int) -> str:
         return square_name(*divmod(action, self.m))

@@ -1,4 +1,4 @@
-"""Decisive playouts: who can win at once does, who cannot does not let the other, if it can be."""
+"""Decisive playouts: legal, and who can win at once or prevent a loss does, by the tuple rules."""
 
 from __future__ import annotations
 
@@ -12,62 +12,76 @@ from games import Game, KernelGame, State
 from games.core.random import seeded
 
 SPECS = (
-    "tic_tac_toe",
     "connect_four",
-    "mnk(m=5,n=4,k=3)",
-    "mnk(m=3,n=6,k=3)",
-    "mnk(m=6,n=6,k=4)",
-    "gomoku(size=5,connect=4)",
-    "ultimate_tic_tac_toe",
-    "othello(size=4)",
-    "nim",
+    "mnk(m=3,n=3,k=3)",
+    "mnk(m=8,n=8,k=5)",
+    "mnk(m=4,n=7,k=3)",
+    "mnk(m=5,n=4,k=1)",
+    "mnk(m=5,n=5,k=2)",
+    "gomoku(size=9)",
+    "gomoku(size=19)",
 )
 
 
-def decisive_games() -> list[str]:
-    loaded = [games.load(spec) for spec in SPECS]
-    return [str(g) for g in loaded if isinstance(g, KernelGame) and g.kernels.decisive]
-
-
-def winning(game: Game, state: State) -> list[int]:
+def wins(game: Game, state: State) -> list[int]:
     """The actions that win at once."""
-    mover = game.current_player(state)
     return [
         action
         for action in game.legal_actions(state)
-        if game.winner(game.next_state(state, action)) == mover
+        if game.winner(game.next_state(state, action)) == state[0]
     ]
 
 
 def safe(game: Game, state: State) -> list[int]:
     """The actions after which the other cannot win at once."""
-    followings = {action: game.next_state(state, action) for action in game.legal_actions(state)}
-    return [action for action, following in followings.items() if not winning(game, following)]
+    return [
+        action
+        for action in game.legal_actions(state)
+        if not wins(game, game.next_state(state, action))
+    ]
 
 
-def check_move(game: Game, state: State, action: int) -> None:
-    assert action in (winning(game, state) or safe(game, state) or game.legal_actions(state)), (
-        game.show(state)
-    )
+def test_games_with_decisive_playouts_are_tested_here() -> None:
+    with_them = {
+        name
+        for name in games.names()
+        if isinstance(game := games.load(name), KernelGame) and game.kernels.decisive
+    }
+    assert with_them == {spec.partition("(")[0] for spec in SPECS}
 
 
-@pytest.mark.parametrize("spec", decisive_games())
-def test_every_move_of_a_decisive_playout_is_sensible(spec: str) -> None:
-    game, choose = games.load(spec), random.Random(1)
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_ply_is_decisive(spec: str) -> None:
+    game = games.load(spec)
     assert isinstance(game, KernelGame)
     assert game.kernels.decisive
-    rng, trace = seeded(1), np.empty(game.max_plies + 1, dtype=np.int64)
-    for _ in range(10_000 // game.num_actions**2 + 20):
-        # From a position after random moves, to see more than sensible play leads to.
+    rng, source = seeded(7), random.Random(7)
+    trace = np.empty(game.max_plies + 1, dtype=np.int64)
+    for _ in range(4 if game.num_actions > 80 else 12 if game.num_actions > 7 else 300):
         state = game.initial_state()
-        for _ in range(choose.randrange(game.max_plies)):
-            following = game.next_state(state, choose.choice(game.legal_actions(state)))
-            if game.winner(following):
+        for _ in range(source.randrange(game.max_plies)):  # careless moves first
+            after = game.next_state(state, source.choice(game.legal_actions(state)))
+            if game.winner(after):
                 break
-            state = following
+            state = after
         board = game.board(state)
-        for action in trace[: game.kernels.decisive(board, rng, trace)].tolist():
-            check_move(game, state, action)
+        plies = game.kernels.decisive(board, rng, trace)
+        for action in trace[:plies].tolist():
+            assert action in game.legal_actions(state)
+            if winning := wins(game, state):
+                assert action in winning
+            elif len(game.legal_actions(state)) < 40 and (possible := safe(game, state)):
+                assert action in possible
             state = game.next_state(state, action)
-        assert game.state(board) == state
         assert game.winner(state)
+        assert game.state(board) == state
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_game_that_is_over_has_no_playout(spec: str) -> None:
+    game = games.load(spec)
+    assert isinstance(game, KernelGame)
+    assert game.kernels.decisive
+    board, trace = game.board(), np.empty(game.max_plies + 1, dtype=np.int64)
+    assert game.kernels.decisive(board, seeded(1), trace) > 0
+    assert game.kernels.decisive(board, seeded(1), trace) == 0

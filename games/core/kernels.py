@@ -13,15 +13,15 @@ the game goes on, 1 or 2 for the winner, -1 for a tie).
 | `write(board, state)` | board to flat state |
 | `read(state, board)` | flat state to a board that `start` has set before |
 
-A seventh is for games where a line once made is won, and may be missing:
+Two more are for games where a line once made is won, and may be missing. In them, who can win at
+once does, and who cannot does not let the other win next, if that can be helped (Teytaud & Teytaud
+2010). Searches count on it: what a decisive playout ends with after a move or two is proven, and of
+the actions that are left out, none is better than all that are not.
 
 | kernel | does |
 | --- | --- |
-| `decisive(board, rng, trace) -> n` | like `playout`, but see below |
-
-In a decisive playout, who can win at once does, and who cannot does not let the other win next, if
-that can be helped (Teytaud & Teytaud 2010). The search counts on it: what ends after a move or two
-is proven.
+| `decisive(board, rng, trace) -> n` | plays random ones of those actions to the end, into `trace` |
+| `sensible(board, actions) -> n` | writes those actions, the most promising first |
 """
 
 from __future__ import annotations
@@ -59,13 +59,14 @@ SIGNATURES = {
     "play": types.void(_VECTOR, types.int64),
     "playout": types.int64(_VECTOR, _RNG, _VECTOR),
     "decisive": types.int64(_VECTOR, _RNG, _VECTOR),
+    "sensible": types.int64(_VECTOR, _VECTOR),
     "write": types.void(_VECTOR, _VECTOR),
     "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
 
 
 class Kernels(NamedTuple):
-    """The six compiled functions of a game, and one that it may have beside them."""
+    """The six compiled functions of a game, and two that it may have beside them."""
 
     start: Callable[..., None]
     legal: Callable[..., int]
@@ -74,11 +75,13 @@ class Kernels(NamedTuple):
     write: Callable[..., None]
     read: Callable[..., None]
     decisive: Callable[..., int] | None = None
+    sensible: Callable[..., int] | None = None
 
 
 def kernel(function: F) -> F:
     """Compile one of the six, at once and with its fixed signature, known by its name."""
-    return compiled(SIGNATURES[function.__name__])(function)
+    name = function.__name__
+    return compiled(SIGNATURES[name], allocates=name in ("start", "write", "read"))(function)
 
 
 def helper(function: F) -> F:

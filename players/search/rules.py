@@ -25,6 +25,7 @@ class Rules(NamedTuple):
     play: Callable[..., None]
     playout: Callable[..., int]
     decisive: Callable[..., int] | None
+    sensible: Callable[..., int] | None
     compiled: bool
 
 
@@ -33,7 +34,13 @@ def rules_of(game: Game) -> Rules:
     if isinstance(game, KernelGame):
         kernels = game.kernels
         return Rules(
-            game.board, kernels.legal, kernels.play, kernels.playout, kernels.decisive, True
+            game.board,
+            kernels.legal,
+            kernels.play,
+            kernels.playout,
+            kernels.decisive,
+            kernels.sensible,
+            compiled=True,
         )
     return interpreted_rules(game)
 
@@ -61,4 +68,4 @@ def interpreted_rules(game: Game) -> Rules:
         board_[:] = board(state)
         return ply
 
-    return Rules(board, legal, play, playout, None, False)
+    return Rules(board, legal, play, playout, None, None, compiled=False)

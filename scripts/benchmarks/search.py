@@ -24,8 +24,8 @@ from benchmarks._positions import middle, states_after
 from benchmarks._table import Column, Table, Target
 
 C = 0.5
-OURS = f"uct(seed=1,c={C})"
-TWO_THREADS = f"uct(seed=1,c={C},threads=2)"
+OURS = f"uct(seed=1,c={C},solver=false,decisive=false,reuse=false)"
+TWO_THREADS = f"uct(seed=1,c={C},solver=false,decisive=false,reuse=false,threads=2)"
 
 #: How many times as many simulations a second as OpenSpiel.
 TARGETS = {

@@ -1,0 +1,72 @@
+"""Looks two plies ahead, and plays a few random matches out after each move: a baseline."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+
+from games import Game, SpecError, State
+from games.core.random import seeded
+from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
+from players.search.rules import rules_of
+
+
+class Greedy(Player):
+    """Wins at once if it can, prevents that the other does, and prefers what wins more playouts.
+
+    `playouts` is how many follow each move; equal seeds play equally. It takes no notice of limits.
+    """
+
+    def __init__(self, game: Game, playouts: int = 10, seed: int | None = None) -> None:
+        super().__init__(game)
+        if playouts < 1:
+            raise SpecError(f"greedy: playouts must be at least 1, not {playouts}")
+        self._playouts = playouts
+        self._rules = rules_of(game)
+        seed = secrets.randbits(64) if seed is None else seed
+        self._rng, self._random = seeded(seed), np.random.default_rng(seed % 2**64)
+        self._trace = np.empty(game.max_plies + 1, dtype=np.int64)
+
+    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+        state = states[-1]
+        if self.game.winner(state):
+            raise ValueError("there is nothing to choose: the game is over")
+        actions = self._random.permutation(self.game.legal_actions(state)).tolist()
+        promise = {action: self._promise(state, action) for action in actions}
+        best = max(actions, key=lambda action: promise[action])
+        considered = sorted(
+            (Considered(a, self._playouts, promise[a][1] * self._playouts) for a in actions),
+            key=lambda each: (each.action != best, -each.wins),
+        )
+        info = Info(
+            simulations=self._playouts * len(actions),
+            win_rate=promise[best][1],
+            line=(best,),
+            actions=tuple(considered),
+        )
+        return Choice(best, info)
+
+    def _promise(self, state: State, action: int) -> tuple[int, float]:
+        """1 for a win, -1 if the other can win at once, otherwise 0; and points a playout."""
+        if self.cancelled.is_set():
+            raise Cancelled
+        me = state[0]
+        after = self.game.next_state(state, action)
+        if winner := self.game.winner(after):
+            return (winner == me) - (winner == 3 - me), points(winner, me)
+        replies = (self.game.next_state(after, a) for a in self.game.legal_actions(after))
+        lost = any(self.game.winner(reply) == 3 - me for reply in replies)
+        won = sum(points(self._play_out(after), me) for _ in range(self._playouts))
+        return -lost, won / self._playouts
+
+    def _play_out(self, state: State) -> int:
+        board = self._rules.board(state)
+        self._rules.playout(board, self._rng, self._trace)
+        return int(board[1])
+
+
+def points(winner: int, player: int) -> float:
+    """1 for a win, 0.5 for a tie, 0 for a loss."""
+    return 0.5 if winner < 1 else float(winner == player)
