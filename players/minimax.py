@@ -115,7 +115,6 @@ class Minimax(Player):
         self._depth = depth
         self._rules = rules_of(game)
         self._advance = core.advance if self._rules.compiled else core.interpreted()
-        self._key = table.key_of if self._rules.compiled else _key_of_state
         self._random = np.random.default_rng(seed)
         try:
             self._rows = table.new_table(memory_mb)
@@ -190,7 +189,7 @@ class Minimax(Player):
         """Go on with a test for about `count` nodes: how many it were, and is there a result?"""
         rules, nodes = self._rules, test.nodes
         legal = rules.sensible or rules.legal
-        finished = self._advance(test.search, test.depth, count, legal, rules.play, self._key)
+        finished = self._advance(test.search, test.depth, count, legal, rules.play, self._rules.key)
         return test.nodes - nodes, bool(finished)
 
     def _info(self, state: State, found: Findings, nodes: int, seconds: float) -> Info:
@@ -229,7 +228,7 @@ class Minimax(Player):
 
     def _known(self, board: Any) -> int:
         """The table's word about a position."""
-        return int(table.find(self._rows, self._key(board) ^ self._choices))
+        return int(table.find(self._rows, self._rules.key(board) ^ self._choices))
 
 
 def _goes_on(test: Test, finished: Test) -> bool:
@@ -237,10 +236,6 @@ def _goes_on(test: Test, finished: Test) -> bool:
     if test.attacker == finished.attacker and finished.result == table.NEVER:
         return False
     return test is not finished or test.deepen()
-
-
-def _key_of_state(board: list[Any]) -> int:
-    return int(table.key_of(np.array(board[2], dtype=np.int64)))
 
 
 def _require(holds: bool, message: str) -> None:

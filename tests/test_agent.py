@@ -463,6 +463,8 @@ def test_the_tree_of_each_move_is_written(tmp_path: Path) -> None:
     evening = Evening(player, tree_file=TreeFile(file))
     evening.start()
     evening.think()
+    assert not file.exists()  # its clock runs until the move is played
+    evening.play(TAKE_2)
     assert "player 1 to move" in file.read_text()
     assert "root, 100 visits, 50.0%" in file.read_text()
 
@@ -474,4 +476,5 @@ def test_a_tree_that_cannot_be_written_costs_no_match(tmp_path: Path) -> None:
     folder.rmdir()
     evening.start()
     evening.think()
+    evening.play(TAKE_2)
     assert [type(each) for each in evening.said()] == [Move]

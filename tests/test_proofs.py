@@ -79,22 +79,18 @@ def test_no_position_of_tic_tac_toe_is_given_away() -> None:
     player = players.load("uct(seed=1)", game)
     for state in values:
         if not game.winner(state):
-            check_play(player, values, state, 5000)
+            check_play(player, values, state, 2000)
 
 
 @pytest.mark.parametrize("max_take", [3, 5])
 @pytest.mark.parametrize("player", ["uct(seed=1)", "uct(seed=1,tuned=true)", "rave(seed=1)"])
 def test_a_won_heap_is_won(player: str, max_take: int) -> None:
-    """Up to 16 chips. What it says of more is right too, but random playouts tell little there."""
+    """Random playouts tell little of large heaps; proofs that all paths share do."""
     for chips in range(1, 41):
         game = games.load(f"nim(chips={chips},max_take={max_take})")
         state, values = game.initial_state(), valued(game)
         assert values[state] == (1 if chips % (max_take + 1) else -1)
-        if chips <= 16:
-            info = check_play(players.load(player, game), values, state, 5000)
-        else:
-            info = searched(players.load(player, game), state, 5000)
-            check_claims(info, values[state], values_of_actions(game, state, values))
+        info = check_play(players.load(player, game), values, state, 60_000)
         if chips <= 2 * max_take:
             assert info.proven == values[state]
 

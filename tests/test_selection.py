@@ -30,6 +30,7 @@ from players.search.selection import (
     select,
     sqrt_log,
 )
+from players.search.table import key_of
 from players.search.tree import HOPELESS, LOSS, ROOT, TIE, UNKNOWN, WIN, Tree, interpreted, new_tree
 
 #: Scores nearer than that count as equal: ours are of single precision, with a rounded logarithm.
@@ -66,13 +67,13 @@ def family(choose: random.Random, tree: Tree) -> None:
     for child in range(1, 1 + width):
         node, amaf = tree.nodes[child], tree.amaf[child]
         amaf.visits = choose.randint(0, most)
-        amaf["mean"] = min(1.0, max(0.0, choose.gauss(middle, spread)))
+        amaf["average"] = min(1.0, max(0.0, choose.gauss(middle, spread)))
         if child <= root.tried:
             amaf.visits += 1
             node.visits = choose.randint(1, most)
             share = min(1.0, max(0.0, choose.gauss(middle, spread)))
             node.value = round(2 * node.visits * share)
-            node["mean"], node["doubt"] = node.value / 2 / node.visits, node.visits**-0.5
+            node["average"], node["doubt"] = node.value / 2 / node.visits, node.visits**-0.5
             node.proof = UNKNOWN
             settle(tree, child, choose.choice([UNKNOWN] * 8 + [TIE, LOSS]))
             root.visits += node.visits
@@ -100,7 +101,7 @@ def rave(root: Any, node: Any, amaf: Any, how: Selection) -> float:
         n, m = int(node.visits), int(amaf.visits)
         beta = m / (n + m + 4 * n * m * how.bias**2)
     exploration = how.c * math.sqrt(math.log(root.visits) / node.visits)
-    return beta * float(amaf["mean"]) + (1 - beta) * node.value / 2 / node.visits + exploration
+    return beta * float(amaf["average"]) + (1 - beta) * node.value / 2 / node.visits + exploration
 
 
 def scores(tree: Tree, how: Selection) -> dict[int, float]:
@@ -120,7 +121,7 @@ def scores(tree: Tree, how: Selection) -> dict[int, float]:
         last = root.near if root.tried < root.near else root.width
         for child in range(1 + root.tried, 1 + last):
             amaf = tree.amaf[child]
-            found[child] = float(amaf["mean"]) if amaf.visits else how.fpu
+            found[child] = float(amaf["average"]) if amaf.visits else how.fpu
     elif root.tried < root.width:  # any that is tried would do as well as the first
         first = root.tried == 0 or how.fpu > 1
         found[1 + root.tried] = math.inf if first else how.fpu
@@ -208,7 +209,9 @@ def check_amaf(tree: Tree, row: int, path: tuple[int, ...], count: Count) -> int
         results = count[path][action]
         assert tree.amaf[child].visits == len(results)
         if results:
-            assert tree.amaf[child]["mean"] == pytest.approx(sum(results) / len(results), abs=1e-4)
+            assert tree.amaf[child]["average"] == pytest.approx(
+                sum(results) / len(results), abs=1e-4
+            )
         looked_at += 1 + check_amaf(tree, child, (*path, action), count)
     return looked_at
 
@@ -230,7 +233,7 @@ def test_all_moves_as_first_is_what_can_be_counted(
     assert isinstance(game, KernelGame)
     tree = interpreted(new_tree(1, amaf=True))
     watched, rng = Watched(game), seeded(1)
-    scratch = new_scratch(game, around)
+    scratch = new_scratch(game, around, len(game.board()))
     how = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
     plan = Plan(solver=False, sharp=False, max_plies=0, max_depth=game.max_plies)
     count: Count = defaultdict(lambda: defaultdict(list))
@@ -238,7 +241,7 @@ def test_all_moves_as_first_is_what_can_be_counted(
         watched.path, watched.playout_moves = [], []
         ran = uncompiled(grow)(
             tree, game.board(), game.board(), game.kernels.legal, watched.play, watched.playout,
-            rng, scratch, how, plan, 1,
+            key_of, rng, scratch, how, plan, 1,
         )  # fmt: skip
         assert ran == 1
         count_all_moves(count, game, watched.path, watched.playout_moves)

@@ -140,10 +140,10 @@ def check_numbers(node: Any) -> None:
     """Of a node that was visited."""
     assert 0 <= node["value"] <= 2 * node["visits"]
     if node["proof"] == UNKNOWN:
-        assert math.isclose(node["mean"], node["value"] / 2 / node["visits"], rel_tol=1e-5)
+        assert math.isclose(node["average"], node["value"] / 2 / node["visits"], rel_tol=1e-5)
         assert math.isclose(node["doubt"], node["visits"] ** -0.5, rel_tol=1e-5)
     else:
-        assert node["mean"] == {WIN: 1.0, TIE: 0.5, LOSS: HOPELESS}[int(node["proof"])]
+        assert node["average"] == {WIN: 1.0, TIE: 0.5, LOSS: HOPELESS}[int(node["proof"])]
         assert node["doubt"] == 0
 
 

@@ -34,7 +34,8 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -115,9 +116,18 @@ def compiled(signature: object, *, allocates: bool = True) -> Callable[[F], F]:
 
 
 def uncompiled(function: F) -> F:
-    """The Python source of a compiled function, as a function."""
-    source: F = function.py_func  # type: ignore[attr-defined]
-    return source
+    """The Python source of a compiled function, as a function, the steps inlined in it too."""
+    source = function.py_func  # type: ignore[attr-defined]
+    steps = {
+        name: uncompiled(value)
+        for name, value in source.__globals__.items()
+        if name in source.__code__.co_names and _is_inlined(value)
+    }
+    return cast(F, FunctionType(source.__code__, {**source.__globals__, **steps}))
+
+
+def _is_inlined(value: object) -> bool:
+    return getattr(value, "targetoptions", {}).get("inline") == "always"
 
 
 def compiled_before() -> bool:

@@ -230,7 +230,10 @@ class Agent:
         if seat is None or event.match != seat.started.match or event.ply != seat.ply:
             return
         seat.clocks = event.clocks
+        before, thought, seat.thought = seat.states[-1], seat.thought, None
         self._append(seat, event.action, tuple(event.state))
+        if thought:
+            self._report(before, thought)
         self._go_on(seat)
 
     def _append(self, seat: Seat, action: int, state: State) -> None:
@@ -333,17 +336,18 @@ class Agent:
             info=report.thought(info) if info else None,
         )
         seat.done = ply
+        seat.thought = info or Info()
         self.link.send(move)
-        if info and not self._quiet:
-            self._say(report.search(seat.game, seat.states[ply], info, self._console.width))
-        if self._tree_file:
-            self._write_tree(self._tree_file, seat.states[ply], info)
 
-    def _write_tree(self, file: TreeFile, state: State, info: Info | None) -> None:
-        try:
-            file.write(self._player, state, info)
-        except OSError as error:  # the disk's fault, not the player's
-            self._say(f"The tree was not written: {error}")
+    def _report(self, state: State, info: Info) -> None:
+        """Say what was thought about a move, once it is played: until then its clock runs."""
+        if info.actions and not self._quiet:
+            self._say(report.search(self._player.game, state, info, self._console.width))
+        if self._tree_file:
+            try:
+                self._tree_file.write(self._player, state, info)
+            except OSError as error:  # the disk's fault, not the player's
+                self._say(f"The tree was not written: {error}")
 
     def _failed(self, failure: Failure, seat: Seat) -> None:
         if failure.check(Cancelled) and self._player.cancelled.is_set():
@@ -396,7 +400,7 @@ class Agent:
             self._give_up(seat)
 
     def _say(self, text: str) -> None:
-        self._console.print(text, markup=False)
+        self._console.out(text, highlight=False)
 
     def _finish(self, code: int) -> None:
         finished, self._finished = self._finished, lambda code: None

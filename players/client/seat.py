@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from games import Game, State
+from players.core.player import Info
 from server.messages import Reading, Started
 
 
@@ -71,6 +72,8 @@ class Seat:
     since: int = 0
     #: The ply for which it has done all it can: sent a move, or pondered to the end.
     done: int | None = None
+    #: About the move that was sent last, until it is played.
+    thought: Info | None = None
     in_sight: bool = True
     given_up: bool = False
     over: bool = False

@@ -112,7 +112,7 @@ def _children(worker: Worker, row: int) -> list[Considered]:
     means: list[float | None] = [None] * len(actions)
     if len(tree.amaf):
         amaf = tree.amaf[rows]
-        columns = zip(amaf["mean"].tolist(), amaf["visits"].tolist(), strict=True)
+        columns = zip(amaf["average"].tolist(), amaf["visits"].tolist(), strict=True)
         means = [mean if count else None for mean, count in columns]
     return [
         Considered(action, count, value / 2, mean, _TOLD[proof])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from games import Game
 from games.core.kernels import SIGNATURES, compiled, inlined
 from games.core.random import Rng, draw
+from players.search.proofs import look_up, new_proofs, remember
 from players.search.selection import RAVE, SELECTION, Selection, select
 from players.search.tree import HOPELESS, LOSS, ROOT, TIE, TREE, UNKNOWN, WIN, Tree
 
@@ -43,20 +44,22 @@ class Scratch(NamedTuple):
     trace: NDArray[np.int64]  # [plies] of a playout
     played: NDArray[np.int64]  # [player, action] the last mark on it, flat
     around: NDArray[np.int64]  # [action, neighbour] cells next to it, flat, -1 for none; or empty
+    proofs: NDArray[np.int64]  # see `players.search.proofs`
     tally: NDArray[np.int64]  # marks made in `played`; greatest depth; actions there are
 
 
 _VECTOR = types.int64[::1]
-_SCRATCH = types.NamedUniTuple(_VECTOR, 7, Scratch)
+_SCRATCH = types.NamedUniTuple(_VECTOR, 8, Scratch)
 _PLAN = types.NamedTuple([types.boolean, types.boolean, types.int64, types.int64], Plan)
 _LEGAL, _PLAY, _PLAYOUT = (
     types.FunctionType(SIGNATURES[name]) for name in ("legal", "play", "playout")
 )
+_KEY = types.FunctionType(types.int64(_VECTOR))
 _RNG = types.uint64[::1]
 
 
-def new_scratch(game: Game, around: NDArray[np.int64]) -> Scratch:
-    """Room enough for every match of `game`."""
+def new_scratch(game: Game, around: NDArray[np.int64], words: int) -> Scratch:
+    """Room enough for every match of `game`, whose boards have so many words."""
     plies = max(game.max_plies, game.num_actions) + 2
     return Scratch(
         actions=np.empty(game.num_actions + 1, dtype=np.int64),
@@ -65,6 +68,7 @@ def new_scratch(game: Game, around: NDArray[np.int64]) -> Scratch:
         trace=np.empty(plies, dtype=np.int64),
         played=np.zeros(2 * game.num_actions, dtype=np.int64),
         around=around,
+        proofs=new_proofs(words),
         tally=np.array([0, 0, game.num_actions], dtype=np.int64),
     )
 
@@ -170,9 +174,9 @@ def visit(tree: Tree, node: int, child: int) -> int:
     if child > place:  # both are untried: they differ in action and all-moves-as-first
         nodes[child].action, nodes[place].action = nodes[place].action, nodes[child].action
         here, there = tree.amaf[place], tree.amaf[child]
-        visits, mean = here.visits, here.mean
-        here.visits, here.mean = there.visits, there.mean
-        there.visits, there.mean = visits, mean
+        visits, mean = here.visits, here.average
+        here.visits, here.average = there.visits, there.average
+        there.visits, there.average = visits, mean
     nodes[node].tried += 1
     return place
 
@@ -185,9 +189,9 @@ def settle(tree: Tree, node: int, proof: int) -> None:
         each.proof = proof
         each.doubt = np.float32(0.0)
         if proof == TIE:
-            each.mean = np.float32(0.5)
+            each.average = np.float32(0.5)
         else:
-            each.mean = np.float32(1.0) if proof == WIN else HOPELESS
+            each.average = np.float32(1.0) if proof == WIN else HOPELESS
 
 
 @inlined
@@ -215,11 +219,13 @@ def proof_by_children(tree: Tree, node: int, again: bool) -> int:
 @inlined
 def back_up(
     tree: Tree, path: NDArray[np.int64], movers: NDArray[np.int64], depth: int, outcome: int
-) -> None:
+) -> int:
     """Count a result in every node of `path[0..depth]`; `movers[i]` is who moved into `path[i]`.
 
-    On the way, what the proof of a child proves is recorded (Winands, Björnsson & Saito 2008).
+    On the way, what the proof of a child proves is recorded (Winands, Björnsson & Saito 2008). The
+    depth from which on all nodes of the path are proven.
     """
+    first_proven = depth + 1
     proven = tree.nodes[path[depth]].proof != UNKNOWN
     for i in range(depth, -1, -1):
         node = path[i]
@@ -229,6 +235,8 @@ def back_up(
             proven = each.proof != UNKNOWN
             if proven:
                 outcome = outcome_of(each.proof, movers[i])
+        if proven:
+            first_proven = i
         each.visits += 1
         if movers[i] == outcome:
             each.value += 2
@@ -236,8 +244,9 @@ def back_up(
             each.value += 1
         if not proven:
             share = np.float32(1.0) / np.float32(each.visits)
-            each.mean = np.float32(0.5) * np.float32(each.value) * share
+            each.average = np.float32(0.5) * np.float32(each.value) * share
             each.doubt = math.sqrt(share)
+    return first_proven
 
 
 @compiled(types.void(TREE, _SCRATCH, types.int64, types.int64, types.int64), allocates=False)
@@ -265,7 +274,7 @@ def all_moves_as_first(tree: Tree, scratch: Scratch, depth: int, plies: int, out
             if played[mine + tree.nodes[child].action] == stamp:
                 amaf = tree.amaf[child]
                 amaf.visits += 1
-                amaf.mean += (result - amaf.mean) / np.float32(amaf.visits)
+                amaf.average += (result - amaf.average) / np.float32(amaf.visits)
 
 
 @compiled(
@@ -276,6 +285,7 @@ def all_moves_as_first(tree: Tree, scratch: Scratch, depth: int, plies: int, out
         _LEGAL,
         _PLAY,
         _PLAYOUT,
+        _KEY,
         _RNG,
         _SCRATCH,
         SELECTION,
@@ -291,6 +301,7 @@ def grow(
     legal: Callable[..., int],
     play: Callable[..., None],
     playout: Callable[..., int],
+    key: Callable[..., int],
     rng: Rng,
     scratch: Scratch,
     how: Selection,
@@ -326,31 +337,43 @@ def grow(
             play(board, tree.nodes[node].action)
 
         # Play out, unless the result is known.
-        plies = 0
+        plies, proof = 0, UNKNOWN
         if tree.nodes[node].proof != UNKNOWN:
             outcome = outcome_of(tree.nodes[node].proof, movers[depth])
         else:
-            to_move, proof = board[0], UNKNOWN
-            if board[1] != 0:
-                proof = proof_of(board[1], movers[depth])
+            to_move, outcome = board[0], board[1]
+            if outcome == 0 and plan.solver and len(scratch.proofs) > 0:
+                outcome = look_up(scratch.proofs, key(board))
+            if outcome != 0:
+                proof = proof_of(outcome, movers[depth])
             elif plan.max_plies > 0:
                 while plies < plan.max_plies and board[1] == 0:
                     pick = draw(rng, legal(board, scratch.actions))
                     scratch.trace[plies] = scratch.actions[pick]
                     play(board, scratch.actions[pick])
                     plies += 1
+                outcome = board[1]
             else:
                 plies = playout(board, rng, scratch.trace)
+                outcome = board[1]
                 # A win at once is a proof; so is the other's, where it would have been prevented.
-                if (plies == 1 and board[1] == to_move) or (
-                    plan.sharp and plies == 2 and board[1] == 3 - to_move
+                if (plies == 1 and outcome == to_move) or (
+                    plan.sharp and plies == 2 and outcome == 3 - to_move
                 ):
-                    proof = proof_of(board[1], movers[depth])
+                    proof = proof_of(outcome, movers[depth])
             if plan.solver:
                 settle(tree, node, proof)
-            outcome = board[1]
 
-        back_up(tree, path, movers, depth, outcome)
+        first_proven = back_up(tree, path, movers, depth, outcome)
+        if plan.solver and proof != UNKNOWN and len(scratch.proofs) > 0:
+            for i in range(len(root)):
+                board[i] = root[i]
+            for i in range(depth + 1):
+                if i > 0:
+                    play(board, tree.nodes[path[i]].action)
+                if i >= first_proven and board[1] == 0:
+                    found = outcome_of(tree.nodes[path[i]].proof, movers[i])
+                    remember(scratch.proofs, key(board), found)
         if how.rule == RAVE:
             all_moves_as_first(tree, scratch, depth, plies, outcome)
         if depth > scratch.tally[1]:

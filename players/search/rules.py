@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from games import Game, KernelGame, State
 from games.core.random import Rng, draw
+from players.search.table import key_of
 
 
 class Rules(NamedTuple):
@@ -26,6 +27,7 @@ class Rules(NamedTuple):
     playout: Callable[..., int]
     decisive: Callable[..., int] | None
     sensible: Callable[..., int] | None
+    key: Callable[..., int]  # a hash of the board
     compiled: bool
 
 
@@ -40,6 +42,7 @@ def rules_of(game: Game) -> Rules:
             kernels.playout,
             kernels.decisive,
             kernels.sensible,
+            key_of,
             compiled=True,
         )
     return interpreted_rules(game)
@@ -68,4 +71,7 @@ def interpreted_rules(game: Game) -> Rules:
         board_[:] = board(state)
         return ply
 
-    return Rules(board, legal, play, playout, None, None, compiled=False)
+    def key(board: list[Any]) -> int:
+        return hash(board[2])
+
+    return Rules(board, legal, play, playout, None, None, key, compiled=False)

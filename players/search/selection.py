@@ -61,7 +61,7 @@ def by_ucb1(tree: Tree, node: int, c: float) -> Any:
     scale = np.float32(c) * sqrt_log(parent.visits)
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + parent.tried):
-        score = tree.nodes[child].mean + scale * tree.nodes[child].doubt
+        score = tree.nodes[child].average + scale * tree.nodes[child].doubt
         if score > best_score:
             best, best_score = child, score
     return best, best_score
@@ -78,7 +78,7 @@ def by_ucb1_tuned(tree: Tree, node: int, c: float) -> Any:
     root_log = sqrt_log(parent.visits)
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + parent.tried):
-        mean, width = tree.nodes[child].mean, root_log * tree.nodes[child].doubt
+        mean, width = tree.nodes[child].average, root_log * tree.nodes[child].doubt
         variance = mean * (_1 - mean) + _SQRT_2 * width
         score = mean + np.float32(c) * width * math.sqrt(min(_QUARTER, max(variance, _0)))
         if score > best_score:
@@ -116,12 +116,12 @@ def by_rave(tree: Tree, node: int, how: Selection) -> int:
     best, best_score = first, np.float32(-np.inf)
     for child in range(first, first + tried):
         each, amaf = tree.nodes[child], tree.amaf[child]
-        score = each.mean
+        score = each.average
         if each.doubt > _0:
             if how.schedule == MINIMUM_MSE:
                 n, m = np.float32(each.visits), np.float32(amaf.visits)
                 beta = m / (n + m + n * m * bias)
-            score = beta * amaf.mean + (_1 - beta) * score + scale * each.doubt
+            score = beta * amaf.average + (_1 - beta) * score + scale * each.doubt
         if score > best_score:
             best, best_score = child, score
     # Of the untried, those that are near go first as long as there are any.
@@ -129,7 +129,7 @@ def by_rave(tree: Tree, node: int, how: Selection) -> int:
     urgency = np.float32(how.fpu)
     for child in range(first + tried, first + last):
         amaf = tree.amaf[child]
-        score = amaf.mean if amaf.visits > 0 else urgency
+        score = amaf.average if amaf.visits > 0 else urgency
         if score > best_score:
             best, best_score = child, score
     return best

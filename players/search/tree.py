@@ -14,14 +14,14 @@ ROOT = 0
 #: What is known of a node, for the player who moved into it.
 UNKNOWN, WIN, TIE, LOSS = 0, 1, 2, -1
 
-#: A node takes half a cache line, and the children of a node are neighbours: a look at them all
-#: touches few lines. `mean` and `doubt` follow from visits and value. They are kept because a node
-#: is looked at by its parent many times for each time it is visited.
+#: A node takes half a cache line, and the children of a node are neighbours: a look at all of them
+#: touches few lines. `average` and `doubt` follow from visits and value; they are kept because a
+#: node is looked at by its parent many times for each time it is visited.
 NODE = np.dtype(
     [
         ("visits", np.int32),
         ("value", np.int32),  # half points, summed, of the player who moved into it
-        ("mean", np.float32),  # points a visit, from 0 to 1; of a proven node what it is worth
+        ("average", np.float32),  # points a visit, from 0 to 1; of a proven node what it is worth
         ("doubt", np.float32),  # 1 / sqrt(visits), 0 when proven
         ("first_child", np.int32),
         ("action", np.uint16),  # that leads into it
@@ -34,7 +34,7 @@ NODE = np.dtype(
     align=True,
 )
 #: All-moves-as-first: what happened when the player chose this action here or later.
-AMAF = np.dtype([("visits", np.int32), ("mean", np.float32)], align=True)
+AMAF = np.dtype([("visits", np.int32), ("average", np.float32)], align=True)
 
 #: What an action, and a row, must fit in.
 MOST_ACTIONS = 2**16 - 1

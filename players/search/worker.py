@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,11 +12,10 @@ from numpy.typing import NDArray
 from games import Game, State
 from games.core.kernels import uncompiled
 from games.core.random import seeded
-from games.mnk import MNK
 from players.search.compaction import ROWS_A_SECOND, keep
 from players.search.loop import Plan, grow, new_scratch
-from players.search.rules import interpreted_rules, rules_of
-from players.search.selection import HAND_SELECTED, RAVE, UCB1, Selection
+from players.search.rules import rules_of
+from players.search.selection import RAVE, Selection
 from players.search.tree import MOST_SIMULATIONS, ROOT, UNKNOWN, clear, interpreted, new_tree
 
 #: How long the compiled search runs before it looks at the clock again.
@@ -43,15 +41,14 @@ class Worker:
     ) -> None:
         """Raises OSError, OverflowError or ValueError if there is not so much memory."""
         self._rules = rules_of(game)
-        if not self._rules.compiled:
-            _compile_steps()
         self._grow = grow if self._rules.compiled else uncompiled(grow)
         self._how = how._replace(
             c=float(how.c), fpu=float(how.fpu), k=float(how.k), bias=float(how.bias)
         )
         self._plan = plan._replace(sharp=plan.sharp and self._rules.decisive is not None)
         self._rng = seeded(seed)
-        self._scratch = new_scratch(game, around)
+        words = len(self._rules.board(game.initial_state()))
+        self._scratch = new_scratch(game, around, words)
         self.tree = new_tree(megabytes, amaf=how.rule == RAVE)
         self._grown = self.tree if self._rules.compiled else interpreted(self.tree)
         #: As many nodes as there can be on a path and beside it: a simulation adds no more.
@@ -64,6 +61,7 @@ class Worker:
     def begin(self, state: State) -> None:
         """Start a new tree there."""
         clear(self.tree)
+        self._scratch.proofs[:] = 0
         self._least = 2
         self._set(state)
 
@@ -153,6 +151,7 @@ class Worker:
             rules.legal,
             rules.play,
             (rules.decisive if self._plan.sharp else None) or rules.playout,
+            rules.key,
             self._rng,
             self._scratch,
             self._how,
@@ -177,26 +176,3 @@ class Worker:
             return False
         keep(self.tree, row, least, self._stack)
         return True
-
-
-@functools.cache
-def _compile_steps() -> None:
-    """Have the steps of the loop compiled, each by itself, before a clock runs.
-
-    That happens when uncompiled code first calls them, and takes about a second.
-    """
-    game = MNK(m=3, n=1, k=3)  # a tie: what is proven is visited again
-    rules, state = interpreted_rules(game), game.initial_state()
-    uncompiled(grow)(
-        interpreted(new_tree(0.1, amaf=False)),
-        rules.board(state),
-        rules.board(state),
-        rules.legal,
-        rules.play,
-        rules.playout,
-        seeded(1),
-        new_scratch(game, np.empty(0, dtype=np.int64)),
-        Selection(UCB1, 0.0, 0.4, HAND_SELECTED, 0.0, 0.0),
-        Plan(solver=True, sharp=False, max_plies=0, max_depth=game.max_plies),
-        20,
-    )
