@@ -7,7 +7,7 @@ from server.messages import Control, Reading
 
 #: What a move costs beside thinking and the network, and the share of a short time it may take.
 OVERHEAD_S = 0.02
-OVERHEAD_SHARE = 0.25
+OVERHEAD_SHARE = 0.7
 #: Of an even share of the main time. What is left falls with this power of the moves left, so that
 #: the first half of the match gets 1 - 0.5^1.5, about 65 %.
 EAGERNESS = 1.5
