@@ -31,7 +31,7 @@ def test_without_a_clock_there_is_no_limit() -> None:
     [
         ("1/move", Reading(0.0, 1), 0.95, 0.98),
         ("0.1/move", Reading(0.0, 1), 0.07, 0.08),
-        ("0.02/move", Reading(0.0, 1), 0.01, 0.015),
+        ("0.02/move", Reading(0.0, 1), 0.005, 0.015),
         ("1/move", Reading(0.4, 0), 0.35, 0.38),  # back in the middle of a move
         ("300+0", Reading(300.0, 0), 10.0, 20.0),
         ("300+3", Reading(300.0, 0), 10.0, 20.0),
@@ -118,7 +118,7 @@ CONTROLS = st.one_of(
 @given(
     control=CONTROLS,
     max_plies=st.integers(1, 400),
-    lag_share=st.floats(0, 0.5),
+    lag_share=st.floats(0, (1 - OVERHEAD_SHARE) / 2),
     overheads=st.lists(st.floats(0, 1), min_size=1, max_size=9),
     used_shares=st.lists(st.sampled_from([1.0, 1.0, 1.0, 0.1]), min_size=1, max_size=5),
 )
