@@ -19,6 +19,8 @@ class Rave(TreeSearch):
     later. `schedule` says how long they count: `hand` for the hand-selected one, where both weigh
     the same at `k` visits, `mse` for the one with the least mean square error, given how far they
     are off by `bias`. `c` weighs exploration; `fpu` is the score of what nothing is known of.
+    `near_first` tries actions next to stones before the others: by default wherever the game says
+    which are neighbours.
     """
 
     def __init__(
@@ -28,12 +30,15 @@ class Rave(TreeSearch):
         k: float = 1000.0,
         schedule: str = "hand",
         bias: float = 0.1,
-        c: float = 0.0,
+        c: float = 0.2,
         fpu: float = FIRST,
+        near_first: bool | None = None,
         **options: Any,
     ) -> None:
         self._require(k > 0, f"k must be above 0, not {k}")
         self._require(schedule in SCHEDULES, f"schedule is hand or mse, not {schedule!r}")
         self._require(c >= 0, f"c must not be negative, as {c} is")
         how = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias)
-        super().__init__(game, how, **options)
+        if near_first is None:
+            near_first = hasattr(game, "neighbours")
+        super().__init__(game, how, near_first=near_first, **options)
