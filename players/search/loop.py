@@ -19,11 +19,11 @@ from games.core.kernels import SIGNATURES, compiled, inlined
 from games.core.random import Rng, draw
 from players.search.proofs import look_up, new_proofs, remember
 from players.search.selection import RAVE, SELECTION, Selection, select
-from players.search.tree import HOPELESS, LOSS, ROOT, TIE, TREE, UNKNOWN, WIN, Tree
+from players.search.tree import HOPELESS, LOSS, ROOT, TIE, TREE, UNKNOWN, WIN, Tree, apart
 
 #: Rows that a node's children are given at first. Most nodes are visited so seldom that they need
 #: no more; each time they do, their room doubles.
-FIRST_ROWS = 16
+FIRST_ROWS = 8
 
 
 class Plan(NamedTuple):
@@ -62,15 +62,19 @@ def new_scratch(game: Game, around: NDArray[np.int64], words: int) -> Scratch:
     """Room enough for every match of `game`, whose boards have so many words."""
     plies = max(game.max_plies, game.num_actions) + 2
     return Scratch(
-        actions=np.empty(game.num_actions + 1, dtype=np.int64),
-        path=np.empty(plies, dtype=np.int64),
-        movers=np.empty(plies, dtype=np.int64),
-        trace=np.empty(plies, dtype=np.int64),
-        played=np.zeros(2 * game.num_actions, dtype=np.int64),
+        actions=_zeros(game.num_actions + 1),
+        path=_zeros(plies),
+        movers=_zeros(plies),
+        trace=_zeros(plies),
+        played=_zeros(2 * game.num_actions),
         around=around,
         proofs=new_proofs(words),
-        tally=np.array([0, 0, game.num_actions], dtype=np.int64),
+        tally=apart(np.array([0, 0, game.num_actions], dtype=np.int64)),
     )
+
+
+def _zeros(n: int) -> NDArray[np.int64]:
+    return apart(np.zeros(n, dtype=np.int64))
 
 
 @inlined

@@ -73,7 +73,7 @@ def new_tree(megabytes: float, *, amaf: bool) -> Tree:
         nodes=_column(NODE, rows),
         amaf=_column(AMAF, rows if amaf else 0),
         owner=_column(np.dtype(np.int32), rows),
-        used=np.zeros(1, dtype=np.int64),
+        used=apart(np.zeros(1, dtype=np.int64)),
     )
     clear(tree)
     return tree
@@ -92,6 +92,15 @@ def _column(kind: np.dtype[Any], rows: int) -> NDArray[Any]:
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         block.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(block, dtype=kind)
+
+
+def apart(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy that shares no cache line with what another thread writes to."""
+    padding = 64 // array.itemsize
+    spacious = np.empty(len(array) + 2 * padding, dtype=array.dtype)
+    copy = spacious[padding : padding + len(array)]
+    copy[:] = array
+    return copy
 
 
 def interpreted(tree: Tree) -> Tree:

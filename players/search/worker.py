@@ -16,10 +16,10 @@ from players.search.compaction import ROWS_A_SECOND, keep
 from players.search.loop import Plan, grow, new_scratch
 from players.search.rules import rules_of
 from players.search.selection import RAVE, Selection
-from players.search.tree import MOST_SIMULATIONS, ROOT, UNKNOWN, clear, interpreted, new_tree
+from players.search.tree import MOST_SIMULATIONS, ROOT, UNKNOWN, apart, clear, interpreted, new_tree
 
-#: How long the compiled search runs before it looks at the clock again.
-SLICE_S = 0.001
+#: How long the compiled search runs before it looks at the clock again: a share of the time left.
+SLICE_S, LONGEST_SLICE_S, SLICE_SHARE = 0.001, 0.004, 0.125
 #: A full tree is pruned after a multiple of so many simulations, whatever the clock says: a search
 #: can be repeated.
 ROUND = 4096
@@ -46,7 +46,7 @@ class Worker:
             c=float(how.c), fpu=float(how.fpu), k=float(how.k), bias=float(how.bias)
         )
         self._plan = plan._replace(sharp=plan.sharp and self._rules.decisive is not None)
-        self._rng = seeded(seed)
+        self._rng = apart(seeded(seed))
         words = len(self._rules.board(game.initial_state()))
         self._scratch = new_scratch(game, around, words)
         self.tree = new_tree(megabytes, amaf=how.rule == RAVE)
@@ -81,6 +81,8 @@ class Worker:
 
     def _set(self, state: State) -> None:
         self._root, self._board = self._rules.board(state), self._rules.board(state)
+        if self._rules.compiled:
+            self._board = apart(self._board)
         self._scratch.tally[1] = 0
 
     def find(self, actions: Sequence[int], row: int = ROOT) -> int | None:
@@ -136,7 +138,9 @@ class Worker:
             if self._full and done % ROUND == 0:
                 self._prune(deadline - now)
                 now = time.perf_counter()
-            in_time = int(rate * min(SLICE_S, max(0.0, deadline - now)))
+            left_s = max(0.0, deadline - now)
+            slice_s = min(max(SLICE_S, SLICE_SHARE * left_s), LONGEST_SLICE_S, left_s)
+            in_time = int(rate * slice_s)
             count = max(1, min(2 * count, in_time, most - done))
             if self.tree.used[0] + count * self._widest > len(self.tree.nodes):  # it may get full
                 count = min(count, ROUND - done % ROUND)
