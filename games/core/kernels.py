@@ -80,7 +80,7 @@ class Kernels(NamedTuple):
 
 
 def kernel(function: F) -> F:
-    """Compile one of the six, at once and with its fixed signature, known by its name."""
+    """Compile one of the kernels, at once and with its fixed signature, known by its name."""
     name = function.__name__
     return compiled(SIGNATURES[name], allocates=name in ("start", "write", "read"))(function)
 

@@ -121,9 +121,8 @@ def main(
 ) -> None:
     """Connect PLAYER to a server and let it play GAME.
 
-    GAME is a name with parameters, as in "othello(size=6)"; PLAYER is human, random, uct, one
-    that is installed, or module:Class from the current folder, with options in the same way or
-    by --option.
+    GAME is a name with parameters, as in "othello(size=6)"; PLAYER is one of those below or
+    module:Class from the current folder, with options in the same way or by --option.
     """
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     _let_find(player)
