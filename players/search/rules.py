@@ -72,6 +72,6 @@ def interpreted_rules(game: Game) -> Rules:
         return ply
 
     def key(board: list[Any]) -> int:
-        return hash(board[2])
+        return int(key_of(np.array(board[2], dtype=np.int64)))
 
     return Rules(board, legal, play, playout, None, None, key, compiled=False)

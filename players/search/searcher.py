@@ -144,13 +144,13 @@ class TreeSearch(Player):
         # Where simulations are counted, none depends on when another thread is done.
         counted = most < MOST_SIMULATIONS
 
-        def stop(left: int, rate: float) -> bool:
+        def stop(left: int) -> bool:
             return self.cancelled.is_set() or (
                 not counted and any(worker.proven for worker in self._workers)
             )
 
-        def stop_first(left: int, rate: float) -> bool:
-            return stop(left, rate) or (saves and inspection.decided(first, left))
+        def stop_first(left: int) -> bool:
+            return stop(left) or (saves and inspection.decided(first, left))
 
         if self.cancelled.is_set():
             raise Cancelled

@@ -117,11 +117,11 @@ class Worker:
         """Is the value of the root known?"""
         return bool(self.tree.nodes[ROOT]["proof"] != UNKNOWN)
 
-    def think(self, most: int, deadline: float, halt: Callable[[int, float], bool]) -> int:
+    def think(self, most: int, deadline: float, halt: Callable[[int], bool]) -> int:
         """Simulate until the root is proven, or the number, the time or `halt` says stop.
 
-        `halt` is asked after each slice, and told how many simulations are still to come at most,
-        and how many there are in a second. At least one is run. Returns how many were.
+        `halt` is asked after each slice, and told how many simulations are still to come at most.
+        At least one is run. Returns how many were.
         """
         most = min(most, MOST_SIMULATIONS - int(self.tree.nodes[ROOT]["visits"]))
         now, count, done = time.perf_counter(), 1, 0
@@ -132,8 +132,10 @@ class Worker:
                 break
             before, now = now, time.perf_counter()
             rate = count / max(now - before, 1e-7)
-            left = min(most - done, rate * max(0.0, deadline - now))
-            if halt(int(min(left, 2**40)), rate):
+            left = most - done
+            if now - before > SLICE_S / 2:  # in less, calling takes longer than searching
+                left = min(left, int(min(rate * max(0.0, deadline - now), MOST_SIMULATIONS)))
+            if halt(left):
                 break
             if self._full and done % ROUND == 0:
                 self._prune(deadline - now)
