@@ -228,6 +228,20 @@ def test_flat_always_has_room(spec: str) -> None:
     assert len(worker.tree.nodes[worker.children(0)]) == game.num_actions
 
 
+@pytest.mark.parametrize("simulations", [3, 7, 2001, 2002])
+@pytest.mark.parametrize("seed", range(5))
+def test_flat_plays_the_best_mean(simulations: int, seed: int) -> None:
+    """Which action happens to have one playout more does not count."""
+    game = games.load("connect_four")
+    player = players.load(f"flat(seed={seed})", game)
+    choice = player.choose([game.initial_state()], Limit(simulations=simulations))
+    assert choice.info is not None
+    tried = [each for each in choice.info.actions if each.visits]
+    assert sum(each.visits for each in tried) == simulations
+    assert tried[0].action == choice.action
+    assert tried[0].win_rate == max(each.win_rate for each in tried) == choice.info.win_rate
+
+
 def test_options_may_be_whole_numbers() -> None:
     game = games.load("connect_four")
     choice = UCT(game, c=1, fpu=2, seed=1).choose([game.initial_state()], Limit(simulations=10))

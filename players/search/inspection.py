@@ -18,15 +18,16 @@ _TOLD = {UNKNOWN: None, WIN: 1, TIE: 0, LOSS: -1}
 def considered(workers: Sequence[Worker]) -> tuple[Considered, ...]:
     """The actions of the root, counted over all workers, the best first.
 
-    The best is a proven win, otherwise the most visited; a proven tie is better than what looks
-    worse, and a proven loss is the last resort.
+    The best is a proven win, otherwise the most visited, or where all are visited alike, the one
+    with the best mean; a proven tie is better than what looks worse, and a proven loss is the last
+    resort.
     """
     first, *others = (_children(worker, ROOT) for worker in workers)
     merged = {each.action: each for each in first}
     for each in (each for children in others for each in children):
         known = merged.get(each.action)
         merged[each.action] = _together(known, each) if known else each
-    rank = _ranking(merged.values())
+    rank = _ranking(merged.values(), even=workers[0].even)
     return tuple(sorted(merged.values(), key=rank, reverse=True))
 
 
@@ -44,7 +45,7 @@ def line(worker: Worker, action: int) -> tuple[int, ...]:
     """The moves that are expected, `action` first."""
     found, row = [action], worker.find([action])
     while row is not None:
-        rank = _ranking(children := _children(worker, row))
+        rank = _ranking(children := _children(worker, row), even=worker.even)
         best = max(children, key=rank, default=None)
         if best is None or not best.visits:
             break
@@ -133,14 +134,20 @@ def _together(one: Considered, other: Considered) -> Considered:
     )
 
 
-def _ranking(actions: Collection[Considered]) -> Callable[[Considered], tuple[int, int]]:
-    """How good an action is beside the others."""
+def _ranking(
+    actions: Collection[Considered], *, even: bool
+) -> Callable[[Considered], tuple[int, float]]:
+    """How good an action is beside the others; `even`: their visits do not say."""
     hopes = [each.win_rate for each in actions if each.proven is None and each.visits]
     ties = 3 if max(hopes, default=0.0) < 0.5 else 2
 
-    def rank(each: Considered) -> tuple[int, int]:
+    def rank(each: Considered) -> tuple[int, float]:
         if each.proven is None:
-            return 2, each.visits
+            return 2, _mean(each) if even else each.visits
         return {1: 4, 0: ties, -1: 1}[each.proven], each.visits
 
     return rank
+
+
+def _mean(each: Considered) -> float:
+    return each.win_rate if each.visits else -1.0  # what was tried, however badly it went

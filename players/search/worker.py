@@ -15,7 +15,7 @@ from games.core.random import seeded
 from players.search.compaction import ROWS_A_SECOND, keep
 from players.search.loop import Plan, grow, new_scratch
 from players.search.rules import rules_of
-from players.search.selection import RAVE, Selection
+from players.search.selection import FLAT, RAVE, Selection
 from players.search.tree import MOST_SIMULATIONS, ROOT, UNKNOWN, apart, clear, interpreted, new_tree
 
 #: How long the compiled search runs before it looks at the clock again: a share of the time left.
@@ -45,6 +45,8 @@ class Worker:
         self._how = how._replace(
             c=float(how.c), fpu=float(how.fpu), k=float(how.k), bias=float(how.bias)
         )
+        #: Are all actions visited alike, so that their means say which is best?
+        self.even = how.rule == FLAT
         self._plan = plan._replace(sharp=plan.sharp and self._rules.decisive is not None)
         self._rng = apart(seeded(seed))
         words = len(self._rules.board(game.initial_state()))
