@@ -453,6 +453,50 @@ def test_a_player_that_fails_while_pondering_resigns(pondering: Evening) -> None
     assert pondering.agent.tally.faults == 1
 
 
+# What is reported.
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_move_that_was_played_while_the_line_was_broken_is_reported_then(
+    tmp_path: Path, answered: bool
+) -> None:
+    file = tmp_path / "tree.txt"
+    evening = Evening(Thinker(GAME), tree_file=TreeFile(file))
+    evening.start()
+    evening.think()
+    evening.lose_the_line()
+    evening.moves = [TAKE_1, TAKE_2] if answered else [TAKE_1]
+    evening.connect()
+    evening.start()
+    assert "player 1 to move" in file.read_text()
+    file.unlink()
+    if not answered:
+        evening.play(TAKE_2)
+    assert not file.exists()
+
+
+def test_a_move_that_was_lost_with_the_line_is_never_reported(tmp_path: Path) -> None:
+    file = tmp_path / "tree.txt"
+    evening = Evening(Thinker(GAME), tree_file=TreeFile(file))
+    evening.start()
+    evening.think()
+    evening.lose_the_line()
+    evening.connect()
+    evening.start()
+    evening.play(TAKE_1)  # it was heard after all; the player is thinking about it again
+    assert not file.exists()
+
+
+def test_a_player_that_says_nonsense_resigns(evening: Evening) -> None:
+    info = Info(line=(99,), actions=(Considered(TAKE_1, 1, 1.0),))
+    evening.player.answer = lambda: Choice(TAKE_1, info)
+    evening.start()
+    evening.think()
+    evening.play(TAKE_1)
+    assert [type(each) for each in evening.said()] == [Move, Resign]
+    assert evening.agent.tally.faults == 1
+
+
 # Trees.
 
 

@@ -209,7 +209,7 @@ class Agent:
             self._append(seat, action, seat.game.next_state(seat.states[-1], action))
         seat.clocks = event.clocks
         seat.in_sight = True
-        seat.done = None  # so may a move
+        seat.done = seat.thought = None  # so may a move
         self._go_on(seat)
 
     def _sit_down(self, event: Started) -> Seat:
@@ -230,10 +230,7 @@ class Agent:
         if seat is None or event.match != seat.started.match or event.ply != seat.ply:
             return
         seat.clocks = event.clocks
-        before, thought, seat.thought = seat.states[-1], seat.thought, None
         self._append(seat, event.action, tuple(event.state))
-        if thought:
-            self._report(before, thought)
         self._go_on(seat)
 
     def _append(self, seat: Seat, action: int, state: State) -> None:
@@ -245,6 +242,9 @@ class Agent:
             self._console.print(report.board(game, state, action, before))
         seat.states.append(state)
         self._tell_player(self._player.moved, mover, action, tuple(seat.states))
+        thought, seat.thought = seat.thought, None
+        if thought:
+            self._tell_player(self._report, before, thought)
 
     def _ended(self, event: Ended) -> None:
         seat = self._seat
@@ -357,7 +357,7 @@ class Agent:
         self._give_up(seat)
 
     def _tell_player(self, what: Callable[..., None], *about: object) -> None:
-        """Let the player know something; if it cannot bear that, it resigns."""
+        """Let the player know something, or show what it thinks; if it fails, it resigns."""
         try:
             what(*about)
         except Exception:  # the player is somebody else's program
