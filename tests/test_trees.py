@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 
 import games
+import players
 from games import Game, State
 from games.nim import Nim
 from players import Choice, Considered, Info, Limit, Node, Player
 from players.client.trees import FORMATS, TreeFile, as_json, graphviz, mermaid, text
+from players.core.node import MOST_DEPTH
 
 GAME = games.load("connect_four")
 STATE = GAME.next_state(GAME.initial_state(), 3)
@@ -165,6 +168,34 @@ def test_a_file_is_replaced_by_each_tree(tmp_path: Path, suffix: str) -> None:
 def test_without_a_tree_nothing_is_written(tmp_path: Path) -> None:
     TreeFile(tmp_path / "tree.txt").write(Thinker(GAME, None), STATE, None)
     assert not list(tmp_path.iterdir())
+
+
+@functools.cache
+def deep() -> tuple[Game, Node]:
+    """The tree of a search that had but one way to go, for a thousand plies."""
+    game = games.load("nim(chips=1000,max_take=1)")
+    player = players.load("uct(seed=1,solver=false)", game)
+    player.choose([game.initial_state()], Limit(simulations=3000))
+    root = player.tree()
+    assert root is not None
+    return game, root
+
+
+def test_a_tree_is_shown_as_deep_as_can_be_read() -> None:
+    _, node = deep()
+    for _ in range(MOST_DEPTH):
+        (node,) = node.children
+    assert node.visits > 1, "it goes on from here"
+    assert not node.children
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_deepest_tree_is_written(suffix: str) -> None:
+    game, root = deep()
+    written = FORMATS[suffix](game, game.initial_state(), root)
+    assert written.count("visits") >= MOST_DEPTH
+    if suffix == ".json":
+        assert from_json(json.loads(written)["root"]) == root
 
 
 def test_rarely_visited_nodes_are_left_out(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
-"""A search tree as it is shown: plain values, cut off where nodes are visited too rarely."""
+"""A search tree as it is shown: plain values, cut off where nodes are too rare or too deep."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+#: So many plies below the root a shown tree ends: what is nested much deeper, neither Python nor
+#: most readers of JSON can follow.
+MOST_DEPTH = 100
 
 
 @dataclass(frozen=True)

@@ -106,9 +106,10 @@ class Player(ABC):
         """
 
     def tree(self, min_visits: int = 1) -> Node | None:
-        """The search tree of the last choice, nodes visited at least so often.
+        """The search tree of the last choice, nodes visited at least so often, not too deep.
 
-        None for players without one. Not called while the player thinks.
+        `players.core.node` says how deep. None for players without one. Not called while the player
+        thinks.
         """
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from players.core.node import Node
+from players.core.node import MOST_DEPTH, Node
 from players.core.player import Considered
 from players.search.tree import LOSS, ROOT, TIE, UNKNOWN, WIN
 from players.search.worker import Worker
@@ -79,17 +79,21 @@ def node(worker: Worker, min_visits: int) -> Node:
     visits = int(root["visits"])
     told = _TOLD[int(root["proof"])]
     win_rate = int(root["value"]) / 2 / visits
-    return Node(None, visits, win_rate, None, 0, told, _shown(worker, ROOT, min_visits))
+    children = _shown(worker, ROOT, min_visits, MOST_DEPTH)
+    return Node(None, visits, win_rate, None, 0, told, children)
 
 
-def _shown(worker: Worker, row: int, min_visits: int) -> tuple[Node, ...]:
+def _shown(worker: Worker, row: int, min_visits: int, depth: int) -> tuple[Node, ...]:
+    """What is below a row, so many plies deep."""
+    if depth == 0:
+        return ()
     nodes = []
     for child in sorted(_children(worker, row), key=lambda each: -each.visits):
         if child.visits >= max(1, min_visits):
             below = worker.find([child.action], row)
             assert below is not None
             counted = int(worker.tree.amaf["visits"][below]) if len(worker.tree.amaf) else 0
-            children = _shown(worker, below, min_visits)
+            children = _shown(worker, below, min_visits, depth - 1)
             nodes.append(
                 Node(
                     child.action,
