@@ -24,7 +24,7 @@ SLICE_S = 0.001
 DEFAULT_S = 1.0
 #: With at most so many legal actions, the replies to each are looked at; in plain Python, fewer.
 WIDEST, WIDEST_INTERPRETED = 10, 4
-#: Tests to the end of the game get three times the nodes of those that deepen, and begin after so
+#: Tests to the end of the game get ten times the nodes of those that deepen, and begin after so
 #: many nodes: what is near is found first.
 END_SHARE, END_AFTER = 10, 5_000
 
@@ -115,7 +115,7 @@ class Minimax(Player):
         self._depth = depth
         self._rules = rules_of(game)
         self._advance = core.advance if self._rules.compiled else core.interpreted()
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(None if seed is None else seed % 2**64)
         try:
             self._rows = table.new_table(memory_mb)
         except (MemoryError, OverflowError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from games import Game
@@ -35,7 +36,8 @@ class Rave(TreeSearch):
         near_first: bool | None = None,
         **options: Any,
     ) -> None:
-        self._require(k > 0, f"k must be above 0, not {k}")
+        self._require(0 < k < math.inf, f"k must be a number above 0, not {k}")
+        self._require(math.isfinite(bias), f"bias must be a number, not {bias}")
         self._require(schedule in SCHEDULES, f"schedule is hand or mse, not {schedule!r}")
         self._require(c >= 0, f"c must not be negative, as {c} is")
         how = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias)

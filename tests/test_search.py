@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -248,6 +249,48 @@ def test_options_may_be_whole_numbers() -> None:
     assert choice.action in range(7)
 
 
+@pytest.mark.parametrize(
+    "player",
+    [
+        f"uct(max_plies={10**30})",
+        f"uct(max_depth={10**30})",
+        f"uct(simulations={10**30},time=0.01)",
+        f"uct(seed={10**30})",
+        "uct(seed=-1)",
+        "minimax(seed=-1)",
+        f"minimax(depth={10**30})",
+        "greedy(seed=-1)",
+        "random(seed=-1)",
+    ],
+)
+def test_options_may_be_any_whole_number(player: str) -> None:
+    game = games.load("tic_tac_toe")
+    choice = players.load(player, game).choose([game.initial_state()], Limit(simulations=100))
+    assert choice.action in game.legal_actions(game.initial_state())
+
+
+@pytest.mark.parametrize("options", ["k=inf", "k=0", "bias=inf", "bias=-inf"])
+def test_rave_cannot_weigh_by_infinity(options: str) -> None:
+    with pytest.raises(SpecError, match="must be a number"):
+        players.load(f"rave({options})", games.load("tic_tac_toe"))
+
+
+def test_all_threads_end_when_one_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is heard by the thread that asked for a choice, at the end of a slice."""
+    game = games.load("gomoku")
+    player = players.load("uct(seed=1,threads=2)", game)
+
+    def interrupt(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("players.search.inspection.decided", interrupt)
+    started = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        player.choose([game.initial_state()], Limit(seconds=60, saves=True))
+    player.close()
+    assert time.perf_counter() - started < 10
+
+
 def test_counts_do_not_overflow() -> None:
     game = games.load("connect_four")
     player, state = UCT(game, seed=1, solver=False), game.initial_state()
@@ -321,6 +364,7 @@ def test_the_interpreter_goes_on_while_it_thinks() -> None:
         ("memory_mb=0", "memory_mb must be above 0"),
         ("simulation=5", "did you mean 'simulations'"),
         ("c=much", "c must be a number"),
+        ("fpu=nan", "fpu must be a number"),
     ],
 )
 def test_bad_options_say_what_is_allowed(options: str, told: str) -> None:

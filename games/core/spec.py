@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 import re
 import types
 import typing
@@ -127,7 +128,10 @@ def _convert(name: str, key: str, text: str, annotation: object) -> int | float 
         if kind is int:
             return int(text)
         if kind is float:
-            return float(text)
+            number = float(text)
+            if math.isnan(number):  # which passes every check that it is not below something
+                raise ValueError
+            return number
     except (ValueError, KeyError):
         raise SpecError(f"{name}: {key} must be {wanted(kind)}, not {text!r}") from None
     return text

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time as clock
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,8 @@ class TreeSearch(Player):
         self._reuse = reuse
         self.ponders = ponder
         around = self._neighbours() if near_first else np.empty(0, dtype=np.int64)
-        plan = Plan(solver, decisive, max_plies, max_depth or game.max_plies + 1)
+        deepest = game.max_plies + 1
+        plan = Plan(solver, decisive, min(max_plies, deepest), min(max_depth or deepest, deepest))
         first = secrets.randbits(64) if seed is None else seed
         try:
             self._workers = [
@@ -143,10 +145,13 @@ class TreeSearch(Player):
 
         # Where simulations are counted, none depends on when another thread is done.
         counted = most < MOST_SIMULATIONS
+        broken_off = threading.Event()
 
         def stop(left: int) -> bool:
-            return self.cancelled.is_set() or (
-                not counted and any(worker.proven for worker in self._workers)
+            return (
+                self.cancelled.is_set()
+                or broken_off.is_set()
+                or (not counted and any(worker.proven for worker in self._workers))
             )
 
         def stop_first(left: int) -> bool:
@@ -158,7 +163,12 @@ class TreeSearch(Player):
             self._pool.submit(worker.think, share, deadline, stop)
             for worker, share in zip(others, shares[1:], strict=True)
         ]
-        done = first.think(shares[0], deadline, stop_first)
+        try:
+            done = first.think(shares[0], deadline, stop_first)
+        except BaseException:  # Ctrl-C, which only one thread hears of
+            broken_off.set()
+            wait(running)
+            raise
         done += sum(each.result() for each in running)
         if self.cancelled.is_set():
             raise Cancelled
