@@ -25,14 +25,16 @@ def test_help_has_examples_and_the_version_is_known(command: str) -> None:
 def test_the_help_of_a_player_lists_games_and_players() -> None:
     output = run("playout-player", "--help")[1]
     assert "ultimate_tic_tac_toe" in output
-    assert "human, random, uct" in output
+    assert "human, minimax, random, rave, uct" in " ".join(output.split())
 
 
 def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
     code, output = run("playout-player", "--options", "uct")
     assert code == 0
-    assert "memory_mb=256  a whole number" in output
-    assert "`memory_mb` bounds the tree" in output
+    assert re.search(r"memory_mb=256 +a whole number", output)
+    assert "`fpu`, first-play" in output, "what UCT says of its own options"
+    assert "`memory_mb` bounds all their trees" in output, "and what all searches have"
+    assert "`solver`" not in run("playout-player", "--options", "flat")[1]
     assert "No options." in run("playout-player", "--options", "human")[1]
 
 

@@ -121,7 +121,7 @@ def main(
 ) -> None:
     """Connect PLAYER to a server and let it play GAME.
 
-    GAME is a name with parameters, as in "othello(size=6)"; PLAYER is one of those below or
+    GAME is a name with parameters, as in "othello(size=6)"; PLAYER is one of those below, or
     module:Class from the current folder, with options in the same way or by --option.
     """
     reactor: Any = importlib.import_module("twisted.internet.reactor")

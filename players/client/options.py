@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 
 import players
 from games.core import spec
+from players.core.player import Player
 
 
 def described(name: str) -> str:
@@ -20,5 +22,14 @@ def described(name: str) -> str:
         rows.append((f"{key}={shown}", spec.wanted(parameter.annotation) + needed))
     width = max((len(row[0]) for row in rows), default=0)
     listed = [f"  {left:{width}}  {right}" for left, right in rows]
+    about = "\n\n".join(_said_by(make))
     head = f"Options, for --option or {name}(...), with their defaults:" if rows else "No options."
-    return "\n".join([f"{name}: {inspect.getdoc(make)}", "", head, *listed])
+    return "\n".join([f"{name}: {about}", "", head, *listed])
+
+
+def _said_by(make: type[Player]) -> Iterator[str]:
+    """The docstrings of a player and of those whose options it takes too."""
+    options = spec.parameters_of(make, skip=1).keys()
+    for base in make.__mro__[: make.__mro__.index(Player)]:
+        if base.__doc__ and spec.parameters_of(base, skip=1).keys() <= options:
+            yield inspect.cleandoc(base.__doc__)
