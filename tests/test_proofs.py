@@ -221,3 +221,16 @@ def test_a_tie_is_not_proven_lost() -> None:
 
 def test_easy_positions_are_kept() -> None:
     assert rate_kept("uct(seed=5)", EASY[:150], simulations=20_000) >= 0.97
+
+
+def test_what_wins_at_once_is_played() -> None:
+    """With an open four a stone anywhere wins too, only later."""
+    game = games.load("gomoku")
+    state = game.initial_state()
+    for name in "e5 a1 e6 c1 e7 f1 e8 h1".split():
+        state = game.next_state(state, game.parse_action(state, name))
+    for seed in range(20):
+        choice = players.load(f"uct(seed={seed})", game).choose([state], Limit(seconds=0.02))
+        assert game.action_name(state, choice.action) in ("e4", "e9")
+        assert choice.info is not None
+        assert (choice.info.proven, choice.info.line) == (1, (choice.action,))

@@ -97,7 +97,20 @@ class TreeSearch(Player):
         self._take_up(states, seconds)
         done = self._think(min(most, MOST_SIMULATIONS), started + seconds, limit.saves)
         info = self._info(done, clock.perf_counter() - started)
+        if info.proven == 1:
+            info = self._winning_at_once(states[-1], info)
         return Choice(info.actions[0].action, info)
+
+    def _winning_at_once(self, state: State, info: Info) -> Info:
+        """With the move that wins at once, if there is one, in front of those that win later."""
+        for each in info.actions:
+            if self.game.winner(
+                self.game.next_state(state, each.action)
+            ) == self.game.current_player(state):
+                others = (other for other in info.actions if other is not each)
+                first = replace(each, proven=1)
+                return replace(info, line=(each.action,), actions=(first, *others))
+        return info
 
     def ponder(self, states: Sequence[State]) -> None:
         if not self.game.winner(states[-1]):
