@@ -227,7 +227,7 @@ def test_what_wins_at_once_is_played() -> None:
     """With an open four a stone anywhere wins too, only later."""
     game = games.load("gomoku")
     state = game.initial_state()
-    for name in "e5 a1 e6 c1 e7 f1 e8 h1".split():
+    for name in ["e5", "a1", "e6", "c1", "e7", "f1", "e8", "h1"]:
         state = game.next_state(state, game.parse_action(state, name))
     for seed in range(20):
         choice = players.load(f"uct(seed={seed})", game).choose([state], Limit(seconds=0.02))

@@ -117,7 +117,7 @@ def test_plain_python_is_searched_by_the_same_source(
         assert rules_of(game).compiled is (game is compiled)
         worker = Worker(game, how, plan, 3, 1, np.empty(0, dtype=np.int64))
         worker.begin(game.initial_state())
-        done = worker.think(300, math.inf, lambda left, rate: False)
+        done = worker.think(300, math.inf, lambda left: False)
         rows = worker.tree.nodes[: worker.tree.used[0]]
         names = ("action", "visits", "value", "proof", "width", "tried")
         found.append((done, worker.depth, [rows[name].tolist() for name in names]))
@@ -224,7 +224,7 @@ def test_flat_always_has_room(spec: str) -> None:
     player = players.load("flat(threads=256,seed=1)", game)
     worker = player._workers[0]  # type: ignore[attr-defined]
     worker.begin(game.initial_state())
-    worker.think(1000, math.inf, lambda left, rate: False)
+    worker.think(1000, math.inf, lambda left: False)
     assert worker.complete
     assert len(worker.tree.nodes[worker.children(0)]) == game.num_actions
 

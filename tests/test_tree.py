@@ -47,7 +47,7 @@ class Grown(NamedTuple):
     plan: Plan
 
 
-def never(left: int, rate: float) -> bool:
+def never(left: int) -> bool:
     return False
 
 

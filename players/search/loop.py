@@ -22,7 +22,7 @@ from players.search.selection import RAVE, SELECTION, Selection, select
 from players.search.tree import HOPELESS, LOSS, ROOT, TIE, TREE, UNKNOWN, WIN, Tree, apart
 
 #: Rows that a node's children are given at first. Most nodes are visited so seldom that they need
-#: no more; each time they do, their room doubles.
+#: no more; each time they do, their room doubles. The root has room for all.
 FIRST_ROWS = 8
 
 
@@ -133,7 +133,8 @@ def expand(tree: Tree, node: int, scratch: Scratch, n: int, how: Selection, rng:
     """
     nodes, actions = tree.nodes, scratch.actions
     old, have = int(nodes[node].first_child), int(nodes[node].width)
-    width = np.int64(n if how.rule == RAVE else min(n, max(FIRST_ROWS, 2 * have)))
+    whole = node == ROOT or how.rule == RAVE
+    width = np.int64(n if whole else min(n, max(FIRST_ROWS, 2 * have)))
     first = tree.used[0]
     if first + width > len(nodes):
         return

@@ -7,13 +7,14 @@ import threading
 import time as clock
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from games import Game, SpecError, State
 from players.core.node import Node
-from players.core.player import Cancelled, Choice, Info, Limit, Player
+from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
 from players.search import inspection
 from players.search.loop import Plan
 from players.search.selection import Selection
@@ -103,13 +104,13 @@ class TreeSearch(Player):
 
     def _winning_at_once(self, state: State, info: Info) -> Info:
         """With the move that wins at once, if there is one, in front of those that win later."""
-        for each in info.actions:
-            if self.game.winner(
-                self.game.next_state(state, each.action)
-            ) == self.game.current_player(state):
-                others = (other for other in info.actions if other is not each)
-                first = replace(each, proven=1)
-                return replace(info, line=(each.action,), actions=(first, *others))
+        game, player = self.game, self.game.current_player(state)
+        for action in game.legal_actions(state):
+            if game.winner(game.next_state(state, action)) == player:
+                others = [each for each in info.actions if each.action != action]
+                known = [each for each in info.actions if each.action == action]
+                first = replace(*known or [Considered(action, 0, 0.0)], proven=1)
+                return replace(info, line=(action,), actions=(first, *others))
         return info
 
     def ponder(self, states: Sequence[State]) -> None:
