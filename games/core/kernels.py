@@ -99,7 +99,7 @@ def compiled(signature: object, *, allocates: bool = True) -> Callable[[F], F]:
     """Compile at once, without the GIL, found in the cache by the next process.
 
     What makes no arrays can do without counting references: `allocates=False`. Passing tuples of
-    arrays about took a third of the time of a search.
+    arrays about took a quarter of the time of a search.
     """
 
     def compile_(function: F) -> F:

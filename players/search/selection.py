@@ -104,9 +104,9 @@ def least_visited(tree: Tree, node: int) -> Any:
 def by_rave(tree: Tree, node: int, how: Selection) -> int:
     """UCT-RAVE (Gelly & Silver 2011): the results of a child and those of all moves as first.
 
-    Both schedules are theirs: beta = sqrt(k / (3 N + k)) with the visits of the node (equation
-    12), and beta = m / (n + m + 4 n m b^2) with the n visits and the m all-moves-as-first
-    visits of the child (equation 14). What was never visited has nothing but the latter.
+    Both schedules are theirs: beta = sqrt(k / (3 N + k)) with the N visits of the node, and
+    beta = m / (n + m + 4 n m b^2) with the n visits and the m all-moves-as-first visits of the
+    child. What was never visited has nothing but the latter.
     """
     parent = tree.nodes[node]
     first, tried = parent.first_child, parent.tried

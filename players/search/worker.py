@@ -76,7 +76,7 @@ class Worker:
         if row is None or not self._tidy(row, 0, seconds):
             return False
         root = self.tree.nodes[ROOT]
-        root["proof"] = UNKNOWN  # it is proven again by the first simulation, with a move to make
+        root["proof"] = UNKNOWN  # it is proven again by its children, one of which can be played
         root["visits"] = max(1, root["visits"])
         self._set(state)
         return True
@@ -128,9 +128,8 @@ class Worker:
         most = min(most, MOST_SIMULATIONS - int(self.tree.nodes[ROOT]["visits"]))
         now, count, done = time.perf_counter(), 1, 0
         while done == 0 or (done < most and now < deadline):
-            ran = self._simulate(count)
-            done += ran
-            if ran < count or (self.proven and done > 0):
+            done += self._simulate(count)
+            if self.proven:
                 break
             before, now = now, time.perf_counter()
             rate = count / max(now - before, 1e-7)
