@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from games.core.kernels import compiled
 from players.search.tree import ROOT, TREE, Tree
 
-#: Rows that are gone through in a second, at least: 43 to 218 million here. A full tree of 256 MB has
-#: seven million.
+#: Rows that are gone through in a second, at least: 43 to 218 million here. A full tree of 256 MB
+#: has seven million.
 ROWS_A_SECOND = 3e7
 
 
