@@ -38,14 +38,22 @@ class Code(enum.StrEnum):
     UNSUPPORTED_PROTOCOL = "unsupported_protocol"
     BAD_NAME = "bad_name"
     NAME_TAKEN = "name_taken"
+    UNKNOWN_ACCOUNT = "unknown_account"
+    BAD_TOKEN = "bad_token"
+    REGISTRATION_CLOSED = "registration_closed"
+    NOT_FOR_GUESTS = "not_for_guests"
     UNKNOWN_SESSION = "unknown_session"
     REPLACED = "replaced"
+    DISMISSED = "dismissed"
     BAD_GAME = "bad_game"
     BAD_CLOCK = "bad_clock"
     UNKNOWN_SEEK = "unknown_seek"
     TOO_MANY = "too_many"
+    RATE_LIMITED = "rate_limited"
+    TIMEOUT = "timeout"
     UNKNOWN_MATCH = "unknown_match"
     NOT_YOUR_MATCH = "not_your_match"
+    NOT_AWAY = "not_away"
     NOT_YOUR_TURN = "not_your_turn"
     WRONG_PLY = "wrong_ply"
     ILLEGAL_ACTION = "illegal_action"
@@ -62,6 +70,8 @@ class Reason(enum.StrEnum):
     TIME = "time"
     ABANDONMENT = "abandonment"
     ILLEGAL_MOVES = "illegal_moves"
+    VOID = "void"
+    ADMINISTRATOR = "administrator"
     ABORTED = "aborted"
 
 
@@ -121,13 +131,19 @@ class Request(
 
 
 class Hello(Request, frozen=True, kw_only=True):
-    """The first message of a connection. `session` takes an earlier session up again."""
+    """The first message of a connection.
+
+    `token` proves that the name is one's own; without it, a free name is registered, unless one
+    comes as a `guest`. `session` takes an earlier session up again.
+    """
 
     protocol_min: Count
     protocol_max: Count
     name: Name
     role: Literal["bot", "human", "spectator"] = "bot"
     software: Label = ""
+    token: Key | None = None
+    guest: bool = False
     session: Key | None = None
     legal_actions: bool = False
 
@@ -164,6 +180,12 @@ class Resign(Request, frozen=True, kw_only=True):
     match: Key
 
 
+class Claim(Request, frozen=True, kw_only=True):
+    """Take over a match of one's own account whose session is gone."""
+
+    match: Key
+
+
 class Watch(Request, frozen=True, kw_only=True):
     """See a match's moves."""
 
@@ -181,7 +203,21 @@ class List(Request, frozen=True, kw_only=True):
 
 
 class Ping(Request, frozen=True, kw_only=True):
-    """Ask for a sign of life."""
+    """Ask for a sign of life, or give one: the answer to the server's `ping`."""
+
+
+class Abort(Request, frozen=True, kw_only=True):
+    """End a match without result. Administrators only."""
+
+    match: Key
+    text: Label = ""
+
+
+class Dismiss(Request, frozen=True, kw_only=True):
+    """Send somebody away: every session of this name. Administrators only."""
+
+    name: Name
+    text: Label = ""
 
 
 # From the server. A client should ignore fields that it does not know.
@@ -194,11 +230,18 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="ty
 
 
 class Welcome(Event, frozen=True, kw_only=True):
-    """The answer to `hello`. Who is cut off comes back with `session`."""
+    """The answer to `hello`. Who is cut off comes back with `session`.
+
+    `token` is there when the name was registered just now, and never again. `away` are matches of
+    the account whose session is gone: `claim` takes one over.
+    """
 
     protocol: int
     session: str
     name: str
+    token: str | None = None
+    guest: bool = False
+    away: tuple[str, ...] = ()
     software: str
     games: tuple[str, ...]
 
@@ -291,18 +334,52 @@ class Pong(Event, frozen=True, kw_only=True):
     """The answer to `ping`."""
 
 
-class Closing(Event, frozen=True, kw_only=True):
-    """The server will stop; matches that last longer than `seconds` are aborted."""
+class AreYouThere(Event, frozen=True, kw_only=True, tag="ping"):
+    """Nothing was heard for long; who says nothing for `seconds` more is taken for gone."""
 
     seconds: float
 
 
-class Error(Event, frozen=True, kw_only=True):
-    """A request was refused."""
+class Notice(Event, frozen=True, kw_only=True):
+    """Something that concerns everybody who plays or watches."""
 
-    code: Code
+    code: Literal["storage_down", "storage_up"]
     text: str
 
 
-REQUESTS = Hello | Seek | Cancel | Move | Resign | Watch | Unwatch | List | Ping
-EVENTS = Welcome | Seeking | Started | Update | Ended | Listing | Ok | Pong | Closing | Error
+class Closing(Event, frozen=True, kw_only=True):
+    """The server will stop, in `seconds` at the latest.
+
+    With `kept`, matches that are not over by then go on when it is back; otherwise they are
+    aborted.
+    """
+
+    seconds: float
+    kept: bool = False
+
+
+class Error(Event, frozen=True, kw_only=True):
+    """A request was refused; `seconds` says when it may be made again, where time is the matter."""
+
+    code: Code
+    text: str
+    seconds: float | None = None
+
+
+REQUESTS = (
+    Hello | Seek | Cancel | Move | Resign | Claim | Watch | Unwatch | List | Ping | Abort | Dismiss
+)
+EVENTS = (
+    Welcome
+    | Seeking
+    | Started
+    | Update
+    | Ended
+    | Listing
+    | Ok
+    | Pong
+    | AreYouThere
+    | Notice
+    | Closing
+    | Error
+)

@@ -1,0 +1,78 @@
+"""What is stored: values that the core wants kept, and finds again after a restart.
+
+Times are seconds since 1970. A session is stored by its key, which is a digest of its token.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from server.messages import Reading, Reason, Seat, Thought
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """A name and whom it belongs to; of the token, only the SHA-256 in hexadecimal."""
+
+    id: str
+    name: str
+    digest: str
+    created_at: float
+    administrator: bool = False
+    revoked: bool = False
+
+
+class Begun(Struct, frozen=True, kw_only=True):
+    """A match has started, under these terms. Guests have no account."""
+
+    match: str
+    game: str
+    players: tuple[str, str]
+    accounts: tuple[str | None, str | None]
+    sessions: tuple[str, str]
+    clock: str
+    rated: bool
+    illegal_moves: int
+    credit_cap_s: float
+    at: float
+
+
+class Played(Struct, frozen=True, kw_only=True):
+    """A move was made; `clocks` as they stand after it, before the next player's runs."""
+
+    match: str
+    ply: int
+    seat: Seat
+    action: int
+    clocks: tuple[Reading, Reading] | None
+    info: Thought | None
+    at: float
+
+
+class Claimed(Struct, frozen=True, kw_only=True):
+    """A seat has gone to another session of the same account."""
+
+    match: str
+    seat: Seat
+    session: str
+
+
+class Finished(Struct, frozen=True, kw_only=True):
+    """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+
+    match: str
+    winner: int
+    returns: tuple[float, float]
+    reason: Reason
+    text: str
+    at: float
+
+
+Record = Account | Begun | Played | Claimed | Finished
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """All that is stored of a match."""
+
+    begun: Begun
+    moves: tuple[Played, ...] = ()
+    finished: Finished | None = None
