@@ -16,12 +16,15 @@ from twisted.logger import (
     globalLogBeginner,
 )
 
+#: Keys of every line in JSON, in this order; null where there is none.
+_ALWAYS = ("time", "level", "text", "match", "session")
+
 
 def begin(*, as_json: bool) -> None:
     """Log to standard error from now on."""
     observer = FileLogObserver(sys.stderr, _as_json if as_json else _as_line)
     levels = LogLevelFilterPredicate(defaultLogLevel=LogLevel.info)
-    for chatty in ("twisted", "log_legacy"):
+    for chatty in ("twisted", "log_legacy", "server.http"):
         levels.setLogLevelForNamespace(chatty, LogLevel.warn)
     filtered = FilteringLogObserver(observer, [levels])  # type: ignore[arg-type,list-item]
     globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)  # type: ignore[list-item]
@@ -44,10 +47,11 @@ def _as_line(event: LogEvent) -> str:
 
 def _as_json(event: LogEvent) -> str:
     fields = {key: value for key, value in event.items() if not key.startswith("log_")}
-    line = {
+    ours = {
         "time": _moment(event).isoformat(),
         "level": event["log_level"].name,
         "text": _text(event),
-        **fields,
     }
+    # Twisted's older events have a time of their own, which does not count.
+    line = dict.fromkeys(_ALWAYS) | fields | ours
     return json.dumps(line, default=str, ensure_ascii=False) + "\n"
