@@ -1,132 +1,199 @@
 """The whole server without its sockets: what comes in is a call, what has to happen comes out.
 
 Every call takes the time and returns effects, in the order in which they are to be carried out.
+What tells of something that must not be forgotten waits until that is stored: see `committed`.
 """
 
 from __future__ import annotations
 
 import random
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+import games
+from server.accounts import Directory
 from server.alarm import Alarms
+from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.limits import BURST_S, Bucket, Quota
 from server.lobby import Lobby
 from server.match import Match, Refused, Status
-from server.messages import Closing, Code, Error, Event, Request, RequestId
+from server.messages import (
+    AreYouThere,
+    Closing,
+    Code,
+    Ended,
+    Error,
+    Event,
+    Listing,
+    Notice,
+    Ok,
+    Request,
+    RequestId,
+    Seat,
+    Started,
+    Update,
+    Welcome,
+)
+from server.outbox import Outbox
+from server.people import People
+from server.policy import Policy
+from server.records import Account, Claimed, Kept, Record
 from server.requests import TABLE
-from server.session import Asker, Session, Stage
+from server.revival import table_of
+from server.session import Asker, Caller, Session, Stage
 from server.table import Table
 
-
-@dataclass(frozen=True)
-class Send:
-    """Say this on these connections."""
-
-    connections: tuple[int, ...]
-    message: Event
-
-
-@dataclass(frozen=True)
-class Close:
-    """End a connection, after what was sent on it."""
-
-    connection: int
-
-
-@dataclass(frozen=True)
-class Wake:
-    """Call `wake` at that time, and not before; instead of any other time asked for."""
-
-    at: float | None
-
-
-@dataclass(frozen=True)
-class Log:
-    """Something that the operator may want to know; `text` is a format over `fields`."""
-
-    text: str
-    fields: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """Nothing is left to be done."""
-
-
-Effect = Send | Close | Wake | Log | Stopped
-
-
-@dataclass(frozen=True)
-class Policy:
-    """What the operator decides."""
-
-    default_clock: str = "300+3"
-    illegal_moves: int = 3
-    reconnect_s: float = 60.0
-    credit_cap_s: float = 0.1
-    matches_per_session: int = 100
-
-
 ENDED_KEPT = 1000
+#: How long somebody who was asked for a sign of life has to give one.
+ANSWER_S = 60.0
+
+#: What rests on all that was done before, and so waits until that is stored.
+_RESTS_ON_RECORDS = frozenset({Welcome, Started, Update, Ended, Listing, Ok})
+
+_STOP = "stop"
+#: A connection that there is not, for what is done after all that was said.
+_NOBODY = 0
+# Alarms that are not for a match or a session have a kind before their key.
+_HELLO, _IDLE = "hello ", "idle "
 
 
 class Hub:
-    """Connections, sessions, lobby and matches."""
+    """Connections, sessions, accounts, lobby and matches."""
 
     def __init__(
-        self, policy: Policy | None = None, source: random.Random | None = None, software: str = ""
+        self,
+        policy: Policy | None = None,
+        source: random.Random | None = None,
+        software: str = "",
+        accounts: Iterable[Account] = (),
+        epoch: float = 0.0,
     ) -> None:
+        """`epoch`: what the time was, in seconds since 1970, when `now` was 0."""
         self.policy = policy or Policy()
         self.random = source or random.SystemRandom()
         self.software = software
+        self.epoch = epoch
+        self.accounts = Directory(accounts)
+        self.registrations = Quota(self.policy.registrations_per_hour)
         self.lobby = Lobby()
+        self.people = People()
         self.tables: dict[str, Table] = {}
-        self.sessions: dict[str, Session] = {}
         self.closing = False
-        self._connections: dict[int, Session | None] = {}
-        self._names: dict[str, Session] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()
         self._alarms = Alarms()
         self._woken_at: float | None = None
         self._effects: list[Effect] = []
+        self._outbox: Outbox[Event | Close | Stopped] = Outbox()
+        self._records = 0
+        self._waiting: deque[tuple[int, Table]] = deque()
+        self._ids = 0
+        self._storage_fails = False
 
     # Calls from outside.
 
-    def connect(self, connection: int) -> list[Effect]:
+    def connect(self, connection: int, address: str, now: float) -> list[Effect]:
         """A connection is there. Its number is not used again."""
-        self._connections[connection] = None
+        policy = self.policy
+        rate = policy.messages_per_s
+        refusal = self._no_room(address)
+        caller = Caller(connection, address, Bucket(rate, rate * BURST_S, now), now)
+        self.people.called(caller)
+        if refusal:
+            self.decline(connection, refusal, None)
+            self._close(connection, now)
+        elif policy.hello_s:
+            self._alarms.set(f"{_HELLO}{connection}", now + policy.hello_s)
         return self._done()
 
     def receive(
         self, connection: int, request: Request, now: float, lag_s: float = 0.0
     ) -> list[Effect]:
         """A connection asks for something; `lag_s` is the network's share of its time."""
-        if connection not in self._connections:  # it was closed, and this was still on its way
+        caller = self.people.callers.get(connection)
+        if caller is None:  # it was closed, and this was still on its way
             return []
-        session = self._connections[connection]
+        session = caller.session
         stage = session.stage if session else Stage.NEW
         try:
+            self._count(caller, now)
             handler = TABLE.get((stage, type(request)))
             if handler is None:
                 kind = type(request).__struct_config__.tag
                 text = f"{kind} is not allowed to one who {stage.value}"
                 raise Refused(Code.NOT_ALLOWED, text)
-            handler(self, Asker(connection, session, now, lag_s), request)
+            handler(self, Asker(caller, now, lag_s), request)
         except Refused as refused:
             self.decline(connection, refused, request.id)
         return self._done()
 
     def refuse(
-        self, connection: int, code: Code, text: str, re: RequestId | None = None
+        self, connection: int, code: Code, text: str, now: float, re: RequestId | None = None
     ) -> list[Effect]:
         """What a connection said could not be read."""
-        self.decline(connection, Refused(code, text), re)
+        if caller := self.people.callers.get(connection):
+            refused = Refused(code, text)
+            try:
+                self._count(caller, now)
+            except Refused as limited:
+                refused = limited
+            self.decline(connection, refused, re)
         return self._done()
 
     def disconnect(self, connection: int, now: float) -> list[Effect]:
         """A connection is gone. Who has matches is expected back."""
         self._detach(connection, now)
+        return self._done()
+
+    def committed(self, number: int, now: float) -> list[Effect]:
+        """All records up to a number are stored: what waited for that happens."""
+        while self._waiting and self._waiting[0][0] <= number:
+            awaited, table = self._waiting.popleft()
+            if table.awaits == awaited and table.match.status is not Status.ENDED:
+                table.match.resume(now)
+                self._alarms.set(table.match.id, table.match.deadline())
+        for connections, thing in self._outbox.release(number):
+            self._emit(connections, thing)
+        return self._done()
+
+    def storage_fails(self, fails: bool) -> list[Effect]:
+        """Nothing can be stored at the moment, or it can again: everybody is told at once."""
+        if fails != self._storage_fails:
+            self._storage_fails = fails
+            connections = tuple(s.connection for s in self.people.present() if s.connection)
+            if connections:
+                self._effects.append(Send(connections, _STORAGE_NOTICE[fails]))
+        return self._done()
+
+    def account_changed(self, account: Account, now: float) -> list[Effect]:
+        """An operator has changed or added an account."""
+        before = self.accounts.put(account)
+        proven = before and (before.digest, before.revoked) == (account.digest, account.revoked)
+        for session in [s for s in self.people.sessions.values() if s.is_of(account)]:
+            session.account = account
+            if not proven:
+                self.dismiss(session, "the token of this account was revoked", now)
+        return self._done()
+
+    def restore(self, kept: Iterable[Kept], now: float) -> list[Effect]:
+        """Matches from before the server was started go on; their players are expected back.
+
+        Of those that have ended, the players are told so when they come back.
+        """
+        for each in kept:
+            match_id = each.begun.match
+            try:
+                table = table_of(each, self.people, self.accounts)
+            except (games.SpecError, games.IllegalAction) as error:
+                text = "match {match} cannot go on, and stays as it is: {why}"
+                self.log(text, {"match": match_id, "why": str(error)})
+                continue
+            for session in table.seats:
+                self._expect(session, now)
+            if each.finished:
+                self._note_result(table, each.finished.at - self.epoch)
+                self._ended[match_id] = None
+            else:
+                self._take_up(table, now)
         return self._done()
 
     def wake(self, now: float) -> list[Effect]:
@@ -136,10 +203,14 @@ class Hub:
             if table := self.tables.get(key):
                 table.match.flag(now)
                 self.settle(table, now)
-            elif session := self.sessions.get(key):
+            elif session := self.people.sessions.get(key):
                 self._forget(session, now)
             elif key == _STOP:
-                self._abort_all(now)
+                self._stop_now(now)
+            elif key.startswith(_HELLO):
+                self._miss_hello(int(key.removeprefix(_HELLO)), now)
+            elif caller := self.people.callers.get(int(key.removeprefix(_IDLE))):
+                self._look_after(caller, now)
         return self._done()
 
     def stop(self, now: float, grace_s: float) -> list[Effect]:
@@ -147,38 +218,38 @@ class Hub:
         self.closing = True
         for offer in list(self.lobby):
             self.lobby.remove(offer.id)
-        self.send(self._connections, Closing(seconds=grace_s))
+        self.send(self.people.callers, Closing(seconds=grace_s, kept=self.policy.stored))
         if self.tables and grace_s > 0:
             self._alarms.set(_STOP, now + grace_s)
         else:
-            self._abort_all(now)
+            self._stop_now(now)
         return self._done()
 
     # What the handlers of requests need.
 
     def new_id(self) -> str:
-        """A name for a match or a seek."""
-        return f"{self.random.getrandbits(40):010x}"
+        """A name for a match or a seek, never used before; later ones sort after earlier ones."""
+        self._ids += 1
+        return f"{int(self.epoch * 1000):x}{self._ids:04x}"
 
     def new_token(self) -> str:
         """A secret."""
         return f"{self.random.getrandbits(128):032x}"
 
-    def named(self, name: str) -> Session | None:
-        """Who has this name, upper or lower case."""
-        return self._names.get(name.casefold())
-
-    def admit(self, session: Session, connection: int, now: float) -> None:
+    def admit(self, session: Session, caller: Caller, now: float) -> None:
         """A session begins, or goes on over another connection."""
         if session.connection is not None:
             replaced = Refused(Code.REPLACED, "this session goes on elsewhere")
             self.decline(session.connection, replaced, None)
             self._close(session.connection, now)
-        session.connection = connection
-        self._connections[connection] = session
-        self.sessions[session.token] = session
-        self._names[session.name.casefold()] = session
-        self._alarms.set(session.token, None)
+        session.connection = caller.number
+        caller.session = session
+        self.people.add(session)
+        self._alarms.set(session.key, None)
+        self._alarms.set(f"{_HELLO}{caller.number}", None)
+        self._effects.append(Trust(caller.number))
+        if self.policy.idle_s:
+            self._alarms.set(f"{_IDLE}{caller.number}", now + self.policy.idle_s)
 
     def begin(self, match: Match, seats: tuple[Session, Session], now: float) -> None:
         """A match is played from now on."""
@@ -186,11 +257,28 @@ class Hub:
         for session in seats:
             session.matches.add(match.id)
         match.start(now)
+        self.store(table.begun(now + self.epoch))
+        self._await(table)
         text = "match {match} started: {game}, {first} against {second}, clock {clock}"
         self.log(text, _about(match))
         for session in seats:
             self.tell(session, table.started(session, now))
         self.settle(table, now)
+
+    def reseat(self, table: Table, seat: Seat, session: Session, now: float) -> None:
+        """Another session of the same account plays a match on."""
+        before, match_id = table.seats[seat - 1], table.match.id
+        table.reseat(seat, session)
+        session.matches.add(match_id)
+        before.matches.discard(match_id)
+        self.store(Claimed(match=match_id, seat=seat, session=session.key))
+        if not before.matches:
+            self._forget(before, now)
+
+    def moved(self, table: Table, record: Record) -> None:
+        """A move was made: nobody's clock runs until it is stored and announced."""
+        self.store(record)
+        self._await(table)
 
     def table(self, match_id: str) -> Table:
         """Where a match is being played. Raises Refused."""
@@ -206,37 +294,99 @@ class Hub:
         if match.status is not Status.ENDED:
             self._alarms.set(match.id, match.deadline())
             return
+        self.store(table.finished(now + self.epoch))
+        self._note_result(table, now)
         self.tell_all(table.everybody(), table.ended())
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(table, now)
 
+    def dismiss(self, session: Session, text: str, now: float) -> None:
+        """Send somebody away, who does not come back."""
+        if session.connection is not None:
+            self.decline(session.connection, Refused(Code.DISMISSED, text), None)
+            self._close(session.connection, now)
+        self._forget(session, now)
+
+    def store(self, record: Record) -> None:
+        """Keep something. What is said from now on waits for it."""
+        self._records += 1
+        self._effects.append(Store(self._records, record))
+
     def decline(self, connection: int, refused: Refused, re: RequestId | None) -> None:
         """Say that something is not done, and why."""
-        self.send((connection,), Error(re=re, code=refused.code, text=str(refused)))
+        seconds = None if refused.seconds is None else round(refused.seconds, 3)
+        error = Error(re=re, code=refused.code, text=str(refused), seconds=seconds)
+        self.send((connection,), error)
 
     def tell(self, session: Session, message: Event) -> None:
         """Say something to one session, if it is connected."""
-        self.tell_all([session], message)
+        if session.connection is not None:
+            self.send((session.connection,), message)
 
     def tell_all(self, sessions: Iterable[Session], message: Event) -> None:
         """Say something to those of some sessions that are connected."""
         self.send(sorted({s.connection for s in sessions if s.connection is not None}), message)
 
     def send(self, connections: Iterable[int], message: Event) -> None:
-        """Say something on some connections."""
+        """Say something on some connections, when all that it rests on is stored."""
         listening = tuple(connections)
-        if listening:
-            self._effects.append(Send(listening, message))
+        after = self._records if type(message) in _RESTS_ON_RECORDS else 0
+        if after:
+            self._say(listening, after, message)
+        else:
+            for connection in listening:  # each at once, unless something before it is held
+                self._say((connection,), 0, message)
 
     def log(self, text: str, fields: Mapping[str, object]) -> None:
         """Tell the operator."""
         self._effects.append(Log(text, fields))
 
-    def persons(self) -> list[Session]:
-        """Who is connected."""
-        return [session for session in self._connections.values() if session]
-
     # The rest.
+
+    def _take_up(self, table: Table, now: float) -> None:
+        """A match goes on, after a while for its players to come back."""
+        self.tables[table.match.id] = table
+        for session in table.seats:
+            session.matches.add(table.match.id)
+        table.match.resume(now + self.policy.restart_grace_s)
+        self.log("match {match} goes on at ply {plies}", _about(table.match))
+        self.settle(table, now)
+
+    def _expect(self, session: Session, now: float) -> None:
+        """A session from before the server was started may come back."""
+        session.left_at = now
+        self.people.add(session)
+        wait_s = max(self.policy.reconnect_s, self.policy.restart_grace_s)
+        self._alarms.set(session.key, now + wait_s)
+
+    def _note_result(self, table: Table, at: float) -> None:
+        """Its players may not hear how a match ended, and are told again when they come back."""
+        ended = table.ended()
+        for session in table.seats:
+            session.news(at - self.policy.reconnect_s)
+            session.results.append((at, ended))
+
+    def _say(
+        self, connections: tuple[int, ...], after: int, thing: Event | Close | Stopped
+    ) -> None:
+        if not connections:
+            return
+        if self._outbox.passes(connections, after):
+            self._emit(connections, thing)
+        else:
+            self._outbox.hold(connections, after, thing)
+
+    def _emit(self, connections: tuple[int, ...], thing: Event | Close | Stopped) -> None:
+        if isinstance(thing, Event):
+            self._effects.append(Send(connections, thing))
+        else:
+            self._effects.append(thing)
+
+    def _await(self, table: Table) -> None:
+        """A match stands still until all records up to now are stored."""
+        table.match.hold()
+        table.awaits = self._records
+        self._waiting.append((self._records, table))
 
     def _done(self) -> list[Effect]:
         at = self._alarms.next()
@@ -246,23 +396,76 @@ class Hub:
         effects, self._effects = self._effects, []
         return effects
 
-    def _close(self, connection: int, now: float) -> None:
-        """End a connection; nothing that it still says counts."""
-        self._effects.append(Close(connection))
+    def _no_room(self, address: str) -> Refused | None:
+        policy, people = self.policy, self.people
+        if 0 < policy.connections <= len(people.callers):
+            text = f"the server has {policy.connections} connections and takes no more"
+        elif 0 < policy.connections_per_address <= people.calls_from(address):
+            text = f"your address has {policy.connections_per_address} connections already"
+        else:
+            return None
+        return Refused(Code.TOO_MANY, text)
+
+    def _count(self, caller: Caller, now: float) -> None:
+        """One more message. Raises Refused, and does not listen for a while, if it is too many."""
+        caller.heard_at = now
+        wait_s = caller.bucket.take(now)
+        if wait_s:
+            self._effects.append(Pause(caller.number, wait_s))
+            text = (
+                f"more than {self.policy.messages_per_s:g} messages a second; "
+                f"you are not listened to for {wait_s:.1f} s"
+            )
+            raise Refused(Code.RATE_LIMITED, text, wait_s)
+
+    def _miss_hello(self, connection: int, now: float) -> None:
+        if connection in self.people.callers:
+            text = f"no hello within {self.policy.hello_s:g} seconds"
+            self.decline(connection, Refused(Code.TIMEOUT, text), None)
+            self._close(connection, now)
+
+    def _look_after(self, caller: Caller, now: float) -> None:
+        """Ask one who says nothing for a sign of life; then wait for it, if not for ever.
+
+        Who plays may think for as long as the clock lets it.
+        """
+        idle_s, alarm = self.policy.idle_s, f"{_IDLE}{caller.number}"
+        silent_s = now - caller.heard_at
+        if caller.session and caller.session.matches:
+            self._alarms.set(alarm, now + idle_s)
+        elif silent_s < idle_s:
+            self._alarms.set(alarm, caller.heard_at + idle_s)
+        elif silent_s < idle_s + ANSWER_S:
+            self.send((caller.number,), AreYouThere(seconds=ANSWER_S))
+            self._alarms.set(alarm, caller.heard_at + idle_s + ANSWER_S)
+        else:
+            text = f"nothing was heard for {silent_s:.0f} seconds"
+            self.decline(caller.number, Refused(Code.TIMEOUT, text), None)
+            self._close(caller.number, now)
+
+    def _close(self, connection: int, now: float, after: int = 0) -> None:
+        """End a connection, once record `after` is stored; nothing that it still says counts."""
+        self._say((connection,), after, Close(connection))
         self._detach(connection, now)
 
     def _detach(self, connection: int, now: float) -> None:
         """Who is no longer there looks for nobody and watches nothing."""
-        session = self._connections.pop(connection, None)
+        caller = self.people.hung_up(connection)
+        if caller is None:
+            return
+        self._outbox.forget(connection)
+        self._alarms.set(f"{_HELLO}{connection}", None)
+        self._alarms.set(f"{_IDLE}{connection}", None)
+        session = caller.session
         if session is None:
             return
-        session.connection = None
-        for offer in self.lobby.of_session(session.token):
+        session.connection, session.left_at = None, now
+        for offer in self.lobby.of_session(session.key):
             self.lobby.remove(offer.id)
         for match_id in list(session.watching):
             self.tables[match_id].unwatch(session)
-        if session.matches:
-            self._alarms.set(session.token, now + self.policy.reconnect_s)
+        if session.matches or session.news(now - self.policy.reconnect_s):
+            self._alarms.set(session.key, now + self.policy.reconnect_s)
         else:
             self._forget(session, now)
 
@@ -273,10 +476,8 @@ class Hub:
             if seat := table.seat_of(session):
                 table.match.abandon(seat)
                 self.settle(table, now)
-        # Its last match may have ended it already.
-        if self.sessions.pop(session.token, None):
-            del self._names[session.name.casefold()]
-            self._alarms.set(session.token, None)
+        if self.people.remove(session):
+            self._alarms.set(session.key, None)
 
     def _remove(self, table: Table, now: float) -> None:
         match_id = table.match.id
@@ -289,26 +490,32 @@ class Hub:
             session.watching.discard(match_id)
         for session in table.seats:
             session.matches.discard(match_id)
-            if session.connection is None and not session.matches:
-                self._forget(session, now)
         if self.closing and not self.tables:
             self._finish(now)
 
-    def _abort_all(self, now: float) -> None:
-        if not self.tables:
+    def _stop_now(self, now: float) -> None:
+        """What is stored goes on another time; all else ends here."""
+        if self.policy.stored or not self.tables:
             self._finish(now)
-        for table in list(self.tables.values()):
+            return
+        for table in list(self.tables.values()):  # the last one finishes
             table.match.abort("the server stopped")
             self.settle(table, now)
 
     def _finish(self, now: float) -> None:
-        for connection in list(self._connections):
-            self._close(connection, now)
+        for connection in list(self.people.callers):
+            self._close(connection, now, self._records)
         self._alarms.set(_STOP, None)
-        self._effects.append(Stopped())
+        self._say((_NOBODY,), self._records, Stopped())
 
 
-_STOP = "stop"
+_STORAGE_NOTICE = {
+    True: Notice(
+        code="storage_down",
+        text="the server cannot store anything at the moment: moves wait, and clocks with them",
+    ),
+    False: Notice(code="storage_up", text="the server stores again: matches go on"),
+}
 
 
 def _about(match: Match) -> dict[str, object]:

@@ -10,33 +10,38 @@ from server.messages import Seat, Seeking
 
 @dataclass
 class Offer:
-    """A seek that is open: whose it is, and how many matches it still wants."""
+    """A seek that is open: whose it is, and how many matches it still wants.
+
+    `likeness` is the name's skeleton, `rival` that of the only opponent who will do.
+    """
 
     id: str
     session: str
     name: str
+    likeness: str
     game: str
     clock: str | None
     rated: bool
     opponent: str | None
+    rival: str | None
     seat: Seat | None
     matches: int
 
     def fits(self, other: Offer) -> bool:
         """Would both play each other?"""
         return (
-            self.session != other.session
+            self.likeness != other.likeness
             and self.game == other.game
             and self.rated == other.rated
             and (self.clock is None or other.clock in (None, self.clock))
-            and self.wants(other.name)
-            and other.wants(self.name)
+            and self.wants(other.likeness)
+            and other.wants(self.likeness)
             and (self.seat is None or self.seat != other.seat)
         )
 
-    def wants(self, name: str) -> bool:
-        """May somebody of this name, upper or lower case, be the opponent?"""
-        return self.opponent is None or self.opponent.casefold() == name.casefold()
+    def wants(self, likeness: str) -> bool:
+        """May somebody whose name looks like this be the opponent?"""
+        return self.rival is None or self.rival == likeness
 
     def message(self, re: int | str | None = None) -> Seeking:
         """What others are told of it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from games import Game, IllegalAction, State
@@ -11,11 +12,15 @@ from server.messages import Code, Control, Reading, Reason, Seat
 
 
 class Refused(Exception):
-    """Something that was asked for is not done: the code, and the text for people."""
+    """Something that was asked for is not done: the code, and the text for people.
 
-    def __init__(self, code: Code, text: str) -> None:
+    `seconds`: when it may be asked for again, where that is a matter of time.
+    """
+
+    def __init__(self, code: Code, text: str, seconds: float | None = None) -> None:
         super().__init__(text)
         self.code = code
+        self.seconds = seconds
 
 
 class Status(enum.Enum):
@@ -42,12 +47,14 @@ class Terms:
 
     `illegal_moves`: how many a player may send; one more and it loses.
     `credit_cap_s`: how much of a move's time on the way is not counted, at most.
+    `void_unmoved`: does who never makes a first move lose nothing, and the match not count?
     """
 
     control: Control | None = None
     rated: bool = False
     illegal_moves: int = 3
     credit_cap_s: float = 0.0
+    void_unmoved: bool = False
 
 
 class Match:
@@ -65,6 +72,7 @@ class Match:
         self.moves: list[int] = []
         self.result: Result | None = None
         self._movers: list[Seat] = []
+        self._held = False
         self._legal: tuple[int, tuple[int, ...]] | None = None
         self._clock = Clock(self.terms.control) if self.terms.control else None
         self._illegal_left = dict.fromkeys((1, 2), self.terms.illegal_moves)
@@ -113,6 +121,33 @@ class Match:
         self._run_clock(now)
         self._end_by_rules()
 
+    def restore(
+        self, moves: Iterable[tuple[Seat, int]], clocks: tuple[Reading, Reading] | None
+    ) -> None:
+        """Make the moves of an interrupted match, each with its mover, before it is started.
+
+        It is held until `resume`. Raises IllegalAction if the rules are not those of then.
+        """
+        for seat, action in moves:
+            self._append(seat, action, self.game.next_state(self.state, action))
+        if self._clock and clocks:
+            self._clock.set(clocks)
+        self.status = Status.PLAYING
+        self._held = True
+        self._end_by_rules()
+
+    def hold(self) -> None:
+        """Nobody's clock runs, and nobody moves, until `resume`."""
+        self._held = True
+        if self._clock:
+            self._clock.halt()
+
+    def resume(self, now: float) -> None:
+        """The player to move is told so, and its clock runs from `now` on."""
+        self._held = False
+        if self.status is Status.PLAYING:
+            self._run_clock(now)
+
     def play(self, seat: Seat, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
         """Move number `ply` by `seat`; False if it is a repetition of the move made then.
 
@@ -133,9 +168,7 @@ class Match:
         if self._clock and not self._clock.stop(now, credit_s):
             self._lose_on_time(seat)
             raise Refused(Code.MATCH_OVER, "the move came too late: your time was up")
-        self.states.append(after)
-        self.moves.append(action)
-        self._movers.append(seat)
+        self._append(seat, action, after)
         self._run_clock(now)
         self._end_by_rules()
         return True
@@ -160,12 +193,17 @@ class Match:
     def abandon(self, seat: int) -> None:
         """`seat` has gone and did not come back."""
         if self.status is not Status.ENDED:
-            self._lose(seat, Reason.ABANDONMENT, "left and did not come back")
+            self._fail(seat, Reason.ABANDONMENT, "left and did not come back")
 
-    def abort(self, text: str) -> None:
+    def abort(self, text: str, reason: Reason = Reason.ABORTED) -> None:
         """There will be no result."""
         if self.status is not Status.ENDED:
-            self._end(Result(0, (0.0, 0.0), Reason.ABORTED, text))
+            self._end(Result(0, (0.0, 0.0), reason, text))
+
+    def _append(self, seat: Seat, action: int, after: State) -> None:
+        self.states.append(after)
+        self.moves.append(action)
+        self._movers.append(seat)
 
     def _is_repeated(self, seat: int, ply: int, action: int) -> bool:
         return ply < self.ply and self.mover(ply) == seat and self.moves[ply] == action
@@ -181,6 +219,8 @@ class Match:
         if ply != self.ply:
             text = f"match {self.id} is at ply {self.ply}, and the move was for ply {ply}"
             raise Refused(Code.WRONG_PLY, text)
+        if self._held:
+            raise Refused(Code.NOT_YOUR_TURN, "the last move has not been announced yet")
         if seat != self.to_move:
             raise Refused(Code.NOT_YOUR_TURN, f"it is the turn of {self._name(self.to_move)}")
 
@@ -205,7 +245,14 @@ class Match:
             self._end(Result(winner, self.game.returns(self.state), Reason.RULES, text))
 
     def _lose_on_time(self, seat: int) -> None:
-        self._lose(seat, Reason.TIME, "ran out of time")
+        self._fail(seat, Reason.TIME, "ran out of time")
+
+    def _fail(self, seat: int, reason: Reason, what: str) -> None:
+        """`seat` has not done what it should have: a loss, unless it was never in the match."""
+        if self.terms.void_unmoved and seat not in self._movers:
+            self.abort(f"{self._name(seat)} never moved, and {what}", Reason.VOID)
+        else:
+            self._lose(seat, reason, what)
 
     def _lose(self, seat: int, reason: Reason, what: str) -> None:
         returns = (0.0, 1.0) if seat == 1 else (1.0, 0.0)

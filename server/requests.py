@@ -9,12 +9,15 @@ from msgspec import structs
 
 import games
 from server import clock
+from server.greeting import hello
 from server.lobby import Offer
 from server.match import Match, Refused, Terms
 from server.messages import (
-    PROTOCOL,
+    Abort,
     Cancel,
+    Claim,
     Code,
+    Dismiss,
     Hello,
     List,
     Listing,
@@ -23,6 +26,7 @@ from server.messages import (
     Person,
     Ping,
     Pong,
+    Reason,
     Request,
     Resign,
     Seat,
@@ -30,8 +34,8 @@ from server.messages import (
     Summary,
     Unwatch,
     Watch,
-    Welcome,
 )
+from server.names import skeleton
 from server.session import Asker, Session, Stage
 from server.table import Table
 
@@ -41,55 +45,32 @@ if TYPE_CHECKING:
 LISTED = 200
 
 
-def hello(hub: Hub, asker: Asker, request: Hello) -> None:
-    """Begin a session, or take one up again."""
-    if not request.protocol_min <= PROTOCOL <= request.protocol_max:
-        raise Refused(Code.UNSUPPORTED_PROTOCOL, f"this server speaks protocol {PROTOCOL}")
-    session = _old_session(hub, request) if request.session else _new_session(hub, request)
-    hub.admit(session, asker.connection, asker.now)
-    welcome = Welcome(
-        re=request.id,
-        protocol=PROTOCOL,
-        session=session.token,
-        name=session.name,
-        software=hub.software,
-        games=tuple(games.names()),
-    )
-    hub.tell(session, welcome)
-    hub.log("{name} is here ({role}, {software})", _who(session))
-    for match_id in sorted(session.matches):
-        hub.tell(session, hub.tables[match_id].started(session, asker.now))
-    for offer in hub.lobby:
-        if offer.opponent and offer.wants(session.name):
-            hub.tell(session, offer.message())
-
-
 def seek(hub: Hub, asker: Asker, request: Seek) -> None:
     """Look for an opponent, and play at once if there is one."""
     if hub.closing:
         raise Refused(Code.CLOSING, "the server will stop: there are no new matches")
     session = asker.session
     _require_room(hub, session, request.matches)
-    challenged = hub.named(request.opponent) if request.opponent else None
-    if challenged is session:
-        raise Refused(Code.INVALID, "you cannot challenge yourself")
-    if challenged and challenged.stage is Stage.SPECTATOR:
-        raise Refused(Code.INVALID, f"{challenged.name} only watches")
+    if request.rated and session.account is None:
+        raise Refused(Code.NOT_FOR_GUESTS, "guests play matches that do not count")
+    rival = skeleton(request.opponent) if request.opponent else None
+    challenged = _challenged(hub, session, rival)
     offer = Offer(
         id=hub.new_id(),
-        session=session.token,
+        session=session.key,
         name=session.name,
+        likeness=session.likeness,
         game=_game_name(request.game),
         clock=None if request.clock is None else _clock_name(request.clock),
         rated=request.rated,
         opponent=request.opponent,
+        rival=rival,
         seat=request.seat,
         matches=request.matches,
     )
     hub.lobby.add(offer)
     hub.tell(session, offer.message(request.id))
-    if challenged:
-        hub.tell(challenged, offer.message())
+    hub.tell_all(challenged, offer.message())
     while offer.matches and (partner := hub.lobby.partner(offer)):
         _pair(hub, partner, offer, asker.now)
 
@@ -97,7 +78,7 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
 def cancel(hub: Hub, asker: Asker, request: Cancel) -> None:
     """Stop looking."""
     offer = hub.lobby.get(request.seek)
-    if offer is None or offer.session != asker.session.token:
+    if offer is None or offer.session != asker.session.key:
         raise Refused(Code.UNKNOWN_SEEK, f"you have no open seek {request.seek!r}")
     hub.lobby.remove(offer.id)
     hub.tell(asker.session, Ok(re=request.id))
@@ -113,6 +94,10 @@ def move(hub: Hub, asker: Asker, request: Move) -> None:
         hub.decline(asker.connection, refused, request.id)
         hub.settle(table, asker.now)
         return
+    if played:
+        at = asker.now + hub.epoch
+        hub.moved(table, table.played(request.ply, asker.now, request.info, at))
+        asker.caller.bucket.give_back()
     for sessions, update in table.updates(request.ply, asker.now, request.info):
         if asker.session in sessions:
             hub.tell(asker.session, structs.replace(update, re=request.id))
@@ -131,6 +116,27 @@ def resign(hub: Hub, asker: Asker, request: Resign) -> None:
     hub.settle(table, asker.now)
 
 
+def claim(hub: Hub, asker: Asker, request: Claim) -> None:
+    """Play a match on that another session of the same account has left."""
+    table, session = hub.table(request.match), asker.session
+    if table.seat_of(session):
+        hub.tell(session, table.started(session, asker.now, request.id))
+        return
+    owner = next((s for s in table.seats if s.is_of(session.account)), None)
+    seat = table.seat_of(owner) if owner else None
+    if owner is None or seat is None:
+        raise Refused(Code.NOT_YOUR_MATCH, f"no session of yours played match {request.match}")
+    wait_s = owner.left_at + hub.policy.claim_after_s - asker.now
+    if owner.connection is not None:
+        raise Refused(Code.NOT_AWAY, "the session that plays this match is here")
+    if wait_s > 0:
+        text = f"the session that plays this match may still come back, for {wait_s:.1f} s"
+        raise Refused(Code.NOT_AWAY, text, wait_s)
+    _require_room(hub, session, 1)
+    hub.reseat(table, seat, session, asker.now)
+    hub.tell(session, table.started(session, asker.now, request.id))
+
+
 def watch(hub: Hub, asker: Asker, request: Watch) -> None:
     """See a match: how it stands, then every move."""
     table = hub.table(request.match)
@@ -147,7 +153,7 @@ def unwatch(hub: Hub, asker: Asker, request: Unwatch) -> None:
 
 def list_(hub: Hub, asker: Asker, request: List) -> None:
     """Who and what is here."""
-    persons = [Person(name=s.name, role=s.hello.role) for s in hub.persons()]
+    persons = [Person(name=s.name, role=s.hello.role) for s in hub.people.present()]
     matches = [
         Summary(match=m.id, game=str(m.game), players=m.players, clock=m.clock_name, ply=m.ply)
         for m in (table.match for table in hub.tables.values())
@@ -166,6 +172,27 @@ def ping(hub: Hub, asker: Asker, request: Ping) -> None:
     hub.send((asker.connection,), Pong(re=request.id))
 
 
+def abort(hub: Hub, asker: Asker, request: Abort) -> None:
+    """End a match without result."""
+    _require_administrator(asker)
+    table = hub.table(request.match)
+    table.match.abort(request.text or "ended by an administrator", Reason.ADMINISTRATOR)
+    hub.tell(asker.session, Ok(re=request.id))
+    hub.settle(table, asker.now)
+
+
+def dismiss(hub: Hub, asker: Asker, request: Dismiss) -> None:
+    """Send somebody away."""
+    _require_administrator(asker)
+    text = request.text or "sent away by an administrator"
+    sessions = hub.people.like(skeleton(request.name))
+    if not sessions:
+        raise Refused(Code.INVALID, f"nobody called {request.name!r} is here")
+    hub.tell(asker.session, Ok(re=request.id))
+    for session in sessions:
+        hub.dismiss(session, text, asker.now)
+
+
 Handler = Callable[["Hub", Asker, Any], None]
 
 #: What is allowed to whom. All else is refused with `not_allowed`.
@@ -176,39 +203,20 @@ TABLE: dict[tuple[Stage, type[Request]], Handler] = {
     (Stage.PLAYER, Cancel): cancel,
     (Stage.PLAYER, Move): move,
     (Stage.PLAYER, Resign): resign,
+    (Stage.PLAYER, Claim): claim,
     (Stage.PLAYER, Watch): watch,
     (Stage.PLAYER, Unwatch): unwatch,
     (Stage.PLAYER, List): list_,
     (Stage.PLAYER, Ping): ping,
+    (Stage.PLAYER, Abort): abort,
+    (Stage.PLAYER, Dismiss): dismiss,
     (Stage.SPECTATOR, Watch): watch,
     (Stage.SPECTATOR, Unwatch): unwatch,
     (Stage.SPECTATOR, List): list_,
     (Stage.SPECTATOR, Ping): ping,
+    (Stage.SPECTATOR, Abort): abort,
+    (Stage.SPECTATOR, Dismiss): dismiss,
 }
-
-
-def _who(session: Session) -> dict[str, object]:
-    said = session.hello
-    return {"name": said.name, "role": said.role, "software": said.software or "unknown software"}
-
-
-def _new_session(hub: Hub, request: Hello) -> Session:
-    name = request.name
-    if not name.isprintable() or name != name.strip():
-        text = "a name has printable characters and no space at its ends"
-        raise Refused(Code.BAD_NAME, text)
-    if hub.named(name):
-        raise Refused(Code.NAME_TAKEN, f"somebody called {name!r} is here; take another name")
-    return Session(hub.new_token(), request)
-
-
-def _old_session(hub: Hub, request: Hello) -> Session:
-    session = hub.sessions.get(request.session or "")
-    if session is None or session.name != request.name:
-        text = f"there is no such session of {request.name!r} (any more)"
-        raise Refused(Code.UNKNOWN_SESSION, text)
-    session.hello = structs.replace(request, role=session.hello.role)
-    return session
 
 
 def _own_table(hub: Hub, asker: Asker, match_id: str) -> tuple[Table, Seat]:
@@ -219,16 +227,45 @@ def _own_table(hub: Hub, asker: Asker, match_id: str) -> tuple[Table, Seat]:
     return table, seat
 
 
+def _challenged(hub: Hub, session: Session, rival: str | None) -> list[Session]:
+    """Who is to be told of a challenge. Raises Refused."""
+    if rival is None:
+        return []
+    if rival == session.likeness:
+        raise Refused(Code.INVALID, "you cannot challenge yourself")
+    named = hub.people.like(rival)
+    players = [each for each in named if each.stage is Stage.PLAYER]
+    if named and not players:
+        raise Refused(Code.INVALID, f"{named[0].name} only watches")
+    return players
+
+
+def _require_administrator(asker: Asker) -> None:
+    account = asker.session.account
+    if account is None or not account.administrator:
+        raise Refused(Code.NOT_ALLOWED, "this is for administrators")
+
+
 def _require_room(hub: Hub, session: Session, matches: int) -> None:
     """A seek is a promise: nobody may look for more than can be played at once."""
-    sought = sum(offer.matches for offer in hub.lobby.of_session(session.token))
-    most = hub.policy.matches_per_session
-    if len(session.matches) + sought + matches > most:
-        text = (
-            f"a session may have {most} matches at once; "
-            f"you play {len(session.matches)} and look for {sought} already"
-        )
+    policy, account = hub.policy, session.account
+    mine = [s for s in hub.people.like(session.likeness) if s is session or s.is_of(account)]
+    offers = {s.key: hub.lobby.of_session(s.key) for s in mine}
+    if 0 < policy.seeks_per_account <= sum(len(each) for each in offers.values()):
+        text = f"one may have {policy.seeks_per_account} open seeks, and you have"
         raise Refused(Code.TOO_MANY, text)
+    for most, sessions, who in (
+        (policy.matches_per_session, [session], "a session"),
+        (policy.matches_per_account, mine, "an account"),
+    ):
+        playing = sum(len(s.matches) for s in sessions)
+        sought = sum(offer.matches for s in sessions for offer in offers[s.key])
+        if 0 < most < playing + sought + matches:
+            text = (
+                f"{who} may have {most} matches at once; "
+                f"you play {playing} and look for {sought} already"
+            )
+            raise Refused(Code.TOO_MANY, text)
 
 
 def _game_name(text: str) -> str:
@@ -256,8 +293,15 @@ def _pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
         hub.new_id(),
         games.load(older.game),
         (first.name, second.name),
-        Terms(clock.parse(text), older.rated, hub.policy.illegal_moves, hub.policy.credit_cap_s),
+        Terms(
+            control=clock.parse(text),
+            rated=older.rated,
+            illegal_moves=hub.policy.illegal_moves,
+            credit_cap_s=hub.policy.credit_cap_s,
+            void_unmoved=True,
+        ),
     )
     hub.lobby.take(older)
     hub.lobby.take(newer)
-    hub.begin(match, (hub.sessions[first.session], hub.sessions[second.session]), now)
+    sessions = hub.people.sessions
+    hub.begin(match, (sessions[first.session], sessions[second.session]), now)

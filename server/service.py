@@ -1,15 +1,19 @@
-"""The composition: the hub, its time, its connections. All that is not pure is done here."""
+"""The composition: the hub, its time, its lines, its storage. All that is not pure is done here."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
 from twisted.logger import Logger
 
-from server.hub import Close, Effect, Hub, Log, Send, Stopped, Wake
-from server.messages import Code
+from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.hub import Hub
+from server.messages import Code, Error, Move
+from server.metrics import Metrics
+from server.records import Account, Finished, Played, Record
 from server.wire import Unreadable, decode_request, encode
 
 LONGEST_SLEEP_S = 1.0
@@ -21,12 +25,22 @@ class Line(Protocol):
     """A connection of any kind."""
 
     number: int
+    address: str
 
-    def sendString(self, frame: bytes) -> None:
+    def say(self, frame: bytes) -> None:
         """Send one message."""
 
     def close(self) -> None:
         """End it when everything was sent."""
+
+    def trust(self) -> None:
+        """It has said who it is."""
+
+    def ignore(self) -> None:
+        """Do not listen, until `listen`."""
+
+    def listen(self) -> None:
+        """Listen again."""
 
     def lag_s(self) -> float:
         """How long there and back takes."""
@@ -48,6 +62,16 @@ class Timer(Protocol):
     def callLater(self, delay: float, function: Callable[[], None], /) -> Call:
         """Call the function after so many seconds."""
 
+    def callFromThread(self, function: Callable[..., None], /, *arguments: object) -> None:
+        """Call the function in the reactor's thread."""
+
+
+class Keeper(Protocol):
+    """Something that stores records, and calls `Service.stored` from whatever thread."""
+
+    def put(self, number: int, record: Record) -> None:
+        """Store a record, after those before it."""
+
 
 class Service:
     """Carries out what the hub decides."""
@@ -59,18 +83,34 @@ class Service:
         stopped: Callable[[], None],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`stopped` is called when the last match has ended after `stop`."""
+        """`stopped` is called when nothing is left to be done after `stop`.
+
+        Nothing is stored, and all counts as stored, until `keeper` is set.
+        """
+        self.keeper: Keeper | None = None
+        self.fault: str | None = None
+        self.metrics = Metrics(
+            connections=lambda: len(hub.people.callers),
+            sessions=lambda: len(hub.people.sessions),
+            matches=lambda: len(hub.tables),
+            accounts=lambda: len(hub.accounts),
+            storage_up=lambda: self.fault is None,
+        )
         self._hub = hub
         self._timer = timer
         self._stopped = stopped
         self._now = now
         self._lines: dict[int, Line] = {}
         self._waiting: Call | None = None
+        self._recorded = 0
+        #: Moves that are not announced yet: their records' numbers, and when they came.
+        self._arrivals: deque[tuple[int, float]] = deque()
 
     def connected(self, line: Line) -> None:
         """Somebody is there."""
         self._lines[line.number] = line
-        self._do(self._hub.connect(line.number))
+        self.metrics.connected()
+        self._do(self._hub.connect(line.number, line.address, self._now()))
 
     def received(self, line: Line, frame: bytes) -> None:
         """Somebody says something."""
@@ -78,46 +118,117 @@ class Service:
         try:
             request = decode_request(frame)
         except Unreadable as error:
-            self._do(self._hub.refuse(line.number, error.code, str(error), error.request_id))
+            text, re = str(error), error.request_id
+            self._do(self._hub.refuse(line.number, error.code, text, now, re))
             return
+        lag_s = line.lag_s() if type(request) is Move else 0.0
         try:
-            effects = self._hub.receive(line.number, request, now, line.lag_s())
+            effects = self._hub.receive(line.number, request, now, lag_s)
         except Exception:  # a fault here or in a game of others must not end the connection
             _log.failure("cannot handle {kind}", kind=type(request).__name__)
             text = "the server has a fault and could not do that"
-            effects = self._hub.refuse(line.number, Code.INTERNAL, text, request.id)
+            effects = self._hub.refuse(line.number, Code.INTERNAL, text, now, request.id)
         self._do(effects)
 
     def refused(self, line: Line, code: Code, text: str) -> None:
         """Somebody said something that is not even a frame."""
-        self._do(self._hub.refuse(line.number, code, text))
+        self._do(self._hub.refuse(line.number, code, text, self._now()))
 
     def disconnected(self, line: Line) -> None:
         """Somebody is gone."""
         self._lines.pop(line.number, None)
         self._do(self._hub.disconnect(line.number, self._now()))
 
+    def do(self, call: Callable[[float], list[Effect]]) -> None:
+        """Do what a call of the hub decides, which is given the time."""
+        self._do(call(self._now()))
+
     def stop(self, grace_s: float) -> None:
         """No new matches; `stopped` is called after those that run."""
         self._do(self._hub.stop(self._now(), grace_s))
 
+    # Of the storage, in its thread.
+
+    def stored(self, number: int, records: int, seconds: float) -> None:
+        """All records up to a number are safe."""
+        self._timer.callFromThread(self._stored, number, records, seconds)
+
+    def failed(self, reason: str) -> None:
+        """Nothing can be stored at the moment."""
+        self._timer.callFromThread(self._failed, reason)
+
+    def account_changed(self, account: Account) -> None:
+        """An operator has changed an account."""
+        self._timer.callFromThread(
+            lambda: self._do(self._hub.account_changed(account, self._now()))
+        )
+
+    def _stored(self, number: int, records: int, seconds: float) -> None:
+        self.metrics.committed(seconds, records)
+        if self.fault:
+            self.fault = None
+            _log.info("the database works again")
+            self._do(self._hub.storage_fails(False))
+        self._commit(number)
+
+    def _failed(self, reason: str) -> None:
+        if self.fault != reason:
+            _log.error("the database fails: {reason}", reason=reason)
+        self.fault = reason
+        self._do(self._hub.storage_fails(True))
+
+    def _commit(self, number: int) -> None:
+        now, arrivals = self._now(), self._arrivals
+        while arrivals and arrivals[0][0] <= number:
+            self.metrics.announced(now - arrivals.popleft()[1])
+        self._do(self._hub.committed(number, now))
+
+    # What the hub wants.
+
     def _do(self, effects: list[Effect]) -> None:
+        recorded = self._recorded
         for effect in effects:
             match effect:
                 case Send(connections, message):
+                    if isinstance(message, Error):
+                        self.metrics.refused(message.code)
                     frame = encode(message)
                     for number in connections:
                         if line := self._lines.get(number):
-                            line.sendString(frame)
+                            line.say(frame)
+                case Store(number, record):
+                    self._store(number, record)
                 case Log(text, fields):
                     _log.info(text, **fields)
                 case Wake(at):
                     self._wake_at(at)
+                case Trust(number):
+                    if line := self._lines.get(number):
+                        line.trust()
+                case Pause(number, seconds):
+                    self._pause(number, seconds)
                 case Close(number):
                     if line := self._lines.pop(number, None):
                         line.close()
                 case Stopped():
                     self._stopped()
+        if self.keeper is None and self._recorded != recorded:
+            self._commit(self._recorded)
+
+    def _store(self, number: int, record: Record) -> None:
+        self._recorded = number
+        if isinstance(record, Played):
+            self._arrivals.append((number, self._now()))
+        elif isinstance(record, Finished):
+            self.metrics.ended(record.reason)
+        if self.keeper:
+            self.keeper.put(number, record)
+
+    def _pause(self, number: int, seconds: float) -> None:
+        line = self._lines.get(number)
+        if line:
+            line.ignore()
+            self._timer.callLater(seconds, line.listen)
 
     def _wake_at(self, at: float | None) -> None:
         if self._waiting and self._waiting.active():

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import enum
+from collections import deque
 from dataclasses import dataclass, field
 
-from server.messages import Hello
+from server.limits import Bucket
+from server.messages import Ended, Hello
+from server.names import skeleton
+from server.records import Account
+
+#: Results that a session may be told again when it comes back, at most.
+_RESULTS = 100
 
 
 class Stage(enum.Enum):
@@ -18,36 +25,72 @@ class Stage(enum.Enum):
 
 @dataclass(eq=False)
 class Session:
-    """`connection` is None while the line is broken."""
+    """`key` is a digest of its token; `connection` is None while the line is broken.
 
-    token: str
+    `name` is what others know it by; `account` is None for a guest.
+    """
+
+    key: str
+    name: str
     hello: Hello
+    account: Account | None = None
     connection: int | None = None
+    left_at: float = 0.0
     matches: set[str] = field(default_factory=set)
     watching: set[str] = field(default_factory=set)
+    #: What it may not have heard: when a match of its ended, and how.
+    results: deque[tuple[float, Ended]] = field(default_factory=lambda: deque(maxlen=_RESULTS))
 
-    @property
-    def name(self) -> str:
-        """What others know it by."""
-        return self.hello.name
+    def __post_init__(self) -> None:
+        self.likeness = skeleton(self.name)
 
     @property
     def stage(self) -> Stage:
         """Players play and watch, spectators watch."""
         return Stage.SPECTATOR if self.hello.role == "spectator" else Stage.PLAYER
 
+    @property
+    def label(self) -> str:
+        """What the log calls it: a part of the key, from which no token follows."""
+        return self.key[:8]
+
+    def is_of(self, account: Account | None) -> bool:
+        """Does it belong to this account?"""
+        return account is not None and self.account is not None and self.account.id == account.id
+
+    def news(self, since: float) -> list[Ended]:
+        """The results since then, oldest first; older ones are dropped."""
+        while self.results and self.results[0][0] < since:
+            self.results.popleft()
+        return [ended for _, ended in self.results]
+
+
+@dataclass(eq=False)
+class Caller:
+    """A connection: where it comes from, how much it says, and who it has turned out to be."""
+
+    number: int
+    address: str
+    bucket: Bucket
+    heard_at: float
+    session: Session | None = None
+
 
 @dataclass(frozen=True)
 class Asker:
     """Who asks for something, and when; `lag_s` is how long the network takes there and back."""
 
-    connection: int
-    known: Session | None
+    caller: Caller
     now: float
     lag_s: float
 
     @property
+    def connection(self) -> int:
+        """The number of its connection."""
+        return self.caller.number
+
+    @property
     def session(self) -> Session:
         """The session of one who has said hello."""
-        assert self.known is not None
-        return self.known
+        assert self.caller.session is not None
+        return self.caller.session

@@ -1,4 +1,4 @@
-"""A table: a match, who plays it, who watches, and what each of them is told."""
+"""A table: a match, who plays it, who watches, what each is told, and what is stored of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec import structs
 
 from server.match import Match
 from server.messages import Ended, RequestId, Seat, Started, Thought, Update
+from server.records import Begun, Finished, Played
 from server.session import Session
 
 
@@ -19,10 +20,21 @@ class Table:
     match: Match
     seats: tuple[Session, Session]
     watchers: dict[str, Session] = field(default_factory=dict)
+    #: The number of the record that must be stored before the match goes on.
+    awaits: int = 0
 
     def seat_of(self, session: Session) -> Seat | None:
         """Which side a session plays."""
         return 1 if self.seats[0] is session else 2 if self.seats[1] is session else None
+
+    def has(self, session: Session) -> bool:
+        """Does it play here, or another session of the same name?"""
+        return session.likeness in (self.seats[0].likeness, self.seats[1].likeness)
+
+    def reseat(self, seat: Seat, session: Session) -> None:
+        """Another session plays on."""
+        first, second = self.seats
+        self.seats = (session, second) if seat == 1 else (first, session)
 
     def everybody(self) -> list[Session]:
         """Those who play and those who watch."""
@@ -30,12 +42,12 @@ class Table:
 
     def watch(self, session: Session) -> None:
         """Show the match to a session from now on."""
-        self.watchers[session.token] = session
+        self.watchers[session.key] = session
         session.watching.add(self.match.id)
 
     def unwatch(self, session: Session) -> None:
         """Show it no longer."""
-        self.watchers.pop(session.token, None)
+        self.watchers.pop(session.key, None)
         session.watching.discard(self.match.id)
 
     def started(self, session: Session, now: float, re: RequestId | None = None) -> Started:
@@ -62,12 +74,12 @@ class Table:
     ) -> Iterator[tuple[list[Session], Update]]:
         """Move number `ply`, the same message for all who see the same.
 
-        Only those who watch are told what the mover thinks, and only those who asked for them get
-        legal actions.
+        Only those who watch, and are not called as one of the players, are told what the mover
+        thinks; only those who asked for them get legal actions.
         """
         audience: dict[tuple[bool, bool], list[Session]] = {}
         for session in self.everybody():
-            watches = info is not None and self.seat_of(session) is None
+            watches = info is not None and not self.has(session)
             audience.setdefault((session.hello.legal_actions, watches), []).append(session)
         update = self._update(ply, now)
         for (legal, watches), sessions in audience.items():
@@ -86,6 +98,51 @@ class Table:
             reason=result.reason,
             text=result.text,
             state=self.match.state,
+        )
+
+    def begun(self, at: float) -> Begun:
+        """What is stored when it begins."""
+        match, (first, second) = self.match, self.seats
+        return Begun(
+            match=match.id,
+            game=str(match.game),
+            players=match.players,
+            accounts=(
+                first.account.id if first.account else None,
+                second.account.id if second.account else None,
+            ),
+            sessions=(first.key, second.key),
+            clock=match.clock_name,
+            rated=match.terms.rated,
+            illegal_moves=match.terms.illegal_moves,
+            credit_cap_s=match.terms.credit_cap_s,
+            at=at,
+        )
+
+    def played(self, ply: int, now: float, info: Thought | None, at: float) -> Played:
+        """What is stored of move number `ply`, the last."""
+        match = self.match
+        return Played(
+            match=match.id,
+            ply=ply,
+            seat=match.mover(ply),
+            action=match.moves[ply],
+            clocks=match.readings(now),
+            info=info,
+            at=at,
+        )
+
+    def finished(self, at: float) -> Finished:
+        """What is stored of its end."""
+        result = self.match.result
+        assert result is not None
+        return Finished(
+            match=self.match.id,
+            winner=result.winner,
+            returns=result.returns,
+            reason=result.reason,
+            text=result.text,
+            at=at,
         )
 
     def _update(self, ply: int, now: float) -> Update:

@@ -1,4 +1,4 @@
-"""TCP: frames in, frames out. All else is the hub's."""
+"""TCP, with TLS or without: frames in, frames out. All else is the hub's."""
 
 from __future__ import annotations
 
@@ -17,27 +17,43 @@ from server.wire import MAX_FRAME
 if TYPE_CHECKING:
     from server.service import Service
 
+#: What one may send before it has said hello.
+MAX_FIRST_FRAME = 4 * 1024
+
 # Where Linux keeps the shortest round trip of late, in microseconds, in `struct tcp_info`. The mean
 # would count the time that a client's system takes to acknowledge what its program need not answer.
 _MIN_RTT_OFFSET = 148
 _UNKNOWN = 2**32 - 1
 
+# A peer whose machine is gone is noticed after so many seconds of silence, and so many probes.
+_KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+
 
 class Connection(Int32StringReceiver):
     """One client's line."""
 
-    MAX_LENGTH = MAX_FRAME
+    MAX_LENGTH = MAX_FIRST_FRAME
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
-    def __init__(self, service: Service, number: int) -> None:
+    def __init__(self, service: Service, number: int, address: str, unread_bytes: int) -> None:
+        """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount."""
         self.number = number
+        self.address = address
         self._service = service
+        self._unread_bytes = unread_bytes
+        self._unread = 0
         self._closing = False
+        #: Why it is not listened to at the moment.
+        self._deaf: set[str] = set()
 
     def connectionMade(self) -> None:
         """The line is there."""
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
+        for option, value in _KEEPALIVE:
+            if hasattr(socket, option):
+                line = self.transport.socket
+                line.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
         # Who does not read the answers is not asked for more questions.
         self.transport.registerProducer(self, streaming=True)
         self._service.connected(self)
@@ -49,7 +65,9 @@ class Connection(Int32StringReceiver):
 
     def lengthLimitExceeded(self, length: int) -> None:
         """A frame is announced that nobody should send."""
-        text = f"a frame has at most {MAX_FRAME} bytes, not {length}"
+        text = f"a frame has at most {self.MAX_LENGTH} bytes, not {length}"
+        if self.MAX_LENGTH < MAX_FRAME:
+            text += f"; after hello {MAX_FRAME}"
         self._service.refused(self, Code.FRAME_TOO_LARGE, text)
         self.close()
 
@@ -57,11 +75,42 @@ class Connection(Int32StringReceiver):
         """The line is gone."""
         self._service.disconnected(self)
 
+    def say(self, frame: bytes) -> None:
+        """Send one message. Who lets too much wait is dropped."""
+        data = struct.pack(">I", len(frame)) + frame
+        if "unread" in self._deaf:
+            self._unread += len(data)
+            if 0 < self._unread_bytes < self._unread:
+                self.transport.abortConnection()
+                return
+        self.transport.write(data)
+
     def close(self) -> None:
         """Say no more and hear no more; what was said still goes out."""
         self._closing = True
         self.transport.unregisterProducer()
         self.transport.loseConnection()
+
+    def trust(self) -> None:
+        """It has said who it is."""
+        self.MAX_LENGTH = MAX_FRAME
+
+    def ignore(self) -> None:
+        """Do not listen, until `listen`."""
+        self._stop_listening("ignored")
+
+    def listen(self) -> None:
+        """Listen again."""
+        self._listen_again("ignored")
+
+    def pauseProducing(self) -> None:
+        """The transport has more to send than the peer reads."""
+        self._unread = 0
+        self._stop_listening("unread")
+
+    def resumeProducing(self) -> None:
+        """The peer has read what was sent."""
+        self._listen_again("unread")
 
     def lag_s(self) -> float:
         """How long there and back takes, as the system measured it; 0 if it does not say."""
@@ -75,18 +124,31 @@ class Connection(Int32StringReceiver):
         (round_trip_us,) = struct.unpack_from("=I", info, _MIN_RTT_OFFSET)
         return 0.0 if round_trip_us == _UNKNOWN else round_trip_us / 1e6
 
+    def _stop_listening(self, why: str) -> None:
+        if not self._deaf:
+            super().pauseProducing()
+        self._deaf.add(why)
+
+    def _listen_again(self, why: str) -> None:
+        if why in self._deaf:
+            self._deaf.remove(why)
+            if not self._deaf and not self._closing:
+                super().resumeProducing()
+
 
 class Connections(Factory):
     """Numbers the lines as they come."""
 
     noisy = False
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, unread_bytes: int) -> None:
         self._service = service
+        self._unread_bytes = unread_bytes
         self._next = 1
 
     def buildProtocol(self, addr: IAddress | None) -> Connection:
         """Somebody calls."""
-        connection = Connection(self._service, self._next)
+        address = getattr(addr, "host", "unknown")
+        connection = Connection(self._service, self._next, address, self._unread_bytes)
         self._next += 1
         return connection

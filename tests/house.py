@@ -7,7 +7,9 @@ import random
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from server.hub import ENDED_KEPT, Close, Effect, Hub, Log, Policy, Send, Stopped, Wake
+from server.accounts import digest
+from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.hub import ENDED_KEPT, Hub
 from server.match import Match
 from server.messages import (
     Code,
@@ -22,10 +24,13 @@ from server.messages import (
     Update,
     Welcome,
 )
+from server.policy import Policy
+from server.records import Account, Record
 from server.wire import decode_event, encode
 
 E = TypeVar("E", bound=Event)
 
+EPOCH = 1_800_000_000.0
 GAME = "tic_tac_toe"
 WON = (0, 3, 1, 4, 2)
 """
@@ -37,25 +42,34 @@ THOUGHT = Thought(win_rate=0.75, simulations=100)
 
 
 class House:
-    """A hub and its clients, joined in memory; time passes when it is told to."""
+    """A hub and its clients, joined in memory; time passes when it is told to.
+
+    What it wants stored is stored at once, or when `commit` is called if the database is `slow`.
+    """
 
     def __init__(self, **policy: Any) -> None:
-        self.hub = Hub(Policy(**policy), random.Random(1), software="a test")
+        self.policy = Policy(**({"messages_per_s": 0, "registrations_per_hour": 0} | policy))
+        self.hub = Hub(self.policy, random.Random(1), software="a test", epoch=EPOCH)
+        self.slow = False
+        self.stored: list[Record] = []
+        self.committed = 0
+        self.paused: list[tuple[int, float]] = []
+        self.trusted: set[int] = set()
         self.now = 0.0
         self.alarm: float | None = None
         self.stopped = 0
         self.lines: dict[int, Line] = {}
         self._numbers = itertools.count(1)
 
-    def line(self) -> Line:
+    def line(self, address: str = "192.0.2.1") -> Line:
         """Somebody calls."""
         line = Line(self, next(self._numbers))
         self.lines[line.number] = line
-        self.do(self.hub.connect(line.number))
+        self.do(self.hub.connect(line.number, address, self.now))
         return line
 
     def client(self, name: str, **hello: Any) -> Line:
-        """Somebody calls and says hello."""
+        """Somebody calls and says hello, as a guest if nothing else is said."""
         line = self.line()
         line.welcome = line.ask(hello_of(name, **hello), Welcome)
         return line
@@ -74,8 +88,22 @@ class House:
                     self.alarm = at
                 case Log(text, fields):
                     assert text.format(**fields)
+                case Store(number, record):
+                    self.stored.append(record)
+                    assert number == len(self.stored)
+                case Trust(number):
+                    self.trusted.add(number)
+                case Pause(number, seconds):
+                    self.paused.append((number, seconds))
                 case Stopped():
                     self.stopped += 1
+        if not self.slow and self.committed < len(self.stored):
+            self.commit()
+
+    def commit(self) -> None:
+        """All that there is to store is stored."""
+        self.committed = len(self.stored)
+        self.do(self.hub.committed(self.committed, self.now))
 
     def wait(self, seconds: float) -> None:
         """Let time pass, and wake the hub when it asked for it."""
@@ -99,10 +127,11 @@ class House:
         """Is nothing left of anybody, but that matches have ended?"""
         hub = self.hub
         tables: list[dict[Any, Any]] = [
-            hub.sessions,
+            hub.people.sessions,
+            hub.people.callers,
+            hub.people._by_likeness,
+            hub.people._addresses,
             hub.tables,
-            hub._names,
-            hub._connections,
             hub._alarms._wanted,
         ]
         return not any(tables) and len(hub.lobby) == 0 and len(hub._ended) <= ENDED_KEPT
@@ -122,6 +151,12 @@ class Line:
     def token(self) -> str:
         assert self.welcome is not None
         return self.welcome.session
+
+    @property
+    def account_token(self) -> str:
+        assert self.welcome is not None
+        assert self.welcome.token is not None
+        return self.welcome.token
 
     def hear(self, event: Event) -> None:
         assert self.open, f"{event} was said to one who had hung up"
@@ -160,6 +195,8 @@ def only(events: Sequence[Event], kind: type[E]) -> E:
 
 def hello_of(name: str, **fields: Any) -> Hello:
     given: dict[str, Any] = {"protocol_min": 1, "protocol_max": 1, "name": name}
+    if not fields.keys() & {"token", "session"}:
+        given["guest"] = True
     return Hello(**given | fields)
 
 
@@ -168,6 +205,16 @@ def sit_down(house: House, *, clock: str = "none", **hello: Any) -> tuple[Line, 
     ann, bob = house.client("Ann", **hello), house.client("Bob")
     match = match_between(ann, bob, clock=clock)
     return ann, bob, match
+
+
+def administrator(house: House, name: str, **hello: Any) -> Line:
+    """Somebody who may do more than others."""
+    token = "0" * 32
+    known = Account(
+        id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True
+    )
+    house.do(house.hub.account_changed(known, house.now))
+    return house.client(name, token=token, **hello)
 
 
 def match_between(first: Line, second: Line, *, clock: str = "none") -> str:

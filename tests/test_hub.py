@@ -7,13 +7,28 @@ from collections import Counter
 from typing import Any, get_args
 
 import pytest
-from house import GAME, THOUGHT, WON, House, Line, hello_of, match_between, only, play, sit_down
+from house import (
+    GAME,
+    THOUGHT,
+    WON,
+    House,
+    Line,
+    administrator,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
 
 from server.messages import (
     REQUESTS,
+    Abort,
     Cancel,
+    Claim,
     Closing,
     Code,
+    Dismiss,
     Ended,
     Error,
     Hello,
@@ -86,6 +101,9 @@ SAYINGS: dict[type[Request], Request] = {
     Cancel: Cancel(id="q", seek="s"),
     Move: Move(id="q", match="m", ply=0, action=0),
     Resign: Resign(id="q", match="m"),
+    Claim: Claim(id="q", match="m"),
+    Abort: Abort(id="q", match="m"),
+    Dismiss: Dismiss(id="q", name="Zoe"),
     Watch: Watch(id="q", match="m"),
     Unwatch: Unwatch(id="q", match="m"),
     List: List(id="q"),
@@ -98,7 +116,8 @@ def at(stage: Stage) -> Line:
     house = House()
     if stage is Stage.NEW:
         return house.line()
-    return house.client("Ann", role="spectator" if stage is Stage.SPECTATOR else "human")
+    role = "spectator" if stage is Stage.SPECTATOR else "human"
+    return administrator(house, "Ann", role=role)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +172,7 @@ def test_offers_that_fit_make_a_match(
     anns: dict[str, Any], bobs: dict[str, Any], fit: bool, swapped: bool
 ) -> None:
     house = House()
-    ann, bob = house.client("Ann"), house.client("Bob")
+    ann, bob = (house.client(name, guest=False) for name in ("Ann", "Bob"))
     wishes = [(ann, Seek(**{"game": GAME} | anns)), (bob, Seek(**{"game": GAME} | bobs))]
     for line, wish in reversed(wishes) if swapped else wishes:
         line.say(wish)
@@ -465,7 +484,7 @@ def test_several_matches_at_once_do_not_mix() -> None:
 # Time.
 
 
-def test_who_does_not_move_in_time_loses() -> None:
+def test_who_never_moves_in_time_loses_nothing() -> None:
     house = House(credit_cap_s=0.0)
     ann, bob, match = sit_down(house, clock="10+1")
     house.wait(9.5)
@@ -478,27 +497,41 @@ def test_who_does_not_move_in_time_loses() -> None:
     house.wait(0.125)
     for line in (ann, bob):
         ended = only(line.inbox, Ended)
-        assert (ended.winner, ended.reason) == (1, Reason.TIME)
-    assert house.alarm is None
+        assert (ended.winner, ended.reason) == (0, Reason.VOID)
+        assert "Bob never moved" in ended.text
+
+
+def test_who_has_moved_and_then_does_not_move_in_time_loses() -> None:
+    house = House(credit_cap_s=0.0)
+    ann, bob, match = sit_down(house, clock="10+1")
+    play(match, (ann, bob), (4, 0))
+    house.wait(10.875)
+    assert not bob.heard(Ended)
+    house.wait(0.125)
+    for line in (ann, bob):
+        ended = only(line.inbox, Ended)
+        assert (ended.winner, ended.reason) == (2, Reason.TIME)
 
 
 def test_a_move_that_is_too_late_is_answered_before_the_server_wakes() -> None:
     house = House(credit_cap_s=0.0)
-    ann, bob, match = sit_down(house, clock="10+1")
+    ann, bob, match = sit_down(house, clock="10+0")
+    play(match, (ann, bob), (0, 1))
     house.now = 10.5
-    heard = ann.say(Move(id="m", match=match, ply=0, action=4))
+    heard = ann.say(Move(id="m", match=match, ply=2, action=4))
     assert only(heard, Error).code is Code.MATCH_OVER
     assert only(heard, Error).re == "m"
     assert only(bob.inbox, Ended).reason is Reason.TIME
-    assert not bob.heard(Update)
+    assert len(bob.heard(Update)) == 2
 
 
 def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
     house = House(credit_cap_s=0.5)
     ann, bob, match = sit_down(house, clock="10+0")
+    play(match, (ann, bob), (0, 1))
     house.wait(10.25)
-    ann.say(Move(match=match, ply=0, action=4), lag_s=0.25)
-    assert only(bob.inbox, Update).action == 4
+    ann.say(Move(match=match, ply=2, action=4), lag_s=0.25)
+    assert bob.heard(Update)[-1].action == 4
     house.wait(10.5)
     assert only(bob.inbox, Ended).reason is Reason.TIME
 
@@ -563,7 +596,9 @@ def test_who_is_replaced_looks_for_nobody_and_watches_nothing_any_more() -> None
 def test_who_does_not_come_back_loses_all_its_matches() -> None:
     house = House(reconnect_s=60.0)
     ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
-    matches = {match_between(ann, bob), match_between(eve, ann)}
+    matches = {match_between(ann, bob), (second := match_between(eve, ann))}
+    ann.say(Move(match=(matches - {second}).pop(), ply=0, action=4))
+    play(second, (eve, ann), (4, 0))
     ann.hang_up()
     house.wait(59.0)
     assert not bob.heard(Ended)
@@ -593,6 +628,8 @@ def test_a_name_is_kept_for_who_is_expected_back() -> None:
     ann.hang_up()
     assert house.line().refused(hello_of("ann")) is Code.NAME_TAKEN
     bob.say(Resign(match=match))
+    assert house.line().refused(hello_of("ann")) is Code.NAME_TAKEN
+    house.wait(60.0)
     assert house.client("ann").open
 
 
@@ -638,8 +675,8 @@ def test_matches_may_end_before_the_server_does() -> None:
     for line in (ann, bob):
         assert only(line.inbox, Ended).reason is Reason.RULES
         assert not line.open
+    house.wait(60.0)
     assert house.is_empty()
-    house.wait(10.0)
     assert house.stopped == 1
 
 
@@ -657,4 +694,5 @@ def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
         assert not line.open
         ended = [(each.winner, each.reason) for each in line.heard(Ended)]
         assert ended == ([] if line is zoe else [(0, Reason.ABORTED)])
+    house.wait(60.0)
     assert house.is_empty()

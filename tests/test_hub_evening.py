@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from server.accounts import digest
 from server.match import Match
 from server.messages import (
     Cancel,
@@ -26,6 +27,8 @@ from server.messages import (
     Watch,
     Welcome,
 )
+from server.names import skeleton
+from server.session import Session
 
 NAMES = ("Ann", "Bob", "Eve", "Zoe")
 names = st.sampled_from(NAMES)
@@ -49,7 +52,7 @@ class View:
             assert update.re is not None
 
     def end(self, ended: Ended) -> None:
-        assert self.ended is None
+        assert self.ended in (None, ended)  # who comes back may be told again
         self.ended = ended
 
 
@@ -60,6 +63,8 @@ class Person:
         self.line = line
         self.token = line.token
         self.views: dict[str, View] = {}
+        #: Of matches that ended while it was away, or just before.
+        self.missed: dict[str, Ended] = {}
         self._read = 0
 
     def read(self) -> None:
@@ -70,8 +75,10 @@ class Person:
                     self.views[event.match] = View(event)
                 case Update():
                     self.views[event.match].update(event)
-                case Ended():
+                case Ended() if event.match in self.views:
                     self.views[event.match].end(event)
+                case Ended():
+                    self.missed[event.match] = event
         self._read = len(self.line.inbox)
 
 
@@ -101,7 +108,7 @@ class Evening(RuleBasedStateMachine):
     def arrive(self, name: str, legal_actions: bool, role: str) -> None:
         hello = hello_of(name, legal_actions=legal_actions, role=role)
         line = self.house.line()
-        if self.house.hub.named(name):
+        if self.sessions_of(name):
             assert line.refused(hello) is Code.NAME_TAKEN
             line.hang_up()
         else:
@@ -113,7 +120,7 @@ class Evening(RuleBasedStateMachine):
         token = self.tokens[name]
         line = self.house.line()
         hello = hello_of(name, session=token)
-        if token not in self.house.hub.sessions:
+        if digest(token) not in self.house.hub.people.sessions:
             assert line.refused(hello) is Code.UNKNOWN_SESSION
             line.hang_up()
             return
@@ -121,6 +128,9 @@ class Evening(RuleBasedStateMachine):
         line.welcome = line.ask(hello, Welcome)
         assert before is None or not before.line.open
         self.seat(name, line)
+
+    def sessions_of(self, name: str) -> list[Session]:
+        return self.house.hub.people.like(skeleton(name))
 
     def seat(self, name: str, line: Line) -> None:
         self.here[name] = Person(line)
@@ -261,17 +271,17 @@ class Evening(RuleBasedStateMachine):
         hub = self.house.hub
         connected = {name: person.line.number for name, person in self.here.items()}
         assert {
-            number: session and session.name for number, session in hub._connections.items()
+            number: caller.session and caller.session.name
+            for number, caller in hub.people.callers.items()
         } == {number: name for name, number in connected.items()}
-        assert len(hub._names) == len(hub.sessions)
-        for session in hub.sessions.values():
-            assert hub.named(session.name) is session
+        for session in hub.people.sessions.values():
+            assert self.sessions_of(session.name) == [session]
             assert session.connection == connected.get(session.name)
-            assert session.connection is not None or session.matches
+            assert session.connection is not None or session.matches or session.results
             assert all(session in hub.tables[match].seats for match in session.matches)
-            promised = sum(offer.matches for offer in hub.lobby.of_session(session.token))
+            promised = sum(offer.matches for offer in hub.lobby.of_session(session.key))
             assert len(session.matches) + promised <= hub.policy.matches_per_session
-        assert all(hub.sessions[offer.session].connection for offer in hub.lobby)
+        assert all(hub.people.sessions[offer.session].connection for offer in hub.lobby)
 
     @invariant()
     def no_offers_that_fit_wait_beside_each_other(self) -> None:

@@ -1,0 +1,29 @@
+"""The database of a command, which a server may be using meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import click
+from sqlalchemy.exc import SQLAlchemyError
+
+from server.storage import Database, StorageError
+
+
+@contextlib.contextmanager
+def opened(url: str) -> Iterator[Database]:
+    """Open it for a while; what goes wrong is said to the user, without a traceback."""
+    if url == "none":
+        raise click.UsageError("this needs a database: --database URL")
+    try:
+        database = Database(url)
+        try:
+            database.migrate()
+            yield database
+        finally:
+            database.close()
+    except StorageError as error:
+        raise click.ClickException(str(error)) from error
+    except SQLAlchemyError as error:
+        raise click.ClickException(str(error).strip().splitlines()[0]) from error

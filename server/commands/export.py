@@ -1,0 +1,6 @@
+"""`playout-server export` and `import`."""
+import click
+@click.command()
+def export(): ...
+@click.command("import")
+def import_(): ...

@@ -1,0 +1,78 @@
+"""Endpoints: plain or encrypted, straight or behind a proxy."""
+
+from __future__ import annotations
+
+import ipaddress
+import resource
+from pathlib import Path
+from typing import Any
+
+from OpenSSL import SSL
+from twisted.internet import ssl
+from twisted.internet.endpoints import TCP4ServerEndpoint, TCP6ServerEndpoint
+from twisted.internet.interfaces import IReactorTCP, IStreamServerEndpoint
+from twisted.internet.protocol import Factory
+from twisted.protocols.haproxy import proxyEndpoint
+from twisted.protocols.tls import TLSMemoryBIOFactory
+
+BACKLOG = 1000
+#: Files that the server needs beside its connections.
+_OTHER_FILES = 100
+
+
+class TlsError(Exception):
+    """A certificate or a key that cannot be used."""
+
+
+def endpoint(reactor: IReactorTCP, host: str, port: int, *, proxied: bool) -> IStreamServerEndpoint:
+    """Where to listen. `proxied`: each connection begins with where it comes from."""
+    kind = TCP6ServerEndpoint if ":" in host else TCP4ServerEndpoint
+    plain: Any = kind(reactor, port, interface=host, backlog=BACKLOG)
+    return proxyEndpoint(plain) if proxied else plain  # type: ignore[no-any-return,no-untyped-call]
+
+
+def encrypted(factory: Factory, certificate: Path, key: Path) -> Factory:
+    """The same, over TLS 1.2 or newer. Raises TlsError."""
+    try:
+        options = ssl.CertificateOptions(
+            privateKey=_key(key),
+            certificate=(chain := _chain(certificate))[0],
+            extraCertChain=chain[1:],
+            raiseMinimumTo=ssl.TLSVersion.TLSv1_2,
+        )
+        options.getContext().check_privatekey()  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, SSL.Error) as error:
+        text = f"cannot use {certificate} with {key}: {error or 'they do not belong together'}"
+        raise TlsError(text) from error
+    return TLSMemoryBIOFactory(options, False, factory)  # type: ignore[no-untyped-call]
+
+
+def is_loopback(host: str) -> bool:
+    """Does only this machine reach it?"""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def room_for(connections: int) -> int:
+    """How many connections the system has room for, of those wanted (0: as many as there may be).
+
+    Raises this process's limit on open files as far as it may.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    room = max(1, most - _OTHER_FILES) if most != resource.RLIM_INFINITY else 2**31
+    return min(connections or room, room)
+
+
+def _chain(path: Path) -> list[Any]:
+    marker = b"-----END CERTIFICATE-----"
+    parts = [part + marker for part in path.read_bytes().split(marker)[:-1]]
+    if not parts:
+        raise ValueError(f"{path} has no certificate in PEM form")
+    return [ssl.Certificate.loadPEM(part).original for part in parts]
+
+
+def _key(path: Path) -> Any:
+    return ssl.KeyPair.load(path.read_bytes(), 1).original

@@ -1,0 +1,179 @@
+"""The options of `playout-server`, and how they are read from a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from platformdirs import user_data_path
+
+from games.core import spec
+from server import clock
+from server.policy import Policy
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FLAGS = ("log_json", "proxy_protocol")
+
+
+def default_database() -> str:
+    """Where things are kept if nobody says otherwise."""
+    return f"sqlite:///{user_data_path('playout') / 'playout.db'}"
+
+
+def from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    """Take the options of a TOML file as defaults, so that the command line wins."""
+    if path is None:
+        return
+    try:
+        settings = tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise click.BadParameter(f"{path}: {fault}") from fault
+    allowed = [str(p.name) for p in context.command.params if p.name not in ("config", "version")]
+    for key, value in settings.items():
+        if isinstance(value, bool) and key not in _FLAGS:
+            raise click.BadParameter(f"{path}: {key} cannot be {str(value).lower()}")
+        if key not in allowed:
+            raise click.BadParameter(f"{path}: {spec.unknown('option', key, allowed)}")
+    context.default_map = settings
+
+
+def _host(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not text.strip():
+        raise click.BadParameter("name an address; 0.0.0.0 stands for all that this machine has")
+    return text
+
+
+def _address(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    if text is None or text == "none":
+        return None
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in 127.0.0.1:8080, or none")
+    return host.strip("[]"), int(port)
+
+
+def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    try:
+        return clock.spell(clock.parse(text))
+    except clock.ClockError as fault:
+        raise click.BadParameter(str(fault)) from fault
+
+
+_COUNT, _SECONDS = click.IntRange(0), click.FloatRange(0)
+#: Type and help of each field of `Policy` that is an option.
+_POLICY: dict[str, tuple[Any, str]] = {
+    "default_clock": (str, f"Clock of a match if neither player asks for one: {clock.ALLOWED}."),
+    "illegal_moves": (_COUNT, "Illegal moves a player may send in a match; one more loses it."),
+    "credit_cap_s": (
+        click.FloatRange(0, 10),
+        "Seconds of a move's time on the network that are not counted, at most.",
+    ),
+    "reconnect_s": (
+        _SECONDS,
+        "Seconds that a player may be away before its matches are lost.",
+    ),
+    "restart_grace_s": (
+        _SECONDS,
+        "Seconds after a restart of the server before clocks go on.",
+    ),
+    "claim_after_s": (
+        _SECONDS,
+        "Seconds before another session of an account may claim the matches of one that is away.",
+    ),
+    "registration": (
+        click.Choice(["open", "guests", "closed"]),
+        "Who may come: everybody, those with an account and guests, or those with an account.",
+    ),
+    "registrations_per_hour": (_COUNT, "Names that an address may register in an hour."),
+    "connections": (_COUNT, "Connections in all."),
+    "connections_per_address": (_COUNT, "Connections of an address."),
+    "hello_s": (_SECONDS, "Seconds that a connection has to say hello."),
+    "idle_s": (
+        _SECONDS,
+        "Seconds of silence, of one who plays no match, before it is asked for a sign of life.",
+    ),
+    "messages_per_s": (_SECONDS, "Messages a second of a connection, moves made not counted."),
+    "sessions_per_account": (_COUNT, "Sessions of an account at once."),
+    "seeks_per_account": (_COUNT, "Open seeks of an account or a guest."),
+    "matches_per_session": (_COUNT, "Matches of a session at once."),
+    "matches_per_account": (_COUNT, "Matches of an account at once."),
+}
+
+
+def policy_options(command: F) -> F:
+    """An option for each field of `Policy` that the operator decides by one."""
+    defaults = {field.name: field.default for field in dataclasses.fields(Policy)}
+    for name, (kind, text) in reversed(_POLICY.items()):
+        callback = _clock if name == "default_clock" else None
+        command = click.option(
+            f"--{name.replace('_', '-')}",
+            default=defaults[name],
+            show_default=True,
+            type=kind,
+            callback=callback,
+            help=text,
+        )(command)
+    return command
+
+
+def database_option(command: F) -> F:
+    """`--database`."""
+    return click.option(
+        "--database",
+        metavar="URL",
+        default=default_database,
+        help="Where everything is kept: sqlite:////path/file.db, postgresql+psycopg://user@host/db,"
+        " or none.  [default: playout.db in your data folder]",
+    )(command)
+
+
+def listening_options(command: F) -> F:
+    """Where to listen, and how."""
+    for option in reversed(
+        (
+            click.option(
+                "--host",
+                callback=_host,
+                help="Address to listen on.  [default: 127.0.0.1; with TLS, all there are]",
+            ),
+            click.option(
+                "--port",
+                default=4242,
+                show_default=True,
+                type=click.IntRange(0, 65535),
+                help="Port to listen on; 0 takes a free one and prints it.",
+            ),
+            click.option(
+                "--tls-cert",
+                type=click.Path(path_type=Path, dir_okay=False, exists=True),
+                help="PEM file with the certificate and those that it rests on: encrypt.",
+            ),
+            click.option(
+                "--tls-key",
+                type=click.Path(path_type=Path, dir_okay=False, exists=True),
+                help="PEM file with the certificate's private key.",
+            ),
+            click.option(
+                "--proxy-protocol",
+                is_flag=True,
+                help="Expect a proxy that says where each connection comes from (v1 or v2).",
+            ),
+            click.option(
+                "--http",
+                metavar="HOST:PORT",
+                default="127.0.0.1:8080",
+                show_default=True,
+                callback=_address,
+                help="Where /healthz and /metrics are, or none.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,40 @@
+"""What the operator decides: terms of matches, who may come, and how much of anything one may have.
+
+A limit of 0 is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Registration = Literal["open", "guests", "closed"]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Each field is an option of `playout-server`, which says what it is for."""
+
+    default_clock: str = "300+3"
+    illegal_moves: int = 3
+    credit_cap_s: float = 0.1
+
+    reconnect_s: float = 60.0
+    restart_grace_s: float = 10.0
+    claim_after_s: float = 10.0
+
+    registration: Registration = "open"
+    registrations_per_hour: int = 100
+
+    connections: int = 10_000
+    connections_per_address: int = 256
+    hello_s: float = 10.0
+    idle_s: float = 300.0
+    messages_per_s: float = 50.0
+    sessions_per_account: int = 32
+    seeks_per_account: int = 100
+    matches_per_session: int = 100
+    matches_per_account: int = 200
+
+    #: Is what happens stored, so that matches outlive the server?
+    stored: bool = False

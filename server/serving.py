@@ -1,0 +1,216 @@
+"""A server from its start to its end: storage, hub, listeners, signals."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gc
+import signal
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+from twisted.internet import error
+from twisted.python.failure import Failure
+
+import games
+from server import http, log
+from server.hub import Hub
+from server.listening import TlsError, encrypted, endpoint, is_loopback, room_for
+from server.loop import DelayMeter
+from server.policy import Policy
+from server.service import Service
+from server.storage import Database, StorageError, Writer
+from server.tcp import Connections
+
+#: How long what is left may take to be stored in the end.
+_PATIENCE_S = 30.0
+# With the default of 5 ms, the thread that stores waits longer for its turn than for the disk.
+_SWITCH_S = 0.0005
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What the operator decides that is no matter of policy. `http_given`: by an option?"""
+
+    host: str | None
+    port: int
+    tls_cert: Path | None
+    tls_key: Path | None
+    proxy_protocol: bool
+    http: tuple[str, int] | None
+    database: str
+    unread_bytes: int
+    grace_s: float
+    log_json: bool
+    http_given: bool
+
+
+def serve(settings: Settings, policy: Policy) -> None:
+    """Run until asked to stop, then exit."""
+    log.begin(as_json=settings.log_json)
+    sys.setswitchinterval(_SWITCH_S)
+    policy = dataclasses.replace(policy, connections=room_for(policy.connections))
+    try:
+        database = _opened(settings.database) if policy.stored else None
+    except StorageError as fault:
+        click.echo(f"playout-server: {fault}", err=True)
+        sys.exit(1)
+    _warm_up()
+    _Server(settings, policy, database).run()
+
+
+def _opened(url: str) -> Database:
+    database = Database(url)
+    database.migrate()
+    database.lock()
+    return database
+
+
+class _Server:
+    """All that is composed."""
+
+    def __init__(self, settings: Settings, policy: Policy, database: Database | None) -> None:
+        self._settings = settings
+        self._database = database
+        self._writer: Writer | None = None
+        self._code = 0
+        self._listeners: list[Any] = []  # of IListeningPort
+        self._stopping = False
+        software = f"playout-server {version('playout')}"
+        epoch = time.time() - time.monotonic()
+        known, revision = database.accounts() if database else ([], 0)
+        self._hub = Hub(policy, software=software, accounts=known, epoch=epoch)
+        self._service = Service(self._hub, reactor(), self._finish)
+        if database:
+            self._writer = Writer(database, self._service, revision)
+            self._service.keeper = self._writer
+            self._restore(database, time.time() - policy.reconnect_s)
+            self._writer.start()
+
+    def run(self) -> None:
+        """Listen, until stopped."""
+        # First: whoever reads where it listens may stop it at once.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: reactor().callFromThread(self._stop))
+        self._open()
+        DelayMeter(reactor(), self._service.metrics.delayed).start()
+        reactor().run(installSignalHandlers=False)
+        if self._writer and not self._writer.close(_PATIENCE_S):
+            click.echo("playout-server: the database does not answer: moves that nobody has "
+                       "been told of are lost", err=True)  # fmt: skip
+            self._code = 1
+        if self._database:
+            self._database.close()
+        sys.exit(self._code)
+
+    def _restore(self, database: Database, since: float) -> None:
+        kept = [*database.finished_since(since), *database.unfinished()]
+        self._service.do(lambda now: self._hub.restore(kept, now))
+
+    def _open(self) -> None:
+        settings = self._settings
+        factory: Any = Connections(self._service, settings.unread_bytes)
+        host = settings.host or ("0.0.0.0" if settings.tls_cert else "127.0.0.1")
+        if settings.tls_cert and settings.tls_key:
+            try:
+                factory = encrypted(factory, settings.tls_cert, settings.tls_key)
+            except TlsError as fault:
+                self._fail(str(fault))
+                return
+        else:
+            _say_who_can_reach(host)
+        where = endpoint(reactor(), host, settings.port, proxied=settings.proxy_protocol)
+        where.listen(factory).addCallbacks(self._listening, self._not_listening)
+
+    def _listening(self, listener: Any) -> None:
+        self._listeners.append(listener)
+        self._open_http(lambda: _announce("listening on", listener.getHost()))
+
+    def _not_listening(self, failure: Failure) -> None:
+        self._fail(f"cannot listen: {failure.getErrorMessage()}")
+
+    def _open_http(self, then: Callable[[], None]) -> None:
+        if self._settings.http is None:
+            then()
+            return
+        site: Any = http.site(self._service.metrics, lambda: self._service.fault)
+
+        def listening(listener: Any) -> None:
+            self._listeners.append(listener)
+            if self._settings.http_given:
+                _announce("health and metrics on", listener.getHost())
+            then()
+
+        def not_listening(failure: Failure) -> None:
+            text = f"cannot listen for HTTP: {failure.getErrorMessage()}"
+            if self._settings.http_given:
+                self._fail(text)
+            else:  # another server has the usual port; this one is none the worse
+                click.echo(f"playout-server: {text}; going on without", err=True)
+                then()
+
+        where = endpoint(reactor(), *self._settings.http, proxied=False)
+        where.listen(site).addCallbacks(listening, not_listening)
+
+    def _stop(self) -> None:
+        if not self._listeners or self._stopping:
+            _stop_reactor()
+            return
+        self._stopping = True
+        for listener in self._listeners:
+            listener.stopListening()
+        self._service.stop(self._settings.grace_s)
+
+    def _finish(self) -> None:
+        # A moment for what was written to go out.
+        reactor().callLater(0.1, _stop_reactor)
+
+    def _fail(self, text: str) -> None:
+        click.echo(f"playout-server: {text}", err=True)
+        self._code = 1
+        reactor().callLater(0, _stop_reactor)
+
+
+def reactor() -> Any:
+    """Twisted's. Any: its interfaces, being declared by zope, have methods without `self`."""
+    from twisted.internet import reactor
+
+    return reactor
+
+
+def _announce(what: str, where: Any) -> None:
+    host = f"[{where.host}]" if ":" in where.host else where.host
+    click.echo(f"playout-server: {what} {host}:{where.port}")
+    sys.stdout.flush()
+
+
+def _say_who_can_reach(host: str) -> None:
+    if is_loopback(host):
+        text = f"only this machine can connect, at {host}; for others, see --host and --tls-cert"
+    else:
+        text = f"others can connect, at {host}, and nothing is encrypted; see --tls-cert"
+    click.echo(f"playout-server: {text}", err=True)
+
+
+def _stop_reactor() -> None:
+    with contextlib.suppress(error.ReactorNotRunning):
+        reactor().stop()
+
+
+def _warm_up() -> None:
+    """Load every game now: the first time on a machine compiles it, which takes a while."""
+    if not games.compiled_before():
+        click.echo("Compiling the rules for this machine, once ...", err=True)
+    for name in games.names():
+        try:
+            games.load(name)
+        except games.SpecError as fault:
+            click.echo(f"playout-server: {fault}", err=True)
+    # What was imported stays; without this, a full collection stops the server for 60 ms.
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,439 @@
+"""A database: opened, brought up to date, written and read. Blocks, so not for the reactor."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import alembic.command
+import alembic.config
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from server.messages import Reading, Reason, Thought
+from server.names import skeleton
+from server.records import Account, Begun, Claimed, Finished, Kept, Played, Record
+from server.storage.schema import accounts, matches, moves
+
+#: PostgreSQL's advisory lock that says that a server uses the database. Any number will do.
+_LOCK = 0x706C61796F7574
+#: How long one who writes waits for another who does.
+_BUSY_S = 5.0
+#: Matches that are read at a time.
+_CHUNK = 200
+
+_encode = msgspec.json.Encoder().encode
+_decode_info = msgspec.json.Decoder(Thought).decode
+
+
+class StorageError(Exception):
+    """The database cannot be used: what to tell the operator."""
+
+
+class Database:
+    """One database, of either kind. Every method raises SQLAlchemyError when it fails."""
+
+    def __init__(self, url: str) -> None:
+        """Prepare to use it; nothing is opened yet. Raises StorageError."""
+        try:
+            self.url = sa.make_url(url)
+            self.kind = self.url.get_backend_name()
+            if self.kind not in ("sqlite", "postgresql"):
+                raise StorageError(f"cannot use a database of kind {self.kind!r}: {_ALLOWED}")
+            self._engine = sa.create_engine(self.url, **_engine_options(self.kind))
+        except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError) as error:
+            raise StorageError(f"cannot use the database {url!r}: {error}. {_ALLOWED}") from error
+        except ModuleNotFoundError as error:
+            text = "PostgreSQL needs psycopg: pip install 'playout[postgres]'"
+            raise StorageError(text) from error
+        if self.kind == "sqlite":
+            sa.event.listen(self._engine, "connect", _set_up_sqlite)
+        self._connection: sa.Connection | None = None
+        self._lock_file: IO[str] | None = None
+        self._insert = postgresql.insert if self.kind == "postgresql" else sqlite.insert
+        self._statements = {
+            Account: self._insert(accounts).on_conflict_do_nothing(),
+            Begun: self._insert(matches).on_conflict_do_nothing(),
+            Played: self._insert(moves).on_conflict_do_nothing(),
+            Finished: _FINISH,
+        }
+
+    @property
+    def shown(self) -> str:
+        """Where it is, without a password."""
+        return self.url.render_as_string(hide_password=True)
+
+    @property
+    def path(self) -> Path | None:
+        """The file of a SQLite database."""
+        name = self.url.database
+        return Path(name) if self.kind == "sqlite" and name and name != ":memory:" else None
+
+    def migrate(self) -> None:
+        """Make the tables, or bring those of an earlier version up to date. Raises StorageError."""
+        try:
+            if self.path:
+                _make_private(self.path)
+            with self._engine.begin() as connection:
+                config = alembic.config.Config()
+                config.set_main_option("script_location", "server.storage:migrations")
+                config.attributes["connection"] = connection
+                alembic.command.upgrade(config, "head")
+        except (SQLAlchemyError, OSError, alembic.util.CommandError) as error:
+            raise StorageError(f"cannot use the database {self.shown}: {_first(error)}") from error
+
+    def lock(self) -> None:
+        """Keep other servers from using it. Raises StorageError if one does."""
+        if self.path:
+            self._lock_file = open(f"{self.path}.lock", "w")  # noqa: SIM115
+            try:
+                fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise StorageError(f"another server uses the database {self.shown}") from error
+        elif self.kind == "postgresql":
+            self._writing()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.let_go()
+        self._engine.dispose()
+        if self._lock_file:
+            self._lock_file.close()
+
+    # What the server writes.
+
+    def save(self, records: Sequence[Record]) -> None:
+        """Store records in one transaction. Those that are stored already are left as they are."""
+        rows: dict[type[Record], list[dict[str, Any]]] = {kind: [] for kind in _ROW}
+        for record in records:
+            kind = type(record)
+            rows[kind].append(_ROW[kind](record))
+        connection = self._writing()
+        with connection.begin():
+            for kind, statement in self._statements.items():
+                if rows[kind]:
+                    connection.execute(statement, rows[kind])
+            for claim in rows[Claimed]:
+                column = ("first_session", "second_session")[claim["seat"] - 1]
+                chosen = sa.update(matches).where(matches.c.id == claim["match"])
+                connection.execute(chosen.values({column: claim["session"]}))
+
+    def let_go(self) -> None:
+        """Drop the connection for writing, which may be broken; the next `save` makes another."""
+        connection, self._connection = self._connection, None
+        if connection:
+            with contextlib.suppress(SQLAlchemyError):
+                connection.invalidate()
+                connection.close()
+
+    def _writing(self) -> sa.Connection:
+        if self._connection is None:
+            connection = self._engine.connect()
+            if self.kind == "postgresql":
+                got = connection.scalar(sa.select(sa.func.pg_try_advisory_lock(_LOCK)))
+                connection.rollback()
+                if not got:
+                    connection.close()
+                    raise StorageError(f"another server uses the database {self.shown}")
+            self._connection = connection
+        return self._connection
+
+    # Accounts.
+
+    def accounts(self, since: int = -1) -> tuple[list[Account], int]:
+        """The accounts that were changed after a revision; and the last revision."""
+        chosen = sa.select(accounts).where(accounts.c.revision > since)
+        with self._engine.connect() as connection:
+            rows = connection.execute(chosen.order_by(accounts.c.name)).all()
+        return [_account(row) for row in rows], max([since, *(row.revision for row in rows)])
+
+    def put_account(self, account: Account) -> None:
+        """Add or change an account, as an operator. Raises StorageError if the name is taken."""
+        latest = sa.select(sa.func.coalesce(sa.func.max(accounts.c.revision), 0) + 1)
+        row = _account_row(account) | {"revision": latest.scalar_subquery()}
+        changed = {key: value for key, value in row.items() if key != "id"}
+        put = self._insert(accounts).values(row)
+        put = put.on_conflict_do_update(index_elements=["id"], set_=changed)
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(put)
+        except sa.exc.IntegrityError as error:
+            raise StorageError(f"{account.name!r} looks like a name that is taken") from error
+
+    # Matches.
+
+    def unfinished(self) -> list[Kept]:
+        """The matches that have not ended, oldest first."""
+        return list(self._kept(matches.c.ended_at.is_(None)))
+
+    def finished_since(self, at: float) -> list[Kept]:
+        """The matches that have ended since then, oldest first."""
+        return list(self._kept(matches.c.ended_at >= at))
+
+    def matches(
+        self,
+        *,
+        match: str | None = None,
+        game: str | None = None,
+        player: str | None = None,
+        since: float | None = None,
+    ) -> Iterator[Kept]:
+        """Stored matches, oldest first; all, or those with this id, of this game, by this player."""
+        conditions: list[sa.ColumnElement[bool]] = []
+        if match is not None:
+            conditions.append(matches.c.id == match)
+        if game is not None:
+            conditions.append(sa.or_(matches.c.game == game, matches.c.game.startswith(f"{game}(")))
+        if player is not None:
+            conditions.append(sa.or_(matches.c.first == player, matches.c.second == player))
+        if since is not None:
+            conditions.append(matches.c.begun_at >= since)
+        return self._kept(*conditions)
+
+    def add(self, kept: Iterable[Kept]) -> int:
+        """Store whole matches; how many there were not yet."""
+        before = self._count()
+        for some in _chunks(kept):
+            records = [r for k in some for r in (k.begun, *k.moves, k.finished) if r]
+            self.save(records)
+        return self._count() - before
+
+    def backup(self, path: Path) -> None:
+        """Write a copy to a new file, while others write. Raises StorageError."""
+        if self.kind != "sqlite":
+            raise StorageError("this is for SQLite; back PostgreSQL up with pg_dump")
+        if path.exists():
+            raise StorageError(f"{path} exists, and is left as it is")
+        partial = path.with_name(f"{path.name}.part")
+        try:
+            with contextlib.closing(sqlite3.connect(partial)) as copy:
+                os.chmod(partial, 0o600)
+                with self._engine.connect() as connection:
+                    driver: Any = connection.connection.driver_connection
+                    driver.backup(copy)
+            partial.replace(path)
+        except (OSError, sqlite3.Error, SQLAlchemyError) as error:
+            partial.unlink(missing_ok=True)
+            raise StorageError(f"cannot write {path}: {_first(error)}") from error
+
+    def _count(self) -> int:
+        with self._engine.connect() as connection:
+            return connection.scalar(sa.select(sa.func.count()).select_from(matches)) or 0
+
+    def _kept(self, *conditions: sa.ColumnElement[bool]) -> Iterator[Kept]:
+        last = ""
+        while True:
+            chosen = sa.select(matches).where(matches.c.id > last, *conditions)
+            with self._engine.connect() as connection:
+                rows = connection.execute(chosen.order_by(matches.c.id).limit(_CHUNK)).all()
+                played = _moves_of(connection, [row.id for row in rows])
+            if not rows:
+                return
+            for row in rows:
+                yield Kept(
+                    begun=_begun(row),
+                    moves=tuple(played.get(row.id, ())),
+                    finished=None if row.ended_at is None else _finished(row),
+                )
+            last = rows[-1].id
+
+
+_ALLOWED = "use sqlite:////path/to/file.db or postgresql+psycopg://user@host/name, or none"
+
+
+def _engine_options(kind: str) -> dict[str, Any]:
+    if kind == "sqlite":
+        return {"connect_args": {"timeout": _BUSY_S, "check_same_thread": False}}
+    return {"connect_args": {"connect_timeout": 5}, "pool_pre_ping": True}
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    # FULL: what is committed survives a power cut, too.
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=OFF"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _make_private(path: Path) -> None:
+    """It holds digests of tokens: for its owner only."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _first(error: BaseException) -> str:
+    """What it says, without the statement."""
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
+    return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+
+
+_FINISH = (
+    sa.update(matches)
+    .where(matches.c.id == sa.bindparam("match"), matches.c.ended_at.is_(None))
+    .values(
+        winner=sa.bindparam("won"),
+        first_return=sa.bindparam("first"),
+        second_return=sa.bindparam("second"),
+        reason=sa.bindparam("why"),
+        text=sa.bindparam("said"),
+        ended_at=sa.bindparam("at"),
+    )
+)
+
+
+# Rows from records.
+
+
+def _account_row(account: Account) -> dict[str, Any]:
+    return {
+        "id": account.id,
+        "name": account.name,
+        "skeleton": skeleton(account.name),
+        "digest": account.digest,
+        "created_at": account.created_at,
+        "administrator": account.administrator,
+        "revoked": account.revoked,
+        "revision": 0,
+    }
+
+
+def _begun_row(begun: Begun) -> dict[str, Any]:
+    return {
+        "id": begun.match,
+        "game": begun.game,
+        "first": begun.players[0],
+        "second": begun.players[1],
+        "first_account": begun.accounts[0],
+        "second_account": begun.accounts[1],
+        "first_session": begun.sessions[0],
+        "second_session": begun.sessions[1],
+        "clock": begun.clock,
+        "rated": begun.rated,
+        "illegal_moves": begun.illegal_moves,
+        "credit_cap_s": begun.credit_cap_s,
+        "begun_at": begun.at,
+    }
+
+
+def _played_row(played: Played) -> dict[str, Any]:
+    first, second = played.clocks or (None, None)
+    return {
+        "match": played.match,
+        "ply": played.ply,
+        "seat": played.seat,
+        "action": played.action,
+        "first_main_s": first and first.main_s,
+        "first_periods": first and first.periods,
+        "second_main_s": second and second.main_s,
+        "second_periods": second and second.periods,
+        "info": _encode(played.info).decode() if played.info else None,
+        "at": played.at,
+    }
+
+
+def _claimed_row(claimed: Claimed) -> dict[str, Any]:
+    return {"match": claimed.match, "seat": claimed.seat, "session": claimed.session}
+
+
+def _finished_row(finished: Finished) -> dict[str, Any]:
+    return {
+        "match": finished.match,
+        "won": finished.winner,
+        "first": finished.returns[0],
+        "second": finished.returns[1],
+        "why": finished.reason.value,
+        "said": finished.text,
+        "at": finished.at,
+    }
+
+
+_ROW: dict[type[Record], Any] = {
+    Account: _account_row,
+    Begun: _begun_row,
+    Played: _played_row,
+    Claimed: _claimed_row,
+    Finished: _finished_row,
+}
+
+
+# Records from rows.
+
+
+def _account(row: sa.Row[Any]) -> Account:
+    return Account(
+        id=row.id,
+        name=row.name,
+        digest=row.digest,
+        created_at=row.created_at,
+        administrator=row.administrator,
+        revoked=row.revoked,
+    )
+
+
+def _begun(row: sa.Row[Any]) -> Begun:
+    return Begun(
+        match=row.id,
+        game=row.game,
+        players=(row.first, row.second),
+        accounts=(row.first_account, row.second_account),
+        sessions=(row.first_session, row.second_session),
+        clock=row.clock,
+        rated=row.rated,
+        illegal_moves=row.illegal_moves,
+        credit_cap_s=row.credit_cap_s,
+        at=row.begun_at,
+    )
+
+
+def _finished(row: sa.Row[Any]) -> Finished:
+    return Finished(
+        match=row.id,
+        winner=row.winner,
+        returns=(row.first_return, row.second_return),
+        reason=Reason(row.reason),
+        text=row.text,
+        at=row.ended_at,
+    )
+
+
+def _played(row: sa.Row[Any]) -> Played:
+    clocks = None
+    if row.first_main_s is not None:
+        clocks = (
+            Reading(row.first_main_s, row.first_periods),
+            Reading(row.second_main_s, row.second_periods),
+        )
+    return Played(
+        match=row.match,
+        ply=row.ply,
+        seat=row.seat,
+        action=row.action,
+        clocks=clocks,
+        info=_decode_info(row.info) if row.info else None,
+        at=row.at,
+    )
+
+
+def _moves_of(connection: sa.Connection, ids: list[str]) -> dict[str, list[Played]]:
+    chosen = sa.select(moves).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
+    played: dict[str, list[Played]] = {}
+    for row in connection.execute(chosen):
+        played.setdefault(row.match, []).append(_played(row))
+    return played
+
+
+def _chunks(kept: Iterable[Kept]) -> Iterator[list[Kept]]:
+    some: list[Kept] = []
+    for each in kept:
+        some.append(each)
+        if len(some) == _CHUNK:
+            yield some
+            some = []
+    if some:
+        yield some

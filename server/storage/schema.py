@@ -1,0 +1,80 @@
+"""The tables. Whoever changes them adds a file to `migrations/versions`.
+
+Times are seconds since 1970.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+#: `revision` grows with each change by an operator, so that a running server can look for them.
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("skeleton", Text, nullable=False, unique=True),
+    Column("digest", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("administrator", Boolean, nullable=False),
+    Column("revoked", Boolean, nullable=False),
+    Column("revision", Integer, nullable=False),
+)
+
+#: Guests have no account. What belongs to the end is null until then.
+matches = Table(
+    "matches",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("game", Text, nullable=False),
+    Column("first", Text, nullable=False),
+    Column("second", Text, nullable=False),
+    Column("first_account", Text),
+    Column("second_account", Text),
+    Column("first_session", Text, nullable=False),
+    Column("second_session", Text, nullable=False),
+    Column("clock", Text, nullable=False),
+    Column("rated", Boolean, nullable=False),
+    Column("illegal_moves", Integer, nullable=False),
+    Column("credit_cap_s", Double, nullable=False),
+    Column("begun_at", Double, nullable=False),
+    Column("winner", SmallInteger),
+    Column("first_return", Double),
+    Column("second_return", Double),
+    Column("reason", Text),
+    Column("text", Text),
+    Column("ended_at", Double),
+)
+Index("matches_unfinished", matches.c.id, sqlite_where=matches.c.ended_at.is_(None),
+      postgresql_where=matches.c.ended_at.is_(None))  # fmt: skip
+Index("matches_ended_at", matches.c.ended_at)
+
+#: Clocks as they stood after the move, null without; `info` is what the bot thought, as JSON.
+moves = Table(
+    "moves",
+    metadata,
+    Column("match", Text, ForeignKey("matches.id"), primary_key=True),
+    Column("ply", Integer, primary_key=True),
+    Column("seat", SmallInteger, nullable=False),
+    Column("action", Integer, nullable=False),
+    Column("first_main_s", Double),
+    Column("first_periods", Integer),
+    Column("second_main_s", Double),
+    Column("second_periods", Integer),
+    Column("info", Text),
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
