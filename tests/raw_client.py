@@ -68,9 +68,12 @@ class RawClient:
                 return message
 
     def hello(self, name: str | None = None, **fields: Any) -> Message:
-        """The answer to a hello under a name that nobody else has."""
+        """The answer to a hello under a name that nobody else has, of a guest if all is well."""
         name = name or f"raw {next(_newcomers)}"
-        return self.ask("hello", name=name, **{"protocol_min": 1, "protocol_max": 1} | fields)
+        said: Message = {"protocol_min": 1, "protocol_max": 1}
+        if not fields.keys() & {"token", "session"}:
+            said["guest"] = True
+        return self.ask("hello", name=name, **said | fields)
 
     def is_alive(self) -> bool:
         """Does the server still answer?"""

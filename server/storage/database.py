@@ -113,7 +113,7 @@ class Database:
         """Store records in one transaction. Those that are stored already are left as they are."""
         rows: dict[type[Record], list[dict[str, Any]]] = {kind: [] for kind in _ROW}
         for record in records:
-            kind = type(record)
+            kind: Any = type(record)
             rows[kind].append(_ROW[kind](record))
         connection = self._writing()
         with connection.begin():
@@ -185,7 +185,7 @@ class Database:
         player: str | None = None,
         since: float | None = None,
     ) -> Iterator[Kept]:
-        """Stored matches, oldest first; all, or those with this id, of this game, by this player."""
+        """Stored matches, oldest first: all, or those for which this holds."""
         conditions: list[sa.ColumnElement[bool]] = []
         if match is not None:
             conditions.append(matches.c.id == match)
@@ -275,14 +275,14 @@ def _first(error: BaseException) -> str:
 
 _FINISH = (
     sa.update(matches)
-    .where(matches.c.id == sa.bindparam("match"), matches.c.ended_at.is_(None))
+    .where(matches.c.id == sa.bindparam("its_match"), matches.c.ended_at.is_(None))
     .values(
-        winner=sa.bindparam("won"),
-        first_return=sa.bindparam("first"),
-        second_return=sa.bindparam("second"),
-        reason=sa.bindparam("why"),
-        text=sa.bindparam("said"),
-        ended_at=sa.bindparam("at"),
+        winner=sa.bindparam("its_winner"),
+        first_return=sa.bindparam("its_first"),
+        second_return=sa.bindparam("its_second"),
+        reason=sa.bindparam("its_reason"),
+        text=sa.bindparam("its_text"),
+        ended_at=sa.bindparam("its_end"),
     )
 )
 
@@ -343,13 +343,13 @@ def _claimed_row(claimed: Claimed) -> dict[str, Any]:
 
 def _finished_row(finished: Finished) -> dict[str, Any]:
     return {
-        "match": finished.match,
-        "won": finished.winner,
-        "first": finished.returns[0],
-        "second": finished.returns[1],
-        "why": finished.reason.value,
-        "said": finished.text,
-        "at": finished.at,
+        "its_match": finished.match,
+        "its_winner": finished.winner,
+        "its_first": finished.returns[0],
+        "its_second": finished.returns[1],
+        "its_reason": finished.reason.value,
+        "its_text": finished.text,
+        "its_end": finished.at,
     }
 
 

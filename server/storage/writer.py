@@ -5,14 +5,13 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.records import Account, Record
-from server.storage.database import Database, StorageError
+from server.storage.database import Database
 
 #: How long the first record of a transaction waits for others.
 GATHER_S = 0.001
@@ -93,7 +92,7 @@ class Writer:
         while True:
             try:
                 self._database.save(records)
-            except (SQLAlchemyError, StorageError) as error:
+            except Exception as error:  # whatever it is, nothing may be lost for it
                 self._database.let_go()
                 self._listener.failed(str(error).strip().splitlines()[0])
                 time.sleep(RETRY_S)

@@ -1,6 +1,0 @@
-"""`playout-server export` and `import`."""
-import click
-@click.command()
-def export(): ...
-@click.command("import")
-def import_(): ...
