@@ -108,7 +108,7 @@ def import_(open_archive: Opener, file: IO[bytes]) -> None:
     known = reader.read - new
     _say(
         f"{_counted(new)} imported"
-        + (f", {known} known before" if known else "")
+        + (f", {known:,} known before" if known else "")
         + (f", {reader.running} left out that had not ended" if reader.running else "")
         + (f", {reader.bad} bad lines left out" if reader.bad else "")
     )
