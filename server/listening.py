@@ -10,8 +10,6 @@ from typing import Any
 from OpenSSL import SSL
 from twisted.internet import ssl
 from twisted.internet.endpoints import TCP4ServerEndpoint, TCP6ServerEndpoint
-from twisted.internet.interfaces import IReactorTCP, IStreamServerEndpoint
-from twisted.internet.protocol import Factory
 from twisted.protocols.haproxy import proxyEndpoint
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
@@ -24,27 +22,30 @@ class TlsError(Exception):
     """A certificate or a key that cannot be used."""
 
 
-def endpoint(reactor: IReactorTCP, host: str, port: int, *, proxied: bool) -> IStreamServerEndpoint:
-    """Where to listen. `proxied`: each connection begins with where it comes from."""
+def endpoint(reactor: Any, host: str, port: int, *, proxied: bool) -> Any:
+    """Where to listen, an IStreamServerEndpoint.
+
+    `proxied`: each connection begins with where it comes from.
+    """
     kind = TCP6ServerEndpoint if ":" in host else TCP4ServerEndpoint
     plain: Any = kind(reactor, port, interface=host, backlog=BACKLOG)
-    return proxyEndpoint(plain) if proxied else plain  # type: ignore[no-any-return,no-untyped-call]
+    return proxyEndpoint(plain) if proxied else plain
 
 
-def encrypted(factory: Factory, certificate: Path, key: Path) -> Factory:
+def encrypted(factory: Any, certificate: Path, key: Path) -> Any:
     """The same, over TLS 1.2 or newer. Raises TlsError."""
     try:
-        options = ssl.CertificateOptions(
+        options: Any = ssl.CertificateOptions(
             privateKey=_key(key),
             certificate=(chain := _chain(certificate))[0],
             extraCertChain=chain[1:],
             raiseMinimumTo=ssl.TLSVersion.TLSv1_2,
         )
-        options.getContext().check_privatekey()  # type: ignore[no-untyped-call]
+        options.getContext().check_privatekey()
     except (OSError, ValueError, SSL.Error) as error:
         text = f"cannot use {certificate} with {key}: {error or 'they do not belong together'}"
         raise TlsError(text) from error
-    return TLSMemoryBIOFactory(options, False, factory)  # type: ignore[no-untyped-call]
+    return TLSMemoryBIOFactory(options, False, factory)
 
 
 def is_loopback(host: str) -> bool:

@@ -62,7 +62,7 @@ Then connect players: playout-player connect_four uct
 )
 @click.version_option(version("playout"), prog_name="playout-server")
 @click.pass_context
-def main(context: click.Context, **options: Any) -> None:
+def main(context: click.Context, /, **options: Any) -> None:
     """Serve board games: know the rules, keep the clocks, bring players together.
 
     Stops on SIGTERM or Ctrl-C: no new matches, a while for those that run, exit code 0. Matches

@@ -126,14 +126,14 @@ class Connection(Int32StringReceiver):
 
     def _stop_listening(self, why: str) -> None:
         if not self._deaf:
-            super().pauseProducing()
+            super().pauseProducing()  # type: ignore[no-untyped-call]
         self._deaf.add(why)
 
     def _listen_again(self, why: str) -> None:
         if why in self._deaf:
             self._deaf.remove(why)
             if not self._deaf and not self._closing:
-                super().resumeProducing()
+                super().resumeProducing()  # type: ignore[no-untyped-call]
 
 
 class Connections(Factory):

@@ -118,7 +118,8 @@ def test_a_configuration_is_used_and_the_command_line_wins(tmp_path: Path) -> No
 
 def test_a_port_that_is_taken_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, output = run("playout-server", "--port", str(taken.getsockname()[1]))
+        port = str(taken.getsockname()[1])
+        code, output = run("playout-server", "--port", port, "--database", "none")
     assert code == 1
     assert "cannot listen" in output
     assert "Traceback" not in output
@@ -145,9 +146,19 @@ def test_players_may_be_started_before_the_server() -> None:
             assert "Traceback" not in output
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_that_is_asked_to_stop_tells_its_players(number: signal.Signals) -> None:
-    with running_server("--grace-s", "0.2") as server:
+@pytest.mark.parametrize(
+    ("number", "database", "told"),
+    [
+        (signal.SIGTERM, "none", "(aborted)"),
+        (signal.SIGINT, "none", "(aborted)"),
+        (signal.SIGTERM, None, "matches go on when it is back"),
+    ],
+)
+def test_a_server_that_is_asked_to_stop_tells_its_players(
+    number: signal.Signals, database: str | None, told: str
+) -> None:
+    stored = ("--database", database) if database else ()
+    with running_server("--grace-s", "0.2", *stored) as server:
         players = [
             start("playout-player", "connect_four", "uct(time=30)", "--retry-s", "0.5",
                   *server.address)
@@ -164,7 +175,7 @@ def test_a_server_that_is_asked_to_stop_tells_its_players(number: signal.Signals
         for code, output in finish_all(*players):
             assert code == 1  # a match was asked for, and none was had
             assert "The server is going to stop, in 0.2 s" in output
-            assert "(aborted)" in output
+            assert told in output
 
 
 def test_running_matches_may_end_before_the_server_stops() -> None:

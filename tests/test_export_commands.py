@@ -1,9 +1,8 @@
-"""The commands that write matches to a file and read them back, on an archive in memory."""
+"""The commands that write matches to a file and read them back, on a real database."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,44 +10,30 @@ from click.testing import CliRunner, Result
 from msgspec import structs
 from test_export import AT, LOST, Sitting
 
+from server.commands.database import opened
 from server.commands.export import export, import_
 from server.export import jsonl, pgn, sgf
 from server.records import Kept
 
 
 class Shelf:
-    """An archive that keeps its matches in memory, and what it was asked for."""
+    """A database with these matches, in a folder of its own."""
 
-    def __init__(self, *kept: Kept) -> None:
-        self.kept = {each.begun.match: each for each in kept}
-        self.asked: dict[str, object] = {}
+    def __init__(self, folder: Path, *kept: Kept) -> None:
+        self._url = f"sqlite:///{folder / 'shelf.db'}"
+        with opened(self._url) as database:
+            database.add(kept)
 
-    def matches(
-        self,
-        *,
-        match: str | None = None,
-        game: str | None = None,
-        player: str | None = None,
-        since: float | None = None,
-    ) -> Iterator[Kept]:
-        self.asked = {"match": match, "game": game, "player": player, "since": since}
-        return (each for name, each in self.kept.items() if match in (None, name))
-
-    def add(self, kept: Iterable[Kept]) -> int:
-        before = len(self.kept)
-        for each in kept:
-            self.kept.setdefault(each.begun.match, each)
-        return len(self.kept) - before
-
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[Shelf]:
-        yield self
+    @property
+    def kept(self) -> list[Kept]:
+        with opened(self._url) as database:
+            return list(database.matches())
 
     def export(self, *arguments: str) -> Result:
-        return CliRunner().invoke(export, arguments, obj=self.opened)
+        return CliRunner().invoke(export, [*arguments, "--database", self._url])
 
     def import_(self, *arguments: str, given: str | None = None) -> Result:
-        return CliRunner().invoke(import_, arguments, input=given, obj=self.opened)
+        return CliRunner().invoke(import_, [*arguments, "--database", self._url], input=given)
 
 
 def called(name: str, kept: Kept) -> Kept:
@@ -68,45 +53,52 @@ RUNNING = called("running", Sitting("nim").play(2).kept)
 
 def test_what_was_exported_is_imported(tmp_path: Path) -> None:
     file = tmp_path / "matches.jsonl"
-    result = Shelf(STONES, HEAP).export(str(file))
+    result = Shelf(tmp_path, STONES, HEAP).export(str(file))
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "playout-server: 2 matches written\n"
-    other = Shelf(HEAP)
+    (tmp_path / "elsewhere").mkdir()
+    other = Shelf(tmp_path / "elsewhere", HEAP)
     result = other.import_(str(file))
     assert result.exit_code == 0
     assert result.stderr == "playout-server: 1 match imported, 1 known before\n"
-    assert other.kept == {"heap": HEAP, "stones": jsonl.portable(STONES)}
+    assert other.kept == [HEAP, jsonl.portable(STONES)]
 
 
-def test_a_match_on_standard_output_in_each_format() -> None:
-    shelf = Shelf(STONES, HEAP)
+def test_a_match_on_standard_output_in_each_format(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, STONES, HEAP)
     assert shelf.export("--match", "stones").stdout == jsonl.write(STONES)
     assert shelf.export("--format", "sgf", "--match", "stones").stdout == sgf.write(STONES)
-    assert shelf.export("--format", "pgn").stdout == pgn.write(STONES) + pgn.write(HEAP)
-    assert shelf.export("--format", "auto").stdout == sgf.write(STONES) + pgn.write(HEAP)
+    assert shelf.export("--format", "pgn").stdout == pgn.write(HEAP) + pgn.write(STONES)
+    assert shelf.export("--format", "auto").stdout == pgn.write(HEAP) + sgf.write(STONES)
 
 
-def test_what_is_asked_for() -> None:
-    shelf = Shelf()
-    result = shelf.export("--game", "nim", "--player", "Ann", "--since", "2023-11-14")
-    assert result.stderr == "playout-server: 0 matches written\n"
-    day = AT - (22 * 60 + 13) * 60 - 20
-    assert shelf.asked == {"match": None, "game": "nim", "player": "Ann", "since": day}
+def test_what_is_asked_for(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, STONES, HEAP)
+    for arguments, found in (
+        (["--game", "nim"], [HEAP]),
+        (["--game", "nim(chips=3)"], [HEAP]),
+        (["--game", "ni"], []),
+        (["--player", STONES.begun.players[0]], [HEAP, STONES]),
+        (["--player", "nobody"], []),
+        (["--since", f"{datetime.fromtimestamp(AT - 1, UTC):%Y-%m-%dT%H:%M:%S}"], [HEAP, STONES]),
+        (["--since", f"{datetime.fromtimestamp(AT + 86400, UTC):%Y-%m-%d}"], []),
+    ):
+        assert shelf.export(*arguments).stdout == "".join(map(jsonl.write, found)), arguments
     result = shelf.export("--match", "none")
     assert result.exit_code == 1
     assert "there is no match 'none'" in result.stderr
 
 
 def test_a_match_that_a_format_cannot_say_is_named_and_left_out(tmp_path: Path) -> None:
-    result = Shelf(HEAP, STONES).export("--format", "sgf", str(tmp_path / "out"))
+    result = Shelf(tmp_path, HEAP, STONES).export("--format", "sgf", str(tmp_path / "out"))
     assert result.exit_code == 1
     assert "match heap is left out: nim(chips=3) is not played on one grid" in result.stderr
     assert "1 match written, 1 left out" in result.stderr
     assert (tmp_path / "out").read_text() == sgf.write(STONES)
 
 
-def test_bad_lines_are_named_and_the_others_imported() -> None:
-    shelf = Shelf()
+def test_bad_lines_are_named_and_the_others_imported(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
     given = f"{{}}\n\n{jsonl.write(STONES)}{jsonl.write(RUNNING)}nonsense\n"
     result = shelf.import_("-", given=given)
     assert result.exit_code == 1
@@ -114,12 +106,12 @@ def test_bad_lines_are_named_and_the_others_imported() -> None:
     assert "line 5: expected a JSON object" in result.stderr
     told = "1 match imported, 1 left out that had not ended, 2 bad lines left out"
     assert told in result.stderr
-    assert list(shelf.kept) == ["stones"]
+    assert [each.begun.match for each in shelf.kept] == ["stones"]
 
 
 def test_another_kind_of_file_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "matches.pgn").write_text(pgn.write(HEAP) * 9)
-    result = Shelf().import_(str(tmp_path / "matches.pgn"))
+    result = Shelf(tmp_path).import_(str(tmp_path / "matches.pgn"))
     assert result.exit_code == 1
     assert "20 bad lines are enough" in result.stderr
     assert len(result.stderr.splitlines()) == 21
@@ -132,13 +124,13 @@ def test_another_kind_of_file_is_given_up(tmp_path: Path) -> None:
         (["--since", "yesterday"], "does not match the format"),
     ],
 )
-def test_bad_usage_is_explained(arguments: list[str], told: str) -> None:
-    result = Shelf().export(*arguments)
+def test_bad_usage_is_explained(tmp_path: Path, arguments: list[str], told: str) -> None:
+    result = Shelf(tmp_path).export(*arguments)
     assert result.exit_code == 2
     assert told in " ".join(result.stderr.split())
 
 
-def test_where_nothing_can_be_written_it_says_so() -> None:
-    result = Shelf(HEAP).export("/nowhere/matches.jsonl")
+def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
+    result = Shelf(tmp_path, HEAP).export("/nowhere/matches.jsonl")
     assert result.exit_code == 1
     assert "No such file" in result.stderr

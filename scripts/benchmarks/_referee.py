@@ -9,7 +9,9 @@ import time
 
 import msgspec
 
-from server.hub import Effect, Hub, Send
+from server.effects import Effect, Send, Store
+from server.hub import Hub
+from server.policy import Policy
 from server.messages import Hello, Move, Request, Seek, Started
 from server.wire import decode_request, encode
 
@@ -24,13 +26,14 @@ class Referee:
         """`full`: the players have asked for legal actions, and their moves carry ids."""
         self._game = game
         self._full = full
-        self._hub = Hub(source=random.Random(1))
+        self._hub = Hub(Policy(messages_per_s=0), random.Random(1))
         self._now = itertools.count(1.0, 0.001)
         self._choose = random.Random(1).choice
         for number in (1, 2):
-            self._hub.connect(number)
+            self._hub.connect(number, "127.0.0.1", 0.0)
             name = f"player {number}"
-            self._ask(number, Hello(protocol_min=1, protocol_max=1, name=name, legal_actions=full))
+            hello = Hello(protocol_min=1, protocol_max=1, name=name, guest=True, legal_actions=full)
+            self._ask(number, hello)
 
     def medians(self, moves: int) -> dict[str, float]:
         """Microseconds of each step, over random matches of at least so many moves together."""
@@ -58,7 +61,7 @@ class Referee:
         began = clock()
         request = decode_request(frame)
         decoded = clock()
-        effects = self._hub.receive(seat, request, now)
+        effects = self._stored(self._hub.receive(seat, request, now), now)
         refereed = clock()
         for effect in effects:
             if isinstance(effect, Send):
@@ -74,4 +77,10 @@ class Referee:
         return tuple(seconds * 1e6 for seconds in (*steps, packed - bare))
 
     def _ask(self, number: int, request: Request) -> list[Effect]:
-        return self._hub.receive(number, request, next(self._now))
+        now = next(self._now)
+        return self._stored(self._hub.receive(number, request, now), now)
+
+    def _stored(self, effects: list[Effect], now: float) -> list[Effect]:
+        """What comes of it when all that was to be stored is stored at once."""
+        numbers = [effect.number for effect in effects if isinstance(effect, Store)]
+        return effects + self._hub.committed(numbers[-1], now) if numbers else effects

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import IO, Protocol
+from typing import IO
 
 import click
 from rich.console import Console
 
+from server.commands.database import opened
 from server.export import FORMATS, jsonl, writer
+from server.options import database_option
 from server.records import Kept
 
 #: After so many bad lines, the file is taken for something else.
@@ -20,28 +21,8 @@ _BAD_LINES = 20
 _STEP = 100
 
 
-class Archive(Protocol):
-    """Where matches are stored."""
-
-    def matches(
-        self,
-        *,
-        match: str | None = None,
-        game: str | None = None,
-        player: str | None = None,
-        since: float | None = None,
-    ) -> Iterator[Kept]:
-        """Those with this id, of this game, by this player, begun since (seconds since 1970)."""
-
-    def add(self, kept: Iterable[Kept]) -> int:
-        """Store them, but for those whose id is there; how many are new."""
-
-
-#: What both commands have as their context's object: it opens the archive they work on.
-Opener = Callable[[], AbstractContextManager[Archive]]
-
-
 @click.command("export", context_settings={"help_option_names": ["-h", "--help"]})
+@database_option
 @click.option(
     "--format",
     "format_",
@@ -60,9 +41,8 @@ Opener = Callable[[], AbstractContextManager[Archive]]
     help="Only matches that began on this day (in UTC) or later.",
 )
 @click.argument("file", type=click.File("w", encoding="utf-8", lazy=True), default="-")
-@click.pass_obj
 def export(
-    open_archive: Opener,
+    database: str,
     format_: str,
     match: str | None,
     game: str | None,
@@ -76,7 +56,7 @@ def export(
     """
     write = writer(format_)
     written = failed = 0
-    with open_archive() as archive, _Progress("written") as progress:
+    with opened(database) as archive, _Progress("written") as progress:
         begun = since.replace(tzinfo=UTC).timestamp() if since else None
         for kept in archive.matches(match=match, game=game, player=player, since=begun):
             try:
@@ -95,14 +75,14 @@ def export(
 
 
 @click.command("import", context_settings={"help_option_names": ["-h", "--help"]})
+@database_option
 @click.argument("file", type=click.File("rb"))
-@click.pass_obj
-def import_(open_archive: Opener, file: IO[bytes]) -> None:
+def import_(database: str, file: IO[bytes]) -> None:
     """Store the matches of FILE, which `export --format jsonl` has written; - is standard input.
 
     Each is played through by the rules first. What is stored already is left as it is.
     """
-    with open_archive() as archive, _Progress("read") as progress:
+    with opened(database) as archive, _Progress("read") as progress:
         reader = _Reader(file, progress)
         new = archive.add(reader.matches())
     known = reader.read - new

@@ -111,11 +111,13 @@ class Database:
 
     def save(self, records: Sequence[Record]) -> None:
         """Store records in one transaction. Those that are stored already are left as they are."""
-        rows: dict[type[Record], list[dict[str, Any]]] = {kind: [] for kind in _ROW}
+        self._save(self._writing(), records)
+
+    def _save(self, connection: sa.Connection, records: Sequence[Record]) -> None:
+        rows: dict[Any, list[dict[str, Any]]] = {kind: [] for kind in _ROW}
         for record in records:
             kind: Any = type(record)
             rows[kind].append(_ROW[kind](record))
-        connection = self._writing()
         with connection.begin():
             for kind, statement in self._statements.items():
                 if rows[kind]:
@@ -200,9 +202,10 @@ class Database:
     def add(self, kept: Iterable[Kept]) -> int:
         """Store whole matches; how many there were not yet."""
         before = self._count()
-        for some in _chunks(kept):
-            records = [r for k in some for r in (k.begun, *k.moves, k.finished) if r]
-            self.save(records)
+        with self._engine.connect() as connection:
+            for some in _chunks(kept):
+                records = [r for k in some for r in (k.begun, *k.moves, k.finished) if r]
+                self._save(connection, records)
         return self._count() - before
 
     def backup(self, path: Path) -> None:
