@@ -11,8 +11,8 @@ import msgspec
 
 from server.effects import Effect, Send, Store
 from server.hub import Hub
-from server.policy import Policy
 from server.messages import Hello, Move, Request, Seek, Started
+from server.policy import Policy
 from server.wire import decode_request, encode
 
 #: What a move takes, in this order; then the codec alone, for the same move and the same answers.
