@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks._traffic import serving
+from benchmarks._serving import serving
 
 _BIN = Path(sys.executable).parent
 SERVER = [str(_BIN / "playout-server"), "--port=0"]

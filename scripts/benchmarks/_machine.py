@@ -72,10 +72,21 @@ def cores_apart(pid: int) -> Iterator[None]:
         os.sched_setaffinity(0, cores)
 
 
-def processor_seconds(pid: int) -> float:
-    """What a process has used of the processors so far, in user and in system mode."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+def processor_seconds(pid: int, *, loop: bool = False) -> float:
+    """What a process has used of the processors so far, in user and in system mode.
+
+    With `loop`, only what its main thread has, which is where a server's event loop runs.
+    """
+    stat = f"/proc/{pid}/task/{pid}/stat" if loop else f"/proc/{pid}/stat"
+    fields = Path(stat).read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+
+def resident_kib(pid: int | None = None) -> int:
+    """What of a process, or of this one, is in memory (VmRSS)."""
+    status = Path(f"/proc/{pid or 'self'}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1])
 
 
 def _processor() -> str:

@@ -1,13 +1,16 @@
 """The least that a server of matches does: frames from one player go to both. A program.
 
-Connections are paired in the order in which they come. It knows no messages, rules or clocks.
+Connections are paired in the order in which they come. It knows no messages, rules or clocks; with
+`--repack` it unpacks each frame and packs it again.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
+import msgpack
 from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 
@@ -35,25 +38,35 @@ class Player(Int32StringReceiver):
             player.sendString(frame)  # type: ignore[no-untyped-call]
 
 
+class Repacked(Player):
+    """One whose frames are read and written anew."""
+
+    def stringReceived(self, frame: bytes) -> None:
+        """Say to both what it means."""
+        super().stringReceived(msgpack.packb(msgpack.unpackb(frame)))
+
+
 class Pairs(Factory):
     """Puts players together."""
 
     noisy = False
 
-    def __init__(self) -> None:
+    def __init__(self, player: type[Player]) -> None:
+        self._player = player
         self._pair: list[Player] = []
 
     def buildProtocol(self, addr: object) -> Player:
         """The next one."""
         if len(self._pair) == 2:
             self._pair = []
-        return Player(self._pair)
+        return self._player(self._pair)
 
 
 def main() -> None:
     """Relay until killed."""
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    port = reactor.listenTCP(0, Pairs(), interface="127.0.0.1", backlog=1000)
+    pairs = Pairs(Repacked if "--repack" in sys.argv else Player)
+    port = reactor.listenTCP(0, pairs, interface="127.0.0.1", backlog=1000)
     print(f"relay: listening on 127.0.0.1:{port.getHost().port}", flush=True)
     reactor.run()
 

@@ -7,21 +7,21 @@ map a frame, and a random legal action as the answer.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import selectors
 import socket
 import struct
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import msgpack
 
 from benchmarks._machine import cores_apart, processor_seconds
+from benchmarks._serving import Served
 
 Message = dict[str, Any]
 
@@ -29,13 +29,18 @@ Message = dict[str, Any]
 SILENCE_S = 20.0
 #: The share of the time that goes by before anything counts.
 WARM_UP = 0.25
+#: So many connections are opened before any of them waits for its welcome.
+AT_ONCE = 100
 
+HELLO: Message = {
+    "type": "hello",
+    "protocol_min": 1,
+    "protocol_max": 1,
+    "guest": True,
+    "legal_actions": True,
+}
 
-class Served(NamedTuple):
-    """A running process: where it listens."""
-
-    port: int
-    pid: int
+_newcomers = itertools.count(1)
 
 
 class Dialogue:
@@ -45,10 +50,21 @@ class Dialogue:
         self._seek: Message = {"type": "seek", "game": game}
         self._choose = random.Random(1).choice
 
+    def greet(self, players: Sequence[Player]) -> None:
+        """Say who one is, and be welcome."""
+        for player in players:
+            player.send(HELLO | {"name": player.name}, 0.0)
+        for player in players:
+            if player.hear()["type"] != "welcome":
+                raise click.ClickException(f"the server does not let {player.name!r} in")
+
     def opening(self, player: Player) -> list[Message]:
-        """At first: who one is, by a name that nobody else has, and what one wants."""
-        hello = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "legal_actions": True}
-        return [hello | {"name": f"player {player.line.getsockname()[1]}"}, self._seek]
+        """At first, once one is welcome: what one wants."""
+        return [self.seek(player)]
+
+    def seek(self, player: Player) -> Message:
+        """An opponent: whoever comes."""
+        return self._seek
 
     def answer(self, player: Player, message: Message) -> Message | None:
         """To a message, with a move where it is one's turn."""
@@ -60,7 +76,7 @@ class Dialogue:
         elif kind == "error":
             raise click.ClickException(f"the server refused something: {message['text']}")
         else:
-            return self._seek if kind == "ended" else None
+            return self.seek(player) if kind == "ended" else None
         if message["to_move"] != player.seat:
             return None
         return self.move(message["match"], ply, message["legal_actions"])
@@ -79,6 +95,9 @@ class Dialogue:
 class Relayed(Dialogue):
     """The same moves by the same players, when all that comes back is what they said."""
 
+    def greet(self, players: Sequence[Player]) -> None:
+        """Nobody asks."""
+
     def opening(self, player: Player) -> list[Message]:
         """The first of each pair makes the first move."""
         return [] if player.number % 2 else [self.move("0123456789", 0, range(7))]
@@ -96,6 +115,7 @@ class Player:
     """One connection."""
 
     number: int
+    name: str
     line: socket.socket
     seat: int = 0
     unread: bytes = b""
@@ -107,6 +127,13 @@ class Player:
         if message["type"] == "move":
             self.sent_at = now
         self.line.sendall(struct.pack(">I", len(frame)) + frame)
+
+    def hear(self) -> Message:
+        """The only thing that was said to it, once it is there."""
+        while not (heard := list(self.received())):
+            pass
+        (message,) = heard
+        return message
 
     def received(self) -> Iterator[Message]:
         """What was said to it."""
@@ -129,7 +156,9 @@ class Load:
     """What happened in `seconds`."""
 
     seconds: float = 0.0
+    #: Of the processors: the server, its main thread alone, this process.
     server_s: float = 0.0
+    loop_s: float = 0.0
     client_s: float = 0.0
     #: From each move to its mover's copy of the update.
     latencies_s: list[float] = field(default_factory=list)
@@ -140,55 +169,84 @@ class Load:
         return len(self.latencies_s)
 
 
+def drive(
+    served: Served, dialogue: Dialogue, matches: int, seconds: float, *, apart: bool = True
+) -> Load:
+    """Play so many matches at once for a while; each that ends is followed by the next.
+
+    With `apart`, the server and this process have different cores.
+    """
+    cores = cores_apart(served.pid) if apart else contextlib.nullcontext()
+    with cores, playing(served, dialogue, 2 * matches) as selector:
+        _exchange(selector, dialogue, time.perf_counter() + seconds * WARM_UP)
+        load = Load()
+        with measured(served, load):
+            until = time.perf_counter() + seconds
+            _exchange(selector, dialogue, until, load.latencies_s.append)
+        return load
+
+
 @contextlib.contextmanager
-def serving(command: Sequence[str]) -> Iterator[Served]:
-    """Run a program that prints `... listening on HOST:PORT`, until the end of the block."""
-    with (
-        tempfile.TemporaryFile() as log,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
-        ) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            announced = process.stdout.readline().strip()
-            if not announced:
-                log.seek(0)
-                said = log.read().decode(errors="replace")[-2000:]
-                raise click.ClickException(f"{command[0]} does not start:\n{said}")
-            yield Served(int(announced.rpartition(":")[2]), process.pid)
-        finally:
-            process.kill()
-
-
-def drive(served: Served, dialogue: Dialogue, matches: int, seconds: float) -> Load:
-    """Play so many matches at once for a while; each that ends is followed by the next."""
-    with (
-        cores_apart(served.pid),
-        selectors.DefaultSelector() as selector,
-        contextlib.ExitStack() as stack,
-    ):
-        players = [_connect(served, number, stack) for number in range(2 * matches)]
+def playing(served: Served, dialogue: Dialogue, count: int) -> Iterator[selectors.BaseSelector]:
+    """So many players who are welcome and have said what they want, until the end of the block."""
+    with selectors.DefaultSelector() as selector, connected(served, dialogue, count) as players:
         for player in players:
             selector.register(player.line, selectors.EVENT_READ, player)
             for message in dialogue.opening(player):
                 player.send(message, time.perf_counter())
-        warm_at = time.perf_counter() + seconds * WARM_UP
-        _exchange(selector, dialogue, warm_at)
-        load = Load()
-        started = time.perf_counter(), processor_seconds(served.pid), time.process_time()
-        _exchange(selector, dialogue, started[0] + seconds, load.latencies_s.append)
-        load.seconds = time.perf_counter() - started[0]
-        load.server_s = processor_seconds(served.pid) - started[1]
-        load.client_s = time.process_time() - started[2]
-        return load
+        yield selector
+
+
+@contextlib.contextmanager
+def connected(served: Served, dialogue: Dialogue, count: int) -> Iterator[list[Player]]:
+    """So many who are welcome, until the end of the block."""
+    with contextlib.ExitStack() as stack:
+        players: list[Player] = []
+        while len(players) < count:
+            numbers = range(len(players), min(len(players) + AT_ONCE, count))
+            newcomers = [_connect(served, number, stack) for number in numbers]
+            dialogue.greet(newcomers)
+            for player in newcomers:
+                player.line.settimeout(None)  # with one, each read and write is two system calls
+            players += newcomers
+        yield players
+
+
+@contextlib.contextmanager
+def measured(served: Served, load: Load) -> Iterator[None]:
+    """Note how long the block took, and what both processes used meanwhile."""
+    started = time.perf_counter(), time.process_time()
+    server_s, loop_s = processor_seconds(served.pid), processor_seconds(served.pid, loop=True)
+    yield
+    load.seconds = time.perf_counter() - started[0]
+    load.client_s = time.process_time() - started[1]
+    load.server_s = processor_seconds(served.pid) - server_s
+    load.loop_s = processor_seconds(served.pid, loop=True) - loop_s
+
+
+def replies(
+    selector: selectors.BaseSelector,
+    dialogue: Dialogue,
+    timeout_s: float,
+    record: Callable[[float], object],
+) -> Iterator[tuple[Player, Message, float]]:
+    """What is said by whom to all that came within that time; `record` gets each latency."""
+    for key, _ in selector.select(timeout_s):
+        player: Player = key.data
+        for message in player.received():
+            now = time.perf_counter()
+            if player.sent_at and "ply" in message:
+                record(now - player.sent_at)
+                player.sent_at = 0.0
+            if reply := dialogue.answer(player, message):
+                yield player, reply, now
 
 
 def _connect(served: Served, number: int, stack: contextlib.ExitStack) -> Player:
     line = stack.enter_context(socket.create_connection(("127.0.0.1", served.port)))
     line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    line.settimeout(None)
-    return Player(number, line)
+    line.settimeout(SILENCE_S)
+    return Player(number, f"player {next(_newcomers)}", line)
 
 
 def _exchange(
@@ -198,16 +256,11 @@ def _exchange(
     record: Callable[[float], object] = lambda latency_s: None,
 ) -> None:
     """Answer what comes until that time; `record` gets the latency of each move."""
-    while (now := time.perf_counter()) < until:
-        ready = selector.select(SILENCE_S)
-        if not ready:
+    heard_at = now = time.perf_counter()
+    while now < until:
+        for player, reply, now in replies(selector, dialogue, SILENCE_S, record):
+            heard_at = now
+            player.send(reply, now)
+        now = time.perf_counter()
+        if now - heard_at > SILENCE_S:
             raise click.ClickException(f"the server said nothing for {SILENCE_S:g} seconds")
-        for key, _ in ready:
-            player: Player = key.data
-            for message in player.received():
-                now = time.perf_counter()
-                if player.sent_at and "ply" in message:
-                    record(now - player.sent_at)
-                    player.sent_at = 0.0
-                if reply := dialogue.answer(player, message):
-                    player.send(reply, now)

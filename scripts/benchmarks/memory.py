@@ -13,7 +13,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -21,6 +20,7 @@ import click
 import games
 import players
 from benchmarks._bench import Bench
+from benchmarks._machine import resident_kib
 from benchmarks._table import Column, Table, Target
 from games import Game, State
 from players import Limit
@@ -69,7 +69,7 @@ def run(bench: Bench) -> list[Table]:
 def _match(bench: Bench, game: Game, seconds: float, most: int) -> list[Ply]:
     """Play it, or so many plies of it."""
     _warm_up(game)
-    before = _resident_mb()
+    before = resident_kib() / 1024
     seats = [players.load(OURS, game) for _ in (1, 2)]
     states, plies = [game.initial_state()], list[Ply]()
     for number, player in enumerate(seats, start=1):
@@ -81,7 +81,7 @@ def _match(bench: Bench, game: Game, seconds: float, most: int) -> list[Ply]:
         took = time.perf_counter() - started
         assert choice.info is not None
         simulations_a_second = choice.info.simulations / took
-        resident_mb = _resident_mb() - before
+        resident_mb = resident_kib() / 1024 - before
         plies.append(Ply(simulations_a_second, resident_mb, took >= FULL * seconds))
         _tell(bench, game, states[-1], choice.action, plies)
         states.append(game.next_state(states[-1], choice.action))
@@ -114,10 +114,3 @@ def _slowdown(plies: Sequence[Ply]) -> float:
     speeds = [ply.simulations_a_second for ply in plies if ply.took_all]
     quarter = max(1, len(speeds) // 4)
     return statistics.median(speeds[-quarter:]) / statistics.median(speeds[:quarter])
-
-
-def _resident_mb() -> float:
-    """What of this process is in memory."""
-    status = Path("/proc/self/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) / 1024

@@ -13,21 +13,16 @@ traffic. With many matches latency is mostly time spent in line; with one it is 
 from __future__ import annotations
 
 import itertools
-import sys
-from pathlib import Path
 
 from benchmarks._bench import Bench
 from benchmarks._measure import GAMES, Sample, percentile
 from benchmarks._referee import STEPS, Referee
+from benchmarks._serving import RELAY, SERVER, serving
 from benchmarks._table import Column, Table, Target
-from benchmarks._traffic import Dialogue, Load, Relayed, drive, serving
+from benchmarks._traffic import Dialogue, Load, Relayed, drive
 
 TARGET = Target("total_us", at_most=100.0)
 LOADS = tuple(itertools.product(("connect_four", "tic_tac_toe"), (64, 1)))
-
-# Who leaves at the end of a round is not waited for.
-SERVER = [str(Path(sys.executable).with_name("playout-server")), "--port=0", "--reconnect-s=0"]
-RELAY = [sys.executable, "-P", str(Path(__file__).with_name("_relay.py"))]
 
 IN_PROCESS = (
     Column("game", "game"),

@@ -1,0 +1,61 @@
+"""The processes that serve matches, and how they are run."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import click
+
+# Who leaves is not waited for.
+SERVER = [str(Path(sys.executable).with_name("playout-server")), "--port=0", "--reconnect-s=0"]
+RELAY = [sys.executable, "-P", str(Path(__file__).with_name("_relay.py"))]
+REPACKING_RELAY = [*RELAY, "--repack"]
+
+
+class Served(NamedTuple):
+    """A running process: where it listens, and what it says on standard error."""
+
+    port: int
+    pid: int
+    log: IO[bytes]
+
+
+@contextlib.contextmanager
+def serving(command: Sequence[str]) -> Iterator[Served]:
+    """Run a program that prints `... listening on HOST:PORT`, until the end of the block."""
+    with (
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            announced = process.stdout.readline().strip()
+            if not announced:
+                log.seek(0)
+                said = log.read().decode(errors="replace")[-2000:]
+                raise click.ClickException(f"{command[0]} does not start:\n{said}")
+            yield Served(int(announced.rpartition(":")[2]), process.pid, log)
+        finally:
+            process.kill()
+
+
+def allow_connections(count: int) -> None:
+    """Let this process, and those that it starts, have so many. Raises ClickException."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + 100
+    if soft >= wanted:
+        return
+    if hard < wanted:
+        raise click.ClickException(
+            f"{count} connections need {wanted} open files, and {hard} are allowed (ulimit -n)"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
