@@ -14,11 +14,9 @@ from pathlib import Path
 
 import click
 
-from benchmarks._serving import serving
+from benchmarks._serving import NOTHING_STORED, PLAYOUT, serving
 
-_BIN = Path(sys.executable).parent
-SERVER = [str(_BIN / "playout-server"), "--port=0"]
-PLAYER = str(_BIN / "playout-player")
+PLAYER = str(Path(sys.executable).with_name("playout-player"))
 
 #: What a player says of a move of its own, and of the end of a match.
 MOVED = re.compile(r"[\d,]+ simulations in ")
@@ -80,7 +78,7 @@ class Tally:
 def play(game: str, clock: str, moves: int) -> Tally:
     """Let two `uct` play matches with that clock, over TCP, until they have made so many moves."""
     tally = Tally(moves)
-    with serving(SERVER) as server, contextlib.ExitStack() as stack:
+    with serving([*PLAYOUT, NOTHING_STORED]) as server, contextlib.ExitStack() as stack:
         for name in ("first", "second"):
             command = [PLAYER, game, "uct", f"--port={server.port}", f"--clock={clock}"]
             stack.enter_context(_player([*command, f"--name={name}", "--matches=1000000"], tally))

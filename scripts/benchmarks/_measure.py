@@ -33,6 +33,19 @@ class Sample(tuple[float, ...]):
         return Sample(mine / theirs for mine, theirs in zip(self, other, strict=True))
 
 
+def median_interval(values: Iterable[float]) -> tuple[float, float]:
+    """Two of the values that hold the true median between them in 95 % of such measurements.
+
+    Each value is above it or below it with equal chances, whatever their distribution (the interval
+    of the sign test). Below six values it is the least and the greatest, which is less sure.
+    """
+    ordered = sorted(values)
+    count, beyond, outside = len(ordered), 0, 2 / 2 ** len(ordered)
+    while (outside := outside + 2 * math.comb(count, beyond + 1) / 2**count) <= 0.05:
+        beyond += 1
+    return ordered[beyond], ordered[count - 1 - beyond]
+
+
 def alternate(rounds: int, **measures: Callable[[], float]) -> dict[str, Sample]:
     """Take each measure once a round, so that all of them see the same disturbances."""
     taken: dict[str, list[float]] = {name: [] for name in measures}

@@ -13,8 +13,20 @@ from typing import IO, NamedTuple
 
 import click
 
-# Who leaves is not waited for.
-SERVER = [str(Path(sys.executable).with_name("playout-server")), "--port=0", "--reconnect-s=0"]
+#: What would stop one peer with thousands of connections, who is all the world.
+LIMITS = (
+    "connections",
+    "connections-per-address",
+    "messages-per-s",
+    "idle-s",
+    "sessions-per-account",
+    "seeks-per-account",
+    "matches-per-account",
+)
+PLAYOUT = [str(Path(sys.executable).with_name("playout-server")), "--port=0", "--http=none"]
+#: Without limits. Who leaves is not waited for.
+UNLIMITED = [*PLAYOUT, "--reconnect-s=0", *(f"--{name}=0" for name in LIMITS)]
+NOTHING_STORED = "--database=none"
 RELAY = [sys.executable, "-P", str(Path(__file__).with_name("_relay.py"))]
 REPACKING_RELAY = [*RELAY, "--repack"]
 
@@ -46,6 +58,16 @@ def serving(command: Sequence[str]) -> Iterator[Served]:
             yield Served(int(announced.rpartition(":")[2]), process.pid, log)
         finally:
             process.kill()
+
+
+@contextlib.contextmanager
+def stored() -> Iterator[str]:
+    """The option of a server that stores in SQLite, in a folder of its own that goes with it.
+
+    The folder is where temporary ones are (TMPDIR), which should be on a disk.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"--database=sqlite:///{folder}/playout.db"
 
 
 def allow_connections(count: int) -> None:

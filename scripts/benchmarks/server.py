@@ -17,7 +17,7 @@ import itertools
 from benchmarks._bench import Bench
 from benchmarks._measure import GAMES, Sample, percentile
 from benchmarks._referee import STEPS, Referee
-from benchmarks._serving import RELAY, SERVER, serving
+from benchmarks._serving import NOTHING_STORED, RELAY, UNLIMITED, serving
 from benchmarks._table import Column, Table, Target
 from benchmarks._traffic import Dialogue, Load, Relayed, drive
 
@@ -73,7 +73,8 @@ def _in_process(bench: Bench) -> Table:
 def _over_tcp(bench: Bench) -> Table:
     table = Table("Moves a second over TCP, many matches at once and one", OVER_TCP)
     rounds, seconds = bench.pick(5, 2), bench.pick(4.0, 0.6)
-    with serving(SERVER) as server, serving(RELAY) as relay:
+    command = [*UNLIMITED, NOTHING_STORED]
+    with serving(command) as server, serving(RELAY) as relay:
         for game, matches in bench.track(LOADS):
             measured = [
                 (

@@ -1,0 +1,232 @@
+"""A server that stores what it announces, under load: latency, moves a second, memory, a crowd.
+
+The server is one process, all players are another, this one, and the two have the machine's cores
+as the system gives them: a server that stores has a second thread. *Steady* is many matches at once
+with one move a second in each. *As fast as it goes* is compared with a Twisted process that
+unpacks, packs and forwards each frame to both players, under the same traffic, in turns within a
+round. *Memory* is what the server's grows by. *A crowd* is many connections that have said hello
+and do nothing more, while others play; rounds with and without it take turns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from benchmarks._bench import Bench
+from benchmarks._footprint import kib_a_match, kib_a_session
+from benchmarks._measure import Sample, median_interval, percentile
+from benchmarks._pace import Paced, pace
+from benchmarks._serving import (
+    NOTHING_STORED,
+    REPACKING_RELAY,
+    UNLIMITED,
+    Served,
+    allow_connections,
+    serving,
+    stored,
+)
+from benchmarks._table import Column, Table, Target
+from benchmarks._traffic import Dialogue, Load, Relayed, connected, drive
+
+STEADY_GAME = "connect_four"
+FAST_GAMES = ("connect_four", "tic_tac_toe")
+FAST_MATCHES = 64
+
+#: Of a steady load, with storage.
+LATENCY = Target("p99_ms", at_most=25.0)
+#: Of the relay's moves a second, with storage.
+SHARE = Target("ratio", at_least=0.5)
+#: No effect is one that an interval does not tell from 1.
+AS_MANY = Target("high", at_least=1.0)
+AS_SOON = Target("low", at_most=1.0)
+
+STEADY = (
+    Column("stores", "stores"),
+    Column("matches", "matches"),
+    Column("moves", "moves"),
+    Column("empty", "missed"),
+    Column("p50_ms", "latency, ms", ".2f"),
+    Column("p99_ms", "99 %", ".2f"),
+    Column("max_ms", "most", ".2f"),
+    Column("late_p99_ms", "sent late, ms: 99 %", ".2f"),
+    Column("late_max_ms", "most", ".2f"),
+    Column("loop_busy", "server's loop", ".0%"),
+    Column("rest_busy", "its other threads", ".0%"),
+    Column("players_busy", "players", ".0%"),
+)
+FAST = (
+    Column("game", "game"),
+    Column("who", "who"),
+    Column("moves", "moves/s"),
+    Column("ratio", "of relay's", ".0%"),
+    Column("cpu_us", "its CPU, µs a move", ".0f"),
+    Column("loop_busy", "its loop", ".0%"),
+    Column("rest_busy", "its other threads", ".0%"),
+    Column("players_busy", "players", ".0%"),
+    Column("p50_ms", "latency, ms", ".2f"),
+    Column("p99_ms", "99 %", ".2f"),
+)
+MEMORY = (
+    Column("what", "what"),
+    Column("count", "how many"),
+    Column("kib", "KiB each", ".1f"),
+)
+CROWD = (
+    Column("what", "while 64 matches run"),
+    Column("without", "without", ",.2f"),
+    Column("within", "with the crowd", ",.2f"),
+    Column("ratio", "ratio", ".3f"),
+    Column("low", "95 %: from", ".3f"),
+    Column("high", "to", ".3f"),
+)
+
+
+def run(bench: Bench) -> list[Table]:
+    """Four tables: steady, as fast as it goes, memory, a crowd."""
+    allow_connections(bench.pick(6000, 1000))
+    parts: dict[str, Callable[[Bench], Table]] = {
+        "steady": _steady,
+        "as fast as it goes": _fast,
+        "memory": _memory,
+        "a crowd": _crowd,
+    }
+    return [parts[name](bench) for name in bench.track(list(parts))]
+
+
+@contextlib.contextmanager
+def _stores() -> Iterator[dict[str, Served]]:
+    """Two servers, by what they store in."""
+    with (
+        stored() as database,
+        serving([*UNLIMITED, database]) as sqlite,
+        serving([*UNLIMITED, NOTHING_STORED]) as nothing,
+    ):
+        yield {"SQLite": sqlite, "nothing": nothing}
+
+
+def _steady(bench: Bench) -> Table:
+    matches, seconds = bench.pick(1000, 200), bench.pick(30.0, 4.0)
+    table = Table("A move a second in each match, from sending a move to its update", STEADY)
+    with _stores() as servers:
+        for stores, server in servers.items():
+            paced = pace(server, STEADY_GAME, matches, seconds)
+            table.add(
+                LATENCY if stores != "nothing" else None,
+                stores=stores,
+                matches=matches,
+                moves=paced.moves,
+                **_punctual(paced),
+                **_busy([paced]),
+            )
+    return table
+
+
+def _punctual(paced: Paced) -> dict[str, float]:
+    return {
+        "empty": paced.empty,
+        "p50_ms": percentile(paced.latencies_s, 50) * 1e3,
+        "p99_ms": percentile(paced.latencies_s, 99) * 1e3,
+        "max_ms": max(paced.latencies_s) * 1e3,
+        "late_p99_ms": percentile(paced.late_s, 99) * 1e3,
+        "late_max_ms": max(paced.late_s) * 1e3,
+    }
+
+
+def _fast(bench: Bench) -> Table:
+    rounds, seconds = bench.pick(7, 2), bench.pick(4.0, 0.8)
+    table = Table(f"Moves a second, {FAST_MATCHES} matches at once", FAST)
+    with _stores() as servers, serving(REPACKING_RELAY) as relay:
+        for game in FAST_GAMES:
+            taken: dict[str, list[Load]] = {who: [] for who in (*servers, "relay")}
+            for _ in range(rounds):
+                for stores, server in servers.items():
+                    taken[stores].append(_driven(server, Dialogue(game), seconds))
+                taken["relay"].append(_driven(relay, Relayed(game), seconds))
+            bare = _rates(taken["relay"])
+            for stores in servers:
+                target = SHARE if stores != "nothing" else None
+                ratio = _rates(taken[stores]).over(bare)
+                who = f"server, {stores}"
+                table.add(target, game=game, who=who, ratio=ratio, **_speed(taken[stores]))
+            table.add(game=game, who="relay", **_speed(taken["relay"]))
+    return table
+
+
+def _driven(served: Served, dialogue: Dialogue, seconds: float) -> Load:
+    """Cores are not kept apart: which thread has to share one is up to the system."""
+    return drive(served, dialogue, FAST_MATCHES, seconds, apart=False)
+
+
+def _memory(bench: Bench) -> Table:
+    table = Table("Resident memory of the server", MEMORY)
+    for what, kib_each, count in (
+        ("a session", kib_a_session, bench.pick(5000, 500)),
+        ("a match", kib_a_match, bench.pick(2000, 500)),
+    ):
+        # New servers for each: what one no longer needs is used again, and would not be seen.
+        with _stores() as servers:
+            for stores, server in servers.items():
+                kib = kib_each(server, count)
+                table.add(what=f"{what}, {stores} stored", count=count, kib=kib)
+    return table
+
+
+def _crowd(bench: Bench) -> Table:
+    rounds, seconds, idle = bench.pick(9, 3), bench.pick(3.0, 0.5), bench.pick(5000, 500)
+    table = Table(f"{idle:,} idle connections", CROWD)
+    without, within = list[Load](), list[Load]()
+    with _stores() as servers:
+        server = servers["SQLite"]
+        for _ in range(rounds):
+            without.append(_driven(server, Dialogue(STEADY_GAME), seconds))
+            with connected(server, Dialogue(STEADY_GAME), idle):
+                within.append(_driven(server, Dialogue(STEADY_GAME), seconds))
+    for what, of, target in (
+        ("moves/s", _rates, AS_MANY),
+        ("server's CPU, µs a move", _cpu_us, AS_SOON),
+        ("latency, ms", _latency_ms(50), AS_SOON),
+        ("99 %", _latency_ms(99), AS_SOON),
+    ):
+        ratio = of(within).over(of(without))
+        low, high = median_interval(ratio)
+        table.add(
+            target,
+            what=what,
+            without=of(without),
+            within=of(within),
+            ratio=ratio,
+            low=low,
+            high=high,
+        )
+    return table
+
+
+def _speed(loads: list[Load]) -> dict[str, Sample]:
+    return {
+        "moves": _rates(loads),
+        "cpu_us": _cpu_us(loads),
+        **_busy(loads),
+        "p50_ms": _latency_ms(50)(loads),
+        "p99_ms": _latency_ms(99)(loads),
+    }
+
+
+def _busy(loads: list[Load] | list[Paced]) -> dict[str, Sample]:
+    return {
+        "loop_busy": Sample(load.loop_s / load.seconds for load in loads),
+        "rest_busy": Sample(load.others_s / load.seconds for load in loads),
+        "players_busy": Sample(load.client_s / load.seconds for load in loads),
+    }
+
+
+def _rates(loads: list[Load]) -> Sample:
+    return Sample(load.moves / load.seconds for load in loads)
+
+
+def _cpu_us(loads: list[Load]) -> Sample:
+    return Sample(load.server_s / load.moves * 1e6 for load in loads)
+
+
+def _latency_ms(percent: float) -> Callable[[list[Load]], Sample]:
+    return lambda loads: Sample(percentile(load.latencies_s, percent) * 1e3 for load in loads)
