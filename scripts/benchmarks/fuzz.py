@@ -1,0 +1,110 @@
+"""Hostile peers at a live server: its answers, faults and memory, and what bystanders notice.
+
+Inputs are messages of every type, about matches, names and tokens that exist, with something done
+to their bytes, and bytes that are no frames at all; they come over many connections at once, in
+pieces, from guests, players, spectators and nobody. A *fault* is the answer `internal`, a traceback
+in the log, or no answer to a last `ping`; the inputs before it are written to a file. Meanwhile two
+honest players in a process of their own play one match after the other, and check every message.
+Most inputs go to a server without limits, so that they are heard; the others to one as it is by
+default. Both store in SQLite.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+
+import click
+
+from benchmarks._bench import Bench
+from benchmarks._bystander import NAMES, Seen, playing
+from benchmarks._fuzzer import Fuzzer
+from benchmarks._machine import resident_kib
+from benchmarks._measure import percentile
+from benchmarks._serving import PLAYOUT, UNLIMITED, serving, stored
+from benchmarks._table import Column, Table, Target
+
+SEED = 1
+#: By name: the server's options, and the share of the inputs.
+SERVERS = {"without limits": (UNLIMITED, 0.9), "with its default limits": (PLAYOUT, 0.1)}
+#: How long the server waits for those who left in a match.
+RECONNECT_S = 1
+#: The share of the inputs after which memory counts: tables and caches are full.
+WARM_UP = 0.25
+
+NONE = Target("value", at_most=0)
+ONE = Target("value", at_least=1)
+FLAT_MIB = Target("value", at_most=4.0)
+
+FACTS = (Column("what", "what"), Column("value", "", ",.10g"))
+ANSWERS = (Column("what", "what the server said"), Column("count", "how often"))
+
+
+def run(bench: Bench) -> list[Table]:
+    """For each server what happened; then how often the server said what."""
+    inputs = bench.pick(200_000, 6000)
+    said: Counter[str] = Counter()
+    tables = [_attacked(name, inputs, said) for name in bench.track(list(SERVERS))]
+    answers = Table("Answers and errors, by type and code", ANSWERS)
+    for what, count in said.most_common():
+        answers.add(what=what, count=count)
+    return [*tables, answers]
+
+
+def _attacked(name: str, inputs: int, said: Counter[str]) -> Table:
+    options, share = SERVERS[name]
+    first = round(inputs * share * WARM_UP)
+    with (
+        stored() as database,
+        serving([*options, database, f"--reconnect-s={RECONNECT_S}"]) as server,
+        playing(server.port) as bystanders,
+    ):
+        fuzzer = Fuzzer(server, SEED, list(NAMES))
+        fuzzer.run(first)
+        before_kib = _settled_kib(fuzzer, server.pid)
+        fuzzer.run(round(inputs * share) - first)
+        after_kib = _settled_kib(fuzzer, server.pid)
+        left = fuzzer.connections_left()
+        seen = bystanders.finish()
+    _show(fuzzer, seen)
+    said += fuzzer.answers
+    table = Table(f"{fuzzer.inputs.total():,} inputs to a server {name}", FACTS)
+    table.add(what="connections", value=fuzzer.peers)
+    table.add(NONE, what="of them still there at the end", value=left)
+    table.add(what="answers and other messages", value=fuzzer.answers.total())
+    table.add(what="of them rate_limited", value=fuzzer.answers["rate_limited"])
+    table.add(NONE, what="faults", value=len(fuzzer.faults))
+    table.add(what="resident after a quarter, MiB", value=round(before_kib / 1024, 1))
+    table.add(
+        FLAT_MIB, what="more at the end, MiB", value=round((after_kib - before_kib) / 1024, 1)
+    )
+    table.add(NONE, what="bystanders: wrong messages", value=int(bool(seen.fault)))
+    table.add(ONE, what="bystanders: matches finished", value=seen.matches)
+    table.add(what="bystanders: moves", value=len(seen.latencies_s))
+    for title, percent in (("median", 50), ("99 %", 99), ("worst", 100)):
+        latency_ms = percentile(seen.latencies_s, percent) * 1e3
+        table.add(what=f"bystanders: latency, {title}, ms", value=round(latency_ms, 2))
+    return table
+
+
+def _settled_kib(fuzzer: Fuzzer, pid: int) -> int:
+    """What the server keeps when all peers are gone and nobody waits for them."""
+    fuzzer.connections_left()
+    time.sleep(RECONNECT_S + 0.5)
+    return resident_kib(pid)
+
+
+def _show(fuzzer: Fuzzer, seen: Seen) -> None:
+    """What should not have been, on standard error; the inputs in a file, as they may be long."""
+    if seen.fault:
+        click.echo(f"The bystanders: {seen.fault}", err=True)
+    for fault in fuzzer.faults:
+        with tempfile.NamedTemporaryFile("w", prefix="playout-fuzz-", delete=False) as file:
+            file.write(str(fault))
+        last = fault.inputs[0]
+        click.echo(
+            f"{fault.what}\nThe last input was: {last.kind}, {last.data[:200]!r}\n"
+            f"All inputs before it are in {file.name}.",
+            err=True,
+        )
