@@ -58,11 +58,14 @@ class Database:
         self._connection: sa.Connection | None = None
         self._lock_file: IO[str] | None = None
         self._insert = postgresql.insert if self.kind == "postgresql" else sqlite.insert
-        self._statements = {
-            Account: self._insert(accounts).on_conflict_do_nothing(),
-            Begun: self._insert(matches).on_conflict_do_nothing(),
-            Played: self._insert(moves).on_conflict_do_nothing(),
-            Finished: _FINISH,
+        self._writes = {
+            kind: _Write(statement, self._engine.dialect)
+            for kind, statement in (
+                (Account, self._insert(accounts).on_conflict_do_nothing()),
+                (Begun, self._insert(matches).on_conflict_do_nothing()),
+                (Played, self._insert(moves).on_conflict_do_nothing()),
+                (Finished, _FINISH),
+            )
         }
 
     @property
@@ -114,18 +117,18 @@ class Database:
         self._save(self._writing(), records)
 
     def _save(self, connection: sa.Connection, records: Sequence[Record]) -> None:
-        rows: dict[Any, list[dict[str, Any]]] = {kind: [] for kind in _ROW}
+        rows: dict[Any, list[tuple[Any, ...]]] = {kind: [] for kind in _ROW}
         for record in records:
             kind: Any = type(record)
             rows[kind].append(_ROW[kind](record))
         with connection.begin():
-            for kind, statement in self._statements.items():
+            for kind, write in self._writes.items():
                 if rows[kind]:
-                    connection.execute(statement, rows[kind])
-            for claim in rows[Claimed]:
-                column = ("first_session", "second_session")[claim["seat"] - 1]
-                chosen = sa.update(matches).where(matches.c.id == claim["match"])
-                connection.execute(chosen.values({column: claim["session"]}))
+                    connection.exec_driver_sql(write.sql, write.ordered(rows[kind]))
+            for match, seat, session in rows[Claimed]:
+                column = ("first_session", "second_session")[seat - 1]
+                chosen = sa.update(matches).where(matches.c.id == match)
+                connection.execute(chosen.values({column: session}))
 
     def let_go(self) -> None:
         """Drop the connection for writing, which may be broken; the next `save` makes another."""
@@ -159,7 +162,8 @@ class Database:
     def put_account(self, account: Account) -> None:
         """Add or change an account, as an operator. Raises StorageError if the name is taken."""
         latest = sa.select(sa.func.coalesce(sa.func.max(accounts.c.revision), 0) + 1)
-        row = _account_row(account) | {"revision": latest.scalar_subquery()}
+        row = dict(zip(accounts.c.keys(), _account_row(account), strict=True))
+        row["revision"] = latest.scalar_subquery()
         changed = {key: value for key, value in row.items() if key != "id"}
         put = self._insert(accounts).values(row)
         put = put.on_conflict_do_update(index_elements=["id"], set_=changed)
@@ -254,7 +258,11 @@ _ALLOWED = "use sqlite:////path/to/file.db or postgresql+psycopg://user@host/nam
 def _engine_options(kind: str) -> dict[str, Any]:
     if kind == "sqlite":
         return {"connect_args": {"timeout": _BUSY_S, "check_same_thread": False}}
-    return {"connect_args": {"connect_timeout": 5}, "pool_pre_ping": True}
+    return {
+        "connect_args": {"connect_timeout": 5},
+        "pool_pre_ping": True,
+        "paramstyle": "format",  # by place, as SQLite's
+    }
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
@@ -276,6 +284,24 @@ def _first(error: BaseException) -> str:
     return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
 
 
+class _Write:
+    """A statement that is compiled once: SQLAlchemy's own way costs 25 µs more for each move."""
+
+    def __init__(self, statement: sa.Insert | sa.Update, dialect: sa.Dialect) -> None:
+        keys = list(statement.table.c.keys()) if isinstance(statement, sa.Insert) else None
+        compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
+        self.sql = str(compiled)
+        names = list(keys or _PARAMETERS[statement])
+        self._order = [names.index(name) for name in compiled.positiontup]
+        self._ordered = self._order == list(range(len(names)))
+
+    def ordered(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Rows with their values in the order in which the statement wants them."""
+        if self._ordered:
+            return rows
+        return [tuple(row[place] for place in self._order) for row in rows]
+
+
 _FINISH = (
     sa.update(matches)
     .where(matches.c.id == sa.bindparam("its_match"), matches.c.ended_at.is_(None))
@@ -289,71 +315,76 @@ _FINISH = (
     )
 )
 
+#: What rows for these hold, in this order. Rows to insert hold the columns of their table.
+_PARAMETERS: dict[Any, tuple[str, ...]] = {
+    _FINISH: (
+        "its_match",
+        "its_winner",
+        "its_first",
+        "its_second",
+        "its_reason",
+        "its_text",
+        "its_end",
+    ),
+}
+
 
 # Rows from records.
 
 
-def _account_row(account: Account) -> dict[str, Any]:
-    return {
-        "id": account.id,
-        "name": account.name,
-        "skeleton": skeleton(account.name),
-        "digest": account.digest,
-        "created_at": account.created_at,
-        "administrator": account.administrator,
-        "revoked": account.revoked,
-        "revision": 0,
-    }
+def _account_row(account: Account) -> tuple[Any, ...]:
+    return (
+        account.id,
+        account.name,
+        skeleton(account.name),
+        account.digest,
+        account.created_at,
+        account.administrator,
+        account.revoked,
+        0,
+    )
 
 
-def _begun_row(begun: Begun) -> dict[str, Any]:
-    return {
-        "id": begun.match,
-        "game": begun.game,
-        "first": begun.players[0],
-        "second": begun.players[1],
-        "first_account": begun.accounts[0],
-        "second_account": begun.accounts[1],
-        "first_session": begun.sessions[0],
-        "second_session": begun.sessions[1],
-        "clock": begun.clock,
-        "rated": begun.rated,
-        "illegal_moves": begun.illegal_moves,
-        "credit_cap_s": begun.credit_cap_s,
-        "begun_at": begun.at,
-    }
+def _begun_row(begun: Begun) -> tuple[Any, ...]:
+    return (
+        begun.match,
+        begun.game,
+        *begun.players,
+        *begun.accounts,
+        *begun.sessions,
+        begun.clock,
+        begun.rated,
+        begun.illegal_moves,
+        begun.credit_cap_s,
+        begun.at,
+        *(None,) * 6,
+    )
 
 
-def _played_row(played: Played) -> dict[str, Any]:
-    first, second = played.clocks or (None, None)
-    return {
-        "match": played.match,
-        "ply": played.ply,
-        "seat": played.seat,
-        "action": played.action,
-        "first_main_s": first and first.main_s,
-        "first_periods": first and first.periods,
-        "second_main_s": second and second.main_s,
-        "second_periods": second and second.periods,
-        "info": _encode(played.info).decode() if played.info else None,
-        "at": played.at,
-    }
+def _played_row(played: Played) -> tuple[Any, ...]:
+    clocks = played.clocks
+    info = _encode(played.info).decode() if played.info else None
+    if clocks is None:
+        left: tuple[float | None, ...] = (None, None, None, None)
+    else:
+        first, second = clocks
+        left = (first.main_s, first.periods, second.main_s, second.periods)
+    return (played.match, played.ply, played.seat, played.action, *left, info, played.at)
 
 
-def _claimed_row(claimed: Claimed) -> dict[str, Any]:
-    return {"match": claimed.match, "seat": claimed.seat, "session": claimed.session}
+def _claimed_row(claimed: Claimed) -> tuple[Any, ...]:
+    return (claimed.match, claimed.seat, claimed.session)
 
 
-def _finished_row(finished: Finished) -> dict[str, Any]:
-    return {
-        "its_match": finished.match,
-        "its_winner": finished.winner,
-        "its_first": finished.returns[0],
-        "its_second": finished.returns[1],
-        "its_reason": finished.reason.value,
-        "its_text": finished.text,
-        "its_end": finished.at,
-    }
+def _finished_row(finished: Finished) -> tuple[Any, ...]:
+    return (
+        finished.match,
+        finished.winner,
+        *finished.returns,
+        finished.reason.value,
+        finished.text,
+        finished.at,
+    )
 
 
 _ROW: dict[type[Record], Any] = {
