@@ -83,7 +83,7 @@ class Hub:
         self._alarms = Alarms()
         self._woken_at: float | None = None
         self._effects: list[Effect] = []
-        self._outbox: Outbox[Event | Close | Stopped] = Outbox()
+        self._outbox: Outbox[Send | Close | Stopped] = Outbox()
         self._records = 0
         self._waiting: deque[tuple[int, Table]] = deque()
         self._ids = 0
@@ -151,8 +151,7 @@ class Hub:
             if table.awaits == awaited and table.match.status is not Status.ENDED:
                 table.match.resume(now)
                 self._alarms.set(table.match.id, table.match.deadline())
-        for connections, thing in self._outbox.release(number):
-            self._emit(connections, thing)
+        self._effects += self._outbox.release(number)
         return self._done()
 
     def storage_fails(self, fails: bool) -> list[Effect]:
@@ -218,7 +217,7 @@ class Hub:
         self.closing = True
         for offer in list(self.lobby):
             self.lobby.remove(offer.id)
-        self.send(self.people.callers, Closing(seconds=grace_s, kept=self.policy.stored))
+        self.send(tuple(self.people.callers), Closing(seconds=grace_s, kept=self.policy.stored))
         if self.tables and grace_s > 0:
             self._alarms.set(_STOP, now + grace_s)
         else:
@@ -325,17 +324,17 @@ class Hub:
 
     def tell_all(self, sessions: Iterable[Session], message: Event) -> None:
         """Say something to those of some sessions that are connected."""
-        self.send(sorted({s.connection for s in sessions if s.connection is not None}), message)
+        here = {session.connection for session in sessions if session.connection is not None}
+        self.send(tuple(here), message)
 
-    def send(self, connections: Iterable[int], message: Event) -> None:
+    def send(self, connections: tuple[int, ...], message: Event) -> None:
         """Say something on some connections, when all that it rests on is stored."""
-        listening = tuple(connections)
-        after = self._records if type(message) in _RESTS_ON_RECORDS else 0
-        if after:
-            self._say(listening, after, message)
+        if type(message) in _RESTS_ON_RECORDS:
+            if connections:
+                self._when_stored(connections, self._records, Send(connections, message))
         else:
-            for connection in listening:  # each at once, unless something before it is held
-                self._say((connection,), 0, message)
+            for connection in connections:  # each at once, unless something before it is held
+                self._when_stored((connection,), 0, Send((connection,), message))
 
     def log(self, text: str, fields: Mapping[str, object]) -> None:
         """Tell the operator."""
@@ -366,21 +365,13 @@ class Hub:
             session.news(at - self.policy.reconnect_s)
             session.results.append((at, ended))
 
-    def _say(
-        self, connections: tuple[int, ...], after: int, thing: Event | Close | Stopped
+    def _when_stored(
+        self, connections: tuple[int, ...], after: int, effect: Send | Close | Stopped
     ) -> None:
-        if not connections:
-            return
         if self._outbox.passes(connections, after):
-            self._emit(connections, thing)
+            self._effects.append(effect)
         else:
-            self._outbox.hold(connections, after, thing)
-
-    def _emit(self, connections: tuple[int, ...], thing: Event | Close | Stopped) -> None:
-        if isinstance(thing, Event):
-            self._effects.append(Send(connections, thing))
-        else:
-            self._effects.append(thing)
+            self._outbox.hold(connections, after, effect)
 
     def _await(self, table: Table) -> None:
         """A match stands still until all records up to now are stored."""
@@ -445,7 +436,7 @@ class Hub:
 
     def _close(self, connection: int, now: float, after: int = 0) -> None:
         """End a connection, once record `after` is stored; nothing that it still says counts."""
-        self._say((connection,), after, Close(connection))
+        self._when_stored((connection,), after, Close(connection))
         self._detach(connection, now)
 
     def _detach(self, connection: int, now: float) -> None:
@@ -506,7 +497,7 @@ class Hub:
         for connection in list(self.people.callers):
             self._close(connection, now, self._records)
         self._alarms.set(_STOP, None)
-        self._say((_NOBODY,), self._records, Stopped())
+        self._when_stored((_NOBODY,), self._records, Stopped())
 
 
 _STORAGE_NOTICE = {

@@ -73,6 +73,7 @@ class Match:
         self.result: Result | None = None
         self._movers: list[Seat] = []
         self._held = False
+        self._next = game.current_player(self.state)
         self._legal: tuple[int, tuple[int, ...]] | None = None
         self._clock = Clock(self.terms.control) if self.terms.control else None
         self._illegal_left = dict.fromkeys((1, 2), self.terms.illegal_moves)
@@ -90,7 +91,12 @@ class Match:
     @property
     def to_move(self) -> int:
         """Whose turn it is, 1 or 2; 0 when the match is over."""
-        return 0 if self.status is Status.ENDED else self.game.current_player(self.state)
+        return 0 if self.status is Status.ENDED else self._next
+
+    def to_move_at(self, ply: int) -> int:
+        """Whose turn it is, or was, before move number `ply`; 0 if the game was over by then."""
+        state = self.states[ply]
+        return 0 if self.game.winner(state) else self.game.current_player(state)
 
     @property
     def clock_name(self) -> str:
@@ -129,7 +135,8 @@ class Match:
         It is held until `resume`. Raises IllegalAction if the rules are not those of then.
         """
         for seat, action in moves:
-            self._append(seat, action, self.game.next_state(self.state, action))
+            after = self.game.next_state(self.state, action)
+            self._append(seat, action, after, self.game.current_player(after))
         if self._clock and clocks:
             self._clock.set(clocks)
         self.status = Status.PLAYING
@@ -163,14 +170,18 @@ class Match:
         except IllegalAction as error:
             self._count_illegal(seat)
             raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
-        self._judge(after)
+        # A faulty game fails here, before anything has changed.
+        to_move, winner = self.game.current_player(after), self.game.winner(after)
+        self.game.returns(after)
         credit_s = min(max(lag_s, 0.0), self.terms.credit_cap_s)
         if self._clock and not self._clock.stop(now, credit_s):
             self._lose_on_time(seat)
             raise Refused(Code.MATCH_OVER, "the move came too late: your time was up")
-        self._append(seat, action, after)
-        self._run_clock(now)
-        self._end_by_rules()
+        self._append(seat, action, after, to_move)
+        if winner:
+            self._end_by_rules()
+        else:
+            self._run_clock(now)
         return True
 
     def mover(self, ply: int) -> Seat:
@@ -200,10 +211,11 @@ class Match:
         if self.status is not Status.ENDED:
             self._end(Result(0, (0.0, 0.0), reason, text))
 
-    def _append(self, seat: Seat, action: int, after: State) -> None:
+    def _append(self, seat: Seat, action: int, after: State, to_move: int) -> None:
         self.states.append(after)
         self.moves.append(action)
         self._movers.append(seat)
+        self._next = to_move
 
     def _is_repeated(self, seat: int, ply: int, action: int) -> bool:
         return ply < self.ply and self.mover(ply) == seat and self.moves[ply] == action
@@ -224,11 +236,6 @@ class Match:
         if seat != self.to_move:
             raise Refused(Code.NOT_YOUR_TURN, f"it is the turn of {self._name(self.to_move)}")
 
-    def _judge(self, state: State) -> None:
-        """Let a faulty game fail here, before anything has changed."""
-        self.game.current_player(state)
-        self.game.returns(state)
-
     def _count_illegal(self, seat: int) -> None:
         self._illegal_left[seat] -= 1
         if self._illegal_left[seat] < 0:
@@ -236,7 +243,7 @@ class Match:
 
     def _run_clock(self, now: float) -> None:
         if self._clock:
-            self._clock.start(self.game.current_player(self.state), now)
+            self._clock.start(self._next, now)
 
     def _end_by_rules(self) -> None:
         winner = self.game.winner(self.state)

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Held(Generic[T]):
-    after: int
-    connections: tuple[int, ...]
-    thing: T
 
 
 class Outbox(Generic[T]):
@@ -24,30 +15,39 @@ class Outbox(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self.stored = 0
-        self._held: deque[_Held[T]] = deque()
+        self._stored = 0
+        self._held: deque[tuple[int, T]] = deque()
         #: For a connection, up to which record something for it is held.
         self._until: dict[int, int] = {}
 
     def passes(self, connections: tuple[int, ...], after: int) -> bool:
         """May something that rests on record `after` go out to these at once?"""
-        stored, until = self.stored, self._until
-        return after <= stored and not any(until.get(c, 0) > stored for c in connections)
+        stored = self._stored
+        if after > stored:
+            return False
+        if self._held:
+            until = self._until
+            for connection in connections:
+                if until.get(connection, 0) > stored:
+                    return False
+        return True
 
     def hold(self, connections: tuple[int, ...], after: int, thing: T) -> None:
         """Keep something that does not pass; what came before it goes first."""
-        if self._held:
-            after = max(after, self._held[-1].after)
-        self._held.append(_Held(after, connections, thing))
+        held = self._held
+        if held and held[-1][0] > after:
+            after = held[-1][0]
+        held.append((after, thing))
         for connection in connections:
             self._until[connection] = after
 
-    def release(self, stored: int) -> Iterator[tuple[tuple[int, ...], T]]:
-        """All up to a record is stored: what goes out now, and to whom."""
-        self.stored = stored
-        while self._held and self._held[0].after <= stored:
-            held = self._held.popleft()
-            yield held.connections, held.thing
+    def release(self, stored: int) -> list[T]:
+        """All up to a record is stored: what goes out now, in order."""
+        self._stored = stored
+        held, ready = self._held, []
+        while held and held[0][0] <= stored:
+            ready.append(held.popleft()[1])
+        return ready
 
     def forget(self, connection: int) -> None:
         """A connection is gone."""

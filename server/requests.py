@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
 import games
 from server import clock
 from server.greeting import hello
@@ -98,12 +96,12 @@ def move(hub: Hub, asker: Asker, request: Move) -> None:
         at = asker.now + hub.epoch
         hub.moved(table, table.played(request.ply, asker.now, request.info, at))
         asker.caller.bucket.give_back()
-    for sessions, update in table.updates(request.ply, asker.now, request.info):
-        if asker.session in sessions:
-            hub.tell(asker.session, structs.replace(update, re=request.id))
-            sessions.remove(asker.session)
-        if played:  # a repetition is answered, and not announced again
-            hub.tell_all(sessions, update)
+    session = asker.session
+    updates = table.updates(request.ply, asker.now, request.info, session, request.id)
+    for sessions, update in updates:
+        hub.tell_all(sessions, update)
+        if not played:  # a repetition is answered, and not announced again
+            break
     hub.settle(table, asker.now)
 
 

@@ -6,6 +6,8 @@ import enum
 from collections import deque
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from server.limits import Bucket
 from server.messages import Ended, Hello
 from server.names import skeleton
@@ -76,8 +78,7 @@ class Caller:
     session: Session | None = None
 
 
-@dataclass(frozen=True)
-class Asker:
+class Asker(Struct, frozen=True, gc=False):
     """Who asks for something, and when; `lag_s` is how long the network takes there and back."""
 
     caller: Caller

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from msgspec import structs
-
 from server.match import Match
 from server.messages import Ended, RequestId, Seat, Started, Thought, Update
 from server.records import Begun, Finished, Played
@@ -38,7 +36,7 @@ class Table:
 
     def everybody(self) -> list[Session]:
         """Those who play and those who watch."""
-        return [*self.seats, *self.watchers.values()]
+        return [*self.seats, *self.watchers.values()] if self.watchers else list(self.seats)
 
     def watch(self, session: Session) -> None:
         """Show the match to a session from now on."""
@@ -70,22 +68,36 @@ class Table:
         )
 
     def updates(
-        self, ply: int, now: float, info: Thought | None
+        self, ply: int, now: float, info: Thought | None, mover: Session, re: RequestId | None
     ) -> Iterator[tuple[list[Session], Update]]:
-        """Move number `ply`, the same message for all who see the same.
+        """Move number `ply`, the same message for all who see the same; the mover's first.
 
         Only those who watch, and are not called as one of the players, are told what the mover
-        thinks; only those who asked for them get legal actions.
+        thinks; only those who asked for them get legal actions; the mover gets its request's id.
         """
-        audience: dict[tuple[bool, bool], list[Session]] = {}
-        for session in self.everybody():
-            watches = info is not None and not self.has(session)
-            audience.setdefault((session.hello.legal_actions, watches), []).append(session)
-        update = self._update(ply, now)
-        for (legal, watches), sessions in audience.items():
-            actions = self.match.legal_actions(ply + 1) if legal else None
-            thought = info if watches else None
-            yield sessions, structs.replace(update, legal_actions=actions, info=thought)
+        audience: dict[tuple[bool, bool, bool], list[Session]] = {}
+        for session in (mover, *self.everybody()):
+            asked = session is mover
+            watches = info is not None and not asked and not self.has(session)
+            key = (asked, session.hello.legal_actions, watches)
+            if not asked or key not in audience:
+                audience.setdefault(key, []).append(session)
+        match, after = self.match, self.match.states[ply + 1]
+        clocks, to_move = match.readings(now), match.to_move_at(ply + 1)
+        for (asked, legal, watches), sessions in audience.items():
+            update = Update(
+                re=re if asked else None,
+                match=match.id,
+                ply=ply,
+                player=match.mover(ply),
+                action=match.moves[ply],
+                state=after,
+                to_move=to_move,
+                clocks=clocks,
+                info=info if watches else None,
+                legal_actions=match.legal_actions(ply + 1) if legal else None,
+            )
+            yield sessions, update
 
     def ended(self) -> Ended:
         """How it ended."""
@@ -143,17 +155,4 @@ class Table:
             reason=result.reason,
             text=result.text,
             at=at,
-        )
-
-    def _update(self, ply: int, now: float) -> Update:
-        match = self.match
-        after = match.states[ply + 1]
-        return Update(
-            match=match.id,
-            ply=ply,
-            player=match.mover(ply),
-            action=match.moves[ply],
-            state=after,
-            to_move=0 if match.game.winner(after) else match.game.current_player(after),
-            clocks=match.readings(now),
         )
