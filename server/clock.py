@@ -106,8 +106,7 @@ class Clock:
 
     def readings(self, now: float) -> tuple[Reading, Reading]:
         """What both have left now."""
-        first, second = (self._reading(seat, now) for seat in (1, 2))
-        return first, second
+        return self._reading(1, now), self._reading(2, now)
 
     def flag_at(self) -> float | None:
         """When the running player's time is up."""
