@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -124,6 +126,15 @@ def test_servers_in_one_process_count_for_themselves(metrics: Metrics) -> None:
     assert read(other)["playout_matches"] == 5
     assert read(metrics)["playout_moves_total"] == 0
     assert read(metrics)["playout_matches"] == 0
+
+
+def test_every_metric_is_in_the_guide(metrics: Metrics) -> None:
+    guide = (Path(__file__).parent.parent / "docs" / "operating.md").read_text()
+    described = set(re.findall(r"^\| `(playout_\w+)[`{]", guide, re.MULTILINE))
+    ours = re.findall(r"^# TYPE (playout_\w+) (\w+)$", metrics.text().decode(), re.MULTILINE)
+    assert described == {name for name, _ in ours}
+    for name, kind in ours:
+        assert re.search(rf"`{name}[`{{].* \| {kind} \|", guide), (name, kind)
 
 
 class SlowTimer:
