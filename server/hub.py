@@ -91,18 +91,26 @@ class Hub:
 
     # Calls from outside.
 
-    def connect(self, connection: int, address: str, now: float) -> list[Effect]:
-        """A connection is there. Its number is not used again."""
-        policy = self.policy
+    def connect(self, connection: int, address: str | None, now: float) -> list[Effect]:
+        """A connection is there. Its number is not used again.
+
+        `address` is None until a proxy has said where it comes from: see `locate`.
+        """
+        policy, people = self.policy, self.people
         rate = policy.messages_per_s
-        refusal = self._no_room(address)
-        caller = Caller(connection, address, Bucket(rate, rate * BURST_S, now), now)
-        self.people.called(caller)
-        if refusal:
-            self.decline(connection, refusal, None)
-            self._close(connection, now)
+        people.called(Caller(connection, Bucket(rate, rate * BURST_S, now), now))
+        if 0 < policy.connections < len(people.callers):
+            text = f"the server has {policy.connections} connections and takes no more"
+            self._turn_away(connection, text, now)
         elif policy.hello_s:
             self._alarms.set(f"{_HELLO}{connection}", now + policy.hello_s)
+        if address is not None:
+            self._locate(connection, address, now)
+        return self._done()
+
+    def locate(self, connection: int, address: str, now: float) -> list[Effect]:
+        """It is known now where a connection comes from."""
+        self._locate(connection, address, now)
         return self._done()
 
     def receive(
@@ -387,15 +395,17 @@ class Hub:
         effects, self._effects = self._effects, []
         return effects
 
-    def _no_room(self, address: str) -> Refused | None:
-        policy, people = self.policy, self.people
-        if 0 < policy.connections <= len(people.callers):
-            text = f"the server has {policy.connections} connections and takes no more"
-        elif 0 < policy.connections_per_address <= people.calls_from(address):
-            text = f"your address has {policy.connections_per_address} connections already"
-        else:
-            return None
-        return Refused(Code.TOO_MANY, text)
+    def _locate(self, connection: int, address: str, now: float) -> None:
+        caller, most = self.people.callers.get(connection), self.policy.connections_per_address
+        if caller is None:
+            return
+        self.people.locate(caller, address)
+        if 0 < most < self.people.calls_from(address):
+            self._turn_away(connection, f"your address has {most} connections already", now)
+
+    def _turn_away(self, connection: int, text: str, now: float) -> None:
+        self.decline(connection, Refused(Code.TOO_MANY, text), None)
+        self._close(connection, now)
 
     def _count(self, caller: Caller, now: float) -> None:
         """One more message. Raises Refused, and does not listen for a while, if it is too many."""

@@ -21,12 +21,16 @@ class People:
     def called(self, caller: Caller) -> None:
         """A connection is there."""
         self.callers[caller.number] = caller
-        self._addresses[network(caller.address)] += 1
+
+    def locate(self, caller: Caller, address: str) -> None:
+        """It is known where a connection comes from."""
+        caller.address = address
+        self._addresses[network(address)] += 1
 
     def hung_up(self, number: int) -> Caller | None:
         """A connection is gone; it, if it was there."""
         caller = self.callers.pop(number, None)
-        if caller:
+        if caller and caller.address:
             address = network(caller.address)
             self._addresses[address] -= 1
             if not self._addresses[address]:

@@ -25,7 +25,9 @@ class Line(Protocol):
     """A connection of any kind."""
 
     number: int
-    address: str
+
+    def address(self) -> str | None:
+        """Where it comes from, None as long as a proxy has not said so."""
 
     def say(self, frame: bytes) -> None:
         """Send one message."""
@@ -110,7 +112,11 @@ class Service:
         """Somebody is there."""
         self._lines[line.number] = line
         self.metrics.connected()
-        self._do(self._hub.connect(line.number, line.address, self._now()))
+        self._do(self._hub.connect(line.number, line.address(), self._now()))
+
+    def located(self, line: Line) -> None:
+        """A proxy has said where somebody comes from."""
+        self._do(self._hub.locate(line.number, line.address() or "", self._now()))
 
     def received(self, line: Line, frame: bytes) -> None:
         """Somebody says something."""

@@ -114,7 +114,9 @@ class _Server:
 
     def _open(self) -> None:
         settings = self._settings
-        factory: Any = Connections(self._service, settings.unread_bytes)
+        factory: Any = Connections(
+            self._service, unread_bytes=settings.unread_bytes, proxied=settings.proxy_protocol
+        )
         host = settings.host or ("0.0.0.0" if settings.tls_cert else "127.0.0.1")
         if settings.tls_cert and settings.tls_key:
             try:

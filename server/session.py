@@ -69,12 +69,12 @@ class Session:
 
 @dataclass(eq=False)
 class Caller:
-    """A connection: where it comes from, how much it says, and who it has turned out to be."""
+    """A connection: how much it says, where it comes from, and who it has turned out to be."""
 
     number: int
-    address: str
     bucket: Bucket
     heard_at: float
+    address: str = ""
     session: Session | None = None
 
 

@@ -38,10 +38,15 @@ class Connection(Int32StringReceiver):
     MAX_LENGTH = MAX_FIRST_FRAME
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
-    def __init__(self, service: Service, number: int, address: str, unread_bytes: int) -> None:
-        """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount."""
+    def __init__(
+        self, service: Service, number: int, *, unread_bytes: int, proxied: bool = False
+    ) -> None:
+        """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount.
+
+        `proxied`: a proxy says where it comes from, before anything else.
+        """
         self.number = number
-        self.address = address
+        self._unlocated = proxied
         self._service = service
         self._unread_bytes = unread_bytes
         self._unread = 0
@@ -66,6 +71,9 @@ class Connection(Int32StringReceiver):
 
     def dataReceived(self, data: bytes) -> None:
         """Bytes have come, most often those of one frame."""
+        if self._unlocated:
+            self._unlocated = False
+            self._service.located(self)
         whole = len(data) - 4
         if (
             0 <= whole <= self.MAX_LENGTH
@@ -93,6 +101,10 @@ class Connection(Int32StringReceiver):
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """The line is gone."""
         self._service.disconnected(self)
+
+    def address(self) -> str | None:
+        """Where it comes from, None as long as that is not known."""
+        return None if self._unlocated else getattr(self.transport.getPeer(), "host", "")
 
     def say(self, frame: bytes) -> None:
         """Send one message. Who lets too much wait is dropped."""
@@ -174,14 +186,16 @@ class Connections(Factory):
 
     noisy = False
 
-    def __init__(self, service: Service, unread_bytes: int) -> None:
+    def __init__(self, service: Service, *, unread_bytes: int, proxied: bool) -> None:
         self._service = service
         self._unread_bytes = unread_bytes
+        self._proxied = proxied
         self._next = 1
 
     def buildProtocol(self, addr: IAddress | None) -> Connection:
         """Somebody calls."""
-        address = getattr(addr, "host", "unknown")
-        connection = Connection(self._service, self._next, address, self._unread_bytes)
+        connection = Connection(
+            self._service, self._next, unread_bytes=self._unread_bytes, proxied=self._proxied
+        )
         self._next += 1
         return connection
