@@ -25,14 +25,25 @@ def default_database() -> str:
     return f"sqlite:///{user_data_path('playout') / 'playout.db'}"
 
 
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise click.BadParameter(f"{path}: {fault}") from fault
+
+
+def _database_from_file(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> None:
+    if path is not None and "database" in (settings := _read(path)):
+        context.default_map = {"database": settings["database"]}
+
+
 def from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     """Take the options of a TOML file as defaults, so that the command line wins."""
     if path is None:
         return
-    try:
-        settings = tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise click.BadParameter(f"{path}: {fault}") from fault
+    settings = _read(path)
     allowed = [str(p.name) for p in context.command.params if p.name not in ("config", "version")]
     for key, value in settings.items():
         if isinstance(value, bool) and key not in _FLAGS:
@@ -124,14 +135,28 @@ def policy_options(command: F) -> F:
 
 
 def database_option(command: F) -> F:
-    """`--database`."""
+    """`--database`, of the server."""
     return click.option(
         "--database",
         metavar="URL",
+        envvar="PLAYOUT_DATABASE",
         default=default_database,
         help="Where everything is kept: sqlite:////path/file.db, postgresql+psycopg://user@host/db,"
-        " or none.  [default: playout.db in your data folder]",
+        " or none.  [env var: PLAYOUT_DATABASE; default: playout.db in your data folder]",
     )(command)
+
+
+def its_database_option(command: F) -> F:
+    """`--database`, of a command for one who has a server, whose `--config` it may take."""
+    config = click.option(
+        "--config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        is_eager=True,
+        expose_value=False,
+        callback=_database_from_file,
+        help="The server's TOML file, which may say where its database is.",
+    )
+    return database_option(config(command))
 
 
 def listening_options(command: F) -> F:

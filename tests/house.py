@@ -52,6 +52,7 @@ class House:
         self.hub = Hub(self.policy, random.Random(1), software="a test", epoch=EPOCH)
         self.slow = False
         self.stored: list[Record] = []
+        self.logged: list[str] = []
         self.committed = 0
         self.paused: list[tuple[int, float]] = []
         self.trusted: set[int] = set()
@@ -87,7 +88,7 @@ class House:
                 case Wake(at):
                     self.alarm = at
                 case Log(text, fields):
-                    assert text.format(**fields)
+                    self.logged.append(f"{text.format(**fields)} {dict(fields)}")
                 case Store(number, record):
                     self.stored.append(record)
                     assert number == len(self.stored)

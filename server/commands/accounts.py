@@ -14,7 +14,7 @@ from rich.table import Table
 from server.accounts import Directory, digest
 from server.commands.database import opened
 from server.names import BadName, normalised
-from server.options import database_option
+from server.options import its_database_option
 from server.records import Account
 from server.storage import Database
 
@@ -38,7 +38,7 @@ def accounts() -> None:
 
 
 @accounts.command("list")
-@database_option
+@its_database_option
 def list_(database: str) -> None:
     """Who is registered."""
     with opened(database) as kept:
@@ -53,7 +53,7 @@ def list_(database: str) -> None:
 
 
 @accounts.command()
-@database_option
+@its_database_option
 @click.argument("name")
 def create(database: str, name: str) -> None:
     """Register NAME, and print its token, which is not shown again."""
@@ -70,7 +70,7 @@ def create(database: str, name: str) -> None:
 
 
 @accounts.command()
-@database_option
+@its_database_option
 @click.argument("name")
 @click.argument("new_name")
 def rename(database: str, name: str, new_name: str) -> None:
@@ -85,7 +85,7 @@ def rename(database: str, name: str, new_name: str) -> None:
 
 
 @accounts.command()
-@database_option
+@its_database_option
 @click.argument("name")
 @click.option("--lock", is_flag=True, help="Give no new token: nobody can use the account.")
 def revoke(database: str, name: str, lock: bool) -> None:
@@ -101,7 +101,7 @@ def revoke(database: str, name: str, lock: bool) -> None:
 
 
 @accounts.command()
-@database_option
+@its_database_option
 @click.argument("name")
 @click.option("--no", "never", is_flag=True, help="Make it an ordinary account again.")
 def admin(database: str, name: str, never: bool) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from server.commands.database import opened
-from server.options import database_option
+from server.options import its_database_option
 
 
 @click.command(epilog="\b\nExample:\n  playout-server backup monday.db")
-@database_option
+@its_database_option
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def backup(database: str, file: Path) -> None:
     """Copy the database to FILE, while the server runs.
@@ -19,6 +19,6 @@ def backup(database: str, file: Path) -> None:
     FILE must not exist. To use a copy, name it as the server's database, or put it in its place
     while the server is stopped. For PostgreSQL, use pg_dump.
     """
-    with opened(database) as kept:
+    with opened(database, of_any_version=True) as kept:
         kept.backup(file)
     click.echo(f"{file}: {file.stat().st_size:,} bytes")

@@ -12,14 +12,18 @@ from server.storage import Database, StorageError
 
 
 @contextlib.contextmanager
-def opened(url: str) -> Iterator[Database]:
-    """Open it for a while; what goes wrong is said to the user, without a traceback."""
+def opened(url: str, *, of_any_version: bool = False) -> Iterator[Database]:
+    """Open it for a while; what goes wrong is said to the user, without a traceback.
+
+    It must be new, or as this version of Playout knows it: only a server brings it up to date.
+    """
     if url == "none":
         raise click.UsageError("this needs a database: --database URL")
     try:
         database = Database(url)
         try:
-            database.migrate()
+            if not of_any_version:
+                database.require()
             yield database
         finally:
             database.close()

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from server.commands.database import opened
 from server.export import FORMATS, jsonl, writer
-from server.options import database_option
+from server.options import its_database_option
 from server.records import Kept
 
 #: After so many bad lines, the file is taken for something else.
@@ -22,7 +22,7 @@ _STEP = 100
 
 
 @click.command("export", context_settings={"help_option_names": ["-h", "--help"]})
-@database_option
+@its_database_option
 @click.option(
     "--format",
     "format_",
@@ -75,7 +75,7 @@ def export(
 
 
 @click.command("import", context_settings={"help_option_names": ["-h", "--help"]})
-@database_option
+@its_database_option
 @click.argument("file", type=click.File("rb"))
 def import_(database: str, file: IO[bytes]) -> None:
     """Store the matches of FILE, which `export --format jsonl` has written; - is standard input.

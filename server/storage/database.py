@@ -12,8 +12,11 @@ from typing import IO, Any
 
 import alembic.command
 import alembic.config
+import alembic.util
 import msgspec
 import sqlalchemy as sa
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -81,14 +84,32 @@ class Database:
 
     def migrate(self) -> None:
         """Make the tables, or bring those of an earlier version up to date. Raises StorageError."""
+        config = alembic.config.Config()
+        config.set_main_option("script_location", "server.storage:migrations")
+        with self._usable() as connection:
+            config.attributes["connection"] = connection
+            alembic.command.upgrade(config, "head")
+
+    def require(self) -> None:
+        """Make the tables if there are none. Raises StorageError if they are of another version."""
+        config = alembic.config.Config()
+        config.set_main_option("script_location", "server.storage:migrations")
+        latest = ScriptDirectory.from_config(config).get_current_head()
+        with self._usable() as connection:
+            found = MigrationContext.configure(connection).get_current_revision()
+        if found is None:
+            self.migrate()
+        elif found != latest:
+            text = f"the database {self.shown} is of another version of Playout ({found})"
+            raise StorageError(f"{text}; a server of this version ({latest}) brings it up to date")
+
+    @contextlib.contextmanager
+    def _usable(self) -> Iterator[sa.Connection]:
         try:
             if self.path:
                 _make_private(self.path)
             with self._engine.begin() as connection:
-                config = alembic.config.Config()
-                config.set_main_option("script_location", "server.storage:migrations")
-                config.attributes["connection"] = connection
-                alembic.command.upgrade(config, "head")
+                yield connection
         except (SQLAlchemyError, OSError, alembic.util.CommandError) as error:
             raise StorageError(f"cannot use the database {self.shown}: {_first(error)}") from error
 
