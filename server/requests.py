@@ -109,9 +109,9 @@ def resign(hub: Hub, asker: Asker, request: Resign) -> None:
     """Give up."""
     table, seat = _own_table(hub, asker, request.match)
     table.match.resign(seat)
+    hub.settle(table, asker.now)
     if request.id is not None:
         hub.tell(asker.session, Ok(re=request.id))
-    hub.settle(table, asker.now)
 
 
 def claim(hub: Hub, asker: Asker, request: Claim) -> None:
@@ -175,8 +175,8 @@ def abort(hub: Hub, asker: Asker, request: Abort) -> None:
     _require_administrator(asker)
     table = hub.table(request.match)
     table.match.abort(request.text or "ended by an administrator", Reason.ADMINISTRATOR)
-    hub.tell(asker.session, Ok(re=request.id))
     hub.settle(table, asker.now)
+    hub.tell(asker.session, Ok(re=request.id))
 
 
 def dismiss(hub: Hub, asker: Asker, request: Dismiss) -> None:

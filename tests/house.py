@@ -62,7 +62,7 @@ class House:
         self.lines: dict[int, Line] = {}
         self._numbers = itertools.count(1)
 
-    def line(self, address: str = "192.0.2.1") -> Line:
+    def line(self, address: str | None = "192.0.2.1") -> Line:
         """Somebody calls."""
         line = Line(self, next(self._numbers))
         self.lines[line.number] = line
