@@ -10,17 +10,20 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import click
 import msgpack
 
-from benchmarks._mutate import Input, Known, Message, Mutator, Turn, framed, packed, turn
+from benchmarks._mutate import STREAMS, Input, Known, Message, Mutator, Turn, framed, packed, turn
 from benchmarks._serving import Served
 
 #: How many peers there are at a time, and how much each says at most.
 AT_ONCE = 12
 LONGEST = 60
+#: The share of those who keep to frames, and say ten times as much.
+STEADY = 0.03
 #: A peer who waits longer for an answer, or for the end, has found a fault.
 PATIENCE_S = 20.0
 #: Peers whose inputs are shown when a fault is found: those that were here last.
@@ -36,6 +39,7 @@ class Peer:
 
     line: socket.socket
     left: int
+    steady: bool
     said: list[Input] = field(default_factory=list)
     unsent: bytes = b""
     unread: bytes = b""
@@ -109,15 +113,16 @@ class Fuzzer:
         self._mutator = Mutator(seed, self._known)
         self._random = self._mutator.random
         self._suspects: deque[Peer] = deque(maxlen=SUSPECTS)
-        self._lines = len(os.listdir(f"/proc/{served.pid}/fd"))
+        self._lines = _sockets(served.pid)
         self._log_read = 0
+        self._left = 0
 
     def run(self, inputs: int) -> None:
         """Until so many more inputs were sent, and all who sent them are gone."""
-        wanted = self.inputs.total() + inputs
+        self._left = inputs
         with selectors.DefaultSelector() as selector:
-            while self.inputs.total() < wanted or selector.get_map():
-                while len(selector.get_map()) < AT_ONCE and self.inputs.total() < wanted:
+            while self._left > 0 or selector.get_map():
+                while len(selector.get_map()) < AT_ONCE and self._left > 0:
                     peer = self._newcomer()
                     selector.register(peer.line, selectors.EVENT_READ, peer)
                 for key in list(selector.get_map().values()):
@@ -134,7 +139,7 @@ class Fuzzer:
     def connections_left(self) -> int:
         """Lines to the server that are there and were not before; waits until there are none."""
         until = time.monotonic() + PATIENCE_S
-        while (left := len(os.listdir(f"/proc/{self._served.pid}/fd")) - self._lines) > 0:
+        while (left := _sockets(self._served.pid) - self._lines) > 0:
             if time.monotonic() > until:
                 break
             time.sleep(0.05)
@@ -148,7 +153,9 @@ class Fuzzer:
             raise click.ClickException(str(fault)) from error
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         line.setblocking(False)
-        peer = Peer(line, left=1 + self._random.randrange(LONGEST))
+        steady = self._random.random() < STEADY
+        most = 10 * LONGEST if steady else LONGEST
+        peer = Peer(line, 1 + self._random.randrange(most), steady)
         if self._random.random() < 0.85:
             self._say(peer, self._mutator.hello())
         self._suspects.append(peer)
@@ -156,6 +163,7 @@ class Fuzzer:
         return peer
 
     def _say(self, peer: Peer, said: Input) -> None:
+        self._left -= 1
         self.inputs[said.kind] += 1
         peer.say(said)
         if not said.aligned:
@@ -163,9 +171,12 @@ class Fuzzer:
 
     def _speak(self, peer: Peer) -> None:
         """Make something up, and send it: at once, or as far as a byte somewhere within."""
+        if self._left <= 0:
+            peer.left = 0
         while peer.left and len(peer.unsent) < 1000 and self._random.random() < 0.7:
             peer.left -= 1
-            self._say(peer, self._mutator.input(peer.turns))
+            streams = 0.0 if peer.steady else STREAMS
+            self._say(peer, self._mutator.input(peer.turns, streams))
         if not peer.left and peer.silent_at is None:
             peer.silent_at = time.monotonic()
             if peer.aligned:
@@ -209,3 +220,12 @@ class Fuzzer:
         fault = Fault(f"seed {self._seed}: {what}", inputs)
         self.faults.append(fault)
         return fault
+
+
+def _sockets(pid: int) -> int:
+    """How many a process has open."""
+    count = 0
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed just now
+            count += os.readlink(file).startswith("socket:")
+    return count

@@ -22,8 +22,7 @@ NAMES = [f"Peer {number}" for number in range(40)]
 GAMES = ("tic_tac_toe", "nim", "nim(chips=3)", "connect_four", "mnk(m=3,n=3,k=3)", "chess", "nim(")
 CLOCKS = ("none", "300+3", "1/move", "0.05/move", "600+5x30", "0+3", "1/year", "")
 LARGEST = 64 * 1024
-#: The share of the inputs after which the server no longer knows where a frame begins.
-STREAMS = 0.05
+STREAMS = 0.06
 
 
 class Input(NamedTuple):
@@ -127,9 +126,12 @@ class Mutator:
             ("noise", lambda message: Input("", self._noise(300), aligned=False)),
         ]
 
-    def input(self, turns: Sequence[Turn] = ()) -> Input:
-        """The next: some message, and something done to it; some moves are for one of `turns`."""
-        ways = self._streams if self.random.random() < STREAMS else self._frames
+    def input(self, turns: Sequence[Turn] = (), streams: float = STREAMS) -> Input:
+        """The next: some message, and something done to it; some moves are for one of `turns`.
+
+        `streams` is the share of those after which nobody knows where a frame begins.
+        """
+        ways = self._streams if self.random.random() < streams else self._frames
         kind, way = self._pick(ways)
         message = self.message()
         if message["type"] == "move" and turns and self.random.random() < 0.7:

@@ -43,7 +43,7 @@ ANSWERS = (Column("what", "what the server said"), Column("count", "how often"))
 
 def run(bench: Bench) -> list[Table]:
     """For each server what happened; then how often the server said what."""
-    inputs = bench.pick(200_000, 6000)
+    inputs = bench.pick(200_000, 10_000)
     said: Counter[str] = Counter()
     tables = [_attacked(name, inputs, said) for name in bench.track(list(SERVERS))]
     answers = Table("Answers and errors, by type and code", ANSWERS)
