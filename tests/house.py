@@ -211,7 +211,9 @@ def sit_down(house: House, *, clock: str = "none", **hello: Any) -> tuple[Line, 
 def administrator(house: House, name: str, **hello: Any) -> Line:
     """Somebody who may do more than others."""
     token = "0" * 32
-    known = Account(id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True)
+    known = Account(
+        id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True
+    )
     house.do(house.hub.account_changed(known, house.now))
     return house.client(name, token=token, **hello)
 

@@ -14,12 +14,11 @@ from multiprocessing.connection import Connection
 
 import click
 
+import games
 from benchmarks._traffic import Message, Player
+from games import Game
 
 NAMES = ("Bystander first", "Bystander second")
-#: A board that is filled to the last cell: nobody gets that many in a row at random.
-GAME = "mnk(m=19,n=19,k=19)"
-CELLS = 19 * 19
 CLOCK = "60+1"
 #: What the player to move takes for it, until there is no hurry to wait for.
 THOUGHT_S = 0.02
@@ -37,11 +36,14 @@ class Seen:
 
 
 @contextlib.contextmanager
-def playing(port: int) -> Iterator[Bystanders]:
-    """Two who play one match after the other, until they are asked to finish."""
+def playing(port: int, size: int = 19) -> Iterator[Bystanders]:
+    """Two who play one match after the other, until they are asked to finish.
+
+    They fill a board of `size` rows and columns at random; who gets a whole row wins.
+    """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_live, args=(port, there), daemon=True)
+    process = context.Process(target=_live, args=(port, size, there), daemon=True)
     process.start()
     there.close()
     try:
@@ -70,13 +72,14 @@ class Bystanders:
         return seen
 
 
-def _live(port: int, line: Connection) -> None:
+def _live(port: int, size: int, line: Connection) -> None:
     seen = Seen()
+    game = games.load(f"mnk(m={size},n={size},k={size})")
     try:
         with contextlib.ExitStack() as stack:
             honest = [_Honest(port, number, stack) for number in range(2)]
             while not line.poll():
-                _play(honest, line, seen)
+                _play(honest, game, line, seen)
     except Exception:  # whatever it is, who asked will say it
         seen.fault = traceback.format_exc()
         if not seen.matches:
@@ -111,30 +114,32 @@ class _Honest:
             yield from self.player.received()
 
 
-def _play(honest: Sequence[_Honest], line: Connection, seen: Seen) -> None:
-    """One match, to its end."""
+def _play(honest: Sequence[_Honest], game: Game, line: Connection, seen: Seen) -> None:
+    """One match, to its end, at random; both are told what the rules say."""
     for number, each in enumerate(honest):
-        terms = {"game": GAME, "clock": CLOCK, "seat": number + 1, "opponent": NAMES[1 - number]}
-        each.player.send({"type": "seek", **terms}, 0.0)
+        terms = {"game": str(game), "clock": CLOCK, "seat": number + 1}
+        each.player.send({"type": "seek", "opponent": NAMES[1 - number], **terms}, 0.0)
     (match,) = {each.hear("started")["match"] for each in honest}
     if not seen.matches:
         line.send("begun")
-    cells = list(range(CELLS))
-    random.Random(match).shuffle(cells)
-    for ply, cell in enumerate(cells):
+    choose = random.Random(match).choice
+    state, ply = game.initial_state(), 0
+    while not game.winner(state):
         line.poll(THOUGHT_S)
-        move = {"type": "move", "match": match, "ply": ply, "action": cell}
+        action = choose(game.legal_actions(state))
+        state = game.next_state(state, action)
         mover = honest[ply % 2]
         started = time.perf_counter()
-        mover.player.send(move, started)
+        mover.player.send({"type": "move", "match": match, "ply": ply, "action": action}, started)
         updates = [mover.hear("update")]
         seen.latencies_s.append(time.perf_counter() - started)
         updates.append(honest[1 - ply % 2].hear("update"))
-        told = [(each["match"], each["ply"], each["action"]) for each in updates]
-        if told != [(match, ply, cell)] * 2:
-            raise ValueError(f"the move {move} was told as {updates}")
+        told = [(each["match"], each["ply"], tuple(each["state"])) for each in updates]
+        if told != [(match, ply, state)] * 2:
+            raise ValueError(f"action {action} as move {ply} of {match} was told as {updates}")
+        ply += 1
     for each in honest:
         ended = each.hear("ended")
-        if (ended["match"], ended["winner"], ended["reason"]) != (match, -1, "rules"):
-            raise ValueError(f"a board that is full is a tie, not {ended}")
+        if (ended["match"], tuple(ended["state"]), ended["reason"]) != (match, state, "rules"):
+            raise ValueError(f"a match that stands at {state} ended so: {ended}")
     seen.matches += 1
