@@ -11,6 +11,9 @@ and do nothing more, while others play; rounds with and without it take turns.
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 
 from benchmarks._bench import Bench
@@ -50,6 +53,7 @@ STEADY = (
     Column("p50_ms", "latency, ms", ".2f"),
     Column("p99_ms", "99 %", ".2f"),
     Column("max_ms", "most", ".2f"),
+    Column("fsync_ms", "fsync alone", ".2f"),
     Column("late_p99_ms", "sent late, ms: 99 %", ".2f"),
     Column("late_max_ms", "most", ".2f"),
     Column("loop_busy", "server's loop", ".0%"),
@@ -112,15 +116,29 @@ def _steady(bench: Bench) -> Table:
     with _stores() as servers:
         for stores, server in servers.items():
             paced = pace(server, STEADY_GAME, matches, seconds)
+            keeps = stores != "nothing"
             table.add(
-                LATENCY if stores != "nothing" else None,
+                LATENCY if keeps else None,
                 stores=stores,
+                fsync_ms=_fsync_ms(200) if keeps else None,
                 matches=matches,
                 moves=paced.moves,
                 **_punctual(paced),
                 **_busy([paced]),
             )
     return table
+
+
+def _fsync_ms(times: int) -> float:
+    """What the disk takes to keep a page for good, where the database is; the median."""
+    taken = []
+    with tempfile.TemporaryFile(buffering=0) as file:
+        for _ in range(times):
+            started = time.perf_counter()
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+            taken.append((time.perf_counter() - started) * 1e3)
+    return Sample(taken).median
 
 
 def _punctual(paced: Paced) -> dict[str, float]:
@@ -135,7 +153,7 @@ def _punctual(paced: Paced) -> dict[str, float]:
 
 
 def _fast(bench: Bench) -> Table:
-    rounds, seconds = bench.pick(7, 2), bench.pick(4.0, 0.8)
+    rounds, seconds = bench.pick(5, 2), bench.pick(3.0, 0.8)
     table = Table(f"Moves a second, {FAST_MATCHES} matches at once", FAST)
     with _stores() as servers, serving(REPACKING_RELAY) as relay:
         for game in FAST_GAMES:
