@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from benchmarks._postgres import NotInstalled, Postgres
+from benchmarks._postgres import postgres as postgres_cluster
 from commands import RunningServer, running_server
 
 
@@ -19,3 +22,15 @@ def server() -> Iterator[RunningServer]:
         code, log = server.stop()
     assert code == 0, log
     assert "Traceback" not in log, log
+
+
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL that runs, with an empty database; where nothing is skipped, there must be."""
+    try:
+        with postgres_cluster() as cluster:
+            yield cluster
+    except NotInstalled as lacking:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"not tested with PostgreSQL: {lacking}")
+        pytest.skip(str(lacking))

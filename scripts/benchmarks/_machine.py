@@ -1,10 +1,12 @@
-"""Where a benchmark ran, and with what."""
+"""Where a benchmark ran, and with what; what it takes of the machine."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import platform
+import random
+import socket
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
+#: Below those that Linux gives to outgoing connections: while nobody listens on one of these, a
+#: client that tries again and again may be given the very port that it calls, and reach itself.
+_LISTENING = range(10_000, 32_000)
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -87,6 +92,15 @@ def resident_kib(pid: int | None = None) -> int:
     status = Path(f"/proc/{pid or 'self'}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1])
+
+
+def free_port() -> int:
+    """One that nobody on this machine listens on, for a server that will be started again on it."""
+    while True:
+        port = random.choice(_LISTENING)
+        with contextlib.suppress(OSError), socket.socket() as line:
+            line.bind(("127.0.0.1", port))
+            return port
 
 
 def _processor() -> str:
