@@ -1,0 +1,212 @@
+"""Whether anything is lost when server, clients and database are killed in the middle.
+
+Clients play at random, send moves twice, are cut off at random and come back. The server is killed
+with SIGKILL at random moments and started again; PostgreSQL is stopped once, as if the plug were
+pulled, while the server goes on, and started again. At the end the database is read with plain SQL.
+*Lost* counts what is not as it must be: every match has a result that its moves lead to by the
+rules, every move that any client was told of is there, at its ply, none twice, and both players of
+every match were told of its start and of the end that is stored. A line each says what.
+
+A restart takes from the start of the process to the first `welcome`, with all matches restored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from benchmarks._bench import Bench
+from benchmarks._crowd import Crowd, Stuck
+from benchmarks._measure import Sample
+from benchmarks._mortal import Mortal, mortal
+from benchmarks._postgres import NotInstalled, Postgres, postgres
+from benchmarks._stored import SQLITE, Stored, stored, violations
+from benchmarks._table import Column, Table, Target
+
+TARGET = Target("lost", at_most=0)
+
+#: Nobody is given up, and nobody is sent away: all clients have the same address.
+OPTIONS = (
+    "--http=none",
+    "--reconnect-s=600",
+    "--restart-grace-s=600",
+    "--registrations-per-hour=0",
+    "--connections-per-address=0",
+)
+#: At most, from the match whose end is waited for to the kill.
+DELAY_S = 0.3
+#: How long the database is away.
+OUTAGE_S = 1.0
+
+COLUMNS = (
+    Column("database", "database"),
+    Column("kills", "kills"),
+    Column("running", "matches then, at least"),
+    Column("outages", "database stopped"),
+    Column("cuts", "clients cut"),
+    Column("matches", "matches"),
+    Column("told", "moves told"),
+    Column("stored", "moves stored"),
+    Column("twice", "sent twice"),
+    Column("restart_s", "restart, s", ".2f"),
+    Column("worst_s", "worst", ".2f"),
+    Column("lost", "lost"),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many clients play how many matches, and how often the server is killed meanwhile."""
+
+    clients: int
+    matches: int
+    kills: int
+    seed: int = 1
+
+
+@dataclass
+class Outcome:
+    """What happened; `lost` has a line for each thing that is not as it must be."""
+
+    outages: int = 0
+    #: At each kill.
+    running: list[int] = field(default_factory=list)
+    restarts_s: list[float] = field(default_factory=list)
+    cuts: int = 0
+    twice: int = 0
+    matches: int = 0
+    moves_told: int = 0
+    moves_stored: int = 0
+    lost: list[str] = field(default_factory=list)
+
+
+def run(bench: Bench) -> list[Table]:
+    """A row a database."""
+    table = Table("What is lost", COLUMNS)
+    plan = bench.pick(Plan(clients=40, matches=200, kills=20), Plan(24, 60, 5))
+    databases = {"SQLite": with_sqlite, "PostgreSQL": _with_new_postgres}
+    for name in bench.track(list(databases)):
+        try:
+            outcome = databases[name](plan)
+        except NotInstalled as lacking:
+            click.echo(f"{bench.name}: {name} is left out: {lacking}", err=True)
+            continue
+        for line in outcome.lost:
+            click.echo(f"{name}: {line}", err=True)
+        table.add(TARGET, database=name, **_cells(outcome))
+    return [table]
+
+
+def _cells(outcome: Outcome) -> dict[str, int | float | Sample]:
+    return {
+        "kills": len(outcome.running),
+        "running": min(outcome.running),
+        "outages": outcome.outages,
+        "cuts": outcome.cuts,
+        "matches": outcome.matches,
+        "told": outcome.moves_told,
+        "stored": outcome.moves_stored,
+        "twice": outcome.twice,
+        "restart_s": Sample(outcome.restarts_s),
+        "worst_s": max(outcome.restarts_s),
+        "lost": len(outcome.lost),
+    }
+
+
+def with_sqlite(plan: Plan) -> Outcome:
+    """Carry it out with a new file."""
+    with _folder() as folder:
+        return asyncio.run(_Ordeal(plan, folder, f"{SQLITE}{folder / 'faults.db'}").endure())
+
+
+def with_postgres(plan: Plan, cluster: Postgres) -> Outcome:
+    """Carry it out with an empty database, which is stopped in the middle."""
+    with _folder() as folder:
+        return asyncio.run(_Ordeal(plan, folder, cluster.url, cluster).endure())
+
+
+def _with_new_postgres(plan: Plan) -> Outcome:
+    with postgres() as cluster:
+        return with_postgres(plan, cluster)
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="playout-faults-") as name:
+        yield Path(name)
+
+
+class _Ordeal:
+    """A plan while it is carried out."""
+
+    def __init__(self, plan: Plan, folder: Path, url: str, cluster: Postgres | None = None) -> None:
+        self._plan = plan
+        self._url = url
+        self._cluster = cluster
+        self._log = folder / "log"
+        self._draw = random.Random(plan.seed)
+        self._outcome = Outcome()
+
+    async def endure(self) -> Outcome:
+        """Play, disturb, and look at what is left."""
+        plan, outcome = self._plan, self._outcome
+        with mortal([f"--database={self._url}", *OPTIONS], self._log) as server:
+            crowd = Crowd(server.port, plan.clients, plan.matches, plan.seed)
+            async with crowd.playing():
+                try:
+                    await self._disturb(crowd, server)
+                    await crowd.finish()
+                except Stuck as stuck:
+                    outcome.lost.append(f"{stuck}; the server's last words:\n{server.last_words()}")
+            if code := server.stop():
+                outcome.lost.append(f"the server exits with {code}:\n{server.last_words()}")
+        if fault := server.traceback():
+            outcome.lost.append(f"the server logged:\n{fault}")
+        self._count(crowd, stored(self._url))
+        return outcome
+
+    async def _disturb(self, crowd: Crowd, server: Mortal) -> None:
+        """Kill the server again and again, and stop its database once."""
+        plan = self._plan
+        moments = sorted(self._draw.uniform(0, 0.9 * plan.matches) for _ in range(plan.kills))
+        for number, moment in enumerate(moments):
+            if self._cluster and number == plan.kills // 2:
+                await self._pull_the_plug(crowd, self._cluster)
+            await crowd.until_ended(moment)
+            await asyncio.sleep(self._draw.uniform(0, DELAY_S))
+            self._outcome.running.append(crowd.running)
+            server.kill()
+            server.start()
+            await crowd.until_welcomed(server.started_at)
+            self._outcome.restarts_s.append(crowd.welcomed_at - server.started_at)
+
+    async def _pull_the_plug(self, crowd: Crowd, cluster: Postgres) -> None:
+        """Stop the database for a while; everybody is here to be told."""
+        crowd.calm = True
+        await crowd.until_all(lambda client: client.here, "to be here")
+        await asyncio.to_thread(cluster.stop)
+        try:
+            await crowd.until_all(lambda client: client.down, "to be told that storage is down")
+            await asyncio.sleep(OUTAGE_S)
+        finally:
+            await asyncio.to_thread(cluster.start)
+        await crowd.until_all(lambda client: not client.down, "to be told that storage is up")
+        crowd.calm = False
+        self._outcome.outages += 1
+
+    def _count(self, crowd: Crowd, found: dict[str, Stored]) -> None:
+        outcome, told = self._outcome, crowd.told
+        outcome.cuts, outcome.twice = crowd.cuts, crowd.twice
+        outcome.matches = len(found)
+        outcome.moves_told = len(
+            {(each.match, ply) for each in told for ply in range(len(each.moves))}
+        )
+        outcome.moves_stored = sum(len(match.moves) for match in found.values())
+        outcome.lost += [*crowd.faults, *violations(found, told)]
