@@ -1,11 +1,12 @@
 """Whether anything is lost when server, clients and database are killed in the middle.
 
 Clients play at random, send moves twice, are cut off at random and come back. The server is killed
-with SIGKILL at random moments and started again; PostgreSQL is stopped once, as if the plug were
-pulled, while the server goes on, and started again. At the end the database is read with plain SQL.
-*Lost* counts what is not as it must be: every match has a result that its moves lead to by the
-rules, every move that any client was told of is there, at its ply, none twice, and both players of
-every match were told of its start and of the end that is stored. A line each says what.
+with SIGKILL at random moments, sometimes once more while it starts, and started again; PostgreSQL
+is stopped once, as if the plug were pulled, while the server goes on, and started again. At the end
+the database is read with plain SQL. *Lost* counts what is not as it must be: every match has a
+result that its moves lead to by the rules, every move that any client was told of is there, at its
+ply, none twice, and both players of every match were told of its start and of the end that is
+stored. A line for each says what.
 
 A restart takes from the start of the process to the first `welcome`, with all matches restored.
 """
@@ -42,6 +43,8 @@ OPTIONS = (
 )
 #: At most, from the match whose end is waited for to the kill.
 DELAY_S = 0.3
+#: How likely the server is killed once more while it starts, and until when.
+AGAIN, START_S = 0.2, 1.5
 #: How long the database is away.
 OUTAGE_S = 1.0
 
@@ -76,8 +79,9 @@ class Outcome:
     """What happened; `lost` has a line for each thing that is not as it must be."""
 
     outages: int = 0
-    #: At each kill.
+    #: How many matches, at each kill but those `again`, of a server that had just been started.
     running: list[int] = field(default_factory=list)
+    again: int = 0
     restarts_s: list[float] = field(default_factory=list)
     cuts: int = 0
     twice: int = 0
@@ -106,7 +110,7 @@ def run(bench: Bench) -> list[Table]:
 
 def _cells(outcome: Outcome) -> dict[str, int | float | Sample]:
     return {
-        "kills": len(outcome.running),
+        "kills": len(outcome.running) + outcome.again,
         "running": min(outcome.running),
         "outages": outcome.outages,
         "cuts": outcome.cuts,
@@ -184,6 +188,11 @@ class _Ordeal:
             self._outcome.running.append(crowd.running)
             server.kill()
             server.start()
+            if self._draw.random() < AGAIN:
+                await asyncio.sleep(self._draw.uniform(0, START_S))
+                server.kill()
+                server.start()
+                self._outcome.again += 1
             await crowd.until_welcomed(server.started_at)
             self._outcome.restarts_s.append(crowd.welcomed_at - server.started_at)
 
