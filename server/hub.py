@@ -67,12 +67,15 @@ class Hub:
         software: str = "",
         accounts: Iterable[Account] = (),
         epoch: float = 0.0,
+        started_at: float = 0.0,
     ) -> None:
-        """`epoch`: what the time was, in seconds since 1970, when `now` was 0."""
+        """In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now."""
         self.policy = policy or Policy()
         self.random = source or random.SystemRandom()
         self.software = software
         self.epoch = epoch
+        # Not the epoch, which is when the machine was started: that of an earlier hub was the same.
+        self._era = f"{int(started_at * 1000):x}"
         self.accounts = Directory(accounts)
         self.registrations = Quota(self.policy.registrations_per_hour)
         self.lobby = Lobby()
@@ -237,7 +240,7 @@ class Hub:
     def new_id(self) -> str:
         """A name for a match or a seek, never used before; later ones sort after earlier ones."""
         self._ids += 1
-        return f"{int(self.epoch * 1000):x}{self._ids:04x}"
+        return f"{self._era}{self._ids:04x}"
 
     def new_token(self) -> str:
         """A secret."""

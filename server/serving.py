@@ -82,9 +82,12 @@ class _Server:
         self._listeners: list[Any] = []  # of IListeningPort
         self._stopping = False
         software = f"playout-server {version('playout')}"
-        epoch = time.time() - time.monotonic()
+        started_at = time.time()
+        epoch = started_at - time.monotonic()
         known, revision = database.accounts() if database else ([], 0)
-        self._hub = Hub(policy, software=software, accounts=known, epoch=epoch)
+        self._hub = Hub(
+            policy, software=software, accounts=known, epoch=epoch, started_at=started_at
+        )
         self._service = Service(self._hub, reactor(), self._finish)
         if database:
             self._writer = Writer(database, self._service, revision)

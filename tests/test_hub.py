@@ -21,6 +21,7 @@ from house import (
     sit_down,
 )
 
+from server.hub import Hub
 from server.messages import (
     REQUESTS,
     Abort,
@@ -696,3 +697,9 @@ def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
         assert ended == ([] if line is zoe else [(0, Reason.ABORTED)])
     house.wait(60.0)
     assert house.is_empty()
+
+
+def test_a_server_that_is_started_again_uses_no_id_again() -> None:
+    """Whoever comes back must not find another match under the name of its own."""
+    first, again = (Hub(epoch=5.0, started_at=at) for at in (100.0, 100.5))
+    assert {first.new_id() for _ in range(9)}.isdisjoint({again.new_id() for _ in range(9)})
