@@ -272,8 +272,8 @@ class Client:
         if request == "hello" and code == "unknown_session" and self._session:
             self._session = None  # without a match it ends with its line
             self._hello()
-        elif request == "hello" and code == "bad_token" and not self._token:
-            self.name += " again"  # registered, but the welcome with its token was lost
+        elif request == "hello" and code == "name_taken" and not self._session:
+            self.name += " again"  # it got the name, but the welcome was lost
             self._hello()
         elif request != "move" or code != "match_over":  # that, the end of the match explains
             self._fault(f"refused: {message}")
