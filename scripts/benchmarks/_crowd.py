@@ -37,14 +37,18 @@ class Stuck(Exception):
 class Line:
     """One connection."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opened_at: float
+    ) -> None:
+        self.opened_at = opened_at
         self._reader = reader
         self._writer = writer
 
     @classmethod
     async def to(cls, port: int) -> Line:
         """Raises OSError."""
-        return cls(*await asyncio.open_connection("127.0.0.1", port))
+        opened_at = time.monotonic()
+        return cls(*await asyncio.open_connection("127.0.0.1", port), opened_at)
 
     def say(self, kind: str, **fields: Any) -> None:
         """A request, with its type as `id`."""
@@ -128,7 +132,7 @@ class Client:
         self._hello()
         try:
             while self._line:
-                self._hear(await line.hear())
+                self._hear(await line.hear(), line)
                 self._crowd.heard.set()
         finally:
             line.cut()
@@ -145,10 +149,10 @@ class Client:
             legal_actions=True,
         )
 
-    def _hear(self, message: Message) -> None:
+    def _hear(self, message: Message, line: Line) -> None:
         match message["type"]:
             case "welcome":
-                self._welcome(message)
+                self._welcome(message, line)
             case "pong":
                 self._all_said()
             case "seeking":
@@ -168,10 +172,10 @@ class Client:
             case "ping":
                 self.say("ping")
 
-    def _welcome(self, message: Message) -> None:
+    def _welcome(self, message: Message, line: Line) -> None:
         self._session = message["session"]
         self._token = message.get("token", self._token)
-        self._crowd.welcomed_at = time.monotonic()
+        self._crowd.welcomed(line)
         self.say("ping")
 
     def _all_said(self) -> None:
@@ -303,8 +307,6 @@ class Crowd:
         self.calm = False
         #: More matches are begun, however many there were.
         self.busy = True
-        #: When the last welcome came, as `time.monotonic` counts.
-        self.welcomed_at = 0.0
         self.begun: set[str] = set()
         #: How many clients were told of a match's end.
         self.ends: Counter[str] = Counter()
@@ -312,6 +314,9 @@ class Crowd:
         #: How many matches are played, as the server said when it was asked.
         self.listed: int | None = None
         self._matches = matches
+        # When the server was started, and the first was welcomed on a line that was opened since.
+        self._started_at = 0.0
+        self._welcomed_at: float | None = None
         self.clients = [Client(self, number, number % 2 == 0) for number in range(clients)]
 
     def wants_more(self) -> bool:
@@ -358,9 +363,17 @@ class Crowd:
         """Wait until so many matches have ended."""
         await self.until(lambda: self.ended >= matches, f"{matches:.0f} matches to end")
 
-    async def until_welcomed(self, since: float) -> None:
-        """Wait until the server has welcomed somebody after that time."""
-        await self.until(lambda: self.welcomed_at > since, "the server to welcome somebody")
+    def welcomed(self, line: Line) -> None:
+        """Somebody was, on that line."""
+        if self._welcomed_at is None and line.opened_at > self._started_at:
+            self._welcomed_at = time.monotonic()
+
+    async def until_welcomed(self, started_at: float) -> float:
+        """Wait until the server that was started then welcomes somebody; how long it took."""
+        self._started_at, self._welcomed_at = started_at, None
+        await self.until(lambda: self._welcomed_at is not None, "the server to welcome somebody")
+        assert self._welcomed_at
+        return self._welcomed_at - started_at
 
     async def until_all(self, holds: Callable[[Client], bool], what: str) -> None:
         """Wait until it holds for every client."""

@@ -193,8 +193,7 @@ class _Ordeal:
                 server.kill()
                 server.start()
                 self._outcome.again += 1
-            await crowd.until_welcomed(server.started_at)
-            self._outcome.restarts_s.append(crowd.welcomed_at - server.started_at)
+            self._outcome.restarts_s.append(await crowd.until_welcomed(server.started_at))
 
     async def _pull_the_plug(self, crowd: Crowd, cluster: Postgres) -> None:
         """Stop the database for a while; everybody is here to be told."""
