@@ -8,7 +8,7 @@ result that its moves lead to by the rules, every move that any client was told 
 ply, none twice, and both players of every match were told of its start and of the end that is
 stored. A line for each says what.
 
-A restart takes from the start of the process to the first `welcome`, with all matches restored.
+*Playing* is the fewest matches that ran at a kill. A restart takes from the start of the process to the first `welcome`, with all matches restored.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ OUTAGE_S = 1.0
 COLUMNS = (
     Column("database", "database"),
     Column("kills", "kills"),
-    Column("running", "matches then, at least"),
-    Column("outages", "database stopped"),
-    Column("cuts", "clients cut"),
+    Column("running", "playing"),
+    Column("outages", "outages"),
+    Column("cuts", "cuts"),
     Column("matches", "matches"),
     Column("told", "moves told"),
     Column("stored", "moves stored"),
