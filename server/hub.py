@@ -258,6 +258,8 @@ class Hub:
         self._alarms.set(session.key, None)
         self._alarms.set(f"{_HELLO}{caller.number}", None)
         self._effects.append(Trust(caller.number))
+        if self._storage_fails:  # its welcome may have to wait
+            self._effects.append(Send((caller.number,), _STORAGE_NOTICE[True]))
         if self.policy.idle_s:
             self._alarms.set(f"{_IDLE}{caller.number}", now + self.policy.idle_s)
 

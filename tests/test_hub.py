@@ -36,6 +36,7 @@ from server.messages import (
     List,
     Listing,
     Move,
+    Notice,
     Ok,
     Ping,
     Pong,
@@ -703,3 +704,10 @@ def test_a_server_that_is_started_again_uses_no_id_again() -> None:
     """Whoever comes back must not find another match under the name of its own."""
     first, again = (Hub(epoch=5.0, started_at=at) for at in (100.0, 100.5))
     assert {first.new_id() for _ in range(9)}.isdisjoint({again.new_id() for _ in range(9)})
+
+
+def test_who_comes_while_storage_fails_is_told() -> None:
+    house = House()
+    house.do(house.hub.storage_fails(True))
+    ann = house.client("Ann")
+    assert [type(event) for event in ann.inbox] == [Notice, Welcome]
