@@ -8,7 +8,8 @@ result that its moves lead to by the rules, every move that any client was told 
 ply, none twice, and both players of every match were told of its start and of the end that is
 stored. A line for each says what.
 
-*Playing* is the fewest matches that ran at a kill. A restart takes from the start of the process to the first `welcome`, with all matches restored.
+*Playing* is the fewest matches that ran at a kill. A restart takes from the start of the process to
+the first `welcome`, with all matches restored.
 """
 
 from __future__ import annotations
@@ -196,9 +197,7 @@ class _Ordeal:
             self._outcome.restarts_s.append(await crowd.until_welcomed(server.started_at))
 
     async def _pull_the_plug(self, crowd: Crowd, cluster: Postgres) -> None:
-        """Stop the database for a while; everybody is here to be told."""
-        crowd.calm = True
-        await crowd.until_all(lambda client: client.here, "to be here")
+        """Stop the database for a while; everybody is told, those too who come back meanwhile."""
         await asyncio.to_thread(cluster.stop)
         try:
             await crowd.until_all(lambda client: client.down, "to be told that storage is down")
@@ -206,7 +205,6 @@ class _Ordeal:
         finally:
             await asyncio.to_thread(cluster.start)
         await crowd.until_all(lambda client: not client.down, "to be told that storage is up")
-        crowd.calm = False
         self._outcome.outages += 1
 
     def _count(self, crowd: Crowd, found: dict[str, Stored]) -> None:
