@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from benchmarks._postgres import NotInstalled, Postgres
 from benchmarks._postgres import postgres as postgres_cluster
 from commands import RunningServer, running_server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What servers and players keep is not to be among what the user keeps."""
+    folder = tmp_path_factory.mktemp("data")
+    os.environ["XDG_DATA_HOME"] = str(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

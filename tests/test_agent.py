@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ import games
 from games import Game, State
 from players import Cancelled, Choice, Considered, Info, Limit, Node, Player, Resigned
 from players.client.agent import Agent, Wish
+from players.client.identity import Identity
 from players.client.seat import STEPS, Asked, Doing
 from players.client.trees import TreeFile
 from server.messages import (
@@ -118,13 +120,23 @@ class Thinker(Player):
 class Evening:
     """An agent, everything around it, and the server's part, played by the test."""
 
-    def __init__(self, player: Thinker, **options: Any) -> None:
+    def __init__(
+        self, player: Thinker | None = None, identity: Identity | None = None, **options: Any
+    ) -> None:
+        player = player or Thinker(GAME)
         self.reactor, self.link, self.player = FakeReactor(), FakeLink(), player
+        self.screen = io.StringIO()
         self.codes: list[int] = []
-        wish = Wish(Seek(game="nim(chips=9)"), 1, "Ann", False, "bot", "test")
-        console = Console(quiet=True)
-        self.agent = Agent(self.reactor, player, wish, console, self.codes.append, **options)
-        self.agent.link = self.link  # type: ignore[assignment]
+        self.agent = Agent(
+            self.reactor,
+            player,
+            Wish(Seek(game="nim(chips=9)"), 1),
+            identity or Identity("Ann", "bot", "test"),
+            Console(file=self.screen, width=200),
+            self.codes.append,
+            **options,
+        )
+        self.agent.use(self.link)  # type: ignore[arg-type]
         self.moves: list[int] = []
         self.connect()
 
@@ -335,7 +347,7 @@ def test_a_player_that_raises_resigns_once(evening: Evening, error: Exception) -
     evening.player.answer = answer
     evening.start()
     evening.think()
-    assert evening.said() == [Resign(match="m")]
+    assert evening.said() == [Resign(id="resign", match="m")]
     assert not evening.thinking
     evening.end()
     assert evening.codes == [0 if isinstance(error, Resigned) else 1]
@@ -349,14 +361,14 @@ def test_a_resignation_that_was_lost_with_the_line_is_said_again(evening: Evenin
     assert not evening.said()
     evening.connect()
     evening.start()
-    assert evening.said() == [Resign(match="m")]
+    assert evening.said() == [Resign(id="resign", match="m")]
     assert not evening.thinking
 
 
 def test_leaving_resigns_and_waits_for_the_player(evening: Evening) -> None:
     evening.start()
     evening.agent.leave(130)
-    assert evening.said() == [Resign(match="m")]
+    assert evening.said() == [Resign(id="resign", match="m")]
     evening.end()
     assert not evening.codes
     evening.think()
@@ -449,7 +461,7 @@ def test_pondering_stops_when_we_leave(pondering: Evening) -> None:
 
 def test_a_player_that_fails_while_pondering_resigns(pondering: Evening) -> None:
     pondering.think()  # an assertion: it was not cancelled
-    assert pondering.said() == [Resign(match="m")]
+    assert pondering.said() == [Resign(id="resign", match="m")]
     assert pondering.agent.tally.faults == 1
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import secrets
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,19 +16,21 @@ from twisted.python.failure import Failure
 from games import State
 from players.client import report
 from players.client.budget import limit_for_move
+from players.client.claims import Claims
+from players.client.identity import Identity
 from players.client.link import Link
 from players.client.seat import Asked, Doing, Seat, Step, Tally
+from players.client.tokens import TokenError
 from players.client.trees import TreeFile
 from players.core.player import Cancelled, Choice, Info, Player, Resigned
 from server.messages import (
-    PROTOCOL,
     Closing,
     Code,
     Ended,
     Error,
     Event,
-    Hello,
     Move,
+    Notice,
     Ping,
     Pong,
     Resign,
@@ -40,22 +41,22 @@ from server.messages import (
     Welcome,
 )
 
-_RESUMED = "resumed"
+#: The ids of requests; those of moves are their plies.
+_HELLO, _RESUMED, _SEEK, _RESIGN = "hello", "resumed", "seek", "resign"
 #: Errors that come of messages that crossed; the match itself says what to do next.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
+#: Errors after which the server may be more welcoming later.
+_FOR_NOW = (Code.TOO_MANY, Code.CLOSING)
+#: Errors about the connection as a whole, after which it is kept, or made again.
+_PASSING = (Code.TOO_MANY, Code.RATE_LIMITED, Code.TIMEOUT)
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What a player wants to play, and as whom."""
+    """What a player wants to play."""
 
     seek: Seek
     matches: int
-    name: str
-    #: May another name be taken if somebody has this one?
-    any_name: bool
-    role: str
-    software: str
 
 
 class Agent:
@@ -66,6 +67,7 @@ class Agent:
         reactor: Any,
         player: Player,
         wish: Wish,
+        identity: Identity,
         console: Console,
         finished: Callable[[int], None],
         *,
@@ -78,39 +80,41 @@ class Agent:
         `quiet` keeps what the player thinks to itself, `show` prints the board after each move,
         the search tree of each of its moves goes to `tree_file`.
         """
-        self.link: Link
         self.tally = Tally()
         self._reactor = reactor
         self._player = player
         self._wish = wish
-        self._name = wish.name
+        self._identity = identity
         self._console = console
         self._finished = finished
         self._quiet = quiet
         self._show = show and not player.human  # who sees the board anyway
         self._tree_file = tree_file
-        self._session: str | None = None
+        self._claims = Claims(reactor, str(player.game), self._say, self._look)
         self._leaving_with: int | None = None
         self._closing = False
+        #: Counts the connections.
+        self._line = 0
+        #: Has everything about running matches been said on this one?
+        self._settled = False
         self._seat: Seat | None = None
+
+    def use(self, link: Link) -> None:
+        """Before anything else: what to speak over."""
+        self.link = self._claims.link = link
 
     # The line.
 
     def connected(self) -> None:
-        """Say hello, and ask for a sign that everything about running matches was said."""
-        hello = Hello(
-            id="hello",
-            protocol_min=PROTOCOL,
-            protocol_max=PROTOCOL,
-            name=self._name,
-            role=self._wish.role,  # type: ignore[arg-type]
-            software=self._wish.software,
-            session=self._session,
-        )
-        self.link.send(hello)
+        """Say hello."""
+        self._line += 1
+        self._settled = False
+        self._say_hello(self._line)
 
     def disconnected(self) -> None:
         """Wait; the link is mended."""
+        self._settled = False
+        self._claims.told(())
         if self._leaving_with is None:
             what = "The server has stopped" if self._closing else "The connection is lost"
             self._say(f"{what}; trying to get it back ...")
@@ -124,8 +128,8 @@ class Agent:
         self._say("Is it running? Start one with: playout-server")
         self._finish(1)
 
-    def confused(self, reason: str) -> None:
-        """Server and client do not understand each other."""
+    def hopeless(self, reason: str) -> None:
+        """Give up: there will be no understanding with this server."""
         self._say(reason)
         self._finish(1)
 
@@ -133,13 +137,13 @@ class Agent:
         """The server says something."""
         match event:
             case Welcome():
-                self._closing = False
-                self._session = event.session
-                self.link.send(Ping(id=_RESUMED))
+                self._welcomed(event)
             case Pong(re=re) if re == _RESUMED:
                 self._resumed()
             case Seeking():
                 self._seeking(event)
+            case Started(seat=None):
+                self._claims.seen(event)
             case Started():
                 self._started(event)
             case Update():
@@ -149,6 +153,10 @@ class Agent:
             case Closing():
                 self._closing = True
                 self._say(f"The server is going to stop, in {event.seconds:g} s at the latest.")
+                if event.kept:
+                    self._say("Matches that are not over by then go on when it is back.")
+            case Notice():
+                self._say(f"The server says: {event.text}")
             case Error():
                 self._refused(event)
 
@@ -167,10 +175,48 @@ class Agent:
         self._give_up(self._seat)
         self._reactor.callLater(2.0, self._finish, code)
 
+    # Saying hello.
+
+    def _say_hello(self, line: int) -> None:
+        """Unless it is another line by now."""
+        if line != self._line:
+            return
+        try:
+            self.link.send(self._identity.hello())
+        except TokenError as error:
+            self.hopeless(str(error))
+
+    def _welcomed(self, welcome: Welcome) -> None:
+        """Ask for a sign that everything about running matches was said."""
+        self._closing = False
+        try:
+            said = self._identity.welcomed(welcome)
+        except TokenError as error:
+            said = f"The name is registered, but cannot be used again: {error}"
+        if said:
+            self._say(said)
+        self._claims.told(welcome.away)
+        self.link.send(Ping(id=_RESUMED))
+
+    def _hello_refused(self, error: Error) -> None:
+        try:
+            wait_s = self._identity.again(error)
+        except TokenError as problem:
+            self.hopeless(str(problem))
+            return
+        if wait_s is not None:
+            self._reactor.callLater(wait_s, self._say_hello, self._line)
+        elif error.code in _FOR_NOW:
+            self._say(f"{_quoted(error)}; trying again ...")
+            self.link.try_later()
+        else:
+            self._give_in(error)
+
     # Looking for a match.
 
     def _resumed(self) -> None:
         """Everything about running matches has been said."""
+        self._settled = True
         seat = self._seat
         if seat is None:
             self._next()
@@ -185,14 +231,17 @@ class Agent:
             self._finish(self._leaving_with)
         elif self.tally.played >= self._wish.matches:
             self._finish(1 if self.tally.faults else 0)
-        else:
-            self.link.send(structs.replace(self._wish.seek, id="seek"))
+        elif self._settled:
+            self._claims.next()
+
+    def _look(self) -> None:
+        self.link.send(structs.replace(self._wish.seek, id=_SEEK))
 
     def _seeking(self, event: Seeking) -> None:
-        if event.name == self._name:
+        if event.re == _SEEK:
             clock = f", clock {event.clock}" if event.clock else ""
             whom = f"for {event.opponent}" if event.opponent else "for an opponent"
-            self._say(f"{self._name}: waiting {whom} at {event.game}{clock} ...")
+            self._say(f"{event.name}: waiting {whom} at {event.game}{clock} ...")
         else:
             self._say(f"{event.name} challenges you to {event.game}.")
 
@@ -261,7 +310,7 @@ class Agent:
         if seat.over:
             return
         seat.given_up = True
-        self.link.send(Resign(match=seat.started.match))
+        self.link.send(Resign(id=_RESIGN, match=seat.started.match))
         self._go_on(seat)
 
     # Thinking.
@@ -373,19 +422,22 @@ class Agent:
     # Errors.
 
     def _refused(self, error: Error) -> None:
-        if error.code in _HARMLESS:
-            return
-        if error.code is Code.UNKNOWN_SESSION:
-            self._session = None
-            self.connected()
-        elif error.code is Code.NAME_TAKEN and self._wish.any_name:
-            self._name = f"{self._wish.name[:27]}-{secrets.token_hex(2)}"
-            self.connected()
+        if error.re == _HELLO:
+            self._hello_refused(error)
+        elif self._claims.refused(error) or error.code in _HARMLESS:
+            pass
         elif isinstance(error.re, int):
             self._move_refused(error)
+        elif error.code is Code.CLOSING or (error.re is None and error.code in _PASSING):
+            self._say(_quoted(error))  # the line will break, and what is wanted said again
         else:
-            self._say(f"The server says: {error.text} ({error.code})")
-            self._finish(1)
+            self._give_in(error)
+
+    def _give_in(self, error: Error) -> None:
+        self._say(_quoted(error))
+        if advice := self._identity.advice(error):
+            self._say(advice)
+        self._finish(1)
 
     def _move_refused(self, error: Error) -> None:
         self._say(f"The server refused the move: {error.text}")
@@ -409,3 +461,7 @@ class Agent:
         self._player.cancel()
         self.link.close()
         finished(code)
+
+
+def _quoted(error: Error) -> str:
+    return f"The server says: {error.text} ({error.code})"

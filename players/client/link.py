@@ -7,12 +7,24 @@ from typing import Any, Protocol, cast
 
 from twisted.application.internet import ClientService, backoffPolicy
 from twisted.internet.endpoints import HostnameEndpoint
-from twisted.internet.interfaces import IAddress
+from twisted.internet.interfaces import IAddress, IHandshakeListener
 from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
+from zope.interface import implementer
 
-from server.messages import Event, Ping, Pong, Request
+from players.client.security import Security
+from server.messages import (
+    AreYouThere,
+    Code,
+    Error,
+    Event,
+    Ping,
+    Pong,
+    Request,
+    RequestId,
+    Welcome,
+)
 from server.wire import decode_event, encode
 
 PING_EVERY_S = 10.0
@@ -34,8 +46,8 @@ class Listener(Protocol):
     def unreachable(self, reason: str) -> None:
         """The server could not be reached for longer than one is willing to wait."""
 
-    def confused(self, reason: str) -> None:
-        """The server says something that makes no sense here."""
+    def hopeless(self, reason: str) -> None:
+        """There is somebody, and it is of no use to go on trying."""
 
 
 class _Protocol(Int32StringReceiver):
@@ -48,42 +60,69 @@ class _Protocol(Int32StringReceiver):
 
     def connectionMade(self) -> None:
         self.transport.setTcpNoDelay(True)
+        self._link.made(self)
 
     def stringReceived(self, frame: bytes) -> None:
         self._link.frame(frame)
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        self._link.lost()
+        self._link.lost(self, reason)
+
+
+@implementer(IHandshakeListener)
+class _SecureProtocol(_Protocol):
+    """Says nothing before it is known who is at the other end."""
+
+    def connectionMade(self) -> None:
+        self.transport.setTcpNoDelay(True)
+
+    def handshakeCompleted(self) -> None:
+        if not self.transport.disconnecting:  # as it is when the certificate was not right
+            self._link.made(self)
 
 
 class _Factory(Factory):
     noisy = False
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, kind: type[_Protocol]) -> None:
         self._link = link
+        self._kind = kind
 
     def buildProtocol(self, addr: IAddress | None) -> _Protocol:
-        return _Protocol(self._link)
+        return self._kind(self._link)
 
 
 class Link:
     """Keeps a connection to the server."""
 
     def __init__(
-        self, reactor: Any, host: str, port: int, listener: Listener, patience_s: float
+        self,
+        reactor: Any,
+        where: tuple[str, int],
+        listener: Listener,
+        patience_s: float,
+        security: Security | None = None,
     ) -> None:
-        """`patience_s`: how long to go on trying to reach the server."""
+        """`patience_s`: how long to go on trying to get to the server's `welcome`."""
         self.round_trip_s = 0.0
         self._reactor = reactor
         self._listener = listener
         self._patience_s = patience_s
+        self._security = security
         self._protocol: _Protocol | None = None
-        self._trying_since = time.monotonic()
+        #: Since when, if the server has not said welcome.
+        self._trying_since: float | None = time.monotonic()
+        self._attempts = 0
+        self._refusal = "it says nothing (is it a Playout server, and is --tls needed?)"
+        #: Requests that were not answered yet.
+        self._asked: dict[RequestId, Request] = {}
         self._pinged_at = 0.0
+        self._backoff = backoffPolicy(initialDelay=0.2, maxDelay=5.0, factor=1.5)
+        endpoint: Any = HostnameEndpoint(reactor, *where)
         self._service = ClientService(
-            cast(Any, HostnameEndpoint(reactor, host, port)),
-            cast(Any, _Factory(self)),
-            retryPolicy=backoffPolicy(initialDelay=0.2, maxDelay=5.0, factor=1.5),
+            security.over(endpoint) if security else endpoint,
+            cast(Any, _Factory(self, _SecureProtocol if security else _Protocol)),
+            retryPolicy=self._delay,
             clock=reactor,
         )
 
@@ -98,50 +137,107 @@ class Link:
         if self._service.running:
             self._reactor.callLater(0, self._service.stopService)
 
-    def send(self, request: Request) -> None:
-        """Say something, if the line is there; what is lost is found again on reconnection."""
+    def try_later(self) -> None:
+        """The server lets nobody in now: hang up and come back, while there is patience."""
         if self._protocol:
+            self._protocol.transport.loseConnection()
+
+    def send(self, request: Request) -> None:
+        """Say something, if the line is there; what is lost is found again on reconnection.
+
+        If the server says that a request with an `id` came too soon, it is said again when it may
+        be. A move that is out of date by then does no harm: it names its ply.
+        """
+        if self._protocol:
+            if request.id is not None:
+                self._asked[request.id] = request
             self._protocol.sendString(encode(request))  # type: ignore[no-untyped-call]
+
+    # What the protocol tells.
+
+    def made(self, protocol: _Protocol) -> None:
+        """The connection is there, and can be trusted if that was asked for."""
+        self._protocol = protocol
+        self._asked.clear()
+        self._listener.connected()
+        self._ping(protocol)
 
     def frame(self, frame: bytes) -> None:
         """Something came in."""
         try:
             event = decode_event(frame)
         except ValueError as error:
-            self._listener.confused(str(error))
+            self._listener.hopeless(str(error))
             return
-        if isinstance(event, Pong) and event.re == _PING:
-            self.round_trip_s = time.monotonic() - self._pinged_at
-            return
-        self._listener.received(event)
+        asked = None if event.re is None else self._asked.pop(event.re, None)
+        match event:
+            case Pong() if event.re == _PING:
+                self.round_trip_s = time.monotonic() - self._pinged_at
+            case AreYouThere():
+                self.send(Ping())
+            case Error(code=Code.RATE_LIMITED) if event.re == _PING:
+                pass  # there will be another one
+            case Error(code=Code.RATE_LIMITED, seconds=float(wait_s)) if (
+                asked and wait_s <= self._patience_s
+            ):
+                self._reactor.callLater(wait_s, self._send_again, self._protocol, asked)
+            case _:
+                self._note(event)
+                self._listener.received(event)
 
-    def lost(self) -> None:
-        """The connection is gone."""
-        if self._protocol and self._service.running:
-            self._protocol = None
-            self._trying_since = time.monotonic()
-            self._listener.disconnected()
-            # Not before the service knows, too, that the connection is gone.
-            self._reactor.callLater(0, self._await)
-
-    def _await(self) -> None:
+    def lost(self, protocol: _Protocol, reason: Failure) -> None:
+        """The connection is gone, or could not be trusted."""
+        trusted = protocol is self._protocol
+        self._protocol = None
         if not self._service.running:
             return
-        self._service.whenConnected(failAfterFailures=1).addCallbacks(self._made, self._failed)
+        problem = self._security.problem(reason) if self._security and not trusted else None
+        if problem:
+            self._listener.hopeless(problem)
+        elif self._trying_since is None:
+            self._trying_since = time.monotonic()
+            self._listener.disconnected()
+        elif self._out_of_patience:
+            self._listener.hopeless(f"The server hangs up: {self._refusal}")
+        # Not before the service knows, too, that the connection is gone.
+        self._reactor.callLater(0, self._await)
 
-    def _made(self, protocol: _Protocol) -> None:
-        self._protocol = protocol
-        self._listener.connected()
-        self._ping(protocol)
+    # The rest.
+
+    @property
+    def _out_of_patience(self) -> bool:
+        since = self._trying_since
+        return since is not None and time.monotonic() - since > self._patience_s
+
+    def _delay(self, _: int) -> float:
+        """Until the next attempt. A connection without a welcome is a failed one, too."""
+        self._attempts += 1
+        return self._backoff(self._attempts)
+
+    def _note(self, event: Event) -> None:
+        """Is one let in?"""
+        if isinstance(event, Welcome):
+            self._trying_since = None
+            self._attempts = 0
+        elif isinstance(event, Error) and self._trying_since is not None:
+            self._refusal = event.text
+
+    def _send_again(self, protocol: _Protocol | None, request: Request) -> None:
+        if protocol is self._protocol:
+            self.send(request)
+
+    def _await(self) -> None:
+        if self._service.running:
+            self._service.whenConnected(failAfterFailures=1).addErrback(self._failed)
 
     def _failed(self, failure: Failure) -> None:
         if not self._service.running:
             return
-        if time.monotonic() - self._trying_since <= self._patience_s:
+        if self._out_of_patience:
+            self._listener.unreachable(failure.getErrorMessage())
+        else:
             # Not within the service's own call, which is about to count this failure.
             self._reactor.callLater(0, self._await)
-        else:
-            self._listener.unreachable(failure.getErrorMessage())
 
     def _ping(self, protocol: _Protocol) -> None:
         if protocol is self._protocol:

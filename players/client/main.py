@@ -9,17 +9,20 @@ import signal
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
+from platformdirs import user_data_path
 
 import games
 import players
 from games.core import spec
-from players.client import report
+from players.client import report, tokens
 from players.client.agent import Agent, Wish
+from players.client.identity import Identity
 from players.client.link import Link
 from players.client.options import described
+from players.client.security import Security
 from players.client.trees import FORMATS, TreeFile
 from server.messages import Seek
 
@@ -31,6 +34,8 @@ Examples:
   playout-player "othello(size=6)" random --matches 20
   playout-player "mnk(m=8,n=8,k=5)" my_bot:MyBot --clock 60+1
   playout-player tic_tac_toe uct --opponent Ada       challenge Ada
+  playout-player nim uct --name Bob --rated           as Bob, whom nobody else can be
+  playout-player nim uct --host play.example --tls    at a server far away
   playout-player --options uct                        what uct can be told
 
 Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
@@ -64,7 +69,28 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
 @click.argument("player")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where the server is.")
 @click.option("--port", default=4242, show_default=True, type=click.IntRange(1, 65535))
-@click.option("--name", help="What others know you by.  [default: one made up]")
+@click.option(
+    "--tls", is_flag=True, help="Encrypt, and make sure that it is the server of that name."
+)
+@click.option(
+    "--ca",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Trust certificates signed by this one (PEM), instead of the system's; with --tls.",
+)
+@click.option(
+    "--tls-name", metavar="NAME", help="What the server's certificate says.  [default: the host]"
+)
+@click.option(
+    "--name", help="Your account; it is registered if it is new.  [default: a guest's, made up]"
+)
+@click.option("--guest", is_flag=True, help="Use --name without an account.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The token of the account.  [default: PLAYOUT_TOKEN, or the one kept for it]",
+)
 @click.option("--clock", help="As 1/move, 300+3, 600+5x30 or none.  [default: the opponent's]")
 @click.option("--opponent", help="Play only against the player of this name.")
 @click.option("--seat", type=click.IntRange(1, 2), help="Move first (1) or second (2).")
@@ -79,7 +105,7 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     callback=_show_options,
     help="List the options of PLAYER and exit.",
 )
-@click.option("--rated", is_flag=True, help="Let the matches count.")
+@click.option("--rated", is_flag=True, help="Let the matches count; needs --name.")
 @click.option("--show", is_flag=True, help="Show the board after each move.")
 @click.option("--quiet", is_flag=True, help="Do not show what the player thinks.")
 @click.option(
@@ -106,10 +132,15 @@ def main(
     player: str,
     host: str,
     port: int,
+    tls: bool,
+    ca: Path | None,
+    tls_name: str | None,
     name: str | None,
+    guest: bool,
+    token_file: Path | None,
     clock: str | None,
     opponent: str | None,
-    seat: int | None,
+    seat: Literal[1, 2] | None,
     matches: int,
     options: tuple[str, ...],
     rated: bool,
@@ -125,28 +156,18 @@ def main(
     module:Class from the current folder, with options in the same way or by --option.
     """
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    _let_find(player)
-    if not games.compiled_before():
-        click.echo("Compiling the rules and the search for this machine, once ...", err=True)
-    try:
-        made = players.load(_with_options(player, options), games.load(game))
-    except games.SpecError as error:
-        raise click.UsageError(str(error)) from error
-    tree_file = _tree_file(made, tree, tree_visits)
-    wish = Wish(
-        seek=Seek(
-            game=str(made.game),
-            clock=clock,
-            rated=rated,
-            opponent=opponent,
-            seat=seat,  # type: ignore[arg-type]
-        ),
-        matches=matches,
-        name=name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
+    account = _account(name, (host, port), token_file, guest, rated)
+    security = _security(tls, ca, tls_name, host)
+    made = _player(game, player, options)
+    identity = Identity(
+        name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
+        "human" if made.human else "bot",
+        f"playout-player {version('playout')}",
+        account,
         any_name=name is None,
-        role="human" if made.human else "bot",
-        software=f"playout-player {version('playout')}",
     )
+    seek = Seek(game=str(made.game), clock=clock, rated=rated, opponent=opponent, seat=seat)
+    tree_file = _tree_file(made, tree, tree_visits)
     codes: list[int] = []
 
     def finished(code: int) -> None:
@@ -156,24 +177,71 @@ def main(
     agent = Agent(
         reactor,
         made,
-        wish,
+        Wish(seek, matches),
+        identity,
         report.console(),
         finished,
         quiet=quiet,
         show=show,
         tree_file=tree_file,
     )
-    agent.link = Link(reactor, host, port, agent, retry_s)
+    agent.use(Link(reactor, (host, port), agent, retry_s, security))
     reactor.callWhenRunning(agent.link.open)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
     signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
     reactor.run(installSignalHandlers=False)
     made.close()
-    tally = agent.tally
-    if matches > 1 or tally.played > 1:
-        void = f", {tally.void} without result" if tally.void else ""
-        click.echo(f"{tally.won} won, {tally.lost} lost, {tally.tied} tied{void}")
+    if matches > 1 or agent.tally.played > 1:
+        click.echo(agent.tally)
     sys.exit(codes[0] if codes else 1)
+
+
+def _player(game: str, player: str, options: tuple[str, ...]) -> players.Player:
+    """Who plays. Raises UsageError."""
+    _let_find(player)
+    if not games.compiled_before():
+        click.echo("Compiling the rules and the search for this machine, once ...", err=True)
+    try:
+        return players.load(_with_options(player, options), games.load(game))
+    except games.SpecError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _account(
+    name: str | None, server: tuple[str, int], token_file: Path | None, guest: bool, rated: bool
+) -> tokens.Account | None:
+    """As whom to play; None for a guest. Raises ClickException."""
+    if rated and (guest or name is None):
+        raise click.UsageError("--rated needs an account: --name NAME, without --guest")
+    if token_file and (guest or name is None):
+        raise click.UsageError("--token-file needs an account: --name NAME, without --guest")
+    if guest or name is None:
+        return None
+    host, port = server
+    kept = tokens.TokenFile(user_data_path("playout"), _warn)
+    try:
+        given = tokens.given(token_file, os.environ.get("PLAYOUT_TOKEN"), _warn)
+        account = tokens.Account(kept, f"{host}:{port}", name, given)
+        account.token()  # better now than when the server is there
+    except tokens.TokenError as error:
+        raise click.ClickException(str(error)) from error
+    return account
+
+
+def _security(tls: bool, ca: Path | None, name: str | None, host: str) -> Security | None:
+    """How to be sure of the server. Raises UsageError."""
+    if not tls and ca is None:
+        if name is not None:
+            raise click.UsageError("--tls-name needs --tls")
+        return None
+    try:
+        return Security(name or host, ca)
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"--ca {ca}: {error}" if ca else f"--tls: {error}") from error
+
+
+def _warn(text: str) -> None:
+    click.echo(f"Warning: {text}", err=True)
 
 
 def _let_find(player: str) -> None:

@@ -134,3 +134,7 @@ class Tally:
     def played(self) -> int:
         """Matches with a result."""
         return self.won + self.lost + self.tied
+
+    def __str__(self) -> str:
+        void = f", {self.void} without result" if self.void else ""
+        return f"{self.won} won, {self.lost} lost, {self.tied} tied{void}"
