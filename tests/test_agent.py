@@ -19,23 +19,30 @@ from players import Cancelled, Choice, Considered, Info, Limit, Node, Player, Re
 from players.client.agent import Agent, Wish
 from players.client.identity import Identity
 from players.client.seat import STEPS, Asked, Doing
+from players.client.tokens import Account, Given, TokenFile
 from players.client.trees import TreeFile
 from server.messages import (
+    Claim,
+    Closing,
     Code,
     Control,
     Ended,
     Error,
     Hello,
     Move,
+    Notice,
     Ping,
     Pong,
     Reading,
     Reason,
     Request,
+    RequestId,
     Resign,
     Seek,
     Started,
+    Unwatch,
     Update,
+    Watch,
     Welcome,
 )
 
@@ -80,6 +87,7 @@ class FakeLink:
         self.sent: list[Request] = []
         self.broken = False
         self.closed = False
+        self.hung_up = False
 
     def send(self, request: Request) -> None:
         if not self.broken:
@@ -87,6 +95,9 @@ class FakeLink:
 
     def close(self) -> None:
         self.closed = True
+
+    def try_later(self) -> None:
+        self.hung_up = True
 
 
 class Thinker(Player):
@@ -144,8 +155,17 @@ class Evening:
         """The line is there; the server knows of a match or not."""
         self.link.broken = False
         self.agent.connected()
-        welcome = Welcome(protocol=1, session="s", name="Ann", software="", games=())
-        self.agent.received(welcome)
+        self.welcome()
+
+    def welcome(self, **more: Any) -> None:
+        """One is let in."""
+        self.agent.received(
+            Welcome(protocol=1, session="s", name="Ann", software="", games=(), **more)
+        )
+
+    def refuse(self, re: RequestId | None, code: Code, seconds: float | None = None) -> None:
+        """Something is not done."""
+        self.agent.received(Error(re=re, code=code, text="no", seconds=seconds))
 
     def resumed(self) -> None:
         """All about running matches was said."""
@@ -155,13 +175,15 @@ class Evening:
         self.link.broken = True
         self.agent.disconnected()
 
-    def start(self, seat: int = 1, clock: Reading | None = None) -> None:
-        """A match begins, or is taken up again with all moves so far."""
+    def start(
+        self, seat: int | None = 1, clock: Reading | None = None, game: str = "nim(chips=9)"
+    ) -> None:
+        """A match begins, is taken up again with all moves so far, or is only shown."""
         self.agent.received(
             Started(
                 match="m",
-                game="nim(chips=9)",
-                players=("Ann", "Bob") if seat == 1 else ("Bob", "Ann"),
+                game=game,
+                players=("Bob", "Ann") if seat == 2 else ("Ann", "Bob"),
                 seat=seat,  # type: ignore[arg-type]
                 clock="none" if clock is None else "60+0",
                 control=None if clock is None else Control(60.0, 0.0, 0, 0.0),
@@ -215,6 +237,10 @@ class Evening:
     @property
     def thinking(self) -> bool:
         return bool(self.reactor.work)
+
+    @property
+    def shown(self) -> str:
+        return self.screen.getvalue()
 
     def said(self, *kinds: type[Request]) -> list[Request]:
         """What was sent since the last time, of those kinds."""
@@ -329,7 +355,21 @@ def test_a_match_that_is_over_ends_the_choice(evening: Evening) -> None:
     assert evening.agent.tally.lost == 1
 
 
-def test_a_match_that_ended_while_the_line_was_broken(evening: Evening) -> None:
+def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: Evening) -> None:
+    evening.start()
+    evening.think()
+    evening.lose_the_line()
+    evening.said()
+    evening.connect()
+    evening.end(winner=0)
+    assert not evening.said(Seek)  # there may be more to hear about running matches
+    evening.resumed()
+    assert len(evening.said(Seek)) == 1
+    evening.resumed()
+    assert evening.agent.tally.void == 1
+
+
+def test_a_match_whose_end_is_never_told(evening: Evening) -> None:
     evening.start()
     evening.lose_the_line()
     evening.connect()
@@ -534,3 +574,274 @@ def test_a_tree_that_cannot_be_written_costs_no_match(tmp_path: Path) -> None:
     evening.think()
     evening.play(TAKE_2)
     assert [type(each) for each in evening.said()] == [Move]
+
+
+# Saying hello.
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> TokenFile:
+    return TokenFile(tmp_path, lambda text: None)
+
+
+@pytest.fixture
+def account(file: TokenFile) -> Account:
+    return Account(file, "server:1", "Ann")
+
+
+class Doorstep(Evening):
+    """A server that says welcome only when the test does."""
+
+    def __init__(self, account: Account | None, any_name: bool = False) -> None:
+        super().__init__(identity=Identity("Ann", "bot", "test", account, any_name=any_name))
+
+    def connect(self) -> None:
+        self.link.broken = False
+        self.agent.connected()
+
+    def refuse_hello(self, code: Code, seconds: float | None = None) -> None:
+        self.refuse("hello", code, seconds)
+        self.reactor.advance(0)
+
+    def hello(self) -> Hello:
+        (hello,) = self.said(Hello)
+        assert isinstance(hello, Hello)
+        return hello
+
+    @property
+    def has_given_up(self) -> bool:
+        return self.codes == [1] and self.link.closed
+
+
+def test_a_free_name_is_registered_and_its_token_kept(account: Account, file: TokenFile) -> None:
+    door = Doorstep(account)
+    hello = door.hello()
+    assert hello.token is None
+    assert not hello.guest
+    door.welcome(token="secret")
+    assert file.get("server:1", "Ann") == "secret"
+    assert str(file.path) in door.shown
+    assert "secret" not in door.shown
+    door.lose_the_line()
+    door.said()
+    door.connect()
+    again = door.hello()
+    assert (again.token, again.session) == ("secret", "s")
+
+
+def test_a_guest_has_no_token() -> None:
+    hello = Doorstep(None).hello()
+    assert hello.guest
+    assert hello.token is None
+
+
+def test_a_guest_takes_another_name_if_any_will_do() -> None:
+    door = Doorstep(None, any_name=True)
+    door.said()
+    door.refuse_hello(Code.NAME_TAKEN)
+    assert door.hello().name.startswith("Ann-")
+    door = Doorstep(None)
+    door.refuse_hello(Code.NAME_TAKEN)
+    assert door.has_given_up
+    assert "Somebody else is called Ann here" in door.shown
+
+
+def test_an_account_that_the_server_has_lost_is_registered_anew(
+    account: Account, file: TokenFile
+) -> None:
+    file.keep("server:1", "Ann", "old")
+    door = Doorstep(account)
+    assert door.hello().token == "old"
+    door.refuse_hello(Code.UNKNOWN_ACCOUNT)
+    assert door.hello().token is None
+    door.welcome(token="new")
+    assert file.get("server:1", "Ann") == "new"
+
+
+def test_a_token_that_was_given_is_not_replaced_by_a_new_account(file: TokenFile) -> None:
+    door = Doorstep(Account(file, "server:1", "Ann", Given("secret", "PLAYOUT_TOKEN")))
+    door.refuse_hello(Code.UNKNOWN_ACCOUNT)
+    assert door.has_given_up
+    assert "leave out the token that comes from PLAYOUT_TOKEN" in door.shown
+
+
+def test_two_players_may_register_their_account_at_once(account: Account, file: TokenFile) -> None:
+    door = Doorstep(account)
+    door.said()
+    door.refuse_hello(Code.NAME_TAKEN)
+    file.keep("server:1", "Ann", "theirs")
+    assert not door.said(Hello)
+    door.reactor.advance(1)
+    assert door.hello().token == "theirs"
+
+
+def test_a_name_of_somebody_else_is_given_up(account: Account) -> None:
+    door = Doorstep(account)
+    door.refuse_hello(Code.NAME_TAKEN)
+    door.reactor.advance(1)
+    door.refuse_hello(Code.NAME_TAKEN)
+    assert door.has_given_up
+    assert "Ann belongs to somebody else: take another --name" in door.shown
+
+
+def test_a_wrong_token_is_said_to_be_in_its_file(account: Account, file: TokenFile) -> None:
+    file.keep("server:1", "Ann", "stale")
+    door = Doorstep(account)
+    door.refuse_hello(Code.BAD_TOKEN)
+    assert door.has_given_up
+    assert str(file.path) in door.shown
+    assert "stale" not in door.shown
+
+
+def test_a_token_that_was_corrected_meanwhile_is_tried(account: Account, file: TokenFile) -> None:
+    file.keep("server:1", "Ann", "stale")
+    door = Doorstep(account)
+    door.said()
+    file.keep("server:1", "Ann", "right")
+    door.refuse_hello(Code.BAD_TOKEN)
+    assert door.hello().token == "right"
+
+
+def test_a_file_that_breaks_meanwhile_is_explained(account: Account, file: TokenFile) -> None:
+    door = Doorstep(account)
+    file.path.write_text("{")
+    door.welcome(token="secret")
+    assert "cannot be used again" in door.shown
+    door.lose_the_line()
+    door.connect()
+    assert door.has_given_up
+    assert "is broken" in door.shown
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (Code.REGISTRATION_CLOSED, "Ask the operator"),
+        (Code.RATE_LIMITED, "no (rate_limited)"),  # for longer than one is willing to wait
+        (Code.DISMISSED, "no (dismissed)"),
+        (Code.UNSUPPORTED_PROTOCOL, "no (unsupported_protocol)"),
+    ],
+)
+def test_who_is_not_let_in_is_told_what_to_do(account: Account, code: Code, advice: str) -> None:
+    door = Doorstep(account)
+    door.refuse_hello(code)
+    assert door.has_given_up
+    assert advice in door.shown
+
+
+def test_what_is_not_for_guests_is_explained() -> None:
+    door = Doorstep(None)
+    door.welcome()
+    door.resumed()
+    door.refuse("seek", Code.NOT_FOR_GUESTS)
+    assert door.has_given_up
+    assert "Have an account for it: --name" in door.shown
+
+
+@pytest.mark.parametrize("code", [Code.TOO_MANY, Code.CLOSING])
+def test_a_server_that_is_full_or_stopping_is_tried_later(account: Account, code: Code) -> None:
+    door = Doorstep(account)
+    door.refuse_hello(code)
+    assert door.link.hung_up
+    assert not door.codes
+
+
+def test_who_is_sent_away_does_not_come_back(evening: Evening) -> None:
+    evening.refuse(None, Code.DISMISSED)
+    assert evening.codes == [1]
+
+
+@pytest.mark.parametrize("code", [Code.TIMEOUT, Code.TOO_MANY, Code.RATE_LIMITED])
+def test_an_error_that_ends_the_connection_is_not_the_end(evening: Evening, code: Code) -> None:
+    evening.start()
+    evening.refuse(None, code)
+    evening.lose_the_line()
+    evening.connect()
+    evening.start()
+    evening.think()
+    assert evening.said()
+    assert not evening.codes
+
+
+# A server that stops and comes back.
+
+
+def test_matches_go_on_when_the_server_is_back(evening: Evening) -> None:
+    evening.resumed()
+    evening.agent.received(Notice(code="storage_down", text="moves have to wait"))
+    evening.agent.received(Closing(seconds=5.0, kept=True))
+    evening.refuse("seek", Code.CLOSING)
+    assert "moves have to wait" in evening.shown
+    assert "go on when it is back" in evening.shown
+    evening.lose_the_line()
+    evening.said()
+    evening.connect()
+    evening.resumed()
+    assert evening.said(Seek)
+
+
+# Matches whose player is gone.
+
+
+@pytest.fixture
+def heir(evening: Evening) -> Evening:
+    """One that has matches to take over, and looks at the first."""
+    evening.welcome(away=("m", "n"))
+    evening.said()
+    evening.resumed()
+    return evening
+
+
+def test_a_match_whose_player_is_gone_is_taken_over(heir: Evening) -> None:
+    assert heir.said(Watch, Seek) == [Watch(id="look", match="m")]
+    heir.moves = [TAKE_1, TAKE_1]
+    heir.start(seat=None)
+    assert heir.said(Claim, Unwatch) == [
+        Unwatch(id="leave", match="m"),
+        Claim(id="claim", match="m"),
+    ]
+    assert not heir.thinking
+    heir.start()
+    heir.think()
+    assert heir.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    heir.end(winner=1)
+    assert heir.codes == [0]
+
+
+def test_a_match_of_another_game_is_left_to_others(heir: Evening) -> None:
+    heir.said()
+    heir.start(seat=None, game="nim")
+    assert "Match m of yours waits for a player of nim." in heir.shown
+    assert heir.said(Claim, Watch) == [Watch(id="look", match="n")]
+
+
+@pytest.mark.parametrize("code", [Code.MATCH_OVER, Code.UNKNOWN_MATCH, Code.NOT_AWAY])
+def test_a_match_that_is_not_to_be_had_is_passed_over(heir: Evening, code: Code) -> None:
+    heir.start(seat=None)
+    heir.said()
+    heir.refuse("claim", code)
+    assert heir.said(Watch, Seek) == [Watch(id="look", match="n")]
+    heir.refuse("look", code)
+    assert [type(each) for each in heir.said(Watch, Seek)] == [Seek]
+    assert not heir.codes
+
+
+def test_a_match_that_may_be_claimed_later_is_waited_for(heir: Evening) -> None:
+    heir.start(seat=None)
+    heir.said()
+    heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
+    assert not heir.said(Watch, Seek, Claim)
+    heir.reactor.advance(3.0)
+    assert heir.said(Claim) == [Claim(id="claim", match="m")]
+
+
+def test_a_claim_is_forgotten_when_the_line_breaks(heir: Evening) -> None:
+    heir.start(seat=None)
+    heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
+    heir.lose_the_line()
+    heir.said()
+    heir.connect()
+    heir.reactor.advance(3.0)
+    assert not heir.said(Claim)
+    heir.resumed()
+    assert heir.said(Seek)

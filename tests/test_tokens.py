@@ -1,0 +1,153 @@
+"""What the client keeps: tokens that others cannot read, and that no crash or crowd can spoil."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from players.client.tokens import Account, Given, TokenError, TokenFile, given
+
+SERVER = "play.example:4242"
+
+
+@pytest.fixture
+def warnings() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def file(tmp_path: Path, warnings: list[str]) -> TokenFile:
+    return TokenFile(tmp_path / "data" / "playout", warnings.append)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_token_is_kept_by_server_and_name(file: TokenFile) -> None:
+    assert file.get(SERVER, "Ada") is None
+    file.keep(SERVER, "Ada", "one")
+    file.keep(SERVER, "Bob", "two")
+    file.keep("localhost:4242", "Ada", "three")
+    file.keep(SERVER, "ADA", "four")
+    assert file.get(SERVER, "ada") == "four"
+    assert file.get(SERVER, "Bob") == "two"
+    assert file.get("localhost:4242", "Ada") == "three"
+
+
+def test_nobody_else_can_read_it(file: TokenFile, warnings: list[str]) -> None:
+    file.keep(SERVER, "Ada", "one")
+    folder = file.path.parent
+    assert mode(folder) == 0o700
+    assert {mode(each) for each in folder.iterdir()} == {0o600}
+    assert not warnings
+
+
+def test_a_file_that_others_may_read_is_warned_of_once(
+    file: TokenFile, warnings: list[str]
+) -> None:
+    file.keep(SERVER, "Ada", "one")
+    file.path.chmod(0o644)
+    assert file.get(SERVER, "Ada") == file.get(SERVER, "Ada") == "one"
+    (warning,) = warnings
+    assert "chmod 600" in warning
+    assert str(file.path) in warning
+    file.keep(SERVER, "Bob", "two")
+    assert mode(file.path) == 0o600
+
+
+@pytest.mark.parametrize("text", ["", "{", '["one"]', '{"play.example:4242": {"ada": 1}}', "\xff"])
+def test_a_broken_file_is_explained_and_left_alone(file: TokenFile, text: str) -> None:
+    file.prepare()
+    file.path.write_text(text, encoding="latin-1")
+    with pytest.raises(TokenError, match=r"tokens\.json (is broken|cannot be read)"):
+        file.get(SERVER, "Ada")
+    with pytest.raises(TokenError):
+        file.keep(SERVER, "Ada", "one")
+    assert file.path.read_text(encoding="latin-1") == text
+
+
+def test_a_folder_that_cannot_be_had_is_explained(tmp_path: Path, warnings: list[str]) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TokenError, match=r"no token can be kept in .*: Not a directory"):
+        TokenFile(tmp_path / "file" / "playout", warnings.append).prepare()
+
+
+def test_many_may_keep_theirs_at_once(file: TokenFile) -> None:
+    program = """
+import sys
+from pathlib import Path
+from players.client.tokens import TokenFile
+
+file = TokenFile(Path(sys.argv[1]), print)
+for number in range(20):
+    file.keep("server:1", f"{sys.argv[2]}-{number}", "token")
+"""
+    command = [sys.executable, "-c", program, str(file.path.parent)]
+    crowd = [subprocess.Popen([*command, str(each)]) for each in range(4)]
+    assert [each.wait(60) for each in crowd] == [0] * 4
+    kept = [file.get("server:1", f"{each}-{number}") for each in range(4) for number in range(20)]
+    assert kept == ["token"] * 80
+    assert {each.name for each in file.path.parent.iterdir()} == {"tokens.json", "tokens.lock"}
+
+
+# Tokens that are given.
+
+
+def test_a_file_wins_over_the_environment(tmp_path: Path, warnings: list[str]) -> None:
+    path = tmp_path / "token"
+    path.write_text("from-file\n")
+    path.chmod(0o600)
+    assert given(path, "from-environment", warnings.append) == Given("from-file", str(path))
+    assert given(None, "t", warnings.append) == Given("t", "PLAYOUT_TOKEN")
+    assert given(None, None, warnings.append) is None
+    assert not warnings
+    path.chmod(0o640)
+    given(path, None, warnings.append)
+    assert "chmod 600" in warnings[0]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "two\nlines", "t" * 65])
+def test_what_is_no_token_is_explained_and_not_shown(
+    tmp_path: Path, warnings: list[str], text: str
+) -> None:
+    path = tmp_path / "token"
+    path.write_text(text)
+    with pytest.raises(TokenError, match="holds no token") as raised:
+        given(path, None, warnings.append)
+    assert "lines" not in str(raised.value)
+    assert "ttt" not in str(raised.value)
+
+
+def test_a_token_file_that_is_not_there_is_said(tmp_path: Path, warnings: list[str]) -> None:
+    with pytest.raises(TokenError, match="cannot be read"):
+        given(tmp_path / "nothing", None, warnings.append)
+
+
+# Accounts.
+
+
+def test_a_token_that_is_given_is_used_and_nothing_is_kept(file: TokenFile) -> None:
+    file.keep(SERVER, "Ada", "kept")
+    account = Account(file, SERVER, "Ada", Given("given", "PLAYOUT_TOKEN"))
+    assert account.token() == "given"
+    assert account.origin == "PLAYOUT_TOKEN"
+
+
+def test_a_token_of_no_use_is_forgotten_until_there_is_another(file: TokenFile) -> None:
+    file.keep(SERVER, "Ada", "old")
+    account = Account(file, SERVER, "Ada")
+    account.forget("old")
+    assert account.token() is None
+    file.keep(SERVER, "Ada", "new")  # by another player of the account
+    assert account.token() == "new"
+
+
+def test_an_account_whose_token_could_not_be_kept_is_not_registered(file: TokenFile) -> None:
+    (file.path.parent / "tokens.lock").mkdir(parents=True)
+    with pytest.raises(TokenError, match="no token can be kept"):
+        Account(file, SERVER, "Ada").token()
