@@ -6,7 +6,7 @@ import itertools
 import socket
 import struct
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import msgpack
 
@@ -24,7 +24,7 @@ class RawClient:
         self.socket = socket.create_connection((host, port), timeout=TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def __enter__(self) -> RawClient:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

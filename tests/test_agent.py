@@ -355,12 +355,25 @@ def test_a_match_that_is_over_ends_the_choice(evening: Evening) -> None:
     assert evening.agent.tally.lost == 1
 
 
+def test_an_end_that_is_told_twice_counts_once(evening: Evening) -> None:
+    evening.start()
+    evening.end()
+    evening.lose_the_line()
+    evening.connect()
+    evening.end()
+    evening.resumed()
+    evening.think()
+    assert evening.agent.tally.lost == 1
+    assert evening.codes == [0]
+
+
 def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: Evening) -> None:
     evening.start()
     evening.think()
     evening.lose_the_line()
     evening.said()
     evening.connect()
+    evening.end(winner=0)
     evening.end(winner=0)
     assert not evening.said(Seek)  # there may be more to hear about running matches
     evening.resumed()

@@ -297,7 +297,7 @@ class Agent:
 
     def _ended(self, event: Ended) -> None:
         seat = self._seat
-        if seat is None or event.match != seat.started.match:
+        if seat is None or event.match != seat.started.match or seat.over:
             return
         self.tally.count(event.winner, seat.number)
         self._say(f"Match {event.match}: {event.text} ({event.reason}).")
