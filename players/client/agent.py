@@ -221,7 +221,7 @@ class Agent:
         if seat is None:
             self._next()
         elif not seat.in_sight and not seat.over:
-            self._say(f"Match {seat.started.match} ended while the connection was lost.")
+            self._say(f"Match {seat.started.match} is over, or another player of yours has it.")
             self.tally.void += 1
             seat.over = True
             self._go_on(seat)
