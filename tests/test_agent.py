@@ -18,6 +18,7 @@ from games import Game, State
 from players import Cancelled, Choice, Considered, Info, Limit, Node, Player, Resigned
 from players.client.agent import Agent, Wish
 from players.client.identity import Identity
+from players.client.screen import Screen
 from players.client.seat import STEPS, Asked, Doing
 from players.client.tokens import Account, Given, TokenFile
 from players.client.trees import TreeFile
@@ -136,16 +137,15 @@ class Evening:
     ) -> None:
         player = player or Thinker(GAME)
         self.reactor, self.link, self.player = FakeReactor(), FakeLink(), player
-        self.screen = io.StringIO()
+        self.output = io.StringIO()
         self.codes: list[int] = []
         self.agent = Agent(
             self.reactor,
             player,
             Wish(Seek(game="nim(chips=9)"), 1),
             identity or Identity("Ann", "bot", "test"),
-            Console(file=self.screen, width=200),
+            Screen(player, Console(file=self.output, width=200), **options),
             self.codes.append,
-            **options,
         )
         self.agent.use(self.link)  # type: ignore[arg-type]
         self.moves: list[int] = []
@@ -240,7 +240,7 @@ class Evening:
 
     @property
     def shown(self) -> str:
-        return self.screen.getvalue()
+        return self.output.getvalue()
 
     def said(self, *kinds: type[Request]) -> list[Request]:
         """What was sent since the last time, of those kinds."""

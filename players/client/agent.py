@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from msgspec import structs
-from rich.console import Console
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
@@ -19,9 +18,9 @@ from players.client.budget import limit_for_move
 from players.client.claims import Claims
 from players.client.identity import Identity
 from players.client.link import Link
+from players.client.screen import Screen
 from players.client.seat import Asked, Doing, Seat, Step, Tally
 from players.client.tokens import TokenError
-from players.client.trees import TreeFile
 from players.core.player import Cancelled, Choice, Info, Player, Resigned
 from server.messages import (
     Closing,
@@ -68,28 +67,18 @@ class Agent:
         player: Player,
         wish: Wish,
         identity: Identity,
-        console: Console,
+        screen: Screen,
         finished: Callable[[int], None],
-        *,
-        quiet: bool = False,
-        show: bool = False,
-        tree_file: TreeFile | None = None,
     ) -> None:
-        """`finished` is called once, with the exit code.
-
-        `quiet` keeps what the player thinks to itself, `show` prints the board after each move,
-        the search tree of each of its moves goes to `tree_file`.
-        """
+        """`finished` is called once, with the exit code."""
         self.tally = Tally()
         self._reactor = reactor
         self._player = player
         self._wish = wish
         self._identity = identity
-        self._console = console
+        self._screen = screen
+        self._say = screen.say
         self._finished = finished
-        self._quiet = quiet
-        self._show = show and not player.human  # who sees the board anyway
-        self._tree_file = tree_file
         self._claims = Claims(reactor, str(player.game), self._say, self._look)
         self._leaving_with: int | None = None
         self._closing = False
@@ -141,7 +130,7 @@ class Agent:
             case Pong(re=re) if re == _RESUMED:
                 self._resumed()
             case Seeking():
-                self._seeking(event)
+                self._screen.seeking(event, ours=event.re == _SEEK)
             case Started(seat=None):
                 self._claims.seen(event)
             case Started():
@@ -152,9 +141,7 @@ class Agent:
                 self._ended(event)
             case Closing():
                 self._closing = True
-                self._say(f"The server is going to stop, in {event.seconds:g} s at the latest.")
-                if event.kept:
-                    self._say("Matches that are not over by then go on when it is back.")
+                self._screen.closing(event)
             case Notice():
                 self._say(f"The server says: {event.text}")
             case Error():
@@ -207,7 +194,7 @@ class Agent:
         if wait_s is not None:
             self._reactor.callLater(wait_s, self._say_hello, self._line)
         elif error.code in _FOR_NOW:
-            self._say(f"{_quoted(error)}; trying again ...")
+            self._screen.error(error, "; trying again ...")
             self.link.try_later()
         else:
             self._give_in(error)
@@ -237,14 +224,6 @@ class Agent:
     def _look(self) -> None:
         self.link.send(structs.replace(self._wish.seek, id=_SEEK))
 
-    def _seeking(self, event: Seeking) -> None:
-        if event.re == _SEEK:
-            clock = f", clock {event.clock}" if event.clock else ""
-            whom = f"for {event.opponent}" if event.opponent else "for an opponent"
-            self._say(f"{event.name}: waiting {whom} at {event.game}{clock} ...")
-        else:
-            self._say(f"{event.name} challenges you to {event.game}.")
-
     # A match.
 
     def _started(self, event: Started) -> None:
@@ -268,8 +247,7 @@ class Agent:
         for action in event.moves:
             states.append(game.next_state(states[-1], action))
         seat = self._seat = Seat(event, game, states, event.clocks, self._player.ponders)
-        first, second = event.players
-        self._say(f"Match {event.match}: {event.game}, {first} against {second}, {event.clock}")
+        self._screen.started(event)
         opponent = event.players[2 - seat.number]
         self._tell_player(self._player.started, seat.number, opponent, tuple(states))
         return seat
@@ -285,22 +263,19 @@ class Agent:
     def _append(self, seat: Seat, action: int, state: State) -> None:
         game, before = seat.game, seat.states[-1]
         mover = game.current_player(before)
-        if self._show:
-            who = seat.started.players[mover - 1]
-            self._say(f"{who} plays {game.action_name(before, action)}")
-            self._console.print(report.board(game, state, action, before))
+        self._screen.move(seat.started, before, action, state)
         seat.states.append(state)
         self._tell_player(self._player.moved, mover, action, tuple(seat.states))
         thought, seat.thought = seat.thought, None
         if thought:
-            self._tell_player(self._report, before, thought)
+            self._tell_player(self._screen.thought, before, thought)
 
     def _ended(self, event: Ended) -> None:
         seat = self._seat
         if seat is None or event.match != seat.started.match or seat.over:
             return
         self.tally.count(event.winner, seat.number)
-        self._say(f"Match {event.match}: {event.text} ({event.reason}).")
+        self._screen.ended(event)
         seat.over = True
         self._tell_player(self._player.ended, event.winner, event.text)
         self._go_on(seat)
@@ -331,8 +306,7 @@ class Agent:
 
     def _choose(self, seat: Seat) -> None:
         control, clocks = seat.started.control, seat.clocks
-        if self._player.human and clocks and control:
-            self._say(report.clocks(seat.started.players, clocks, control))
+        self._screen.turn(seat)
         limit = limit_for_move(
             control,
             clocks[seat.number - 1] if clocks else None,
@@ -388,16 +362,6 @@ class Agent:
         seat.thought = info or Info()
         self.link.send(move)
 
-    def _report(self, state: State, info: Info) -> None:
-        """Say what was thought about a move, once it is played: until then its clock runs."""
-        if info.actions and not self._quiet:
-            self._say(report.search(self._player.game, state, info, self._console.width))
-        if self._tree_file:
-            try:
-                self._tree_file.write(self._player, state, info)
-            except OSError as error:  # the disk's fault, not the player's
-                self._say(f"The tree was not written: {error}")
-
     def _failed(self, failure: Failure, seat: Seat) -> None:
         if failure.check(Cancelled) and self._player.cancelled.is_set():
             return
@@ -429,12 +393,12 @@ class Agent:
         elif isinstance(error.re, int):
             self._move_refused(error)
         elif error.code is Code.CLOSING or (error.re is None and error.code in _PASSING):
-            self._say(_quoted(error))  # the line will break, and what is wanted said again
+            self._screen.error(error)  # the line will break, and what is wanted said again
         else:
             self._give_in(error)
 
     def _give_in(self, error: Error) -> None:
-        self._say(_quoted(error))
+        self._screen.error(error)
         if advice := self._identity.advice(error):
             self._say(advice)
         self._finish(1)
@@ -451,9 +415,6 @@ class Agent:
             self.tally.faults += 1
             self._give_up(seat)
 
-    def _say(self, text: str) -> None:
-        self._console.out(text, highlight=False)
-
     def _finish(self, code: int) -> None:
         finished, self._finished = self._finished, lambda code: None
         if self._seat:
@@ -461,7 +422,3 @@ class Agent:
         self._player.cancel()
         self.link.close()
         finished(code)
-
-
-def _quoted(error: Error) -> str:
-    return f"The server says: {error.text} ({error.code})"

@@ -22,6 +22,7 @@ from players.client.agent import Agent, Wish
 from players.client.identity import Identity
 from players.client.link import Link
 from players.client.options import described
+from players.client.screen import Screen
 from players.client.security import Security
 from players.client.trees import FORMATS, TreeFile
 from server.messages import Seek
@@ -168,6 +169,7 @@ def main(
     )
     seek = Seek(game=str(made.game), clock=clock, rated=rated, opponent=opponent, seat=seat)
     tree_file = _tree_file(made, tree, tree_visits)
+    screen = Screen(made, report.console(), quiet=quiet, show=show, tree_file=tree_file)
     codes: list[int] = []
 
     def finished(code: int) -> None:
@@ -179,11 +181,8 @@ def main(
         made,
         Wish(seek, matches),
         identity,
-        report.console(),
+        screen,
         finished,
-        quiet=quiet,
-        show=show,
-        tree_file=tree_file,
     )
     agent.use(Link(reactor, (host, port), agent, retry_s, security))
     reactor.callWhenRunning(agent.link.open)
