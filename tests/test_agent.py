@@ -216,13 +216,13 @@ class Evening:
             )
         )
 
-    def end(self, winner: int = 2) -> None:
+    def end(self, winner: int = 2, reason: Reason = Reason.RESIGNATION) -> None:
         self.agent.received(
             Ended(
                 match="m",
                 winner=winner,
                 returns=(0.0, 1.0),
-                reason=Reason.RESIGNATION,
+                reason=reason,
                 text="Bob won",
                 state=self.state,
             )
@@ -380,6 +380,24 @@ def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: Evening) 
     assert len(evening.said(Seek)) == 1
     evening.resumed()
     assert evening.agent.tally.void == 1
+
+
+@pytest.mark.parametrize(
+    ("human", "seat", "leaves"), [(True, 1, True), (True, 2, False), (False, 1, False)]
+)
+def test_a_person_who_is_not_there_is_given_no_other_match(
+    human: bool, seat: int, leaves: bool
+) -> None:
+    evening = Evening(Thinker(GAME))
+    evening.player.human = human
+    evening.resumed()
+    evening.said()
+    evening.start(seat=seat)
+    evening.end(winner=0, reason=Reason.VOID)
+    if evening.thinking:
+        evening.think()
+    assert evening.codes == ([1] if leaves else [])
+    assert bool(evening.said(Seek)) is not leaves
 
 
 def test_a_match_whose_end_is_never_told(evening: Evening) -> None:

@@ -109,17 +109,20 @@ def test_ctrl_c_while_nobody_plays_leaves(host: RunningServer) -> None:
 
 
 def test_the_match_can_end_while_one_is_asked(host: RunningServer) -> None:
-    opponent = start("playout-player", "tic_tac_toe", "human", "--seat", "2", *host.address)
+    opponent = start("playout-player", "tic_tac_toe", "random", "--seat", "2", *host.address)
     process = start("playout-player", "tic_tac_toe", "human", "--clock", "1/move", *host.address)
     code, output = "", ""
     read_until(process, "Your move: ")
     assert process.stdin
+    process.stdin.write("b2\n")
+    process.stdin.flush()
+    read_until(process, "Your move: ")
     stdin, process.stdin = process.stdin, None  # open, and silent
     code, output = finish(process)
     stdin.close()
     assert code == 0
     assert "ran out of time" in output
-    assert "You won!" in finish(opponent, None)[1]
+    assert "ran out of time (time)" in finish(opponent, None)[1]
 
 
 def test_at_a_terminal_there_are_colours_and_the_last_move_is_marked(

@@ -32,6 +32,7 @@ from server.messages import (
     Notice,
     Ping,
     Pong,
+    Reason,
     Resign,
     Seek,
     Seeking,
@@ -276,6 +277,9 @@ class Agent:
             return
         self.tally.count(event.winner, seat.number)
         self._screen.ended(event)
+        if self._player.human and event.reason is Reason.VOID and seat.asked is Asked.CHOICE:
+            self._say("You did not move, so no other match is looked for.")
+            self._leaving_with = 1
         seat.over = True
         self._tell_player(self._player.ended, event.winner, event.text)
         self._go_on(seat)
