@@ -101,7 +101,7 @@ def _proven(owner: Account | None, name: str, token: str) -> Account:
 def _require_free(hub: Hub, owner: Account | None, name: str) -> None:
     if owner:
         text = f"{owner.name!r} is registered; its owner says hello with its token"
-    elif others := hub.people.like(skeleton(name)):
+    elif others := [s for s in hub.people.like(skeleton(name)) if s.connection or s.matches]:
         text = f"{others[0].name!r} is here"
     else:
         return

@@ -49,7 +49,9 @@ class House:
 
     def __init__(self, **policy: Any) -> None:
         self.policy = Policy(**({"messages_per_s": 0, "registrations_per_hour": 0} | policy))
-        self.hub = Hub(self.policy, random.Random(1), software="a test", epoch=EPOCH)
+        self.hub = Hub(
+            self.policy, random.Random(1), software="a test", epoch=EPOCH, started_at=EPOCH
+        )
         self.slow = False
         self.stored: list[Record] = []
         self.logged: list[str] = []
@@ -81,6 +83,8 @@ class House:
                 case Send(connections, message):
                     assert len(set(connections)) == len(connections)
                     for number in connections:
+                        if self.slow and not self.lines[number].open:
+                            continue  # it has hung up since this was held back
                         self.lines[number].hear(decode_event(encode(message)))
                 case Close(number):
                     assert self.lines[number].open
@@ -211,9 +215,7 @@ def sit_down(house: House, *, clock: str = "none", **hello: Any) -> tuple[Line, 
 def administrator(house: House, name: str, **hello: Any) -> Line:
     """Somebody who may do more than others."""
     token = "0" * 32
-    known = Account(
-        id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True
-    )
+    known = Account(id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True)
     house.do(house.hub.account_changed(known, house.now))
     return house.client(name, token=token, **hello)
 

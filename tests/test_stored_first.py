@@ -107,7 +107,8 @@ def test_a_move_by_one_who_cannot_know_that_it_is_its_turn_is_refused() -> None:
     early = bob.inbox[-1]
     assert isinstance(early, Error)
     assert (early.code, early.re) == (Code.NOT_YOUR_TURN, "early")
-    play(match, (ann, bob), (0,), ply=1)
+    house.slow = False
+    bob.ask(Move(match=match, ply=1, action=0), Update)
 
 
 def test_a_move_that_is_sent_twice_is_stored_once_and_both_are_answered() -> None:
@@ -255,6 +256,7 @@ def restarted(house: House, after_s: float = 3.0, lost: int = 0, **policy: Any) 
         software="a test",
         accounts=accounts,  # type: ignore[arg-type]
         epoch=EPOCH + house.now + after_s,
+        started_at=EPOCH + house.now + after_s,
     )
     again.do(again.hub.restore(kept_of(records), again.now))
     return again
