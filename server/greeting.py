@@ -77,7 +77,7 @@ def _account(hub: Hub, asker: Asker, request: Hello) -> tuple[Account | None, st
     owner = hub.accounts.like(name)
     if request.token is not None:
         return _proven(owner, name, request.token), None
-    _require_free(hub, owner, name)
+    _require_free(hub, owner, name, asker.now)
     registration = hub.policy.registration
     if request.guest or request.role == "spectator":
         if registration == "closed":
@@ -98,12 +98,15 @@ def _proven(owner: Account | None, name: str, token: str) -> Account:
     return owner
 
 
-def _require_free(hub: Hub, owner: Account | None, name: str) -> None:
+def _require_free(hub: Hub, owner: Account | None, name: str, now: float) -> None:
+    others = hub.people.like(skeleton(name))
     if owner:
         text = f"{owner.name!r} is registered; its owner says hello with its token"
-    elif others := [s for s in hub.people.like(skeleton(name)) if s.connection or s.matches]:
+    elif any(other.connection or other.matches for other in others):
         text = f"{others[0].name!r} is here"
     else:
+        for other in others:  # a guest who has left, with nothing to come back to but a result
+            hub.forget(other, now)
         return
     raise Refused(Code.NAME_TAKEN, f"{text}. Take another name, one that looks different")
 

@@ -214,7 +214,7 @@ class Hub:
                 table.match.flag(now)
                 self.settle(table, now)
             elif session := self.people.sessions.get(key):
-                self._forget(session, now)
+                self.forget(session, now)
             elif key == _STOP:
                 self._stop_now(now)
             elif key.startswith(_HELLO):
@@ -285,7 +285,7 @@ class Hub:
         before.matches.discard(match_id)
         self.store(Claimed(match=match_id, seat=seat, session=session.key))
         if not before.matches:
-            self._forget(before, now)
+            self.forget(before, now)
 
     def moved(self, table: Table, record: Record) -> None:
         """A move was made: nobody's clock runs until it is stored and announced."""
@@ -317,7 +317,17 @@ class Hub:
         if session.connection is not None:
             self.decline(session.connection, Refused(Code.DISMISSED, text), None)
             self._close(session.connection, now)
-        self._forget(session, now)
+        self.forget(session, now)
+
+    def forget(self, session: Session, now: float) -> None:
+        """A session is over: it left, with nothing to come back to or for too long."""
+        for match_id in list(session.matches):
+            table = self.tables[match_id]
+            if seat := table.seat_of(session):
+                table.match.abandon(seat)
+                self.settle(table, now)
+        if self.people.remove(session):
+            self._alarms.set(session.key, None)
 
     def store(self, record: Record) -> None:
         """Keep something. What is said from now on waits for it."""
@@ -473,17 +483,7 @@ class Hub:
         if session.matches or session.news(now - self.policy.reconnect_s):
             self._alarms.set(session.key, now + self.policy.reconnect_s)
         else:
-            self._forget(session, now)
-
-    def _forget(self, session: Session, now: float) -> None:
-        """A session is over: it left, with nothing to come back to or for too long."""
-        for match_id in list(session.matches):
-            table = self.tables[match_id]
-            if seat := table.seat_of(session):
-                table.match.abandon(seat)
-                self.settle(table, now)
-        if self.people.remove(session):
-            self._alarms.set(session.key, None)
+            self.forget(session, now)
 
     def _remove(self, table: Table, now: float) -> None:
         match_id = table.match.id

@@ -108,7 +108,7 @@ class Evening(RuleBasedStateMachine):
     def arrive(self, name: str, legal_actions: bool, role: str) -> None:
         hello = hello_of(name, legal_actions=legal_actions, role=role)
         line = self.house.line()
-        if self.sessions_of(name):
+        if any(session.connection or session.matches for session in self.sessions_of(name)):
             assert line.refused(hello) is Code.NAME_TAKEN
             line.hang_up()
         else:
