@@ -1,0 +1,278 @@
+"""Databases: what is written is read back, from SQLite and from PostgreSQL alike."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from msgspec import structs
+
+from server.messages import Reading, Reason, Thought
+from server.records import Account, Begun, Claimed, Finished, Kept, Played, Record
+from server.storage import Database, StorageError, Writer
+from server.storage.schema import metadata
+
+ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
+
+
+def begun(match: str, **fields: object) -> Begun:
+    usual = Begun(
+        match=match,
+        game="nim(chips=3)",
+        players=("Ada", "Bob"),
+        accounts=("a", None),
+        sessions=("s1", "s2"),
+        clock="10+1",
+        rated=False,
+        illegal_moves=3,
+        credit_cap_s=0.1,
+        at=100.0,
+    )
+    return structs.replace(usual, **fields)
+
+
+def played(match: str, ply: int, action: int = 0) -> Played:
+    return Played(
+        match=match,
+        ply=ply,
+        seat=1 if ply % 2 == 0 else 2,
+        action=action,
+        clocks=(Reading(9.5, 0), Reading(0.25, 3)),
+        info=Thought(win_rate=0.5, line=(1, 2)) if ply else None,
+        at=101.0 + ply,
+    )
+
+
+def finished(match: str) -> Finished:
+    return Finished(
+        match=match, winner=2, returns=(0.0, 1.0), reason=Reason.TIME, text="Ada dozed", at=200.0
+    )
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/kept.db"
+    url: str = request.getfixturevalue("postgres").url
+    with sa.create_engine(url).begin() as connection:
+        for table in (*reversed(metadata.sorted_tables), "alembic_version"):
+            connection.execute(sa.text(f"DROP TABLE IF EXISTS {table} CASCADE"))
+    return url
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    database = Database(url)
+    database.migrate()
+    yield database
+    database.close()
+
+
+def test_what_is_written_is_read_back(database: Database) -> None:
+    moves = (played("m1", 0), played("m1", 1, 2))
+    database.save([ADA, begun("m1"), *moves, finished("m1"), begun("m2"), played("m2", 0)])
+    whole = Kept(begun=begun("m1"), moves=moves, finished=finished("m1"))
+    rest = Kept(begun=begun("m2"), moves=(played("m2", 0),))
+    assert list(database.matches()) == [whole, rest]
+    assert database.unfinished() == [rest]
+    assert database.finished_since(200.0) == [whole]
+    assert database.finished_since(200.5) == []
+    assert database.accounts() == ([ADA], 0)
+
+
+def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -> None:
+    records: list[Record] = [ADA, begun("m"), played("m", 0), finished("m")]
+    database.save(records)
+    before = list(database.matches())
+    database.save(records)
+    database.save([structs.replace(finished("m"), winner=1), played("m", 0, action=2)])
+    assert list(database.matches()) == before
+
+
+def test_a_claim_changes_one_seat(database: Database) -> None:
+    database.save([begun("m")])
+    database.save([Claimed(match="m", seat=2, session="s3")])
+    assert database.unfinished()[0].begun.sessions == ("s1", "s3")
+
+
+def test_a_transaction_is_stored_as_a_whole_or_not_at_all(database: Database) -> None:
+    faulty = structs.replace(played("m", 0), at=None)
+    with pytest.raises(sa.exc.SQLAlchemyError):
+        database.save([begun("m"), faulty])
+    database.let_go()
+    assert list(database.matches()) == []
+    database.save([begun("m"), played("m", 0)])
+    assert len(database.unfinished()[0].moves) == 1
+
+
+def test_changes_by_an_operator_are_found_and_names_are_unique(database: Database) -> None:
+    database.save([ADA])
+    _, revision = database.accounts()
+    assert database.accounts(revision) == ([], revision)
+    renamed = structs.replace(ADA, name="Zoe", administrator=True)
+    database.put_account(renamed)
+    changed, later = database.accounts(revision)
+    assert (changed, later > revision) == ([renamed], True)
+    with pytest.raises(StorageError, match="looks like"):
+        database.put_account(structs.replace(ADA, id="b", name="zoé"))
+
+
+def test_the_migrations_make_what_the_schema_says(database: Database) -> None:
+    with sa.create_engine(database.url).connect() as connection:
+        found = compare_metadata(MigrationContext.configure(connection), metadata)
+    assert found == []
+
+
+def test_two_servers_do_not_use_one_database(url: str, database: Database) -> None:
+    database.lock()
+    other = Database(url)
+    with pytest.raises(StorageError, match="another server"):
+        other.lock()
+    other.close()
+    database.close()
+    third = Database(url)
+    third.lock()
+    third.close()
+
+
+def test_matches_are_found_by_what_is_asked_for(database: Database) -> None:
+    database.save([begun("m1"), begun("m2", game="nim", at=300.0, players=("Eve", "Bob"))])
+    assert [k.begun.match for k in database.matches(game="nim")] == ["m1", "m2"]
+    assert [k.begun.match for k in database.matches(game="nim(chips=3)")] == ["m1"]
+    assert [k.begun.match for k in database.matches(player="Eve")] == ["m2"]
+    assert [k.begun.match for k in database.matches(since=200.0)] == ["m2"]
+    assert [k.begun.match for k in database.matches(match="m1")] == ["m1"]
+
+
+# Files.
+
+
+def test_the_file_is_for_its_owner_only_and_survives_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "kept.db"
+    database = Database(f"sqlite:///{path}")
+    database.migrate()
+    database.save([begun("m")])
+    copy = tmp_path / "copy.db"
+    database.backup(copy)
+    for file in (path, copy):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    with pytest.raises(StorageError, match="exists"):
+        database.backup(copy)
+    assert Database(f"sqlite:///{copy}").unfinished() == database.unfinished()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("nonsense", "cannot use the database"),
+        ("mysql://root@localhost/x", "cannot use"),
+        ("sqlite:////proc/none/kept.db", "cannot use the database"),
+        ("postgresql+psycopg://nobody:secret@127.0.0.1:1/x", "cannot use the database"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_explained(url: str, said: str) -> None:
+    with pytest.raises(StorageError, match=said) as raised:
+        Database(url).migrate()
+    assert "secret" not in str(raised.value)
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Ada, " * 1000)
+    with pytest.raises(StorageError, match="not a database"):
+        Database(f"sqlite:///{path}").migrate()
+    assert path.read_text().startswith("Dear Ada")
+
+
+def test_commands_leave_a_database_of_another_version_alone(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    Database(f"sqlite:///{path}").require()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StorageError, match="another version"):
+        Database(f"sqlite:///{path}").require()
+
+
+# The writer.
+
+
+class Told:
+    """Hears what the writer says."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.failures: list[str] = []
+        self.changed: list[Account] = []
+        self.something = threading.Event()
+
+    def stored(self, number: int, records: int, seconds: float) -> None:
+        self.numbers.append(number)
+        self.something.set()
+
+    def failed(self, reason: str) -> None:
+        self.failures.append(reason)
+        self.something.set()
+
+    def account_changed(self, account: Account) -> None:
+        self.changed.append(account)
+        self.something.set()
+
+    def wait(self) -> None:
+        assert self.something.wait(20.0)
+        self.something.clear()
+
+
+def test_records_are_stored_in_order_and_what_is_left_at_the_end_too(tmp_path: Path) -> None:
+    database, told = Database(f"sqlite:///{tmp_path}/kept.db"), Told()
+    database.migrate()
+    writer = Writer(database, told, 0)
+    writer.start()
+    writer.put(1, begun("m"))
+    told.wait()
+    for ply in range(500):
+        writer.put(ply + 2, played("m", ply))
+    assert writer.close(20.0)
+    assert told.numbers == sorted(set(told.numbers))
+    assert told.numbers[-1] == 501
+    assert len(told.numbers) < 400, "those that come together share a transaction"
+    assert [move.ply for move in database.unfinished()[0].moves] == list(range(500))
+
+
+def test_a_database_that_is_locked_is_waited_for(tmp_path: Path) -> None:
+    database, told = Database(f"sqlite:///{tmp_path}/kept.db?timeout=0.1"), Told()
+    database.migrate()
+    blocker = sqlite3.connect(tmp_path / "kept.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    writer = Writer(database, told, 0)
+    writer.start()
+    writer.put(1, begun("m"))
+    told.wait()
+    assert "locked" in told.failures[0]
+    assert told.numbers == []
+    blocker.execute("ROLLBACK")
+    told.something.clear()
+    while not told.numbers:
+        told.wait()
+    assert writer.close(20.0)
+    assert len(database.unfinished()) == 1
+
+
+def test_an_operator_who_changes_an_account_is_noticed(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db"
+    database, told = Database(url), Told()
+    database.migrate()
+    writer = Writer(database, told, 0)
+    writer.start()
+    Database(url).put_account(ADA)
+    told.wait()
+    assert told.changed == [ADA]
+    assert writer.close(20.0)
