@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 from twisted.internet import error
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 import games
@@ -26,6 +27,8 @@ from server.policy import Policy
 from server.service import Service
 from server.storage import Database, StorageError, Writer
 from server.tcp import Connections
+
+_log = Logger(namespace="server")
 
 #: How long what is left may take to be stored in the end.
 _PATIENCE_S = 30.0
@@ -156,7 +159,7 @@ class _Server:
             if self._settings.http_given:
                 self._fail(text)
             else:  # another server has the usual port; this one is none the worse
-                click.echo(f"playout-server: {text}; going on without", err=True)
+                _log.warn("{text}; going on without", text=text)
                 then()
 
         where = endpoint(reactor(), *self._settings.http, proxied=False)
@@ -196,10 +199,11 @@ def _announce(what: str, where: Any) -> None:
 
 def _say_who_can_reach(host: str) -> None:
     if is_loopback(host):
-        text = f"only this machine can connect, at {host}; for others, see --host and --tls-cert"
+        text = "only this machine can connect, at {host}; for others, see --host and --tls-cert"
+        _log.info(text, host=host)
     else:
-        text = f"others can connect, at {host}, and nothing is encrypted; see --tls-cert"
-    click.echo(f"playout-server: {text}", err=True)
+        text = "others can connect, at {host}, and nothing is encrypted; see --tls-cert"
+        _log.warn(text, host=host)
 
 
 def _stop_reactor() -> None:
@@ -210,12 +214,12 @@ def _stop_reactor() -> None:
 def _warm_up() -> None:
     """Load every game now: the first time on a machine compiles it, which takes a while."""
     if not games.compiled_before():
-        click.echo("Compiling the rules for this machine, once ...", err=True)
+        _log.info("compiling the rules for this machine, once ...")
     for name in games.names():
         try:
             games.load(name)
         except games.SpecError as fault:
-            click.echo(f"playout-server: {fault}", err=True)
+            _log.warn("a game is left out: {fault}", fault=str(fault))
     # What was imported stays; without this, a full collection stops the server for 60 ms.
     gc.collect()
     gc.freeze()

@@ -43,7 +43,8 @@ class Screen:
 
     def closing(self, event: Closing) -> None:
         """The server is going to stop."""
-        self.say(f"The server is going to stop, in {event.seconds:g} s at the latest.")
+        then = " Matches go on when it is back." if event.kept else ""
+        self.say(f"The server is going to stop, in {event.seconds:g} s at the latest.{then}")
         if event.kept:
             self.say("Matches that are not over by then go on when it is back.")
 
