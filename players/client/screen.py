@@ -43,8 +43,7 @@ class Screen:
 
     def closing(self, event: Closing) -> None:
         """The server is going to stop."""
-        then = " Matches go on when it is back." if event.kept else ""
-        self.say(f"The server is going to stop, in {event.seconds:g} s at the latest.{then}")
+        self.say(f"The server is going to stop, in {event.seconds:g} s at the latest.")
         if event.kept:
             self.say("Matches that are not over by then go on when it is back.")
 
