@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from raw_client import TIMEOUT_S, Message, RawClient
 
 MAX_FRAME = 64 * 1024
+MAX_FIRST_FRAME = 4 * 1024
 WON = (0, 3, 1, 4, 2)
 """
 x x x
@@ -112,7 +113,16 @@ def test_an_oversized_frame_ends_the_connection(
     assert peer.is_closed()
 
 
+def test_before_hello_frames_are_short(peer: RawClient) -> None:
+    peer.send(b"\xc1" * MAX_FIRST_FRAME)
+    assert error(peer) == "malformed"
+    peer.send(b"\xc1" * (MAX_FIRST_FRAME + 1))
+    assert error(peer) == "frame_too_large"
+    assert peer.is_closed()
+
+
 def test_the_largest_frame_is_read(peer: RawClient) -> None:
+    peer.hello()
     peer.send(b"\xc1" * MAX_FRAME)
     assert error(peer) == "malformed"
     assert peer.is_alive()
@@ -153,6 +163,7 @@ def test_a_frame_may_stop_in_the_middle(
 )
 @pytest.mark.usefixtures("duel")
 def test_what_is_no_message_is_malformed(peer: RawClient, payload: bytes) -> None:
+    peer.hello()
     peer.send(payload)
     assert error(peer) == "malformed"
     assert peer.is_alive()
@@ -283,11 +294,15 @@ def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, duel: Duel) -
     for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
     ping = msgpack.packb({"type": "ping", "id": "x" * 64})
-    pings = send_until_refused(peer, struct.pack(">I", len(ping)) + ping, limit=2**25)
+    frame = struct.pack(">I", len(ping)) + ping
+    send_until_refused(peer, frame, limit=2**25)
     duel.play(1)
     peer.socket.settimeout(TIMEOUT_S)
-    for _ in range(pings):
-        assert peer.hear()["type"] == "pong"
+    answers = [peer.hear() for _ in range(300)]
+    assert [answer["type"] for answer in answers[:200]] == ["pong"] * 200
+    limited = answers[200]
+    assert (limited["type"], limited["code"]) == ("error", "rate_limited")
+    assert 0 < limited["seconds"] <= 4
 
 
 # The players themselves.

@@ -25,7 +25,7 @@ LONGEST = 60
 #: The share of those who keep to frames, and say ten times as much.
 STEADY = 0.03
 #: A peer who waits longer for an answer, or for the end, has found a fault.
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 #: Peers whose inputs are shown when a fault is found: those that were here last.
 SUSPECTS = 2 * AT_ONCE
 #: What the server writes when it has a fault.
