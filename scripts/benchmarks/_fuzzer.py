@@ -29,7 +29,7 @@ PATIENCE_S = 60.0
 #: Peers whose inputs are shown when a fault is found: those that were here last.
 SUSPECTS = 2 * AT_ONCE
 #: What the server writes when it has a fault.
-FAULTS = (b"Traceback", b"cannot handle", b"critical: ")
+FAULTS = (b"Traceback", b"cannot handle", b" error: ", b" critical: ")
 LAST = framed(packed({"type": "ping", "id": "the last"}))
 
 
