@@ -14,10 +14,14 @@ from hypothesis import strategies as st
 from server.messages import (
     EVENTS,
     REQUESTS,
+    Abort,
+    AreYouThere,
     Cancel,
+    Claim,
     Closing,
     Code,
     Control,
+    Dismiss,
     Ended,
     Error,
     Event,
@@ -25,6 +29,7 @@ from server.messages import (
     List,
     Listing,
     Move,
+    Notice,
     Ok,
     Person,
     Ping,
@@ -63,6 +68,8 @@ REQUEST_EXAMPLES: list[Request] = [
         name="Zoë ♞",
         role="spectator",
         software="mine 1.0",
+        token="e" * 32,
+        guest=True,
         session="f" * 32,
         legal_actions=True,
     ),
@@ -80,10 +87,13 @@ REQUEST_EXAMPLES: list[Request] = [
     Move(match="m", ply=0, action=0),
     Move(id=2**64 - 1, match="m", ply=2**53 - 1, action=2**31 - 1, info=THOUGHT),
     Resign(id=-5, match="m"),
+    Claim(match="m"),
     Watch(match="m"),
     Unwatch(match="m"),
     List(),
     Ping(id=""),
+    Abort(match="m", text="a mistake"),
+    Dismiss(name="Bob"),
 ]
 EVENT_EXAMPLES: list[Event] = [
     Welcome(re="a", protocol=1, session="f" * 32, name="Ann", software="x", games=("nim",)),
@@ -133,6 +143,8 @@ EVENT_EXAMPLES: list[Event] = [
     Pong(re="x"),
     Closing(seconds=5.0),
     Error(re=1, code=Code.ILLEGAL_ACTION, text="no"),
+    AreYouThere(seconds=60.0),
+    Notice(code="storage_down", text="wait"),
 ]
 
 
@@ -213,7 +225,7 @@ def test_an_unknown_type_is_told_which_there_are(tag: object) -> None:
     refused = unreadable(msgpack.packb({"type": tag, "id": 7}))
     assert refused.code is Code.UNKNOWN_TYPE
     assert refused.request_id == 7
-    assert "cancel, hello, list" in str(refused)
+    assert "cancel, claim, dismiss, hello, list" in str(refused)
     assert len(str(refused)) < 250
 
 
