@@ -161,8 +161,7 @@ class Connection(Int32StringReceiver):
     def _sent_at_once(self, data: bytes) -> bytes:
         """Send what the system takes now; the rest.
 
-        Through the reactor, each message costs a turn of its loop and two calls of epoll_ctl, as
-        much again as sending it.
+        Through the reactor, each message costs a turn of its loop and two calls of epoll_ctl.
         """
         try:
             return data[self.transport.socket.send(data) :]

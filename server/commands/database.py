@@ -9,6 +9,7 @@ import click
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.storage import Database, StorageError
+from server.storage.database import first_line
 
 
 @contextlib.contextmanager
@@ -30,4 +31,4 @@ def opened(url: str, *, of_any_version: bool = False) -> Iterator[Database]:
     except StorageError as error:
         raise click.ClickException(str(error)) from error
     except SQLAlchemyError as error:
-        raise click.ClickException(str(error).strip().splitlines()[0]) from error
+        raise click.ClickException(first_line(error)) from error

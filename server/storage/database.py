@@ -111,7 +111,7 @@ class Database:
             with self._engine.begin() as connection:
                 yield connection
         except (SQLAlchemyError, OSError, alembic.util.CommandError) as error:
-            raise StorageError(f"cannot use the database {self.shown}: {_first(error)}") from error
+            raise StorageError(f"cannot use the database {self.shown}: {first_line(error)}") from error
 
     def lock(self) -> None:
         """Keep other servers from using it. Raises StorageError if one does."""
@@ -249,7 +249,7 @@ class Database:
             partial.replace(path)
         except (OSError, sqlite3.Error, SQLAlchemyError) as error:
             partial.unlink(missing_ok=True)
-            raise StorageError(f"cannot write {path}: {_first(error)}") from error
+            raise StorageError(f"cannot write {path}: {first_line(error)}") from error
 
     def _count(self) -> int:
         with self._engine.connect() as connection:
@@ -299,14 +299,14 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
-def _first(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     """What it says, without the statement."""
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
     return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
 
 
 class _Write:
-    """A statement that is compiled once: SQLAlchemy's own way costs 25 µs more for each move."""
+    """A statement that is compiled once: by SQLAlchemy's own way, a move costs 3 to 6 µs more."""
 
     def __init__(self, statement: sa.Insert | sa.Update, dialect: sa.Dialect) -> None:
         keys = list(statement.table.c.keys()) if isinstance(statement, sa.Insert) else None

@@ -11,7 +11,7 @@ from typing import Protocol
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.records import Account, Record
-from server.storage.database import Database
+from server.storage.database import Database, first_line
 
 #: How long the first record of a transaction waits for others.
 GATHER_S = 0.001
@@ -48,7 +48,6 @@ class Writer:
         self._revision = revision
         self._looked_at = time.monotonic()
         self._queue: queue.SimpleQueue[tuple[int, Record] | _Close] = queue.SimpleQueue()
-        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="storage", daemon=True)
 
     def start(self) -> None:
@@ -61,7 +60,6 @@ class Writer:
 
     def close(self, patience_s: float) -> bool:
         """Store what is left, and end; False if that was not done in time."""
-        self._closing.set()
         self._queue.put(_Close())
         self._thread.join(patience_s)
         return not self._thread.is_alive()
@@ -94,7 +92,7 @@ class Writer:
                 self._database.save(records)
             except Exception as error:  # whatever it is, nothing may be lost for it
                 self._database.let_go()
-                self._listener.failed(str(error).strip().splitlines()[0])
+                self._listener.failed(first_line(error))
                 time.sleep(RETRY_S)
             else:
                 self._listener.stored(number, len(records), time.perf_counter() - began)
