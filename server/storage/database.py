@@ -111,7 +111,9 @@ class Database:
             with self._engine.begin() as connection:
                 yield connection
         except (SQLAlchemyError, OSError, alembic.util.CommandError) as error:
-            raise StorageError(f"cannot use the database {self.shown}: {first_line(error)}") from error
+            raise StorageError(
+                f"cannot use the database {self.shown}: {first_line(error)}"
+            ) from error
 
     def lock(self) -> None:
         """Keep other servers from using it. Raises StorageError if one does."""
