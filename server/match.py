@@ -166,7 +166,7 @@ class Match:
             return False
         self._require_turn(seat, ply)
         try:
-            after = self.game.next_state(self.state, action)
+            after, legal = self.game.step(self.state, action)
         except IllegalAction as error:
             self._count_illegal(seat)
             raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
@@ -178,6 +178,7 @@ class Match:
             self._lose_on_time(seat)
             raise Refused(Code.MATCH_OVER, "the move came too late: your time was up")
         self._append(seat, action, after, to_move)
+        self._legal = self.ply, legal
         if winner:
             self._end_by_rules()
         else:

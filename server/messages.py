@@ -79,7 +79,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-class Control(Struct, frozen=True):
+class Control(Struct, frozen=True, gc=False):
     """A time control in numbers; a player without clock has none of them.
 
     Each move may use `main_s`, which grows by `increment_s` with each move, and then `periods`
@@ -92,7 +92,7 @@ class Control(Struct, frozen=True):
     period_s: float
 
 
-class Reading(Struct, frozen=True):
+class Reading(Struct, frozen=True, gc=False):
     """What a player has left: main time, or the rest of a period that has begun; whole periods."""
 
     main_s: float
@@ -223,7 +223,9 @@ class Dismiss(Request, frozen=True, kw_only=True):
 # From the server. A client should ignore fields that it does not know.
 
 
-class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=_snake):
+class Event(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag=_snake
+):
     """`re` repeats the `id` of the request that this answers."""
 
     re: RequestId | None = None

@@ -10,7 +10,7 @@ from msgspec import Struct
 from server.messages import Reading, Reason, Seat, Thought
 
 
-class Account(Struct, frozen=True, kw_only=True):
+class Account(Struct, frozen=True, kw_only=True, gc=False):
     """A name and whom it belongs to; of the token, only the SHA-256 in hexadecimal."""
 
     id: str
@@ -21,7 +21,7 @@ class Account(Struct, frozen=True, kw_only=True):
     revoked: bool = False
 
 
-class Begun(Struct, frozen=True, kw_only=True):
+class Begun(Struct, frozen=True, kw_only=True, gc=False):
     """A match has started, under these terms. Guests have no account."""
 
     match: str
@@ -36,7 +36,7 @@ class Begun(Struct, frozen=True, kw_only=True):
     at: float
 
 
-class Played(Struct, frozen=True, kw_only=True):
+class Played(Struct, frozen=True, kw_only=True, gc=False):
     """A move was made; `clocks` as they stand after it, before the next player's runs."""
 
     match: str
@@ -48,7 +48,7 @@ class Played(Struct, frozen=True, kw_only=True):
     at: float
 
 
-class Claimed(Struct, frozen=True, kw_only=True):
+class Claimed(Struct, frozen=True, kw_only=True, gc=False):
     """A seat has gone to another session of the same account."""
 
     match: str
@@ -56,7 +56,7 @@ class Claimed(Struct, frozen=True, kw_only=True):
     session: str
 
 
-class Finished(Struct, frozen=True, kw_only=True):
+class Finished(Struct, frozen=True, kw_only=True, gc=False):
     """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
 
     match: str
@@ -70,7 +70,7 @@ class Finished(Struct, frozen=True, kw_only=True):
 Record = Account | Begun | Played | Claimed | Finished
 
 
-class Kept(Struct, frozen=True, kw_only=True):
+class Kept(Struct, frozen=True, kw_only=True, gc=False):
     """All that is stored of a match."""
 
     begun: Begun

@@ -17,7 +17,7 @@ from server.records import Account
 _RESULTS = 100
 
 
-class Stage(enum.Enum):
+class Stage(enum.StrEnum):
     """What a connection is, and so what it may ask for."""
 
     NEW = "has not said hello"

@@ -75,15 +75,15 @@ class Table:
         Only those who watch, and are not called as one of the players, are told what the mover
         thinks; only those who asked for them get legal actions; the mover gets its request's id.
         """
-        audience: dict[tuple[bool, bool, bool], list[Session]] = {}
-        for session in (mover, *self.everybody()):
-            asked = session is mover
-            watches = info is not None and not asked and not self.has(session)
-            key = (asked, session.hello.legal_actions, watches)
-            if not asked or key not in audience:
-                audience.setdefault(key, []).append(session)
         match, after = self.match, self.match.states[ply + 1]
         clocks, to_move = match.readings(now), match.to_move_at(ply + 1)
+        audience = {(True, mover.hello.legal_actions, False): [mover]}
+        for session in self.everybody():
+            if session is not mover:
+                watches = info is not None and not self.has(session)
+                audience.setdefault((False, session.hello.legal_actions, watches), []).append(
+                    session
+                )
         for (asked, legal, watches), sessions in audience.items():
             update = Update(
                 re=re if asked else None,

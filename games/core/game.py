@@ -63,6 +63,11 @@ class Game(ABC):
         """(1.0, 0.0), (0.5, 0.5) or (0.0, 1.0); (0.0, 0.0) before the end."""
         return RETURNS[self.winner(state)]
 
+    def step(self, state: State, action: int) -> tuple[State, tuple[int, ...]]:
+        """`next_state`, and the legal actions there. Raises IllegalAction."""
+        after = self.next_state(state, action)
+        return after, self.legal_actions(after)
+
     def action_name(self, state: State, action: int) -> str:
         """How people write `action`."""
         return str(action)
@@ -152,12 +157,19 @@ class KernelGame(Game):
         return tuple(self._legal(self.board(state)))
 
     def next_state(self, state: State, action: int) -> State:
+        return self.state(self._played(state, action))
+
+    def step(self, state: State, action: int) -> tuple[State, tuple[int, ...]]:
+        board = self._played(state, action)  # read once for both
+        return self.state(board), tuple(self._legal(board))
+
+    def _played(self, state: State, action: int) -> Board:
         board = self.board(state)
         if action not in self._legal(board):
             shown = self.action_name(state, action) if 0 <= action < self.num_actions else ""
             raise IllegalAction(self._explain(state, f"action {action} ({shown or 'no action'})"))
         self.kernels.play(board, action)
-        return self.state(board)
+        return board
 
     def _legal(self, board: Board) -> list[int]:
         actions = np.empty(self.num_actions, dtype=np.int64)
