@@ -11,7 +11,7 @@ from twisted.logger import Logger
 
 from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
 from server.hub import Hub
-from server.messages import Code, Error, Move
+from server.messages import Code, Error, Event, Move
 from server.metrics import Metrics
 from server.records import Account, Finished, Played, Record
 from server.wire import Unreadable, decode_request, encode
@@ -64,12 +64,9 @@ class Timer(Protocol):
     def callLater(self, delay: float, function: Callable[[], None], /) -> Call:
         """Call the function after so many seconds."""
 
-    def callFromThread(self, function: Callable[..., None], /, *arguments: object) -> None:
-        """Call the function in the reactor's thread."""
-
 
 class Keeper(Protocol):
-    """Something that stores records, and calls `Service.stored` from whatever thread."""
+    """Something that stores records, and calls `Service.stored` when they are safe."""
 
     def put(self, number: int, record: Record) -> None:
         """Store a record, after those before it."""
@@ -153,23 +150,10 @@ class Service:
         """No new matches; `stopped` is called after those that run."""
         self._do(self._hub.stop(self._now(), grace_s))
 
-    # Of the storage, in its thread.
+    # Of the storage.
 
     def stored(self, number: int, records: int, seconds: float) -> None:
         """All records up to a number are safe."""
-        self._timer.callFromThread(self._stored, number, records, seconds)
-
-    def failed(self, reason: str) -> None:
-        """Nothing can be stored at the moment."""
-        self._timer.callFromThread(self._failed, reason)
-
-    def account_changed(self, account: Account) -> None:
-        """An operator has changed an account."""
-        self._timer.callFromThread(
-            lambda: self._do(self._hub.account_changed(account, self._now()))
-        )
-
-    def _stored(self, number: int, records: int, seconds: float) -> None:
         self.metrics.committed(seconds, records)
         if self.fault:
             self.fault = None
@@ -177,11 +161,16 @@ class Service:
             self._do(self._hub.storage_fails(False))
         self._commit(number)
 
-    def _failed(self, reason: str) -> None:
+    def failed(self, reason: str) -> None:
+        """Nothing can be stored at the moment."""
         if self.fault != reason:
             _log.error("the database fails: {reason}", reason=reason)
         self.fault = reason
         self._do(self._hub.storage_fails(True))
+
+    def account_changed(self, account: Account) -> None:
+        """An operator has changed an account."""
+        self._do(self._hub.account_changed(account, self._now()))
 
     def _commit(self, number: int) -> None:
         now, arrivals = self._now(), self._arrivals
@@ -194,32 +183,39 @@ class Service:
     def _do(self, effects: list[Effect]) -> None:
         recorded = self._recorded
         for effect in effects:
-            match effect:
-                case Send(connections, message):
-                    if isinstance(message, Error):
-                        self.metrics.refused(message.code)
-                    frame = encode(message)
-                    for number in connections:
-                        if line := self._lines.get(number):
-                            line.say(frame)
-                case Store(number, record):
-                    self._store(number, record)
-                case Log(text, fields):
-                    _log.info(text, **fields)
-                case Wake(at):
-                    self._wake_at(at)
-                case Trust(number):
-                    if line := self._lines.get(number):
-                        line.trust()
-                case Pause(number, seconds):
-                    self._pause(number, seconds)
-                case Close(number):
-                    if line := self._lines.pop(number, None):
-                        line.close()
-                case Stopped():
-                    self._stopped()
+            if type(effect) is Send:  # most are
+                self._send(effect.connections, effect.message)
+            else:
+                self._do_rarer(effect)
         if self.keeper is None and self._recorded != recorded:
             self._commit(self._recorded)
+
+    def _do_rarer(self, effect: Effect) -> None:
+        match effect:
+            case Store(number, record):
+                self._store(number, record)
+            case Wake(at):
+                self._wake_at(at)
+            case Log(text, fields):
+                _log.info(text, **fields)
+            case Trust(number):
+                if line := self._lines.get(number):
+                    line.trust()
+            case Pause(number, seconds):
+                self._pause(number, seconds)
+            case Close(number):
+                if line := self._lines.pop(number, None):
+                    line.close()
+            case Stopped():
+                self._stopped()
+
+    def _send(self, connections: tuple[int, ...], message: Event) -> None:
+        if isinstance(message, Error):
+            self.metrics.refused(message.code)
+        frame = encode(message)
+        for number in connections:
+            if line := self._lines.get(number):
+                line.say(frame)
 
     def _store(self, number: int, record: Record) -> None:
         self._recorded = number

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from sqlalchemy.exc import SQLAlchemyError
 from twisted.internet import error
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -24,16 +25,20 @@ from server.hub import Hub
 from server.listening import TlsError, encrypted, endpoint, is_loopback, room_for
 from server.loop import DelayMeter
 from server.policy import Policy
+from server.records import Account, Kept
 from server.service import Service
-from server.storage import Database, StorageError, Writer
+from server.storage import Database, StorageError
+from server.storage.database import first_line
+from server.storage.keeper import Keeper
 from server.tcp import Connections
+from server.turn import Turn
 
 _log = Logger(namespace="server")
 
 #: How long what is left may take to be stored in the end.
 _PATIENCE_S = 30.0
-# With the default of 5 ms, the thread that stores waits longer for its turn than for the disk.
-_SWITCH_S = 0.0005
+#: New objects before the collector looks for cycles, of which the server makes next to none.
+_GC_NEW = 20_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,47 +61,48 @@ class Settings:
 def serve(settings: Settings, policy: Policy) -> None:
     """Run until asked to stop, then exit."""
     log.begin(as_json=settings.log_json)
-    sys.setswitchinterval(_SWITCH_S)
     policy = dataclasses.replace(policy, connections=room_for(policy.connections))
+    turn = Turn(reactor())
+    keeper = Keeper(settings.database, reactor(), turn) if policy.stored else None
+    if keeper:
+        keeper.start()
+    _warm_up()
     try:
-        database = _opened(settings.database) if policy.stored else None
+        if keeper:
+            keeper.wait()
+        _Server(settings, policy, keeper, turn).run()
     except StorageError as fault:
         click.echo(f"playout-server: {fault}", err=True)
         sys.exit(1)
-    _warm_up()
-    _Server(settings, policy, database).run()
-
-
-def _opened(url: str) -> Database:
-    database = Database(url)
-    database.migrate()
-    database.lock()
-    return database
 
 
 class _Server:
     """All that is composed."""
 
-    def __init__(self, settings: Settings, policy: Policy, database: Database | None) -> None:
+    def __init__(
+        self, settings: Settings, policy: Policy, keeper: Keeper | None, turn: Turn
+    ) -> None:
+        """Find what is stored. Raises StorageError."""
         self._settings = settings
-        self._database = database
-        self._writer: Writer | None = None
+        self._keeper = keeper
+        self._turn = turn
         self._code = 0
         self._listeners: list[Any] = []  # of IListeningPort
         self._stopping = False
         software = f"playout-server {version('playout')}"
         started_at = time.time()
         epoch = started_at - time.monotonic()
-        known, revision = database.accounts() if database else ([], 0)
+        known, kept = list[Account](), list[Kept]()
+        if keeper:
+            known, kept = _found(settings.database, started_at - policy.reconnect_s)
         self._hub = Hub(
             policy, software=software, accounts=known, epoch=epoch, started_at=started_at
         )
         self._service = Service(self._hub, reactor(), self._finish)
-        if database:
-            self._writer = Writer(database, self._service, revision)
-            self._service.keeper = self._writer
-            self._restore(database, time.time() - policy.reconnect_s)
-            self._writer.start()
+        if keeper:
+            self._service.keeper = keeper
+            keeper.go_on(self._service)
+            self._service.do(lambda now: self._hub.restore(kept, now))
 
     def run(self) -> None:
         """Listen, until stopped."""
@@ -106,22 +112,19 @@ class _Server:
         self._open()
         DelayMeter(reactor(), self._service.metrics.delayed).start()
         reactor().run(installSignalHandlers=False)
-        if self._writer and not self._writer.close(_PATIENCE_S):
+        if self._keeper and not self._keeper.close(_PATIENCE_S):
             click.echo("playout-server: the database does not answer: moves that nobody has "
                        "been told of are lost", err=True)  # fmt: skip
             self._code = 1
-        if self._database:
-            self._database.close()
         sys.exit(self._code)
-
-    def _restore(self, database: Database, since: float) -> None:
-        kept = [*database.finished_since(since), *database.unfinished()]
-        self._service.do(lambda now: self._hub.restore(kept, now))
 
     def _open(self) -> None:
         settings = self._settings
         factory: Any = Connections(
-            self._service, unread_bytes=settings.unread_bytes, proxied=settings.proxy_protocol
+            self._service,
+            self._turn,
+            unread_bytes=settings.unread_bytes,
+            proxied=settings.proxy_protocol,
         )
         host = settings.host or ("0.0.0.0" if settings.tls_cert else "127.0.0.1")
         if settings.tls_cert and settings.tls_key:
@@ -184,6 +187,18 @@ class _Server:
         reactor().callLater(0, _stop_reactor)
 
 
+def _found(url: str, since: float) -> tuple[list[Account], list[Kept]]:
+    """The accounts; the matches that have not ended, and those that have since then."""
+    database = Database(url)
+    try:
+        known, _ = database.accounts()
+        return known, [*database.finished_since(since), *database.unfinished()]
+    except SQLAlchemyError as error:
+        raise StorageError(f"cannot read {database.shown}: {first_line(error)}") from error
+    finally:
+        database.close()
+
+
 def reactor() -> Any:
     """Twisted's. Any: its interfaces, being declared by zope, have methods without `self`."""
     from twisted.internet import reactor
@@ -223,3 +238,4 @@ def _warm_up() -> None:
     # What was imported stays; without this, a full collection stops the server for 60 ms.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_GC_NEW, 20, 20)

@@ -13,6 +13,7 @@ from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
 from server.messages import Code
+from server.turn import Turn
 from server.wire import MAX_FRAME
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ MAX_FIRST_FRAME = 4 * 1024
 # would count the time that a client's system takes to acknowledge what its program need not answer.
 _MIN_RTT_OFFSET = 148
 _UNKNOWN = 2**32 - 1
+#: Of so many times that it is wanted, it is asked for once.
+_LAG_EVERY = 8
 
 _LENGTH = struct.Struct(">I").pack
 
@@ -39,7 +42,13 @@ class Connection(Int32StringReceiver):
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
     def __init__(
-        self, service: Service, number: int, *, unread_bytes: int, proxied: bool = False
+        self,
+        service: Service,
+        turn: Turn,
+        number: int,
+        *,
+        unread_bytes: int,
+        proxied: bool = False,
     ) -> None:
         """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount.
 
@@ -48,11 +57,15 @@ class Connection(Int32StringReceiver):
         self.number = number
         self._unlocated = proxied
         self._service = service
+        self._turn = turn
+        self._unsent: list[bytes] = []
         self._unread_bytes = unread_bytes
         self._unread = 0
         self._closing = False
         #: Is what is written what the socket is to send, with nothing in between?
         self._direct = False
+        self._lag_s = 0.0
+        self._lag_asked = 0
         #: Why it is not listened to at the moment.
         self._deaf: set[str] = set()
 
@@ -100,6 +113,7 @@ class Connection(Int32StringReceiver):
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """The line is gone."""
+        self._unsent = []
         self._service.disconnected(self)
 
     def address(self) -> str | None:
@@ -107,21 +121,15 @@ class Connection(Int32StringReceiver):
         return None if self._unlocated else getattr(self.transport.getPeer(), "host", "")
 
     def say(self, frame: bytes) -> None:
-        """Send one message. Who lets too much wait is dropped."""
-        data = _LENGTH(len(frame)) + frame
-        if "unread" in self._deaf:
-            self._unread += len(data)
-            if 0 < self._unread_bytes < self._unread:
-                self.transport.abortConnection()
-                return
-        if self._direct and not (self.transport.dataBuffer or self.transport._tempDataBuffer):
-            data = self._sent_at_once(data)
-        if data:
-            self.transport.write(data)
+        """Send one message, at the end of the turn. Who lets too much wait is dropped."""
+        if not self._unsent:
+            self._turn.at_its_end(self._send)
+        self._unsent.append(_LENGTH(len(frame)) + frame)
 
     def close(self) -> None:
         """Say no more and hear no more; what was said still goes out."""
         self._closing = True
+        self._send()
         self.transport.unregisterProducer()
         self.transport.loseConnection()
 
@@ -147,7 +155,17 @@ class Connection(Int32StringReceiver):
         self._listen_again("unread")
 
     def lag_s(self) -> float:
-        """How long there and back takes, as the system measured it; 0 if it does not say."""
+        """How long there and back takes, as the system measured it of late; 0 if it does not say.
+
+        It is asked every now and then: the figure changes slowly, and asking costs as much as
+        reading what a client says.
+        """
+        if not self._lag_asked % _LAG_EVERY:
+            self._lag_s = self._measured_lag_s()
+        self._lag_asked += 1
+        return self._lag_s
+
+    def _measured_lag_s(self) -> float:
         if not hasattr(socket, "TCP_INFO"):
             return 0.0
         info = self.transport.socket.getsockopt(
@@ -157,6 +175,21 @@ class Connection(Int32StringReceiver):
             return 0.0
         (round_trip_us,) = struct.unpack_from("=I", info, _MIN_RTT_OFFSET)
         return 0.0 if round_trip_us == _UNKNOWN else round_trip_us / 1e6
+
+    def _send(self) -> None:
+        if not self._unsent:
+            return
+        data = b"".join(self._unsent)
+        self._unsent = []
+        if "unread" in self._deaf:
+            self._unread += len(data)
+            if 0 < self._unread_bytes < self._unread:
+                self.transport.abortConnection()
+                return
+        if self._direct and not (self.transport.dataBuffer or self.transport._tempDataBuffer):
+            data = self._sent_at_once(data)
+        if data:
+            self.transport.write(data)
 
     def _sent_at_once(self, data: bytes) -> bytes:
         """Send what the system takes now; the rest.
@@ -185,8 +218,9 @@ class Connections(Factory):
 
     noisy = False
 
-    def __init__(self, service: Service, *, unread_bytes: int, proxied: bool) -> None:
+    def __init__(self, service: Service, turn: Turn, *, unread_bytes: int, proxied: bool) -> None:
         self._service = service
+        self._turn = turn
         self._unread_bytes = unread_bytes
         self._proxied = proxied
         self._next = 1
@@ -194,7 +228,11 @@ class Connections(Factory):
     def buildProtocol(self, addr: IAddress | None) -> Connection:
         """Somebody calls."""
         connection = Connection(
-            self._service, self._next, unread_bytes=self._unread_bytes, proxied=self._proxied
+            self._service,
+            self._turn,
+            self._next,
+            unread_bytes=self._unread_bytes,
+            proxied=self._proxied,
         )
         self._next += 1
         return connection

@@ -16,8 +16,9 @@ from msgspec import structs
 
 from server.messages import Reading, Reason, Thought
 from server.records import Account, Begun, Claimed, Finished, Kept, Played, Record
-from server.storage import Database, StorageError, Writer
+from server.storage import Database, StorageError
 from server.storage.schema import metadata
+from server.storage.writer import Writer
 
 ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
 
@@ -222,7 +223,7 @@ class Told:
         self.failures.append(reason)
         self.something.set()
 
-    def account_changed(self, account: Account) -> None:
+    def account_changed(self, account: Account, revision: int) -> None:
         self.changed.append(account)
         self.something.set()
 

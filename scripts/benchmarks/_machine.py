@@ -80,18 +80,17 @@ def cores_apart(pid: int) -> Iterator[None]:
 def processor_seconds(pid: int, *, loop: bool = False) -> float:
     """What a process has used of the processors so far, in user and in system mode.
 
-    With `loop`, only what its main thread has, which is where a server's event loop runs.
+    Those that it has started count too. With `loop`, only what its main thread has, which is where
+    a server's event loop runs.
     """
-    stat = f"/proc/{pid}/task/{pid}/stat" if loop else f"/proc/{pid}/stat"
-    fields = Path(stat).read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+    if loop:
+        return _ticks(f"/proc/{pid}/task/{pid}/stat") / _TICKS_A_SECOND
+    return sum(_ticks(f"/proc/{each}/stat") for each in _family(pid)) / _TICKS_A_SECOND
 
 
 def resident_kib(pid: int | None = None) -> int:
-    """What of a process, or of this one, is in memory (VmRSS)."""
-    status = Path(f"/proc/{pid or 'self'}/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1])
+    """What of a process, or of this one, and of those it has started is in memory (VmRSS)."""
+    return sum(_resident_kib(each) for each in _family(pid or os.getpid()))
 
 
 def free_port() -> int:
@@ -101,6 +100,23 @@ def free_port() -> int:
         with contextlib.suppress(OSError), socket.socket() as line:
             line.bind(("127.0.0.1", port))
             return port
+
+
+def _family(pid: int) -> list[int]:
+    """A process and those that its main thread has started, which here start no others."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [pid, *map(int, children.split())]
+
+
+def _ticks(stat: str) -> int:
+    fields = Path(stat).read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def _resident_kib(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1])
 
 
 def _processor() -> str:

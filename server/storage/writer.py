@@ -29,8 +29,8 @@ class Listener(Protocol):
     def failed(self, reason: str) -> None:
         """Nothing can be stored; it is tried again and again."""
 
-    def account_changed(self, account: Account) -> None:
-        """An operator has changed an account."""
+    def account_changed(self, account: Account, revision: int) -> None:
+        """An operator has changed an account; the last revision there is."""
 
 
 @dataclass(frozen=True)
@@ -108,4 +108,4 @@ class Writer:
         except SQLAlchemyError:
             return  # it will be seen when the database is back
         for account in changed:
-            self._listener.account_changed(account)
+            self._listener.account_changed(account, self._revision)
