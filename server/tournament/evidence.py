@@ -1,0 +1,182 @@
+"""Of two players: which is stronger, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+from server.tournament.schedule import Pair, Score
+
+_NORMAL = NormalDist()
+#: The normal distribution holds 95 % within so many standard deviations.
+Z = _NORMAL.inv_cdf(0.975)
+#: Normalized Elo points in one standard deviation of a game's score.
+NELO_PER_DEVIATION = 800 / math.log(10)
+
+
+class Pentanomial(NamedTuple):
+    """How many pairs brought what: `ld` for a loss and a tie in either order, and so on."""
+
+    ll: int = 0
+    ld: int = 0
+    wl: int = 0
+    dd: int = 0
+    wd: int = 0
+    ww: int = 0
+
+    @property
+    def frequencies(self) -> tuple[int, ...]:
+        """Of 0, 1/2, 1, 3/2 and 2 points."""
+        return (self.ll, self.ld, self.wl + self.dd, self.wd, self.ww)
+
+    @property
+    def ties(self) -> int:
+        """Games that were tied."""
+        return self.ld + 2 * self.dd + self.wd
+
+
+class Trinomial(NamedTuple):
+    """How many games were won, lost and tied, where they were not played in pairs."""
+
+    wins: int = 0
+    losses: int = 0
+    ties: int = 0
+
+    @property
+    def frequencies(self) -> tuple[int, ...]:
+        """Of 0, 1/2 and 1 point."""
+        return (self.losses, self.ties, self.wins)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a player's strength against another. None is what cannot be known.
+
+    `score` is the share of the points, 0 to 1. Half-widths (`elo_error`, `nelo_error`) and
+    `elo_low`, `elo_high` are at 95 % confidence. Of one who won everything `elo` is None, as it
+    would be infinite, and so are `elo_error` and `elo_high`; `elo_low` is known. `los` is the
+    likelihood of superiority, `draw_ratio` the share of the games that were tied, `pairs_ratio`
+    the pairs won for each that was lost (None where none was, and without pairs).
+    """
+
+    games: int
+    score: float | None = None
+    elo: float | None = None
+    elo_error: float | None = None
+    elo_low: float | None = None
+    elo_high: float | None = None
+    nelo: float | None = None
+    nelo_error: float | None = None
+    los: float | None = None
+    draw_ratio: float | None = None
+    pairs_ratio: float | None = None
+
+
+def scores_of(entrant: int, played: Iterable[tuple[Pair, Score]]) -> list[Score]:
+    """What an entrant got, pair by pair. Those in which it did not take part are left out."""
+    return [
+        score if pair.entrants[0] == entrant else Score(1 - score.first, 1 - score.second)
+        for pair, score in played
+        if entrant in pair.entrants
+    ]
+
+
+def pentanomial(entrant: int, played: Iterable[tuple[Pair, Score]]) -> Pentanomial:
+    """The pairs in which an entrant took part, counted by what it got."""
+    counts = dict.fromkeys(Pentanomial._fields, 0)
+    for score in scores_of(entrant, played):
+        counts[_KINDS[min(score), max(score)]] += 1
+    return Pentanomial(**counts)
+
+
+_KINDS = {
+    (0.0, 0.0): "ll",
+    (0.0, 0.5): "ld",
+    (0.0, 1.0): "wl",
+    (0.5, 0.5): "dd",
+    (0.5, 1.0): "wd",
+    (1.0, 1.0): "ww",
+}
+
+
+def evidence(counts: Pentanomial | Trinomial) -> Evidence:
+    """What the results of a player say.
+
+    The formulas are those of fastchess (`app/src/matchmaking/elo/elo_pentanomial.cpp` and
+    `elo_wdl.cpp`) and fishtest (`stat_util.py`). With the mean μ and the variance v of what n
+    pairs (or games) brought as shares of their points, μ ± 1.96 √(v/n) on the logistic curve
+    gives Elo; (μ - 1/2) / √(v g) · 800 / ln 10, with g games in a pair, normalized Elo; and
+    Φ((μ - 1/2) / √(v/n)) the likelihood of superiority.
+
+    They say nothing where all pairs ended alike, so that v is 0. What fishtest does then, adding a
+    thousandth of a pair, makes one pair as sure as a thousand. Here it is instead: the interval
+    that follows from the exact one (Clopper & Pearson 1934, Biometrika 26:404-413) of the share q
+    of pairs that may end otherwise, at worst lost or at best won; and for the likelihood of
+    superiority that of n pairs won and none lost with all shares equally likely before,
+    1 - 1/2ⁿ⁺¹.
+    """
+    frequencies = counts.frequencies
+    n, steps = sum(frequencies), len(frequencies) - 1
+    if not n:
+        return Evidence(games=0)
+    games_each = steps // 2
+    mean = sum(points * count for points, count in enumerate(frequencies)) / (n * steps)
+    variance = sum((i / steps - mean) ** 2 * count for i, count in enumerate(frequencies)) / n
+    alike = max(frequencies) == n
+    low, high = _alike_interval(mean, n) if alike else _interval(mean, variance, n)
+    nelo, nelo_error = _nelo(mean, 0.0 if alike else variance, n, games_each)
+    elo_low, elo_high = elo(low), elo(high)
+    return Evidence(
+        games=n * games_each,
+        score=mean,
+        elo=elo(mean),
+        elo_error=None if elo_low is None or elo_high is None else (elo_high - elo_low) / 2,
+        elo_low=elo_low,
+        elo_high=elo_high,
+        nelo=nelo,
+        nelo_error=nelo_error,
+        los=_alike_los(mean, n) if alike else _NORMAL.cdf((mean - 0.5) / math.sqrt(variance / n)),
+        draw_ratio=counts.ties / (n * games_each),
+        pairs_ratio=_pairs_ratio(counts) if isinstance(counts, Pentanomial) else None,
+    )
+
+
+def elo(score: float) -> float | None:
+    """The difference in Elo that makes one expect such a share of the points; None for 0 and 1."""
+    return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
+
+
+def _interval(mean: float, variance: float, n: int) -> tuple[float, float]:
+    margin = Z * math.sqrt(variance / n)
+    return mean - margin, mean + margin
+
+
+def _alike_interval(mean: float, n: int) -> tuple[float, float]:
+    otherwise = 1 - 0.025 ** (1 / n)
+    return mean * (1 - otherwise), mean + (1 - mean) * otherwise
+
+
+def _alike_los(mean: float, n: int) -> float:
+    if mean == 0.5:
+        return 0.5
+    wrong = 0.5 ** (n + 1)
+    return 1 - wrong if mean > 0.5 else wrong
+
+
+def _nelo(
+    mean: float, variance: float, n: int, games_each: int
+) -> tuple[float | None, float | None]:
+    """Normalized Elo and its half-width, which depends on the number of games only."""
+    if not variance and mean != 0.5:
+        return None, None
+    deviations = (mean - 0.5) / math.sqrt(games_each * variance) if variance else 0.0
+    half_width = Z / math.sqrt(games_each * n)
+    return NELO_PER_DEVIATION * deviations, NELO_PER_DEVIATION * half_width
+
+
+def _pairs_ratio(counts: Pentanomial) -> float | None:
+    lost = counts.ll + counts.ld
+    return (counts.ww + counts.wd) / lost if lost else None
