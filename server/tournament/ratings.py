@@ -1,0 +1,227 @@
+"""Ratings of many players at once, from all their matches together.
+
+The model is Bradley and Terry's with ties as Davidson (1970, J. Am. Stat. Assoc. 65:317-328) has
+them and the advantage of the first move as Davidson & Beaver (1977, Biometrics 33:693-702). With d
+the rating of the first mover, less that of the second, plus the advantage, the first wins, ties or
+loses in proportion to exp(d/2), nu and exp(-d/2).
+
+Rao and Kupper's ties, which Bayeselo has, would do as well. Davidson's were taken because a tie is
+then as good as half a win and half a loss: of a player's results its points alone decide, as in the
+table of standings. And the logarithm of the likelihood has one maximum, to which Newton's steps
+lead.
+
+What is known before the first match: ratings are distributed normally with a deviation of 1000
+Elo, which weighs less than one match; and two imaginary equals have shared half a win, half a tie
+and half a loss. That gives ratings to those who won everything, to groups that did not meet and
+where there were no matches, with error bars that say how little is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import logsumexp, ndtr, softmax
+
+from server.tournament.evidence import Z
+from server.tournament.schedule import Pair, Score
+
+Floats = NDArray[np.floating[Any]]
+#: Elo points in one unit of the natural logarithm of the odds.
+ELO = 400 / math.log(10)
+#: The deviation of ratings before anything is known, in Elo.
+SPREAD = 1000.0
+#: What two imaginary equals played: wins of the first mover, ties, wins of the second.
+IMAGINED = (0.5, 0.5, 0.5)
+#: Newton's steps end at such a change of the logarithms of odds, or after so many.
+_CHANGE, _STEPS = 1e-9, 100
+#: The likelihood's logarithm is known to this share of it.
+_ROUNDING = 1e-12
+
+
+class Outcomes(NamedTuple):
+    """Of the matches of two in which the same one had the first move."""
+
+    first: int = 0
+    ties: int = 0
+    second: int = 0
+
+
+#: For (first mover, second mover).
+Tally = Mapping[tuple[int, int], Outcomes]
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """All in Elo: near equality, a difference d means a score of 1 / (1 + 10^(-d/400)).
+
+    `elo` and `error`, the 95 % half-width, of each player are relative to the anchor; `los[i][j]`
+    is how likely i is stronger than j. `first_move` is what having the first move is worth.
+    `tie_share` is the share of ties between equals, without advantage, and `tie` the odds of that
+    against a win of one of the two as Elo; None if nothing was tied.
+    """
+
+    elo: tuple[float, ...]
+    error: tuple[float, ...]
+    los: tuple[tuple[float, ...], ...]
+    first_move: float
+    first_move_error: float
+    tie: float | None
+    tie_share: float
+
+
+def tally(played: Iterable[tuple[Pair, Score]]) -> dict[tuple[int, int], Outcomes]:
+    """The matches of pairs, counted by who moved first."""
+    counts: dict[tuple[int, int], list[int]] = {}
+    for pair, score in played:
+        one, other = pair.entrants
+        for movers, first_mover in (((one, other), score.first), ((other, one), 1 - score.second)):
+            counts.setdefault(movers, [0, 0, 0])[round(2 - 2 * first_mover)] += 1
+    return {movers: Outcomes(*each) for movers, each in counts.items()}
+
+
+def rate(players: int, tally: Tally, anchor: int | None = None) -> Ratings:
+    """Rate players 0, 1, ... `players` - 1.
+
+    `anchor` is the player whose rating is 0, without error; None for the average of all. Error bars
+    come from the curvature of the likelihood at its maximum. They take matches as independent;
+    those of a pair have their opening in common, which mostly makes the bars a little wide.
+    """
+    model = _Model(players, tally)
+    found = _maximum(model)
+    covariance = np.linalg.inv(model.curvature(found))
+    share = model.tie_share(found)
+    scale = ELO * (1 - share)
+    weights = np.full(players, 1 / players) if anchor is None else np.eye(players)[anchor]
+    relative = np.eye(players) - weights
+    ratings = relative @ found[:players]
+    # How ratings in Elo change with each parameter. More ties make the scale shorter.
+    change = np.zeros((players + 1, len(found)))
+    change[:players, :players] = relative
+    change[players, players] = 1
+    if model.tied:
+        change[:players, -1] = -share * ratings
+        change[players, -1] = -share * found[players]
+    error = Z * scale * np.sqrt(np.einsum("ij,jk,ik->i", change, covariance, change).clip(0))
+    return Ratings(
+        elo=_tuple(scale * ratings),
+        error=_tuple(error[:players]),
+        los=tuple(_tuple(row) for row in _superiority(ratings, covariance)),
+        first_move=float(scale * found[players]),
+        first_move_error=float(error[players]),
+        tie=float(ELO * found[-1]) if model.tied else None,
+        tie_share=share,
+    )
+
+
+class _Model:
+    """The logarithm of the likelihood, and of what was known before.
+
+    Its parameters, as logarithms of odds: the players' ratings, the advantage of the first move,
+    and ln nu. Without any tie nu is 0, and its logarithm not among them.
+    """
+
+    def __init__(self, players: int, tally: Tally) -> None:
+        self._players = players
+        rows = [*tally.values(), IMAGINED]
+        self.tied = any(each.ties for each in tally.values())
+        self._counts = np.array(rows, dtype=np.float64).T
+        if not self.tied:
+            self._counts[1] = 0
+        self._matches = self._counts.sum(axis=0)
+        self._design = _design(players, tally)
+        self._prior = np.zeros(players + 1 + self.tied)
+        self._prior[:players] = (ELO / SPREAD) ** 2
+
+    def start(self) -> Floats:
+        """Everything even."""
+        return np.zeros(len(self._prior))
+
+    def tie_share(self, at: Floats) -> float:
+        """Of the matches between equals, those that are tied."""
+        return 1 / (1 + 2 * math.exp(-at[-1])) if self.tied else 0.0
+
+    def height(self, at: Floats) -> float:
+        """The logarithm itself."""
+        logs = self._log_odds(at)
+        seen = self._counts > 0
+        likelihood = np.sum(self._counts[seen] * (logs - logsumexp(logs, axis=0))[seen])
+        return float(likelihood - np.sum(self._prior * at**2) / 2)
+
+    def slope(self, at: Floats) -> Floats:
+        """Its derivatives: points and ties beyond what is expected."""
+        first, tie, second = self._counts - self._matches * self._shares(at)
+        ties = [tie.sum()] if self.tied else []
+        return np.append(self._design.T @ (first - second) / 2, ties) - self._prior * at
+
+    def curvature(self, at: Floats) -> Floats:
+        """Its second derivatives, with their sign changed: how much is known of each parameter."""
+        first, tie, second = self._shares(at)
+        lead = (first - second) / 2
+        known = self._design.T @ (
+            (self._matches * ((first + second) / 4 - lead**2))[:, np.newaxis] * self._design
+        )
+        matrix = np.diag(self._prior)
+        size = self._players + 1
+        matrix[:size, :size] += known.toarray()
+        if self.tied:
+            matrix[-1, :size] = matrix[:size, -1] = self._design.T @ (-self._matches * lead * tie)
+            matrix[-1, -1] = np.sum(self._matches * tie * (1 - tie))
+        return matrix
+
+    def _log_odds(self, at: Floats) -> Floats:
+        ahead = self._design @ at[: self._players + 1]
+        tie = at[-1] if self.tied else -np.inf
+        return np.stack([ahead / 2, np.full(len(ahead), tie), -ahead / 2])
+
+    def _shares(self, at: Floats) -> Floats:
+        shares: Floats = softmax(self._log_odds(at), axis=0)
+        return shares
+
+
+def _design(players: int, tally: Tally) -> csr_array:
+    """What to add up, of ratings and the advantage, for how far ahead the first mover is.
+
+    A row for each entry of the tally and, last, one for the imaginary equals.
+    """
+    movers = np.array(list(tally), dtype=np.int64).reshape(-1, 2)
+    entries = np.arange(len(movers))
+    every = np.arange(len(movers) + 1)
+    rows = np.concatenate([entries, entries, every])
+    columns = np.concatenate([movers[:, 0], movers[:, 1], np.full(len(every), players)])
+    values = np.concatenate([np.ones(len(movers)), -np.ones(len(movers)), np.ones(len(every))])
+    return csr_array((values, (rows, columns)), shape=(len(every), players + 1))
+
+
+def _maximum(model: _Model) -> Floats:
+    """Newton's steps, shorter where they would lead down."""
+    at = model.start()
+    for _ in range(_STEPS):
+        step = np.linalg.solve(model.curvature(at), model.slope(at))
+        height = model.height(at)
+        while model.height(at + step) < height - _ROUNDING * abs(height):
+            step /= 2
+        at = at + step
+        if np.max(np.abs(step)) < _CHANGE:
+            break
+    return at
+
+
+def _superiority(ratings: Floats, covariance: Floats) -> Floats:
+    """For each two, how likely the first is stronger; 1/2 for one against itself."""
+    players = len(ratings)
+    within = covariance[:players, :players]
+    each = np.diag(within)
+    variance = each[:, np.newaxis] + each - 2 * within
+    np.fill_diagonal(variance, 1)
+    ahead: Floats = ndtr((ratings[:, np.newaxis] - ratings) / np.sqrt(variance))
+    return ahead
+
+
+def _tuple(numbers: Floats) -> tuple[float, ...]:
+    return tuple(float(each) for each in numbers)
