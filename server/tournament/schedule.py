@@ -14,7 +14,8 @@ class Pair(NamedTuple):
     """Two matches between two entrants: the same opening, then with colours swapped.
 
     `entrants` are places in the specification's list; the first has the first move in the first of
-    the two. `game` is its name with parameters, `opening` a place in that game's list of openings.
+    the two. `game` is its name with parameters, `opening` a number in that game's book of openings,
+    from 0, which begins again when it is through.
     """
 
     key: Key

@@ -86,8 +86,9 @@ class Knockout(Format):
                 break
             again, which = divmod(more, len(self.games))
             key = (*place, len(pairs) + 1)
-            opening = before + self.rounds + again
-            pairs.append(Pair(key, self.games[which], swapped(entrants, more), opening))
+            meeting = self.rounds + again
+            order = swapped(entrants, meeting + which)
+            pairs.append(Pair(key, self.games[which], order, before + meeting))
         return pairs
 
 

@@ -1,0 +1,83 @@
+"""From results to a table of points, and to who got how much from whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from server.tournament.formats import Bye
+from server.tournament.schedule import Pair, Score
+
+Played = tuple[Pair, Score]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entrant's line in the table. `played`, `won`, `tied` and `lost` count matches.
+
+    Points are 1 for a match won, 0.5 for one tied, and 1 for each match of a bye, which is not
+    counted as played. `buchholz` is the sum of the points of the opponents, `sonneborn_berger` of
+    those who were beaten and half of those who were tied with; once for each match (FIDE Handbook
+    C.07, articles 8.1 and 9.1, 2024). For each match of a bye, the opponent is one who has as many
+    points as oneself (article 16.4).
+    """
+
+    entrant: int
+    played: int
+    won: int
+    tied: int
+    lost: int
+    points: float
+    buchholz: float
+    sonneborn_berger: float
+
+
+class Cell(NamedTuple):
+    """What one got from another, and in how many matches."""
+
+    points: float
+    matches: int
+
+
+def table(entrants: int, results: Iterable[Played], byes: Iterable[Bye] = ()) -> list[Row]:
+    """A row for each of the `entrants`, best first.
+
+    By points, then Buchholz, then Sonneborn-Berger, then as they are listed.
+    """
+    scores: list[list[tuple[int, float]]] = [[] for _ in range(entrants)]
+    for pair, score in results:
+        first, second = pair.entrants
+        for one in score:
+            scores[first].append((second, one))
+            scores[second].append((first, 1 - one))
+    free = [0] * entrants
+    for bye in byes:
+        free[bye.entrant] += bye.matches
+    points = [free[one] + sum(score for _, score in scores[one]) for one in range(entrants)]
+    rows = [_row(one, scores[one], free[one], points) for one in range(entrants)]
+    return sorted(rows, key=lambda row: (-row.points, -row.buchholz, -row.sonneborn_berger))
+
+
+def _row(entrant: int, scores: list[tuple[int, float]], free: int, points: list[float]) -> Row:
+    by_outcome = [sum(score == outcome for _, score in scores) for outcome in (1, 0.5, 0)]
+    against_nobody = free * points[entrant]
+    return Row(
+        entrant,
+        len(scores),
+        *by_outcome,
+        points=points[entrant],
+        buchholz=against_nobody + sum(points[other] for other, _ in scores),
+        sonneborn_berger=against_nobody + sum(points[other] * score for other, score in scores),
+    )
+
+
+def crosstable(entrants: int, results: Iterable[Played]) -> list[list[Cell]]:
+    """For each entrant, what it got from each: `crosstable(...)[one][other]`."""
+    cells = [[Cell(0.0, 0)] * entrants for _ in range(entrants)]
+    for pair, score in results:
+        first, second = pair.entrants
+        for one, other, points in ((first, second, score.total), (second, first, 2 - score.total)):
+            before = cells[one][other]
+            cells[one][other] = Cell(before.points + points, before.matches + 2)
+    return cells
