@@ -117,9 +117,11 @@ def pair_off(past: Past) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     Who has more points is higher, and of equals who is listed first. Without a pairing is the
     lowest of those who were least often, but another of these if that saves rematches. From the
     top, each meets one with as many points, or as few less as can be; of these rather one with
-    whom it can take turns to begin; and of these the highest of the lower half. But whom it meets
-    costs the rest no rematch, and leaves no more of those with as many points without another of
-    them. There are thus as few rematches as is possible, none if it is.
+    whom it can take turns to begin, and then one near the highest of the lower half. But whom it
+    meets must cost the rest no rematch, and shall leave no more than need be of those with as many
+    points without another of them. So there are as few rematches as is possible.
+
+    While all are present, nobody is without a pairing twice before everybody was once.
     """
     present = (one for one in range(len(past.points)) if one not in past.withdrawn)
     rest = sorted(present, key=lambda one: -past.points[one])
@@ -168,6 +170,7 @@ def _reluctance(one: int, other: int, ranked: list[int], past: Past) -> tuple[fl
         past.points[one] - points,
         past.begun[one] * past.begun[other] > 0,
         abs(equals.index(other) - wanted),
+        -equals.index(other),
     )
 
 
