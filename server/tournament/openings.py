@@ -124,8 +124,8 @@ def is_open(game: Game, state: State, seed: int) -> bool:
     more than 80 % for one side; in those discarded it saw 25 wins. With bounds of 0.2 and 0.8, and
     two plies instead of four, it saw 11 wins in 185 kept. Of gomoku, mnk(8,8,5), Othello and
     ultimate tic-tac-toe, 95 % to 100 % are kept after up to 8 plies; of 138 of the last three, none
-    was lopsided. Of tic-tac-toe 46 % are kept after 2 plies and 51 % after 3, when of 41 kept 19 are lost with
-    best play; nim is always won by somebody.
+    was lopsided. Of tic-tac-toe 46 % are kept after 2 plies and 51 % after 3; with best play, 19 of
+    41 of these are lost. Nim is won by somebody from everywhere.
     """
     plies = 4 if len(game.legal_actions(state)) <= FEW_ACTIONS else 2
     if game.winner(state) or any(_is_won(game, state, player, plies) for player in (1, 2)):

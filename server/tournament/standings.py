@@ -19,8 +19,8 @@ class Row:
     Points are 1 for a match won, 0.5 for one tied, and 1 for each match of a bye, which is not
     counted as played. `buchholz` is the sum of the points of the opponents, `sonneborn_berger` of
     those who were beaten and half of those who were tied with; once for each match (FIDE Handbook
-    C.07, articles 8.1 and 9.1, 2024). For each match of a bye, the opponent is one who has as many
-    points as oneself (article 16.4).
+    C.07 of 2023, articles 8 and 9). The opponent in a match of a bye has as many points as oneself
+    (article 16).
     """
 
     entrant: int
@@ -60,12 +60,14 @@ def table(entrants: int, results: Iterable[Played], byes: Iterable[Bye] = ()) ->
 
 
 def _row(entrant: int, scores: list[tuple[int, float]], free: int, points: list[float]) -> Row:
-    by_outcome = [sum(score == outcome for _, score in scores) for outcome in (1, 0.5, 0)]
+    won, tied, lost = (sum(score == outcome for _, score in scores) for outcome in (1, 0.5, 0))
     against_nobody = free * points[entrant]
     return Row(
-        entrant,
-        len(scores),
-        *by_outcome,
+        entrant=entrant,
+        played=len(scores),
+        won=won,
+        tied=tied,
+        lost=lost,
         points=points[entrant],
         buchholz=against_nobody + sum(points[other] for other, _ in scores),
         sonneborn_berger=against_nobody + sum(points[other] * score for other, score in scores),
