@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
+FORMATS = ("round_robin", "gauntlet", "swiss", "knockout", "match", "sprt")
+MODELS = ("normalized", "logistic")
+
 
 @dataclass(frozen=True)
 class Entrant:
@@ -11,7 +16,7 @@ class Entrant:
 
     `player`: a built-in player with its options, `"uct(c=1.2)"`; `command`: a program that connects
     by itself; neither: a name that logs in from elsewhere. `version` is given, or a digest of all
-    that decides how it plays.
+    that decides how it plays; empty where nothing of that is known.
     """
 
     name: str
@@ -34,9 +39,13 @@ class Openings:
 
 @dataclass(frozen=True)
 class Adjudication:
-    """When a match is ended early: `max_plies`, a tie; 0 for never."""
+    """When a match is ended early: `max_plies`, a tie; 0 for never.
+
+    `proofs`: as soon as the minimax player has proven how it ends.
+    """
 
     max_plies: int = 0
+    proofs: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,3 +78,13 @@ class Spec:
     adjudication: Adjudication = field(default_factory=Adjudication)
     sprt: Sprt | None = None
     anchor: str | None = None
+
+
+def dumps(spec: Spec) -> str:
+    """As JSON, to be stored."""
+    return msgspec.json.encode(spec).decode()
+
+
+def loads(text: str) -> Spec:
+    """What `dumps` has made text of. Raises msgspec.DecodeError."""
+    return msgspec.json.decode(text, type=Spec)

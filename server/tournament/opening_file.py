@@ -1,0 +1,68 @@
+"""Openings from a file: the moves of one on each line.
+
+    # notation, with blanks or commas between the moves,
+    d3 c5 f6
+    # or in brackets the actions' numbers
+    [19, 34, 45]
+
+Brackets tell the two apart, for in some games moves are written as numbers too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from games import Game, IllegalAction, State
+
+_BETWEEN = re.compile(r"[\s,]+")
+_NUMBER = re.compile("[0-9]{1,9}")
+
+
+class BadOpening(ValueError):
+    """A line that is no opening; the text says why."""
+
+
+def read(text: str, game: Game) -> Iterator[tuple[int, tuple[int, ...] | BadOpening]]:
+    """For each opening the line, from 1, and its actions, or what is wrong with it.
+
+    Two that lead to the same position are one too many.
+    """
+    seen: dict[State, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        moves = line.partition("#")[0].strip()
+        if not moves:
+            continue
+        try:
+            actions, state = _played(moves, game)
+            if state in seen:
+                raise BadOpening(f"it leads to the same position as line {seen[state]}")
+            seen[state] = number
+            yield number, actions
+        except BadOpening as error:
+            yield number, error
+
+
+def _played(moves: str, game: Game) -> tuple[tuple[int, ...], State]:
+    """The actions, and where they lead."""
+    in_brackets = re.fullmatch(r"\[(.*)\]", moves)
+    words = [word for word in _BETWEEN.split(in_brackets[1] if in_brackets else moves) if word]
+    state = game.initial_state()
+    actions: list[int] = []
+    for word in words:
+        try:
+            action = _number(word) if in_brackets else game.parse_action(state, word)
+            state = game.next_state(state, action)
+        except IllegalAction as error:
+            hint = "" if in_brackets else " (actions' numbers are written in brackets)"
+            raise BadOpening(f"{game}, move {len(actions) + 1}: {error}{hint}") from error
+        actions.append(action)
+    if game.winner(state):
+        raise BadOpening(f"{game}: the game is over after these moves")
+    return tuple(actions), state
+
+
+def _number(word: str) -> int:
+    if not _NUMBER.fullmatch(word):
+        raise BadOpening(f"in brackets are the numbers of actions, not {word[:50]!r}")
+    return int(word)
