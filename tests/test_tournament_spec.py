@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import games
 from server.tournament import version
-from server.tournament.reading import SPRT_ROUNDS, SpecError, read
+from server.tournament.reading import SpecError, read
 from server.tournament.spec import (
     Adjudication,
     Entrant,
@@ -87,7 +87,8 @@ def test_what_is_left_out_has_its_usual_value() -> None:
 def test_a_test_of_two_has_bounds_and_ends_by_itself() -> None:
     text = SMALL.replace("match", "sprt")
     assert read(text % "").sprt == Sprt()
-    assert read(text % "").rounds == SPRT_ROUNDS
+    assert read(text % "").rounds == 0
+    assert read(text % "rounds = 0").rounds == 0
     some = "sprt = { elo0 = -1, elo1 = 2.5, alpha = 0.1, beta = 0.01, model = 'logistic' }\n"
     assert read(text % some).sprt == Sprt(-1.0, 2.5, 0.1, 0.01, "logistic")
 

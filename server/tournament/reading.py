@@ -25,8 +25,6 @@ from server.tournament.toml_table import Faults, Table
 from server.tournament.version import Files
 
 MOST_ROUNDS = 1_000_000
-#: A test ends by itself; this many pairs of each game is when it is given up, if nothing is said.
-SPRT_ROUNDS = 100_000
 _AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 
 
@@ -66,6 +64,7 @@ def _located(error: str, text: str) -> str:
 
 def _tournament(top: Table, files: Files) -> Spec:
     format_ = top.need("format", checks.one_of("format", FORMATS), "")
+    fewest = 0 if format_ == "sprt" else 1
     loaded = _games(top)
     entrants = _entrants(top, format_, files)
     spec = Spec(
@@ -73,9 +72,7 @@ def _tournament(top: Table, files: Files) -> Spec:
         games=tuple(loaded),
         format=format_,
         entrants=entrants,
-        rounds=top.take(
-            "rounds", checks.whole(1, MOST_ROUNDS), SPRT_ROUNDS if format_ == "sprt" else 1
-        ),
+        rounds=top.take("rounds", checks.whole(fewest, MOST_ROUNDS), fewest),
         clock=top.take("clock", checks.clock_, "0.1/move"),
         concurrency=top.take("concurrency", checks.whole(0, 1024), 0),
         seed=top.take("seed", checks.whole(*checks.WHOLE), 0),

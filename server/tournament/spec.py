@@ -64,7 +64,10 @@ class Sprt:
 
 @dataclass(frozen=True)
 class Spec:
-    """A tournament. `rounds`: for each pairing and game, how many pairs; of a Swiss, its rounds."""
+    """A tournament. `rounds`: for each pairing and game, how many pairs; of a Swiss, its rounds.
+
+    Of a sequential test, it is how many at most; 0: as many as it takes.
+    """
 
     name: str
     games: tuple[str, ...]
