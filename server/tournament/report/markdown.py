@@ -1,0 +1,35 @@
+"""The report as Markdown with tables (GitHub's)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from server.export.text import plain
+from server.tournament.report.tables import Table, summary, tables
+from server.tournament.report.values import Report
+
+_MARKS = re.compile(r"[\\`*_{}\[\]<>#|~&]")
+
+
+def write(report: Report) -> str:
+    """All of it."""
+    parts = [f"# {escaped(report.name)}", "\n".join(f"* {escaped(s)}" for s in summary(report))]
+    for table in tables(report):
+        parts += [f"## {escaped(table.title)}", _table(table)]
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that is shown as it is, on one line and within a table's cell."""
+    return _MARKS.sub(lambda mark: "\\" + mark[0], plain(text))
+
+
+def _table(table: Table) -> str:
+    sides = ["---" if place < table.names else "--:" for place, _ in enumerate(table.head)]
+    rows = [map(escaped, table.head), sides, *(map(escaped, row) for row in table.rows)]
+    return "\n".join(map(_row, rows))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,162 @@
+"""The report as lines and tables of plain text, which each output shows in its own way."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from server.export.text import decimal
+from server.tournament.report import words
+from server.tournament.report.values import Duel, Report, SequentialTest, Tally
+
+
+class Table(NamedTuple):
+    """Rows of text under a head, which may be empty. The first `names` columns are words."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    names: int
+
+
+def summary(report: Report) -> list[str]:
+    """What is played, how far it has come, and what one has to know to read the tables."""
+    lines = [f"{report.format.replace('_', ' ')} of {', '.join(report.games)}", _progress(report)]
+    if report.voided:
+        lines.append(f"{words.count(report.voided, 'pair')} voided and played again")
+    if report.repeated:
+        pairs = words.count(report.repeated, "pair")
+        lines.append(f"{pairs} with the same moves as another: not counted as evidence")
+    lines += [f"{each.name} is suspended" for each in report.entrants if each.suspended]
+    if report.ratings:
+        lines.append(_relative_to(report))
+    return [*lines, *report.notes]
+
+
+def tables(report: Report) -> list[Table]:
+    """All that have something to show, in the order in which one asks."""
+    found = [
+        _standings(report),
+        _crosstable(report),
+        *(_duel(report, each) for each in report.duels),
+        _superiority(report),
+        _endings(report),
+    ]
+    return [table for table in found if table.rows]
+
+
+def in_order(report: Report) -> list[int]:
+    """The entrants as they stand, or as they are listed where nothing stands yet."""
+    standing = [each.entrant for each in report.standings]
+    return standing or list(range(len(report.entrants)))
+
+
+def _progress(report: Report) -> str:
+    if report.pairs is None:
+        return f"{words.count(report.done, 'pair')} so far"
+    return f"{report.done} of {words.count(report.pairs, 'pair')}"
+
+
+def _relative_to(report: Report) -> str:
+    base = "the average" if report.anchor is None else report.entrants[report.anchor].name
+    text = f"Elo relative to {base}, with 95% error bars"
+    if report.first_move.value is not None:
+        text += f"; the first move is worth {words.elo(report.first_move)}"
+    return text
+
+
+def _standings(report: Report) -> Table:
+    has_versions = any(each.version for each in report.entrants)
+    head = ["#", "name", *(["version"] if has_versions else [])]
+    names = len(head)
+    head += ["Elo"] if report.ratings else []
+    head += ["points", *report.tiebreaks, "matches", "won", "tied", "lost", "score"]
+    rows = []
+    for each in report.standings:
+        entrant, tally = report.entrants[each.entrant], each.tally
+        rows.append(
+            (
+                str(each.place),
+                entrant.name,
+                *([entrant.version] if has_versions else []),
+                *([words.elo(report.ratings[each.entrant])] if report.ratings else []),
+                *map(decimal, (each.points, *each.tiebreaks)),
+                *map(str, (tally.matches, tally.won, tally.tied, tally.lost)),
+                words.percent(tally.points / tally.matches if tally.matches else None),
+            )
+        )
+    return Table("Standings", tuple(head), rows, names)
+
+
+def _crosstable(report: Report) -> Table:
+    cells = [[words.cell(each) for each in row] for row in report.crosstable]
+    return _square("Crosstable", report, cells)
+
+
+def _superiority(report: Report) -> Table:
+    cells = [[words.percent(each, 2) for each in row] for row in report.los]
+    return _square("Likelihood of superiority", report, cells)
+
+
+def _square(title: str, report: Report, cells: list[list[str]]) -> Table:
+    """Everybody against everybody, in the order of the standings and numbered by it."""
+    if not cells:
+        return Table(title, (), [], 0)
+    order = in_order(report)
+    head = ("", "name", *(str(number) for number, _ in enumerate(order, 1)))
+    rows = [
+        (
+            str(number),
+            report.entrants[one].name,
+            *("" if one == other else cells[one][other] for other in order),
+        )
+        for number, one in enumerate(order, 1)
+    ]
+    return Table(title, head, rows, 2)
+
+
+def _duel(report: Report, duel: Duel) -> Table:
+    first, second = report.entrants[duel.first].name, report.entrants[duel.second].name
+    pairs = duel.pairs
+    rows: list[tuple[str, ...]] = [
+        ("Elo", words.elo(duel.elo)),
+        ("normalized Elo", words.elo(duel.nelo)),
+        ("likelihood of superiority", words.percent(duel.los, 2)),
+        ("tied matches", words.percent(duel.draw_ratio)),
+        ("pairs", str(pairs.count)),
+        (
+            "of them LL, LD, WL, DD, WD, WW",
+            f"{pairs.ll}, {pairs.ld}, {pairs.wl}, {pairs.dd}, {pairs.wd}, {pairs.ww}",
+        ),
+    ]
+    if duel.test:
+        rows += _test(duel.test)
+    return Table(f"{first} against {second}", ("", ""), rows, 1)
+
+
+def _test(test: SequentialTest) -> list[tuple[str, str]]:
+    return [
+        ("test", f"{decimal(test.elo0)} against {decimal(test.elo1)} {test.model} Elo"),
+        ("allowed errors", f"{words.percent(test.alpha)}, {words.percent(test.beta)}"),
+        ("LLR", f"{test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"),
+        ("verdict", f"{test.accepted} is accepted" if test.accepted else "none yet"),
+    ]
+
+
+def _endings(report: Report) -> Table:
+    """In columns the reasons that there were, the most frequent first."""
+    counts: dict[str, int] = {}
+    for endings in report.endings:
+        for reason, tally in endings.items():
+            counts[reason] = counts.get(reason, 0) + tally.matches
+    reasons = sorted((each for each in counts if counts[each]), key=lambda each: -counts[each])
+    if not reasons:
+        return Table("", (), [], 0)
+    head = ("name", *(reason.replace("_", " ") for reason in reasons))
+    rows = [
+        (
+            report.entrants[one].name,
+            *(words.tally(report.endings[one].get(reason, Tally())) for reason in reasons),
+        )
+        for one in in_order(report)
+    ]
+    return Table("How matches ended: won, tied, lost", head, rows, 1)

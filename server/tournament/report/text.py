@@ -1,0 +1,38 @@
+"""The report as plain text, in aligned columns."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+
+from server.export.text import plain
+from server.tournament.report.tables import Table, summary, tables
+from server.tournament.report.values import Report
+
+
+def write(report: Report) -> str:
+    """All of it. Lines are as long as the widest table needs them."""
+    parts = ["\n".join([plain(report.name), *map(plain, summary(report))])]
+    parts += ["\n".join([plain(table.title), *_lines(table)]) for table in tables(report)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _lines(table: Table) -> list[str]:
+    rows = [[plain(cell) for cell in row] for row in _shown(table)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            _filled(cell, width, to_the_left=place < table.names)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _shown(table: Table) -> list[tuple[str, ...]]:
+    return [table.head, *table.rows] if any(table.head) else table.rows
+
+
+def _filled(cell: str, width: int, *, to_the_left: bool) -> str:
+    """Of so many columns on a terminal, where some letters take two and accents none."""
+    blanks = " " * (width - cell_len(cell))
+    return cell + blanks if to_the_left else blanks + cell

@@ -1,0 +1,38 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from server.export.text import decimal
+from server.tournament.report.values import Cell, Estimate, Tally
+
+UNKNOWN = "\N{EN DASH}"
+
+
+def elo(estimate: Estimate) -> str:
+    """`+12.3 ± 4.5`; `> 800` of who won everything."""
+    if estimate.value is not None:
+        error = "" if estimate.error is None else f" ± {estimate.error:.1f}"
+        return f"{estimate.value:+.1f}{error}"
+    if estimate.low is not None:
+        return f"> {estimate.low:.0f}"
+    return UNKNOWN if estimate.high is None else f"< {estimate.high:.0f}"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """`87.5%`, of 0 to 1."""
+    return UNKNOWN if share is None else f"{100 * share:.{digits}f}%"
+
+
+def cell(cell: Cell | None) -> str:
+    """`12.5/20`: points of matches."""
+    return f"{decimal(cell.points)}/{cell.matches}" if cell else UNKNOWN
+
+
+def tally(tally: Tally) -> str:
+    """`+3 =1 -2`; nothing of no matches."""
+    return f"+{tally.won} ={tally.tied} -{tally.lost}" if tally.matches else ""
+
+
+def count(number: int, one: str) -> str:
+    """`1 pair`, `2 pairs`."""
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"

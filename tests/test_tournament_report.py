@@ -1,0 +1,372 @@
+"""What a tournament has shown, as text, JSON, CSV, Markdown and a page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from server.tournament.report import (
+    FORMATS,
+    Cell,
+    Duel,
+    Entrant,
+    Estimate,
+    Pairs,
+    Report,
+    SequentialTest,
+    Standing,
+    Tally,
+    charts,
+    writer,
+)
+from server.tournament.report.words import UNKNOWN
+
+DUEL = Duel(
+    first=0,
+    second=1,
+    pairs=Pairs(1, 2, 3, 4, 5, 6),
+    elo=Estimate(84.2, 31.45),
+    nelo=Estimate(90.04, 33.0),
+    los=0.9996,
+    draw_ratio=0.25,
+    test=SequentialTest(
+        0, 5, 0.05, 0.05, "normalized", -2.94, 2.94, llrs=(0.1, -0.2, 3.0), accepted="elo1"
+    ),
+)
+REPORT = Report(
+    name="an evening",
+    format="round_robin",
+    games=("connect_four", "mnk(m=8,n=8)"),
+    entrants=(Entrant("flat", "1"), Entrant("uct", "2.1"), Entrant("日本", suspended=True)),
+    done=29,
+    pairs=30,
+    repeated=2,
+    voided=1,
+    standings=(
+        Standing(1, 1, Tally(30, 5, 5), 32.5, (101.25,)),
+        Standing(2, 0, Tally(8, 5, 25), 10.5, (99.0,)),
+        Standing(3, 2, Tally(), 0.0, (0.0,)),
+    ),
+    tiebreaks=("Sonneborn-Berger",),
+    crosstable=(
+        (None, Cell(4.5, 20), Cell(6.0, 18)),
+        (Cell(15.5, 20), None, Cell(17.0, 20)),
+        (Cell(12.0, 18), Cell(3.0, 20), None),
+    ),
+    ratings=(Estimate(0.0, 0.0), Estimate(84.2, 31.45), Estimate(low=800.4)),
+    anchor=0,
+    first_move=Estimate(12.0, 3.0),
+    los=((None, 0.001, 0.4), (0.999, None, 0.98), (0.6, None, None)),
+    duels=(DUEL,),
+    endings=(
+        {"rules": Tally(8, 5, 20), "time": Tally(0, 0, 5)},
+        {"rules": Tally(25, 5, 5), "time": Tally(5, 0, 0), "illegal_moves": Tally()},
+        {},
+    ),
+    notes=("uct's thinking takes 4 threads of 2 cores",),
+)
+BEGUN = Report("begun", "sprt", ("nim",), (Entrant("old"), Entrant("new")))
+
+
+def test_as_text_in_aligned_columns() -> None:
+    assert (
+        writer("text")(REPORT)
+        == f"""\
+an evening
+round robin of connect_four, mnk(m=8,n=8)
+29 of 30 pairs
+1 pair voided and played again
+2 pairs with the same moves as another: not counted as evidence
+日本 is suspended
+Elo relative to flat, with 95% error bars; the first move is worth +12.0 ± 3.0
+uct's thinking takes 4 threads of 2 cores
+
+Standings
+#  name  version           Elo  points  Sonneborn-Berger  matches  won  tied  lost  score
+1  uct   2.1      +84.2 ± 31.4    32.5            101.25       40   30     5     5  81.2%
+2  flat  1          +0.0 ± 0.0    10.5                99       38    8     5    25  27.6%
+3  日本                  > 800       0                 0        0    0     0     0      {UNKNOWN}
+
+Crosstable
+   name       1        2      3
+1  uct           15.5/20  17/20
+2  flat  4.5/20            6/18
+3  日本    3/20    12/18
+
+flat against uct
+Elo                                           +84.2 ± 31.4
+normalized Elo                                +90.0 ± 33.0
+likelihood of superiority                           99.96%
+tied matches                                         25.0%
+pairs                                                   21
+of them LL, LD, WL, DD, WD, WW            1, 2, 3, 4, 5, 6
+test                            0 against 5 normalized Elo
+allowed errors                                  5.0%, 5.0%
+LLR                                   3.00 (-2.94 to 2.94)
+verdict                                   elo1 is accepted
+
+Likelihood of superiority
+   name      1       2       3
+1  uct          99.90%  98.00%
+2  flat  0.10%          40.00%
+3  日本      {UNKNOWN}  60.00%
+
+How matches ended: won, tied, lost
+name      rules      time
+uct   +25 =5 -5  +5 =0 -0
+flat  +8 =5 -20  +0 =0 -5
+日本
+"""
+    )
+
+
+def test_before_the_first_match_there_is_little_to_say() -> None:
+    assert writer("text")(BEGUN) == "begun\nsprt of nim\n0 pairs so far\n"
+    assert "<svg" not in writer("html")(BEGUN)
+    assert writer("csv")(BEGUN) == "place,name,version,points,matches,won,tied,lost,elo,elo_error\n"
+    assert writer("crosstable")(BEGUN) == "name\n"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "shown"),
+    [
+        (Estimate(12.34, 5.66), "+12.3 ± 5.7"),
+        (Estimate(-0.5), "-0.5"),
+        (Estimate(low=800.4), "> 800"),
+        (Estimate(high=-120.7), "< -121"),
+        (Estimate(), UNKNOWN),
+    ],
+)
+def test_what_is_not_known_is_not_made_up(estimate: Estimate, shown: str) -> None:
+    report = replace(REPORT, duels=(Duel(0, 1, Pairs(), nelo=estimate),))
+    assert re.search(rf"\nnormalized Elo +{re.escape(shown)}\n", writer("text")(report))
+    assert f">{shown.replace('>', '&gt;').replace('<', '&lt;')}</td>" in writer("html")(report)
+    nelo = json.loads(writer("json")(report))["duels"][0]["nelo"]
+    assert nelo == msgspec.to_builtins(estimate)
+
+
+def test_as_json_it_is_whole() -> None:
+    written = json.loads(writer("json")(REPORT))
+    assert written.pop("version") == 1
+    assert msgspec.convert(written, Report) == REPORT
+    assert written["ratings"][2] == {"value": None, "error": None, "low": 800.4, "high": None}
+
+
+def test_as_csv_the_numbers_are_numbers() -> None:
+    assert list(csv.reader(writer("csv")(REPORT).splitlines())) == [
+        [
+            *("place", "name", "version", "points", "Sonneborn-Berger", "matches"),
+            *("won", "tied", "lost", "elo", "elo_error"),
+        ],
+        ["1", "uct", "2.1", "32.5", "101.25", "40", "30", "5", "5", "84.2", "31.45"],
+        ["2", "flat", "1", "10.5", "99.0", "38", "8", "5", "25", "0.0", "0.0"],
+        ["3", "日本", "", "0.0", "0.0", "0", "0", "0", "0", "", ""],
+    ]
+    assert list(csv.reader(writer("crosstable")(REPORT).splitlines())) == [
+        ["name", "uct", "flat", "日本"],
+        ["uct", "", "15.5", "17.0"],
+        ["flat", "4.5", "", "6.0"],
+        ["日本", "3.0", "12.0", ""],
+    ]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t@", "'"])
+def test_no_name_is_a_formula_of_a_spreadsheet(start: str) -> None:
+    name = f'{start}HYPERLINK("http://x","y"),1\n2'
+    report = named(REPORT, name)
+    for format_ in ("csv", "crosstable"):
+        fields = [each for row in csv.reader(writer(format_)(report).splitlines()) for each in row]
+        assert "'" + name.replace("\n", " ").replace("\t", " ") in fields
+        assert not any(each.strip().startswith(("=", "+", "-", "@")) for each in fields)
+
+
+NASTY = "<script>a|b</script>&amp;\"'`*_[x](y)\\|\n| # <!-- ]]>"
+
+
+def named(report: Report, name: str) -> Report:
+    """The same with all that users may call as they like called so."""
+    entrants = tuple(replace(each, name=name, version=name) for each in report.entrants)
+    return replace(report, name=name, entrants=entrants, notes=(name,))
+
+
+class Page(HTMLParser):
+    """What a browser makes of a page; its tags are well nested."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._open.append(tag)
+        assert not {"src", "href", "style", "onload", "onclick"} & dict(attributes).keys()
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_names_are_only_text_on_the_page() -> None:
+    plain, nasty = Page(writer("html")(REPORT)), Page(writer("html")(named(REPORT, NASTY)))
+    assert nasty.tags == plain.tags
+    assert "script" not in plain.tags
+    assert nasty.texts.count(NASTY.replace("\n", " ")) == 18
+
+
+def test_the_page_needs_nothing_from_elsewhere() -> None:
+    page = writer("html")(REPORT)
+    assert "://" not in page
+    assert "url(" not in page
+    assert "prefers-color-scheme: dark" in page
+    assert page.count("<svg") == 2
+
+
+def test_names_are_only_text_in_markdown() -> None:
+    plain, nasty = (writer("markdown")(each).split("\n") for each in (REPORT, named(REPORT, NASTY)))
+    assert len(nasty) == len(plain)
+
+    def cells(line: str) -> int:
+        return len(re.findall(r"(?<!\\)(?:\\\\)*\|", line))
+
+    assert list(map(cells, nasty)) == list(map(cells, plain))
+    for line in nasty:
+        assert not re.search(r"(?<!\\)(?:\\\\)*[<`*_\[&~]", line.removeprefix("* "))
+
+
+def test_as_markdown_tables() -> None:
+    lines = writer("markdown")(replace(REPORT, duels=(), los=())).split("\n")
+    assert lines[0] == "# an evening"
+    assert lines[2] == "* round robin of connect\\_four, mnk(m=8,n=8)"
+    at = lines.index("## Crosstable")
+    assert lines[at + 1 : at + 7] == [
+        "",
+        "|  | name | 1 | 2 | 3 |",
+        "| --- | --- | --: | --: | --: |",
+        "| 1 | uct |  | 15.5/20 | 17/20 |",
+        "| 2 | flat | 4.5/20 |  | 6/18 |",
+        "| 3 | 日本 | 3/20 | 12/18 |  |",
+    ]
+
+
+def check_inside(svg: str) -> ElementTree.Element:
+    """Nothing is drawn outside the view box."""
+    root = ElementTree.fromstring(svg)
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    for element in root:
+        attributes = element.attrib
+        xs = [float(attributes[each]) for each in ("x", "x1", "x2", "cx") if each in attributes]
+        ys = [float(attributes[each]) for each in ("y", "y1", "y2", "cy") if each in attributes]
+        for point in attributes.get("points", "").split():
+            x, y = point.split(",")
+            xs.append(float(x))
+            ys.append(float(y))
+        assert all(0 <= x <= width for x in xs)
+        assert all(0 <= y <= height for y in ys)
+        if element.tag == "text":
+            length = 8 * cell_len(element.text or "")
+            start = {"start": 0.0, "middle": length / 2, "end": float(length)}
+            left = xs[0] - start[attributes["text-anchor"]]
+            assert left >= 0
+            assert left + length <= width
+    return root
+
+
+def points_of(root: ElementTree.Element) -> list[tuple[float, float]]:
+    curve = next(each for each in root if each.tag == "polyline").attrib["points"]
+    return [(float(x), float(y)) for x, y in (each.split(",") for each in curve.split())]
+
+
+def test_ratings_are_drawn_with_their_error_bars() -> None:
+    root = check_inside(charts.ratings(REPORT))
+    bars = [each.attrib for each in root if each.attrib.get("class", "").startswith("bar")]
+    dots = [each.attrib for each in root if each.tag == "circle"]
+    assert len(bars) == 3
+    assert len(dots) == 2
+    uct, flat, unknown = bars
+    assert float(uct["x1"]) < float(dots[0]["cx"]) < float(uct["x2"])
+    assert float(flat["x1"]) == float(dots[1]["cx"]) == float(flat["x2"])
+    assert unknown["class"] == "bar open"
+    assert float(unknown["x1"]) > float(uct["x2"])
+    assert not charts.ratings(replace(REPORT, ratings=(Estimate(),) * 3))
+
+
+def test_the_llr_is_drawn_from_pair_to_pair() -> None:
+    assert DUEL.test
+    root = check_inside(charts.llr(DUEL.test))
+    points = points_of(root)
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    heights = [y for _, y in points]
+    assert heights[2] > heights[0] > heights[1] > heights[3]  # downwards on the page
+    bounds = sorted(float(e.attrib["y1"]) for e in root if e.attrib.get("class") == "bound")
+    assert heights[3] < bounds[0] < heights[0] < bounds[1]
+
+
+def test_a_long_curve_keeps_its_peaks() -> None:
+    assert DUEL.test
+    llrs = [0.0] * 100_000
+    llrs[12_345], llrs[54_321] = 2.9, -2.9
+    svg = charts.llr(replace(DUEL.test, llrs=tuple(llrs)))
+    assert len(svg) < 20_000
+    heights = {y for _, y in points_of(check_inside(svg))}
+    assert len(heights) == 3
+
+
+ESTIMATES = st.builds(
+    Estimate,
+    value=st.none() | st.floats(-9999, 9999),
+    error=st.none() | st.floats(0, 9999),
+    low=st.none() | st.floats(-9999, 9999),
+    high=st.none() | st.floats(-9999, 9999),
+)
+NAMES = st.text(min_size=1, max_size=32)
+TESTS = st.builds(
+    lambda llrs: SequentialTest(0, 2, 0.05, 0.05, "logistic", -2.94, 2.94, tuple(llrs)),
+    st.lists(st.floats(-1000, 1000), max_size=50),
+)
+
+
+@given(st.lists(st.tuples(NAMES, ESTIMATES), min_size=1, max_size=5), TESTS, ESTIMATES)
+@settings(max_examples=150, deadline=None)
+def test_whatever_the_numbers_and_names_every_output_is_well_formed(
+    rated: list[tuple[str, Estimate]], test: SequentialTest, elo: Estimate
+) -> None:
+    entrants = tuple(Entrant(name) for name, _ in rated)
+    report = Report(
+        name=rated[0][0],
+        format="swiss",
+        games=("othello",),
+        entrants=entrants,
+        standings=tuple(Standing(1, i, Tally(i, 1, 0), 0.5) for i in range(len(rated))),
+        ratings=tuple(estimate for _, estimate in rated),
+        duels=(Duel(0, 0, Pairs(), elo=elo, test=test),),
+    )
+    for format_ in FORMATS:
+        assert not re.search(r"\b(nan|inf|None)\b", writer(format_)(named(report, "x")))
+        writer(format_)(report)
+    Page(writer("html")(report))
+    for svg in (charts.ratings(report), charts.llr(test)):
+        if svg:
+            check_inside(svg)
+    written: dict[str, Any] = json.loads(writer("json")(report))
+    assert [each["name"] for each in written["entrants"]] == [name for name, _ in rated]
