@@ -41,7 +41,7 @@ DUEL = Duel(
     los=0.9996,
     draw_ratio=0.25,
     test=SequentialTest(
-        0, 5, 0.05, 0.05, "normalized", -2.94, 2.94, llrs=(0.1, -0.2, 3.0), accepted="elo1"
+        0, 5, 0.05, 0.05, "normalized", -2.94, 2.94, llrs=(0.1, -0.2, 3.0), accepted="H1"
     ),
 )
 REPORT = Report(
@@ -60,9 +60,9 @@ REPORT = Report(
     ),
     tiebreaks=("Sonneborn-Berger",),
     crosstable=(
-        (None, Cell(4.5, 20), Cell(6.0, 18)),
-        (Cell(15.5, 20), None, Cell(17.0, 20)),
-        (Cell(12.0, 18), Cell(3.0, 20), None),
+        (Cell(), Cell(4.5, 20), Cell(6.0, 18)),
+        (Cell(15.5, 20), Cell(), Cell(17.0, 20)),
+        (Cell(12.0, 18), Cell(3.0, 20), Cell()),
     ),
     ratings=(Estimate(0.0, 0.0), Estimate(84.2, 31.45), Estimate(low=800.4)),
     anchor=0,

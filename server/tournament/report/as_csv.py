@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from server.export.text import plain
 from server.tournament.report.tables import in_order
-from server.tournament.report.values import Estimate, Report
+from server.tournament.report.values import Cell, Estimate, Report
 
 _Field = str | int | float | None
 #: What makes spreadsheets take a text for a formula.
@@ -40,11 +40,15 @@ def write_crosstable(report: Report) -> str:
     rows: list[list[_Field]] = [
         [
             safe(report.entrants[one].name),
-            *(cell.points if (cell := report.crosstable[one][other]) else None for other in order),
+            *(_points(report.crosstable[one][other]) for other in order),
         ]
         for one in order
     ]
     return _written([head, *rows])
+
+
+def _points(cell: Cell) -> float | None:
+    return cell.points if cell.matches else None
 
 
 def safe(text: str) -> str:

@@ -39,11 +39,12 @@ class _Axis:
         share = (value - self.low) / (self.high - self.low)
         return round(self.start + share * (self.end - self.start), 1)
 
-    def marks(self) -> Iterator[float]:
-        """Round numbers, 1, 2 or 5 times a power of ten apart."""
+    def marks(self, least: float = 0.0) -> Iterator[float]:
+        """Round numbers, 1, 2 or 5 times a power of ten apart, and at least so far."""
         rough = (self.high - self.low) / _MARKS
         power = 10 ** math.floor(math.log10(rough))
         step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * 0.999)
+        step = max(step, least)
         for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1):
             yield number * step
 
@@ -75,13 +76,13 @@ def llr(test: SequentialTest) -> str:
     if not test.llrs:
         return ""
     across = _Axis(0, len(test.llrs), _LEFT, _RIGHT)
-    values = [test.lower, test.upper, *test.llrs]
-    up = _Axis(*_around(values), _HEIGHT - _BOTTOM, _TOP)
+    up = _Axis(*_around([test.lower, test.upper, *test.llrs]), _HEIGHT - _BOTTOM, _TOP)
     points = " ".join(f"{across.at(pairs)},{up.at(each)}" for pairs, each in _thinned(test.llrs))
     parts = [
         *(_text(_LEFT - 8, up.at(mark), decimal(mark), "end") for mark in up.marks()),
-        *_upright_grid(across, _HEIGHT - _BOTTOM),
-        *(_line("bound", (_LEFT, up.at(y)), (_RIGHT, up.at(y))) for y in values[:2]),
+        *_upright_grid(across, _HEIGHT - _BOTTOM, least=1),
+        *_bound(up.at(test.lower), "elo0"),
+        *_bound(up.at(test.upper), "elo1"),
         f'<polyline class="curve" points="{points}"/>',
     ]
     return _svg("Log-likelihood ratio after each pair, and its bounds", _HEIGHT, parts)
@@ -124,8 +125,12 @@ def _bar(axis: _Axis, y: float, estimate: Estimate) -> list[str]:
     ]
 
 
-def _upright_grid(axis: _Axis, bottom: float) -> Iterator[str]:
-    for mark in axis.marks():
+def _bound(y: float, accepts: str) -> list[str]:
+    return [_line("bound", (_LEFT, y), (_RIGHT, y)), _text(_RIGHT + 4, y, accepts, "start")]
+
+
+def _upright_grid(axis: _Axis, bottom: float, least: float = 0.0) -> Iterator[str]:
+    for mark in axis.marks(least):
         x = axis.at(mark)
         yield _line("grid", (x, _TOP), (x, bottom))
         yield _text(x, bottom + 14, decimal(mark), "middle")

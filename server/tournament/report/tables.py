@@ -8,6 +8,8 @@ from server.export.text import decimal
 from server.tournament.report import words
 from server.tournament.report.values import Duel, Report, SequentialTest, Tally
 
+_VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted"}
+
 
 class Table(NamedTuple):
     """Rows of text under a head, which may be empty. The first `names` columns are words."""
@@ -138,7 +140,7 @@ def _test(test: SequentialTest) -> list[tuple[str, str]]:
         ("test", f"{decimal(test.elo0)} against {decimal(test.elo1)} {test.model} Elo"),
         ("allowed errors", f"{words.percent(test.alpha)}, {words.percent(test.beta)}"),
         ("LLR", f"{test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"),
-        ("verdict", f"{test.accepted} is accepted" if test.accepted else "none yet"),
+        ("verdict", _VERDICTS[test.accepted]),
     ]
 
 

@@ -65,10 +65,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one has got against another."""
+    """What one has got against another; no matches where they have not met."""
 
-    points: float
-    matches: int
+    points: float = 0.0
+    matches: int = 0
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Pairs:
 class SequentialTest:
     """A sequential test: its hypotheses, and the log-likelihood ratio after each pair, in order.
 
-    It has `accepted` elo0 at `lower` and elo1 at `upper`, and None in between.
+    Where that is at or below `lower`, H0 is accepted, which is elo0; at or above `upper`, H1.
     """
 
     elo0: float
@@ -103,7 +103,7 @@ class SequentialTest:
     lower: float
     upper: float
     llrs: tuple[float, ...] = ()
-    accepted: Literal["elo0", "elo1"] | None = None
+    accepted: Literal["H0", "H1"] | None = None
 
     @property
     def llr(self) -> float:
@@ -132,8 +132,8 @@ class Report:
     `done` of so many `pairs` are complete, where their number is known. `repeated` of these had the
     same moves as another and are no evidence; `voided` ones were, or are, played again.
 
-    `crosstable[i][j]` is what entrant i has got against j, None where they have not met, and
-    `los[i][j]` how likely i is stronger than j. `ratings` are relative to `anchor`, or to the
+    `crosstable[i][j]` is what entrant i has got against j, and `los[i][j]` how likely i is stronger
+    than j. `ratings` are relative to `anchor`, or to the
     average; `first_move` is what having it is worth. All that is empty where nobody is rated.
     `endings` says for each entrant how its matches ended, by reason.
     """
@@ -148,7 +148,7 @@ class Report:
     voided: int = 0
     standings: tuple[Standing, ...] = ()
     tiebreaks: tuple[str, ...] = ()
-    crosstable: tuple[tuple[Cell | None, ...], ...] = ()
+    crosstable: tuple[tuple[Cell, ...], ...] = ()
     ratings: tuple[Estimate, ...] = ()
     anchor: int | None = None
     first_move: Estimate = Estimate()

@@ -23,9 +23,9 @@ def percent(share: float | None, digits: int = 1) -> str:
     return UNKNOWN if share is None else f"{100 * share:.{digits}f}%"
 
 
-def cell(cell: Cell | None) -> str:
+def cell(cell: Cell) -> str:
     """`12.5/20`: points of matches."""
-    return f"{decimal(cell.points)}/{cell.matches}" if cell else UNKNOWN
+    return f"{decimal(cell.points)}/{cell.matches}" if cell.matches else UNKNOWN
 
 
 def tally(tally: Tally) -> str:
