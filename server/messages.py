@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from server.tournament.spec import Spec
+
 PROTOCOL = 1
 
 Text = Annotated[str, Meta(max_length=500)]
@@ -52,6 +54,8 @@ class Code(enum.StrEnum):
     RATE_LIMITED = "rate_limited"
     TIMEOUT = "timeout"
     UNKNOWN_MATCH = "unknown_match"
+    UNKNOWN_TOURNAMENT = "unknown_tournament"
+    BAD_TOURNAMENT = "bad_tournament"
     NOT_YOUR_MATCH = "not_your_match"
     NOT_AWAY = "not_away"
     NOT_YOUR_TURN = "not_your_turn"
@@ -70,6 +74,7 @@ class Reason(enum.StrEnum):
     TIME = "time"
     ABANDONMENT = "abandonment"
     ILLEGAL_MOVES = "illegal_moves"
+    ADJUDICATION = "adjudication"
     VOID = "void"
     ADMINISTRATOR = "administrator"
     ABORTED = "aborted"
@@ -220,6 +225,42 @@ class Dismiss(Request, frozen=True, kw_only=True):
     text: Label = ""
 
 
+class Enter(Request, frozen=True, kw_only=True):
+    """Be there for the matches of the tournaments in which one's name is entered, or of one.
+
+    They begin by themselves, at most `matches` at once, as long as the connection lasts. A match
+    of the same account whose session is gone is taken over.
+    """
+
+    tournament: Key | None = None
+    matches: Annotated[int, Meta(ge=1, le=100)] = 1
+
+
+class Organize(Request, frozen=True, kw_only=True):
+    """Hold a tournament. Administrators only."""
+
+    spec: Spec
+
+
+class Follow(Request, frozen=True, kw_only=True):
+    """See all of a tournament: how it stands, then what happens."""
+
+    tournament: Key
+
+
+class Suspend(Request, frozen=True, kw_only=True):
+    """Go on with a tournament without one of its entrants. Administrators only."""
+
+    tournament: Key
+    entrant: Name
+
+
+class Conclude(Request, frozen=True, kw_only=True):
+    """End a tournament as it stands; what is being played is aborted. Administrators only."""
+
+    tournament: Key
+
+
 # From the server. A client should ignore fields that it does not know.
 
 
@@ -328,6 +369,42 @@ class Listing(Event, frozen=True, kw_only=True):
     matches: tuple[Summary, ...]
 
 
+class Tournament(Event, frozen=True, kw_only=True):
+    """The answer to `organize` and `follow`, and sent again when it is over or loses an entrant.
+
+    `out` are the entrants that were suspended, in that order, as places in the list of entrants.
+    """
+
+    tournament: str
+    spec: Spec
+    over: bool = False
+    out: tuple[int, ...] = ()
+
+
+class Fixture(Event, frozen=True, kw_only=True):
+    """A match of a tournament begins or has ended; who follows gets one for each there was.
+
+    `round`, `board` and `number` are the place of its pair in the schedule, `leg` is 1 for the
+    first match of the pair and 2 for the second. `attempt` grows when a pair is played again after
+    one of its matches came to no result: what is of earlier attempts does not count. Until the end
+    `winner` and `reason` are missing. `repeated`: the same moves between the same two as before.
+    """
+
+    tournament: str
+    round: int
+    board: int
+    number: int
+    leg: Literal[1, 2]
+    attempt: int = 1
+    match: str
+    game: str
+    players: tuple[str, str]
+    plies: int = 0
+    winner: int | None = None
+    reason: Reason | None = None
+    repeated: bool = False
+
+
 class Ok(Event, frozen=True, kw_only=True):
     """Done, for a request that has no other answer."""
 
@@ -369,7 +446,23 @@ class Error(Event, frozen=True, kw_only=True):
 
 
 REQUESTS = (
-    Hello | Seek | Cancel | Move | Resign | Claim | Watch | Unwatch | List | Ping | Abort | Dismiss
+    Hello
+    | Seek
+    | Cancel
+    | Move
+    | Resign
+    | Claim
+    | Watch
+    | Unwatch
+    | List
+    | Ping
+    | Abort
+    | Dismiss
+    | Enter
+    | Organize
+    | Follow
+    | Suspend
+    | Conclude
 )
 EVENTS = (
     Welcome
@@ -378,6 +471,8 @@ EVENTS = (
     | Update
     | Ended
     | Listing
+    | Tournament
+    | Fixture
     | Ok
     | Pong
     | AreYouThere

@@ -22,7 +22,11 @@ class Account(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Begun(Struct, frozen=True, kw_only=True, gc=False):
-    """A match has started, under these terms. Guests have no account."""
+    """A match has started, under these terms. Guests have no account.
+
+    `opening`: so many of its moves were made for its players. `max_plies`: with so many it is tied.
+    Of a `tournament`, `fixture` says which match it is.
+    """
 
     match: str
     game: str
@@ -33,6 +37,10 @@ class Begun(Struct, frozen=True, kw_only=True, gc=False):
     rated: bool
     illegal_moves: int
     credit_cap_s: float
+    opening: int = 0
+    max_plies: int = 0
+    tournament: str | None = None
+    fixture: str | None = None
     at: float
 
 
@@ -67,7 +75,32 @@ class Finished(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-Record = Account | Begun | Played | Claimed | Finished
+class Organized(Struct, frozen=True, kw_only=True, gc=False):
+    """A tournament is held; `spec` as JSON."""
+
+    tournament: str
+    name: str
+    spec: str
+    at: float
+
+
+class Suspended(Struct, frozen=True, kw_only=True, gc=False):
+    """A tournament goes on without an entrant; `number` counts them from 1."""
+
+    tournament: str
+    number: int
+    entrant: int
+    at: float
+
+
+class Concluded(Struct, frozen=True, kw_only=True, gc=False):
+    """A tournament is over."""
+
+    tournament: str
+    at: float
+
+
+Record = Account | Begun | Played | Claimed | Finished | Organized | Suspended | Concluded
 
 
 class Kept(Struct, frozen=True, kw_only=True, gc=False):
@@ -76,3 +109,12 @@ class Kept(Struct, frozen=True, kw_only=True, gc=False):
     begun: Begun
     moves: tuple[Played, ...] = ()
     finished: Finished | None = None
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """All that is stored of a tournament; its matches with their moves, oldest first."""
+
+    organized: Organized
+    out: tuple[int, ...] = ()
+    concluded: Concluded | None = None
+    matches: tuple[Kept, ...] = ()

@@ -6,7 +6,7 @@ import pytest
 
 import games
 from games import Game, State
-from server.tournament.openings import Book, OpeningError, generate, is_open, parse
+from server.tournament.openings import Book, OpeningError, generate, is_open
 from server.tournament.spec import Openings
 
 GAMES = ["connect_four", "gomoku", "mnk(m=8,n=8,k=5)", "nim", "othello", "ultimate_tic_tac_toe"]
@@ -118,48 +118,6 @@ def test_a_game_in_plain_python_has_openings_too() -> None:
     assert sorted(generate(Parity(), 2, 100, seed=1)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     with pytest.raises(OpeningError, match="Parity: after 6 random plies"):
         generate(Parity(), 6, 100, seed=1)
-
-
-# From a file.
-
-
-def test_a_file_has_moves_or_actions() -> None:
-    text = """
-    # two of Othello
-    d3 c5, f6   # notation
-    [19, 34 45]
-
-    """
-    game = games.load("othello")
-    with pytest.raises(OpeningError, match="line 4: it leads to the same position as line 3"):
-        parse(game, text)
-    assert parse(game, text.replace("f6 ", "d6 ")) == [(19, 34, 43), (19, 34, 45)]
-
-
-def test_numbers_are_notation_where_people_write_moves_so() -> None:
-    game = games.load("connect_four")
-    assert parse(game, "4 4\n[4, 4]\n[]") == [(3, 3), (4, 4), ()]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "there is no opening"),
-        ("# nothing\n\n", "there is no opening"),
-        ("1\n9", r"line 2: move 1: '9' is not legal here; legal are: 1, 2, .*written in brackets"),
-        ("1 1 1 1 1 1 1", "line 1: move 7: '1' is not legal here"),
-        ("\n[0, 7]", r"line 2: move 2: action 7 \(no action\) is not legal"),
-        ("[0, x]", "line 1: in brackets are the numbers of actions, not 'x'"),
-        ("[-1]", "not '-1'"),
-        ("[" + 5000 * "1" + "]", "not '1111"),
-        ("1 2\n\n[0, 1]", "line 3: it leads to the same position as line 1"),
-        ("1 3 2 4\n3 3 1 4 5 6 7\n1 2 1 2 1 2 1", "line 3: the match is over after these moves"),
-        ("1 2 1 2 1 2 1 2", "line 1: move 8: '2' is not legal: the game is over"),
-    ],
-)
-def test_a_bad_line_is_named_and_told_why(text: str, message: str) -> None:
-    with pytest.raises(OpeningError, match=message):
-        parse(games.load("connect_four"), text)
 
 
 # In a tournament.
