@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 import games
-from games import RETURNS, Game, IllegalAction, KernelGame, State
+from games import RETURNS, Game, KernelGame, State
 from games.core.random import Rng, draw, seeded
 from server.tournament.spec import Openings
 
