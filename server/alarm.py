@@ -27,6 +27,10 @@ class Alarms:
         if len(self._heap) > 2 * len(self._wanted) + _STALE:
             self._rebuild()
 
+    def wanted(self, key: str) -> float:
+        """When it will ring for `key`; infinity for never."""
+        return self._wanted.get(key, float("inf"))
+
     def due(self, now: float) -> list[str]:
         """The keys whose time has come; each rings once."""
         ringing = []

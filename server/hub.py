@@ -10,10 +10,13 @@ import random
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 
+from msgspec import DecodeError
+
 import games
 from server.accounts import Directory
 from server.alarm import Alarms
 from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.hosting import Hosting
 from server.limits import BURST_S, Bucket, Quota
 from server.lobby import Lobby
 from server.match import Match, Refused, Status
@@ -24,6 +27,7 @@ from server.messages import (
     Ended,
     Error,
     Event,
+    Fixture,
     Listing,
     Notice,
     Ok,
@@ -31,26 +35,29 @@ from server.messages import (
     RequestId,
     Seat,
     Started,
+    Tournament,
     Update,
     Welcome,
 )
 from server.outbox import Outbox
 from server.people import People
 from server.policy import Policy
-from server.records import Account, Claimed, Kept, Record
+from server.records import Account, Claimed, Held, Kept, Record
 from server.requests import TABLE
 from server.revival import table_of
 from server.session import Asker, Caller, Session, Stage
 from server.table import Table
+from server.tournament.contest import contest_of
+from server.tournament.openings import OpeningError
 
 ENDED_KEPT = 1000
 #: How long somebody who was asked for a sign of life has to give one.
 ANSWER_S = 60.0
 
 #: What rests on all that was done before, and so waits until that is stored.
-_RESTS_ON_RECORDS = frozenset({Welcome, Started, Update, Ended, Listing, Ok})
+_RESTS_ON_RECORDS = frozenset({Welcome, Started, Update, Ended, Listing, Tournament, Fixture, Ok})
 
-_STOP = "stop"
+_STOP, _TOURNAMENTS = "stop", "tournaments"
 #: A connection that there is not, for what is done after all that was said.
 _NOBODY = 0
 # Alarms that are not for a match or a session have a kind before their key.
@@ -81,6 +88,7 @@ class Hub:
         self.lobby = Lobby()
         self.people = People()
         self.tables: dict[str, Table] = {}
+        self.hosting = Hosting(self)
         self.closing = False
         self._ended: OrderedDict[str, None] = OrderedDict()
         self._alarms = Alarms()
@@ -184,6 +192,15 @@ class Hub:
                 self.dismiss(session, "the token of this account was revoked", now)
         return self._done()
 
+    def take_up(self, tournaments: Iterable[Held]) -> None:
+        """Tournaments from before the server was started; then `restore` their matches."""
+        for held in tournaments:
+            try:
+                self.hosting.take_up(contest_of(held))
+            except (games.SpecError, OpeningError, DecodeError, ValueError) as error:
+                text = "tournament {tournament} cannot go on, and stays as it is: {why}"
+                self.log(text, {"tournament": held.organized.tournament, "why": str(error)})
+
     def restore(self, kept: Iterable[Kept], now: float) -> list[Effect]:
         """Matches from before the server was started go on; their players are expected back.
 
@@ -196,6 +213,7 @@ class Hub:
             except (games.SpecError, games.IllegalAction) as error:
                 text = "match {match} cannot go on, and stays as it is: {why}"
                 self.log(text, {"match": match_id, "why": str(error)})
+                self.hosting.lost(match_id, each.begun.tournament, now)
                 continue
             for session in table.seats:
                 self._expect(session, now)
@@ -204,6 +222,7 @@ class Hub:
                 self._ended[match_id] = None
             else:
                 self._take_up(table, now)
+        self.hosting.go_on(now)
         return self._done()
 
     def wake(self, now: float) -> list[Effect]:
@@ -217,6 +236,8 @@ class Hub:
                 self.forget(session, now)
             elif key == _STOP:
                 self._stop_now(now)
+            elif key == _TOURNAMENTS:
+                self.hosting.go_on(now)
             elif key.startswith(_HELLO):
                 self._miss_hello(int(key.removeprefix(_HELLO)), now)
             elif caller := self.people.callers.get(int(key.removeprefix(_IDLE))):
@@ -263,13 +284,16 @@ class Hub:
         if self.policy.idle_s:
             self._alarms.set(f"{_IDLE}{caller.number}", now + self.policy.idle_s)
 
-    def begin(self, match: Match, seats: tuple[Session, Session], now: float) -> None:
+    def begin(self, table: Table, now: float) -> None:
         """A match is played from now on."""
-        table = self.tables[match.id] = Table(match, seats)
+        match, seats, at = table.match, table.seats, now + self.epoch
+        self.tables[match.id] = table
         for session in seats:
             session.matches.add(match.id)
         match.start(now)
-        self.store(table.begun(now + self.epoch))
+        self.store(table.begun(at))
+        for ply in range(match.ply):
+            self.store(table.played(ply, now, None, at))
         self._await(table)
         text = "match {match} started: {game}, {first} against {second}, clock {clock}"
         self.log(text, _about(match))
@@ -306,11 +330,19 @@ class Hub:
         if match.status is not Status.ENDED:
             self._alarms.set(match.id, match.deadline())
             return
-        self.store(table.finished(now + self.epoch))
+        finished = table.finished(now + self.epoch)
+        self.store(finished)
         self._note_result(table, now)
         self.tell_all(table.everybody(), table.ended())
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(table, now)
+        if table.tournament:
+            self.hosting.ended(table, finished, now)
+
+    def look_at_tournaments(self, at: float) -> None:
+        """Call `hosting.go_on` then, or before."""
+        if at < self._alarms.wanted(_TOURNAMENTS):
+            self._alarms.set(_TOURNAMENTS, at)
 
     def dismiss(self, session: Session, text: str, now: float) -> None:
         """Send somebody away, who does not come back."""
@@ -480,6 +512,7 @@ class Hub:
             self.lobby.remove(offer.id)
         for match_id in list(session.watching):
             self.tables[match_id].unwatch(session)
+        self.hosting.leave(session, now)
         if session.matches or session.news(now - self.policy.reconnect_s):
             self._alarms.set(session.key, now + self.policy.reconnect_s)
         else:

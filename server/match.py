@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from games import Game, IllegalAction, State
+from games import RETURNS, TIE, Game, IllegalAction, State
 from server.clock import Clock, spell
 from server.messages import Code, Control, Reading, Reason, Seat
 
@@ -48,6 +48,7 @@ class Terms:
     `illegal_moves`: how many a player may send; one more and it loses.
     `credit_cap_s`: how much of a move's time on the way is not counted, at most.
     `void_unmoved`: does who never makes a first move lose nothing, and the match not count?
+    `max_plies`: with so many moves it is a tie; 0 for any number.
     """
 
     control: Control | None = None
@@ -55,6 +56,7 @@ class Terms:
     illegal_moves: int = 3
     credit_cap_s: float = 0.0
     void_unmoved: bool = False
+    max_plies: int = 0
 
 
 class Match:
@@ -121,11 +123,18 @@ class Match:
         at = self._clock.flag_at() if self._clock and self.status is Status.PLAYING else None
         return None if at is None else at + self.terms.credit_cap_s
 
+    def open(self, actions: Iterable[int]) -> None:
+        """Make the moves of an opening, before the match is started. Raises IllegalAction."""
+        for action in actions:
+            after = self.game.next_state(self.state, action)
+            seat: Seat = 1 if self._next == 1 else 2
+            self._append(seat, action, after, self.game.current_player(after))
+
     def start(self, now: float) -> None:
-        """Both are there: the first player's clock runs."""
+        """Both are there: the clock of the player to move runs."""
         self.status = Status.PLAYING
         self._run_clock(now)
-        self._end_by_rules()
+        self._end_if_over()
 
     def restore(
         self, moves: Iterable[tuple[Seat, int]], clocks: tuple[Reading, Reading] | None
@@ -141,7 +150,7 @@ class Match:
             self._clock.set(clocks)
         self.status = Status.PLAYING
         self._held = True
-        self._end_by_rules()
+        self._end_if_over()
 
     def hold(self) -> None:
         """Nobody's clock runs, and nobody moves, until `resume`."""
@@ -171,7 +180,7 @@ class Match:
             self._count_illegal(seat)
             raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
         # A faulty game fails here, before anything has changed.
-        to_move, winner = self.game.current_player(after), self.game.winner(after)
+        to_move = self.game.current_player(after)
         self.game.returns(after)
         credit_s = min(max(lag_s, 0.0), self.terms.credit_cap_s)
         if self._clock and not self._clock.stop(now, credit_s):
@@ -179,10 +188,8 @@ class Match:
             raise Refused(Code.MATCH_OVER, "the move came too late: your time was up")
         self._append(seat, action, after, to_move)
         self._legal = self.ply, legal
-        if winner:
-            self._end_by_rules()
-        else:
-            self._run_clock(now)
+        self._run_clock(now)
+        self._end_if_over()
         return True
 
     def mover(self, ply: int) -> Seat:
@@ -246,11 +253,14 @@ class Match:
         if self._clock:
             self._clock.start(self._next, now)
 
-    def _end_by_rules(self) -> None:
+    def _end_if_over(self) -> None:
         winner = self.game.winner(self.state)
         if winner:
             text = "a tie" if winner < 0 else f"{self._name(winner)} won"
             self._end(Result(winner, self.game.returns(self.state), Reason.RULES, text))
+        elif 0 < self.terms.max_plies <= self.ply:
+            text = f"a tie, for {self.ply} moves were made"
+            self._end(Result(TIE, RETURNS[TIE], Reason.ADJUDICATION, text))
 
     def _lose_on_time(self, seat: int) -> None:
         self._fail(seat, Reason.TIME, "ran out of time")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 import games
 from server import clock
 from server.greeting import hello
+from server.hosting import told
 from server.lobby import Offer
 from server.match import Match, Refused, Terms
 from server.messages import (
@@ -15,12 +18,16 @@ from server.messages import (
     Cancel,
     Claim,
     Code,
+    Conclude,
     Dismiss,
+    Enter,
+    Follow,
     Hello,
     List,
     Listing,
     Move,
     Ok,
+    Organize,
     Person,
     Ping,
     Pong,
@@ -30,6 +37,7 @@ from server.messages import (
     Seat,
     Seek,
     Summary,
+    Suspend,
     Unwatch,
     Watch,
 )
@@ -170,6 +178,46 @@ def ping(hub: Hub, asker: Asker, request: Ping) -> None:
     hub.send((asker.connection,), Pong(re=request.id))
 
 
+def enter(hub: Hub, asker: Asker, request: Enter) -> None:
+    """Be there for the matches of tournaments."""
+    if asker.session.account is None:
+        raise Refused(Code.NOT_FOR_GUESTS, "only those who have an account enter tournaments")
+    hub.hosting.enter(asker.session, request.tournament, request.matches, asker.now)
+    hub.tell(asker.session, Ok(re=request.id))
+
+
+def follow(hub: Hub, asker: Asker, request: Follow) -> None:
+    """See a tournament: how it stands, then what happens."""
+    contest = hub.hosting.contest(request.tournament)
+    hub.tell(asker.session, structs.replace(told(contest), re=request.id))
+    hub.hosting.follow(asker.session, contest)
+
+
+def organize(hub: Hub, asker: Asker, request: Organize) -> None:
+    """Hold a tournament, and see it."""
+    _require_administrator(asker)
+    if hub.closing:
+        raise Refused(Code.CLOSING, "the server will stop: there are no new tournaments")
+    contest = hub.hosting.organize(request.spec, asker.now)
+    hub.tell(asker.session, structs.replace(told(contest), re=request.id))
+    hub.hosting.follow(asker.session, contest)
+
+
+def suspend(hub: Hub, asker: Asker, request: Suspend) -> None:
+    """Go on with a tournament without one of its entrants."""
+    _require_administrator(asker)
+    contest = hub.hosting.contest(request.tournament)
+    hub.hosting.suspend(contest, request.entrant, asker.now)
+    hub.tell(asker.session, Ok(re=request.id))
+
+
+def conclude(hub: Hub, asker: Asker, request: Conclude) -> None:
+    """End a tournament as it stands."""
+    _require_administrator(asker)
+    hub.hosting.conclude(hub.hosting.contest(request.tournament), asker.now)
+    hub.tell(asker.session, Ok(re=request.id))
+
+
 def abort(hub: Hub, asker: Asker, request: Abort) -> None:
     """End a match without result."""
     _require_administrator(asker)
@@ -208,12 +256,21 @@ TABLE: dict[tuple[Stage, type[Request]], Handler] = {
     (Stage.PLAYER, Ping): ping,
     (Stage.PLAYER, Abort): abort,
     (Stage.PLAYER, Dismiss): dismiss,
+    (Stage.PLAYER, Enter): enter,
+    (Stage.PLAYER, Organize): organize,
+    (Stage.PLAYER, Follow): follow,
+    (Stage.PLAYER, Suspend): suspend,
+    (Stage.PLAYER, Conclude): conclude,
     (Stage.SPECTATOR, Watch): watch,
     (Stage.SPECTATOR, Unwatch): unwatch,
     (Stage.SPECTATOR, List): list_,
     (Stage.SPECTATOR, Ping): ping,
     (Stage.SPECTATOR, Abort): abort,
     (Stage.SPECTATOR, Dismiss): dismiss,
+    (Stage.SPECTATOR, Organize): organize,
+    (Stage.SPECTATOR, Follow): follow,
+    (Stage.SPECTATOR, Suspend): suspend,
+    (Stage.SPECTATOR, Conclude): conclude,
 }
 
 
@@ -302,4 +359,5 @@ def _pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
     hub.lobby.take(older)
     hub.lobby.take(newer)
     sessions = hub.people.sessions
-    hub.begin(match, (sessions[first.session], sessions[second.session]), now)
+    seats = sessions[first.session], sessions[second.session]
+    hub.begin(Table(match, seats), now)

@@ -28,7 +28,8 @@ def table_of(kept: Kept, people: People, accounts: Directory) -> Table:
             rated=begun.rated,
             illegal_moves=begun.illegal_moves,
             credit_cap_s=begun.credit_cap_s,
-            void_unmoved=True,
+            void_unmoved=begun.tournament is None,
+            max_plies=begun.max_plies,
         ),
     )
     clocks = kept.moves[-1].clocks if kept.moves else None
@@ -37,7 +38,13 @@ def table_of(kept: Kept, people: People, accounts: Directory) -> Table:
         end = kept.finished
         match.result = Result(end.winner, end.returns, end.reason, end.text)
         match.status = Status.ENDED
-    return Table(match, (_session(kept, 1, people, accounts), _session(kept, 2, people, accounts)))
+    return Table(
+        match,
+        (_session(kept, 1, people, accounts), _session(kept, 2, people, accounts)),
+        tournament=begun.tournament,
+        fixture=begun.fixture,
+        opening=begun.opening,
+    )
 
 
 def _session(kept: Kept, seat: Seat, people: People, accounts: Directory) -> Session:

@@ -8,7 +8,7 @@ import gc
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from server.hub import Hub
 from server.listening import TlsError, encrypted, endpoint, is_loopback, room_for
 from server.loop import DelayMeter
 from server.policy import Policy
-from server.records import Account, Kept
+from server.records import Account, Held, Kept
 from server.service import Service
 from server.storage import Database, StorageError
 from server.storage.database import first_line
@@ -37,6 +37,8 @@ _log = Logger(namespace="server")
 
 #: How long what is left may take to be stored in the end.
 _PATIENCE_S = 30.0
+#: How long after its end a tournament can still be followed.
+_REMEMBERED_S = 24 * 3600.0
 #: New objects before the collector looks for cycles, of which the server makes next to none.
 _GC_NEW = 20_000
 
@@ -92,17 +94,18 @@ class _Server:
         software = f"playout-server {version('playout')}"
         started_at = time.time()
         epoch = started_at - time.monotonic()
-        known, kept = list[Account](), list[Kept]()
+        found = _Found()
         if keeper:
-            known, kept = _found(settings.database, started_at - policy.reconnect_s)
+            found = _found(settings.database, started_at - policy.reconnect_s)
         self._hub = Hub(
-            policy, software=software, accounts=known, epoch=epoch, started_at=started_at
+            policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
         self._service = Service(self._hub, reactor(), self._finish)
         if keeper:
             self._service.keeper = keeper
             keeper.go_on(self._service)
-            self._service.do(lambda now: self._hub.restore(kept, now))
+            self._hub.take_up(found.tournaments)
+            self._service.do(lambda now: self._hub.restore(found.matches, now))
 
     def run(self) -> None:
         """Listen, until stopped."""
@@ -187,12 +190,30 @@ class _Server:
         reactor().callLater(0, _stop_reactor)
 
 
-def _found(url: str, since: float) -> tuple[list[Account], list[Kept]]:
-    """The accounts; the matches that have not ended, and those that have since then."""
+@dataclasses.dataclass(frozen=True)
+class _Found:
+    """What an earlier server has left."""
+
+    accounts: Sequence[Account] = ()
+    matches: Sequence[Kept] = ()
+    tournaments: Sequence[Held] = ()
+
+
+def _found(url: str, since: float) -> _Found:
+    """What goes on, and what has ended since then. Raises StorageError."""
     database = Database(url)
     try:
         known, _ = database.accounts()
-        return known, [*database.finished_since(since), *database.unfinished()]
+        return _Found(
+            known,
+            [*database.finished_since(since), *database.unfinished()],
+            [
+                held
+                for each in database.tournaments()
+                if each.concluded is None or each.concluded.at >= since - _REMEMBERED_S
+                if (held := database.tournament(each.organized.tournament))
+            ],
+        )
     except SQLAlchemyError as error:
         raise StorageError(f"cannot read {database.shown}: {first_line(error)}") from error
     finally:

@@ -20,6 +20,10 @@ class Table:
     watchers: dict[str, Session] = field(default_factory=dict)
     #: The number of the record that must be stored before the match goes on.
     awaits: int = 0
+    #: Of a tournament: which, which of its matches this is, and the length of its opening.
+    tournament: str | None = None
+    fixture: str | None = None
+    opening: int = 0
 
     def seat_of(self, session: Session) -> Seat | None:
         """Which side a session plays."""
@@ -128,6 +132,10 @@ class Table:
             rated=match.terms.rated,
             illegal_moves=match.terms.illegal_moves,
             credit_cap_s=match.terms.credit_cap_s,
+            opening=self.opening,
+            max_plies=match.terms.max_plies,
+            tournament=self.tournament,
+            fixture=self.fixture,
             at=at,
         )
 

@@ -15,7 +15,19 @@ from alembic.migration import MigrationContext
 from msgspec import structs
 
 from server.messages import Reading, Reason, Thought
-from server.records import Account, Begun, Claimed, Finished, Kept, Played, Record
+from server.records import (
+    Account,
+    Begun,
+    Claimed,
+    Concluded,
+    Finished,
+    Held,
+    Kept,
+    Organized,
+    Played,
+    Record,
+    Suspended,
+)
 from server.storage import Database, StorageError
 from server.storage.schema import metadata
 from server.storage.writer import Writer
@@ -86,6 +98,23 @@ def test_what_is_written_is_read_back(database: Database) -> None:
     assert database.finished_since(200.0) == [whole]
     assert database.finished_since(200.5) == []
     assert database.accounts() == ([ADA], 0)
+
+
+def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
+    organized = Organized(tournament="t", name="cup", spec="{}", at=90.0)
+    first = begun("m1", tournament="t", fixture="1.1.1.1.1", opening=1, max_plies=50)
+    suspended = [
+        Suspended(tournament="t", number=n, entrant=e, at=150.0) for n, e in ((1, 5), (2, 0))
+    ]
+    database.save([organized, first, played("m1", 0), begun("m2"), *suspended])
+    unfinished = Held(organized=organized, out=(5, 0))
+    matches = (Kept(begun=first, moves=(played("m1", 0),)),)
+    assert database.tournaments() == [unfinished]
+    assert database.tournament("t") == structs.replace(unfinished, matches=matches)
+    assert database.tournament("x") is None
+    over = Concluded(tournament="t", at=300.0)
+    database.save([over, Concluded(tournament="t", at=400.0)])
+    assert database.tournaments() == [structs.replace(unfinished, concluded=over)]
 
 
 def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -> None:

@@ -38,7 +38,7 @@ class _Finished(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     at: Instant
 
 
-class _Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     version: int
     match: MatchId
     game: str
@@ -48,6 +48,10 @@ class _Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     illegal_moves: Count
     credit_cap_s: Seconds
     at: Instant
+    opening: Count = 0
+    max_plies: Count = 0
+    tournament: MatchId | None = None
+    fixture: Remark | None = None
     moves: list[Raw]
     finished: _Finished | None
 
@@ -105,6 +109,10 @@ def write(kept: Kept) -> str:
         illegal_moves=begun.illegal_moves,
         credit_cap_s=begun.credit_cap_s,
         at=begun.at,
+        opening=begun.opening,
+        max_plies=begun.max_plies,
+        tournament=begun.tournament,
+        fixture=begun.fixture,
         moves=[Raw(msgspec.json.encode(_written(move))) for move in kept.moves],
         finished=_ended(finished) if finished else None,
     )

@@ -26,6 +26,7 @@ _TERMINATIONS = {
     Reason.TIME: "time forfeit",
     Reason.ABANDONMENT: "abandoned",
     Reason.ILLEGAL_MOVES: "rules infraction",
+    Reason.ADJUDICATION: "adjudication",
     Reason.VOID: "abandoned",
     Reason.ADMINISTRATOR: "adjudication",
     Reason.ABORTED: "emergency",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import games
-from games import RETURNS, Game, IllegalAction, State
+from games import RETURNS, TIE, Game, IllegalAction, State
 from server import clock
 from server.messages import Control, Reason
 from server.records import Finished, Kept, Played
@@ -85,6 +85,8 @@ def _winner(replayed: Replay, finished: Finished) -> int:
         return 0
     if finished.reason in _LOST_BY_THE_PLAYER_TO_MOVE:
         return 3 - replayed.game.current_player(replayed.states[-1])
+    if finished.reason is Reason.ADJUDICATION and finished.winner == TIE:
+        return TIE
     if finished.winner not in (1, 2):
         raise Contradiction("finished.winner", f"expected 1 or 2, for {finished.reason}")
     return finished.winner

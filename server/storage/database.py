@@ -18,13 +18,26 @@ import msgspec
 import sqlalchemy as sa
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from msgspec import structs
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.messages import Reading, Reason, Thought
 from server.names import skeleton
-from server.records import Account, Begun, Claimed, Finished, Kept, Played, Record
-from server.storage.schema import accounts, matches, moves
+from server.records import (
+    Account,
+    Begun,
+    Claimed,
+    Concluded,
+    Finished,
+    Held,
+    Kept,
+    Organized,
+    Played,
+    Record,
+    Suspended,
+)
+from server.storage.schema import accounts, matches, moves, suspensions, tournaments
 
 #: PostgreSQL's advisory lock that says that a server uses the database. Any number will do.
 _LOCK = 0x706C61796F7574
@@ -67,9 +80,16 @@ class Database:
         dialect = self._engine.dialect
         self._writes: dict[Any, _Insert | _Update] = {
             kind: _Insert(self._insert(table).on_conflict_do_nothing(), dialect)
-            for kind, table in ((Account, accounts), (Begun, matches), (Played, moves))
+            for kind, table in (
+                (Account, accounts),
+                (Organized, tournaments),
+                (Begun, matches),
+                (Played, moves),
+                (Suspended, suspensions),
+            )
         }
         self._writes[Finished] = _Update(_FINISH, _FINISH_PARAMETERS, dialect)
+        self._writes[Concluded] = _Update(_CONCLUDE, _CONCLUDE_PARAMETERS, dialect)
 
     @property
     def shown(self) -> str:
@@ -192,6 +212,26 @@ class Database:
                 connection.execute(put)
         except sa.exc.IntegrityError as error:
             raise StorageError(f"{account.name!r} looks like a name that is taken") from error
+
+    # Tournaments.
+
+    def tournaments(self) -> list[Held]:
+        """All, oldest first, without their matches."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(sa.select(tournaments).order_by(tournaments.c.id)).all()
+            chosen = sa.select(suspensions).order_by(suspensions.c.tournament, suspensions.c.number)
+            out: dict[str, list[int]] = {}
+            for tournament, _, entrant, _ in connection.execute(chosen):
+                out.setdefault(tournament, []).append(entrant)
+        return [_held(row, out.get(row.id, ()), ()) for row in rows]
+
+    def tournament(self, tournament: str) -> Held | None:
+        """One with its matches, oldest first."""
+        held = next((h for h in self.tournaments() if h.organized.tournament == tournament), None)
+        if held is None:
+            return None
+        played = self._kept(matches.c.tournament == tournament)
+        return structs.replace(held, matches=tuple(played))
 
     # Matches.
 
@@ -366,6 +406,12 @@ _FINISH = (
         ended_at=sa.bindparam("its_end"),
     )
 )
+_CONCLUDE = (
+    sa.update(tournaments)
+    .where(tournaments.c.id == sa.bindparam("its_id"), tournaments.c.ended_at.is_(None))
+    .values(ended_at=sa.bindparam("its_end"))
+)
+_CONCLUDE_PARAMETERS = ("its_id", "its_end")
 _FINISH_PARAMETERS = (
     "its_match",
     "its_winner",
@@ -406,6 +452,10 @@ def _begun_row(begun: Begun) -> tuple[Any, ...]:
         begun.credit_cap_s,
         begun.at,
         *(None,) * 6,
+        begun.opening,
+        begun.max_plies,
+        begun.tournament,
+        begun.fixture,
     )
 
 
@@ -435,12 +485,27 @@ def _finished_row(finished: Finished) -> tuple[Any, ...]:
     )
 
 
+def _organized_row(organized: Organized) -> tuple[Any, ...]:
+    return (organized.tournament, organized.name, organized.spec, organized.at, None)
+
+
+def _suspended_row(suspended: Suspended) -> tuple[Any, ...]:
+    return (suspended.tournament, suspended.number, suspended.entrant, suspended.at)
+
+
+def _concluded_row(concluded: Concluded) -> tuple[Any, ...]:
+    return (concluded.tournament, concluded.at)
+
+
 _ROW: dict[type[Record], Any] = {
     Account: _account_row,
     Begun: _begun_row,
     Played: _played_row,
     Claimed: _claimed_row,
     Finished: _finished_row,
+    Organized: _organized_row,
+    Suspended: _suspended_row,
+    Concluded: _concluded_row,
 }
 
 
@@ -469,6 +534,10 @@ def _begun(row: sa.Row[Any]) -> Begun:
         rated=row.rated,
         illegal_moves=row.illegal_moves,
         credit_cap_s=row.credit_cap_s,
+        opening=row.opening,
+        max_plies=row.max_plies,
+        tournament=row.tournament,
+        fixture=row.fixture,
         at=row.begun_at,
     )
 
@@ -499,6 +568,16 @@ def _played(row: sa.Row[Any]) -> Played:
         clocks=clocks,
         info=_decode_info(row.info) if row.info else None,
         at=row.at,
+    )
+
+
+def _held(row: sa.Row[Any], out: Sequence[int], played: Iterable[Kept]) -> Held:
+    over = None if row.ended_at is None else Concluded(tournament=row.id, at=row.ended_at)
+    return Held(
+        organized=Organized(tournament=row.id, name=row.name, spec=row.spec, at=row.begun_at),
+        out=tuple(out),
+        concluded=over,
+        matches=tuple(played),
     )
 
 

@@ -8,13 +8,14 @@ records, and is told what has become of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import msgspec
 from msgspec import Raw, Struct
 
-from server.records import Account, Begun, Claimed, Finished, Played, Record
+from server.records import Account, Record
 
-_KINDS: tuple[type[Record], ...] = (Account, Begun, Played, Claimed, Finished)
+_KINDS: tuple[type[Record], ...] = get_args(Record)
 _PLACES = {kind: place for place, kind in enumerate(_KINDS)}
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    text,
 )
 
 metadata = MetaData()
@@ -57,10 +58,15 @@ matches = Table(
     Column("reason", Text),
     Column("text", Text),
     Column("ended_at", Double),
+    Column("opening", Integer, nullable=False, server_default=text("0")),
+    Column("max_plies", Integer, nullable=False, server_default=text("0")),
+    Column("tournament", Text),
+    Column("fixture", Text),
 )
 Index("matches_unfinished", matches.c.id, sqlite_where=matches.c.ended_at.is_(None),
       postgresql_where=matches.c.ended_at.is_(None))  # fmt: skip
 Index("matches_ended_at", matches.c.ended_at)
+Index("matches_tournament", matches.c.tournament)
 
 #: Clocks as they stood after the move, null without; `info` is what the bot thought, as JSON.
 moves = Table(
@@ -75,6 +81,28 @@ moves = Table(
     Column("second_main_s", Double),
     Column("second_periods", Integer),
     Column("info", Text),
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+#: `spec` as JSON.
+tournaments = Table(
+    "tournaments",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("begun_at", Double, nullable=False),
+    Column("ended_at", Double),
+)
+
+#: Entrants, as places in the list of the specification, in the order in which they were suspended.
+suspensions = Table(
+    "suspensions",
+    metadata,
+    Column("tournament", Text, ForeignKey("tournaments.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("entrant", Integer, nullable=False),
     Column("at", Double, nullable=False),
     sqlite_with_rowid=False,
 )

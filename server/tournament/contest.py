@@ -1,0 +1,277 @@
+"""A tournament as it is held: what has been played of it, and what is to be played next."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from msgspec import structs
+
+import games
+from games.core.spec import SpecError
+from server import clock
+from server.messages import Fixture
+from server.names import BadName, normalised, skeleton
+from server.records import Begun, Finished, Held
+from server.tournament import formats, sprt
+from server.tournament.openings import Book, Opening, OpeningError
+from server.tournament.schedule import Key, Pair, Score
+from server.tournament.spec import Spec, Sprt, loads
+
+Leg = Literal[1, 2]
+LEGS: tuple[Leg, Leg] = (1, 2)
+
+
+class Slot(NamedTuple):
+    """Which match of a tournament: the first or second of a pair, and how often that was tried."""
+
+    key: Key
+    leg: Leg
+    attempt: int
+
+    def __str__(self) -> str:
+        return ".".join(map(str, (*self.key, self.leg, self.attempt)))
+
+
+def slot_of(text: str) -> Slot:
+    """The slot that is spelled so. Raises ValueError."""
+    round_, board, number, leg, attempt = map(int, text.split("."))
+    if leg not in LEGS:
+        raise ValueError(f"a pair has no match number {leg}")
+    return Slot((round_, board, number), leg, attempt)
+
+
+class Due(NamedTuple):
+    """A match that can be played now, when both entrants are there; the first moves first."""
+
+    slot: Slot
+    game: str
+    entrants: tuple[int, int]
+    opening: Opening
+
+
+class Contest:
+    """One tournament. All it knows follows from its specification and from what is stored."""
+
+    def __init__(self, tournament: str, spec: Spec, out: Iterable[int] = ()) -> None:
+        """`out`: who was suspended, in that order. Raises SpecError, OpeningError."""
+        check(spec)
+        self.id = tournament
+        self.spec = spec
+        self.out = list(out)
+        self.over = False
+        #: By match, in the order in which they began.
+        self.fixtures: dict[str, Fixture] = {}
+        self.running: set[str] = set()
+        self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
+        self._format = formats.load(spec)
+        self._books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
+        self._attempts: dict[Key, int] = {}
+        self._legs: dict[Key, dict[Leg, Fixture]] = {}
+        self._results: dict[Key, Score] = {}
+        self._lines: set[str] = set()
+        self._known: list[Pair] | None = None
+        self._test = _Test(spec.sprt) if spec.sprt and spec.format == "sprt" else None
+
+    def due(self) -> Iterator[Due]:
+        """What is to be played and does not run yet, in schedule order."""
+        if self.over:
+            return
+        for pair in self._pairs():
+            if pair.key not in self._results:
+                attempt = self._attempts.get(pair.key, 1)
+                for leg in LEGS:
+                    if leg not in self._legs.get(pair.key, ()):
+                        opening = self._books[pair.game][pair.opening]
+                        yield Due(
+                            Slot(pair.key, leg, attempt), pair.game, _seated(pair, leg), opening
+                        )
+
+    def began(self, begun: Begun) -> Fixture:
+        """A match of it has begun."""
+        slot = slot_of(begun.fixture or "")
+        fixture = Fixture(
+            tournament=self.id,
+            round=slot.key[0],
+            board=slot.key[1],
+            number=slot.key[2],
+            leg=slot.leg,
+            attempt=slot.attempt,
+            match=begun.match,
+            game=begun.game,
+            players=begun.players,
+        )
+        self.fixtures[begun.match] = fixture
+        self.running.add(begun.match)
+        if slot.attempt > self._attempts.get(slot.key, 0):
+            self._attempts[slot.key], self._legs[slot.key] = slot.attempt, {}
+        if self._counts(fixture):
+            self._legs[slot.key][slot.leg] = fixture
+        return fixture
+
+    def ended(self, finished: Finished, actions: Sequence[int]) -> Fixture:
+        """A match of it has ended. If that came to no result, its pair is played again."""
+        before = self.fixtures[finished.match]
+        line = _digest(before, actions)
+        fixture = structs.replace(
+            before,
+            winner=finished.winner,
+            reason=finished.reason,
+            plies=len(actions),
+            repeated=bool(finished.winner) and line in self._lines,
+        )
+        self.fixtures[finished.match] = fixture
+        self.running.discard(finished.match)
+        key = _key(fixture)
+        if self._counts(fixture):
+            if finished.winner == 0:
+                self._attempts[key] += 1
+                self._legs[key] = {}
+            else:
+                self._lines.add(line)
+                self._legs[key][fixture.leg] = fixture
+                self._score(key)
+        return fixture
+
+    def in_vain(self) -> list[str]:
+        """The matches that run and do not count any more: the other one of their pair is void."""
+        return [match for match in self.running if not self._counts(self.fixtures[match])]
+
+    def is_decided(self) -> bool:
+        """Is there nothing left to be found out?"""
+        if self._test and self._test.accepted:
+            return True
+        return not self.running and all(pair.key in self._results for pair in self._pairs())
+
+    def suspend(self, entrant: int) -> None:
+        """Go on without one of the entrants."""
+        self.out.append(entrant)
+        self._known = None
+
+    def _pairs(self) -> list[Pair]:
+        if self._known is None:
+            self._known = self._format.pairs(self._results, self.out)
+        return self._known
+
+    def _counts(self, fixture: Fixture) -> bool:
+        return fixture.attempt == self._attempts.get(_key(fixture))
+
+    def _score(self, key: Key) -> None:
+        """Both matches of a pair may have ended by now."""
+        legs = self._legs[key]
+        if len(legs) < 2 or any(fixture.winner is None for fixture in legs.values()):
+            return
+        first, second = legs[1], legs[2]
+        self._results[key] = Score(_share(first.winner, 1), _share(second.winner, 2))
+        self._known = None
+        if self._test:
+            self._test.add(key, self._results[key], first.repeated and second.repeated)
+            self._test.go_on(self._pairs())
+
+
+class _Test:
+    """A sequential test, which is given its pairs in schedule order, as far as they are known."""
+
+    def __init__(self, test: Sprt) -> None:
+        self.accepted = False
+        self._test = test
+        self._bounds = sprt.bounds(test)
+        self._waiting: dict[Key, Score | None] = {}
+        self._counts = [0] * 5
+        self._given = 0
+
+    def add(self, key: Key, score: Score, repeated: bool) -> None:
+        """A pair is complete; one that is `repeated` is no evidence."""
+        self._waiting[key] = None if repeated else score
+
+    def go_on(self, pairs: Sequence[Pair]) -> None:
+        """Of the pairs in schedule order, take those that follow without a gap."""
+        while self._given < len(pairs) and pairs[self._given].key in self._waiting:
+            pair = pairs[self._given]
+            self._given += 1
+            score = self._waiting.pop(pair.key)
+            if score is not None and not self.accepted:
+                points = score.total if pair.entrants[0] == 0 else 2 - score.total
+                self._counts[int(2 * points)] += 1
+                llr = sprt.llr(self._counts, self._test)
+                self.accepted = not self._bounds.lower < llr < self._bounds.upper
+
+
+def check(spec: Spec) -> None:
+    """Can it be held? Raises SpecError, OpeningError."""
+    formats.load(spec)
+    names = set()
+    for entrant in spec.entrants:
+        try:
+            names.add(skeleton(normalised(entrant.name)))
+        except BadName as error:
+            raise SpecError(str(error)) from error
+    if len(names) < len(spec.entrants):
+        raise SpecError("the names of two entrants look alike")
+    if not spec.games or spec.rounds < 0 or spec.concurrency < 0:
+        raise SpecError("a tournament has games, and neither rounds nor concurrency below 0")
+    if spec.format == "sprt" and spec.sprt is None:
+        raise SpecError("a sequential test needs its bounds, sprt")
+    try:
+        clock.parse(spec.clock)
+    except clock.ClockError as error:
+        raise SpecError(str(error)) from error
+    for game in spec.games:
+        if str(games.load(game)) != game:
+            raise SpecError(f"{game!r} is to be spelled {str(games.load(game))!r}")
+        for opening in spec.openings.lines.get(game, ()):
+            _check_opening(game, opening)
+        Book(game, spec.openings, spec.seed)[0]
+
+
+def contest_of(held: Held) -> Contest:
+    """A tournament as it was left. Raises SpecError, OpeningError, msgspec.DecodeError."""
+    organized = held.organized
+    contest = Contest(organized.tournament, loads(organized.spec), held.out)
+    for kept in held.matches:
+        contest.began(kept.begun)
+    ended = [(kept.finished, kept.moves) for kept in held.matches if kept.finished]
+    for finished, moves in sorted(ended, key=lambda each: each[0].at):
+        contest.ended(finished, [move.action for move in moves])
+    contest.over = held.concluded is not None
+    return contest
+
+
+def fixtures_of(held: Held) -> list[Fixture]:
+    """The matches of a stored tournament, in the order in which they began. Raises as that."""
+    return list(contest_of(held).fixtures.values())
+
+
+def _check_opening(game: str, opening: Opening) -> None:
+    rules = games.load(game)
+    state = rules.initial_state()
+    try:
+        for action in opening:
+            state = rules.next_state(state, action)
+    except games.IllegalAction as error:
+        raise OpeningError(
+            f"{game}: the opening {list(opening)} cannot be played: {error}"
+        ) from error
+    if rules.winner(state):
+        raise OpeningError(f"{game}: after the opening {list(opening)} the game is over")
+
+
+def _key(fixture: Fixture) -> Key:
+    return fixture.round, fixture.board, fixture.number
+
+
+def _seated(pair: Pair, leg: Leg) -> tuple[int, int]:
+    first, second = pair.entrants
+    return (first, second) if leg == 1 else (second, first)
+
+
+def _share(winner: int | None, seat: Leg) -> float:
+    """What who sat there has got."""
+    return 1.0 if winner == seat else 0.5 if winner == games.TIE else 0.0
+
+
+def _digest(fixture: Fixture, actions: Iterable[int]) -> str:
+    """Of all that makes two matches the same."""
+    said = (fixture.game, *fixture.players, *map(str, actions))
+    return hashlib.sha256("\0".join(said).encode()).hexdigest()
