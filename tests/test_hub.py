@@ -29,15 +29,19 @@ from server.messages import (
     Claim,
     Closing,
     Code,
+    Conclude,
     Dismiss,
     Ended,
+    Enter,
     Error,
+    Follow,
     Hello,
     List,
     Listing,
     Move,
     Notice,
     Ok,
+    Organize,
     Ping,
     Pong,
     Reason,
@@ -46,6 +50,7 @@ from server.messages import (
     Seek,
     Seeking,
     Started,
+    Suspend,
     Unwatch,
     Update,
     Watch,
@@ -53,6 +58,7 @@ from server.messages import (
 )
 from server.requests import TABLE
 from server.session import Stage
+from server.tournament.spec import Spec
 
 
 def test_a_newcomer_is_welcomed() -> None:
@@ -110,6 +116,11 @@ SAYINGS: dict[type[Request], Request] = {
     Unwatch: Unwatch(id="q", match="m"),
     List: List(id="q"),
     Ping: Ping(id="q"),
+    Enter: Enter(id="q", tournament="t"),
+    Organize: Organize(id="q", spec=Spec("", (), "match", ())),
+    Follow: Follow(id="q", tournament="t"),
+    Suspend: Suspend(id="q", tournament="t", entrant="Zoe"),
+    Conclude: Conclude(id="q", tournament="t"),
 }
 EVERYTHING = list(itertools.product(Stage, get_args(REQUESTS)))
 
