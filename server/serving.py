@@ -25,6 +25,7 @@ from server.hub import Hub
 from server.listening import TlsError, encrypted, endpoint, is_loopback, room_for
 from server.loop import DelayMeter
 from server.policy import Policy
+from server.reactor import install as install_reactor
 from server.records import Account, Held, Kept
 from server.service import Service
 from server.storage import Database, StorageError
@@ -62,6 +63,7 @@ class Settings:
 
 def serve(settings: Settings, policy: Policy) -> None:
     """Run until asked to stop, then exit."""
+    install_reactor()
     log.begin(as_json=settings.log_json)
     policy = dataclasses.replace(policy, connections=room_for(policy.connections))
     turn = Turn(reactor())
