@@ -27,4 +27,4 @@ def install() -> None:
 
         doIteration = doPoll
 
-    installReactor(Reactor())
+    installReactor(Reactor())  # type: ignore[no-untyped-call]
