@@ -1,0 +1,155 @@
+"""Tournaments: what is lost when their parts are killed, and what they cost beside thinking.
+
+*What is lost*: the runner, the server and entrants are killed with SIGKILL at random moments; a
+runner that was killed is followed by `resume`. At the end, the matches in the database are compared
+with the schedule of the same specification: pairs, players, openings; none missing, none double.
+
+*Overhead*: two players that think for a given time each move, as many matches at once as there are
+cores. The bound is the thinking time that the players report, divided by the cores.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from benchmarks._bench import Bench
+from benchmarks._table import Column, Table, Target
+from benchmarks._tournament import VICTIMS, play, stored, violations
+from server.messages import Reason
+from server.records import Held
+
+LOST = Target("lost", at_most=0)
+OVERHEAD = Target("ratio", at_most=1.15)
+THINKING_S = 0.01
+
+FAULTS = (
+    Column("matches", "matches"),
+    Column("kills", "kills"),
+    *(Column(victim.split()[-1], victim) for victim in VICTIMS),
+    Column("again", "played again"),
+    Column("seconds", "s", ".0f"),
+    Column("lost", "lost"),
+)
+COSTS = (
+    Column("game", "game"),
+    Column("matches", "matches"),
+    Column("moves", "moves"),
+    Column("wall_s", "wall, s", ".1f"),
+    Column("thinking_s", "thinking, s a core", ".1f"),
+    Column("ratio", "ratio", ".3f"),
+    Column("on_time", "lost on time"),
+)
+
+SIX = """
+name = "six"
+games = ["tic_tac_toe", "connect_four", "mnk(m=5,n=5,k=4)"]
+format = "round_robin"
+rounds = {rounds}
+clock = "0.5/move"
+concurrency = 2
+seed = 7
+openings = {{ plies = 2 }}
+""" + "".join(
+    f'[[entrants]]\nname = "{name}"\nplayer = "{player}"\n'
+    for name, player in (
+        ("uct", "uct(simulations=300)"),
+        ("rave", "rave(simulations=300)"),
+        ("flat", "flat(simulations=300)"),
+        ("minimax", "minimax(time=0.005)"),
+        ("greedy", "greedy"),
+        ("random", "random"),
+    )
+)
+TWO = """
+name = "two"
+games = ["{game}"]
+format = "match"
+rounds = {rounds}
+clock = "0.1/move"
+concurrency = {cores}
+seed = 7
+openings = {{ plies = 4 }}
+[[entrants]]
+name = "one"
+player = "uct(time={seconds},solver=false)"
+[[entrants]]
+name = "other"
+player = "uct(time={seconds},c=1.0,solver=false)"
+"""
+
+
+def run(bench: Bench) -> list[Table]:
+    """Two tables."""
+    parts = {"what is lost": _faults, "overhead": _overhead}
+    return [parts[name](bench) for name in bench.track(list(parts))]
+
+
+def _faults(bench: Bench) -> Table:
+    table = Table("A tournament whose parts are killed", FAULTS)
+    text = SIX.format(rounds=bench.pick(4, 1))
+    with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
+        spec, url, log = _files(Path(name), text)
+        ordeal = play(spec, url, log, kills=bench.pick(15, 4))
+        held = stored(url)
+        lost = violations(held)
+    for line in lost:
+        click.echo(f"{bench.name}: {line}", err=True)
+    table.add(
+        LOST,
+        matches=len(held.matches),
+        kills=ordeal.kills.total(),
+        **{victim.split()[-1]: ordeal.kills[victim] for victim in VICTIMS},
+        again=sum(not (kept.finished and kept.finished.winner) for kept in held.matches),
+        seconds=ordeal.seconds,
+        lost=len(lost),
+    )
+    return table
+
+
+def _overhead(bench: Bench) -> Table:
+    table = Table(f"What a tournament costs beside {THINKING_S * 1000:g} ms a move", COSTS)
+    cores = len(os.sched_getaffinity(0))
+    for game, pairs in (("connect_four", bench.pick(1000, 30)),):
+        text = TWO.format(game=game, rounds=pairs, cores=cores, seconds=THINKING_S)
+        with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
+            spec, url, log = _files(Path(name), text)
+            play(spec, url, log)
+            held = stored(url)
+        wall_s, thinking_s = _span_s(held), _thinking_s(held) / cores
+        table.add(
+            OVERHEAD,
+            game=game,
+            matches=len(held.matches),
+            moves=sum(len(kept.moves) - kept.begun.opening for kept in held.matches),
+            wall_s=wall_s,
+            thinking_s=thinking_s,
+            ratio=wall_s / thinking_s,
+            on_time=sum(
+                kept.finished is not None and kept.finished.reason is Reason.TIME
+                for kept in held.matches
+            ),
+        )
+    return table
+
+
+def _files(folder: Path, text: str) -> tuple[Path, str, Path]:
+    """A specification, a new database's URL, and a file for what is said."""
+    spec = folder / "spec.toml"
+    spec.write_text(text)
+    return spec, f"sqlite:///{folder / 'tournament.db'}", folder / "log"
+
+
+def _span_s(held: Held) -> float:
+    """From the beginning of the first match to the end of the last."""
+    ends = [kept.finished.at for kept in held.matches if kept.finished]
+    return max(ends) - min(kept.begun.at for kept in held.matches)
+
+
+def _thinking_s(held: Held) -> float:
+    """What the players say they have thought."""
+    thoughts = (move.info for kept in held.matches for move in kept.moves)
+    return sum(info.seconds or 0.0 for info in thoughts if info)
