@@ -16,12 +16,13 @@ from twisted.python.failure import Failure
 import games
 from games import Game, State
 from players import Cancelled, Choice, Considered, Info, Limit, Node, Player, Resigned
-from players.client.agent import Agent, Wish
+from players.client.agent import Agent
 from players.client.identity import Identity
 from players.client.screen import Screen
 from players.client.seat import STEPS, Asked, Doing
 from players.client.tokens import Account, Given, TokenFile
 from players.client.trees import TreeFile
+from players.client.wish import Wish
 from server.messages import (
     Claim,
     Closing,
@@ -141,10 +142,10 @@ class Evening:
         self.codes: list[int] = []
         self.agent = Agent(
             self.reactor,
-            player,
+            lambda game: player,
             Wish(Seek(game="nim(chips=9)"), 1),
             identity or Identity("Ann", "bot", "test"),
-            Screen(player, Console(file=self.output, width=200), **options),
+            Screen(Console(file=self.output, width=200), **options),
             self.codes.append,
         )
         self.agent.use(self.link)  # type: ignore[arg-type]
@@ -764,7 +765,7 @@ def test_what_is_not_for_guests_is_explained() -> None:
     door = Doorstep(None)
     door.welcome()
     door.resumed()
-    door.refuse("seek", Code.NOT_FOR_GUESTS)
+    door.refuse("wish", Code.NOT_FOR_GUESTS)
     assert door.has_given_up
     assert "Have an account for it: --name" in door.shown
 
@@ -801,7 +802,7 @@ def test_matches_go_on_when_the_server_is_back(evening: Evening) -> None:
     evening.resumed()
     evening.agent.received(Notice(code="storage_down", text="moves have to wait"))
     evening.agent.received(Closing(seconds=5.0, kept=True))
-    evening.refuse("seek", Code.CLOSING)
+    evening.refuse("wish", Code.CLOSING)
     assert "moves have to wait" in evening.shown
     assert "go on when it is back" in evening.shown
     evening.lose_the_line()

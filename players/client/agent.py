@@ -1,18 +1,17 @@
-"""What a connected player does: say hello, look for matches, play them, come back when cut off."""
+"""What a connected player does: say hello, get matches, play them, come back when cut off."""
 
 from __future__ import annotations
 
 import operator
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import structs
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
-from games import State
+from games import SpecError, State
 from players.client import report
 from players.client.budget import limit_for_move
 from players.client.claims import Claims
@@ -21,6 +20,7 @@ from players.client.link import Link
 from players.client.screen import Screen
 from players.client.seat import Asked, Doing, Seat, Step, Tally
 from players.client.tokens import TokenError
+from players.client.wish import Wish
 from players.core.player import Cancelled, Choice, Info, Player, Resigned
 from server.messages import (
     Closing,
@@ -30,11 +30,11 @@ from server.messages import (
     Event,
     Move,
     Notice,
+    Ok,
     Ping,
     Pong,
     Reason,
     Resign,
-    Seek,
     Seeking,
     Started,
     Update,
@@ -42,7 +42,7 @@ from server.messages import (
 )
 
 #: The ids of requests; those of moves are their plies.
-_HELLO, _RESUMED, _SEEK, _RESIGN = "hello", "resumed", "seek", "resign"
+_HELLO, _RESUMED, _WISH, _RESIGN = "hello", "resumed", "wish", "resign"
 #: Errors that come of messages that crossed; the match itself says what to do next.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 #: Errors after which the server may be more welcoming later.
@@ -51,36 +51,28 @@ _FOR_NOW = (Code.TOO_MANY, Code.CLOSING)
 _PASSING = (Code.TOO_MANY, Code.RATE_LIMITED, Code.TIMEOUT)
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What a player wants to play."""
-
-    seek: Seek
-    matches: int
-
-
 class Agent:
-    """Plays the matches of one player, one after the other, over one link."""
+    """Plays matches, one after the other, over one link."""
 
     def __init__(
         self,
         reactor: Any,
-        player: Player,
+        player_of: Callable[[str], Player],
         wish: Wish,
         identity: Identity,
         screen: Screen,
         finished: Callable[[int], None],
     ) -> None:
-        """`finished` is called once, with the exit code."""
+        """`player_of` gives the player of a game; `finished` is called once, with the exit code."""
         self.tally = Tally()
         self._reactor = reactor
-        self._player = player
+        self._player_of = player_of
         self._wish = wish
         self._identity = identity
         self._screen = screen
         self._say = screen.say
         self._finished = finished
-        self._claims = Claims(reactor, str(player.game), self._say, self._look)
+        self._claims = Claims(reactor, wish.admits, self._say, self._say_wish)
         self._leaving_with: int | None = None
         self._closing = False
         #: Counts the connections.
@@ -88,6 +80,8 @@ class Agent:
         #: Has everything about running matches been said on this one?
         self._settled = False
         self._seat: Seat | None = None
+        #: What was said of the next match before the player was done with this one.
+        self._later: list[Started | Update | Ended] = []
 
     def use(self, link: Link) -> None:
         """Before anything else: what to speak over."""
@@ -104,6 +98,7 @@ class Agent:
     def disconnected(self) -> None:
         """Wait; the link is mended."""
         self._settled = False
+        self._later.clear()
         self._claims.told(())
         if self._leaving_with is None:
             what = "The server has stopped" if self._closing else "The connection is lost"
@@ -131,9 +126,13 @@ class Agent:
             case Pong(re=re) if re == _RESUMED:
                 self._resumed()
             case Seeking():
-                self._screen.seeking(event, ours=event.re == _SEEK)
+                self._screen.seeking(event, ours=event.re == _WISH)
+            case Ok(re=re) if re == _WISH:
+                self._screen.entered(self._identity.name)
             case Started(seat=None):
                 self._claims.seen(event)
+            case Started() | Update() | Ended() if self._is_of_the_next(event.match):
+                self._later.append(event)
             case Started():
                 self._started(event)
             case Update():
@@ -150,12 +149,12 @@ class Agent:
 
     def interrupt(self) -> None:
         """Ctrl-C: what the player makes of it, otherwise leave."""
-        if not self._player.interrupt():
+        if self._seat is None or not self._seat.player.interrupt():
             self.leave(130)
 
     def leave(self, code: int) -> None:
-        """Resign what is being played, and end."""
-        if self._seat is None or self._leaving_with is not None:
+        """Resign what is being played, unless somebody may come back to it, and end."""
+        if self._seat is None or self._wish.enters or self._leaving_with is not None:
             self._finish(code)
             return
         self._leaving_with = code
@@ -200,7 +199,7 @@ class Agent:
         else:
             self._give_in(error)
 
-    # Looking for a match.
+    # Getting a match.
 
     def _resumed(self) -> None:
         """Everything about running matches has been said."""
@@ -213,26 +212,39 @@ class Agent:
             self.tally.void += 1
             seat.over = True
             self._go_on(seat)
+        if self._wish.enters:
+            self._say_wish()
 
     def _next(self) -> None:
         if self._leaving_with is not None:
             self._finish(self._leaving_with)
-        elif self.tally.played >= self._wish.matches:
+        elif self.tally.played == self._wish.matches:
             self._finish(1 if self.tally.faults else 0)
-        elif self._settled:
+        elif self._later:
+            later, self._later = self._later, []
+            for event in later:
+                self.received(event)
+        elif self._settled and not self._wish.enters:
             self._claims.next()
 
-    def _look(self) -> None:
-        self.link.send(structs.replace(self._wish.seek, id=_SEEK))
+    def _say_wish(self) -> None:
+        self.link.send(structs.replace(self._wish.request, id=_WISH))
+
+    def _is_of_the_next(self, match: str) -> bool:
+        """Is a match about to begin while the player is still with another, or that, too, over?"""
+        seat = self._seat
+        return seat is not None and (seat.started.match != match or seat.over)
 
     # A match.
 
     def _started(self, event: Started) -> None:
         seat = self._seat
-        if seat is None or seat.started.match != event.match:
+        if seat is None:
             seat = self._sit_down(event)
         elif seat.given_up:  # the line may have broken before that was heard
             self._give_up(seat)
+        if seat is None:
+            return
         # Moves that were made while the line was broken.
         for action in event.moves[seat.ply :]:
             self._append(seat, action, seat.game.next_state(seat.states[-1], action))
@@ -241,16 +253,25 @@ class Agent:
         seat.done = seat.thought = None  # so may a move
         self._go_on(seat)
 
-    def _sit_down(self, event: Started) -> Seat:
-        """A match begins, or one from before this program started is taken up."""
-        game = self._player.game
-        states = [game.initial_state()]
-        for action in event.moves:
-            states.append(game.next_state(states[-1], action))
-        seat = self._seat = Seat(event, game, states, event.clocks, self._player.ponders)
+    def _sit_down(self, event: Started) -> Seat | None:
+        """A match begins, or one from before this program started is taken up.
+
+        None if there is nobody to play it.
+        """
         self._screen.started(event)
+        try:
+            player = self._player_of(event.game)
+        except SpecError as error:
+            self.tally.faults += 1
+            self._say(f"Nobody can play {event.game}: {error}")
+            self.link.send(Resign(id=_RESIGN, match=event.match))
+            return None
+        states = [player.game.initial_state()]
+        for action in event.moves:
+            states.append(player.game.next_state(states[-1], action))
+        seat = self._seat = Seat(event, player, states, event.clocks)
         opponent = event.players[2 - seat.number]
-        self._tell_player(self._player.started, seat.number, opponent, tuple(states))
+        self._tell_player(player.started, seat.number, opponent, tuple(states))
         return seat
 
     def _updated(self, event: Update) -> None:
@@ -262,14 +283,14 @@ class Agent:
         self._go_on(seat)
 
     def _append(self, seat: Seat, action: int, state: State) -> None:
-        game, before = seat.game, seat.states[-1]
-        mover = game.current_player(before)
-        self._screen.move(seat.started, before, action, state)
+        before = seat.states[-1]
+        mover = seat.game.current_player(before)
+        self._screen.move(seat, action, state)
         seat.states.append(state)
-        self._tell_player(self._player.moved, mover, action, tuple(seat.states))
+        self._tell_player(seat.player.moved, mover, action, tuple(seat.states))
         thought, seat.thought = seat.thought, None
         if thought:
-            self._tell_player(self._screen.thought, before, thought)
+            self._tell_player(self._screen.thought, seat.player, before, thought)
 
     def _ended(self, event: Ended) -> None:
         seat = self._seat
@@ -277,11 +298,11 @@ class Agent:
             return
         self.tally.count(event.winner, seat.number)
         self._screen.ended(event)
-        if self._player.human and event.reason is Reason.VOID and seat.asked is Asked.CHOICE:
+        if seat.player.human and event.reason is Reason.VOID and seat.asked is Asked.CHOICE:
             self._say("You did not move, so no other match is looked for.")
             self._leaving_with = 1
         seat.over = True
-        self._tell_player(self._player.ended, event.winner, event.text)
+        self._tell_player(seat.player.ended, event.winner, event.text)
         self._go_on(seat)
 
     def _give_up(self, seat: Seat) -> None:
@@ -303,7 +324,7 @@ class Agent:
                 self._ponder(seat)
             case Step.CANCEL:
                 seat.doing = Doing.STOPPING
-                self._player.cancel()
+                seat.player.cancel()
             case Step.STAND_UP:
                 self._seat = None
                 self._next()
@@ -318,10 +339,10 @@ class Agent:
             ply=seat.ply,
             max_plies=seat.game.max_plies,
         )
-        self._in_thread(seat, Doing.CHOOSING, self._chosen, self._player.choose, limit)
+        self._in_thread(seat, Doing.CHOOSING, self._chosen, seat.player.choose, limit)
 
     def _ponder(self, seat: Seat) -> None:
-        self._in_thread(seat, Doing.PONDERING, self._pondered, self._player.ponder)
+        self._in_thread(seat, Doing.PONDERING, self._pondered, seat.player.ponder)
 
     def _in_thread(
         self,
@@ -333,7 +354,7 @@ class Agent:
     ) -> None:
         """Let the player think in a thread; what it returns goes to `then`, in this one."""
         seat.doing, seat.since = doing, seat.ply
-        self._player.ready()
+        seat.player.ready()
         pool = self._reactor.getThreadPool()
         running = deferToThreadPool(self._reactor, pool, think, tuple(seat.states), *more)
         running.addBoth(self._stopped, seat)
@@ -346,7 +367,7 @@ class Agent:
         return result
 
     def _pondered(self, _: None, seat: Seat, ply: int) -> None:
-        if not self._player.cancelled.is_set():
+        if not seat.player.cancelled.is_set():
             seat.done = ply
 
     def _chosen(self, choice: Choice, seat: Seat, ply: int) -> None:
@@ -367,7 +388,7 @@ class Agent:
         self.link.send(move)
 
     def _failed(self, failure: Failure, seat: Seat) -> None:
-        if failure.check(Cancelled) and self._player.cancelled.is_set():
+        if failure.check(Cancelled) and seat.player.cancelled.is_set():
             return
         if not failure.check(Resigned):
             self._blame(failure)
@@ -423,6 +444,6 @@ class Agent:
         finished, self._finished = self._finished, lambda code: None
         if self._seat:
             self._seat.given_up = True
-        self._player.cancel()
+            self._seat.player.cancel()
         self.link.close()
         finished(code)

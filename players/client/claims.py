@@ -16,12 +16,16 @@ class Claims:
     """Goes through the matches one after the other, until one can be taken over."""
 
     def __init__(
-        self, reactor: Any, game: str, say: Callable[[str], None], none_left: Callable[[], None]
+        self,
+        reactor: Any,
+        admits: Callable[[str], bool],
+        say: Callable[[str], None],
+        none_left: Callable[[], None],
     ) -> None:
-        """`game` is the only one that the player plays; `none_left` is called after the last."""
+        """`admits` tells whether a game can be played; `none_left` is called after the last."""
         self.link: Link
         self._reactor = reactor
-        self._game = game
+        self._admits = admits
         self._say = say
         self._none_left = none_left
         self._away: list[str] = []
@@ -45,7 +49,7 @@ class Claims:
         if started.match != self._match:
             return
         self.link.send(Unwatch(id=_LEAVE, match=started.match))
-        if started.game == self._game:
+        if self._admits(started.game):
             self._claim(started.match)
         else:
             self._say(f"Match {started.match} of yours waits for a player of {started.game}.")

@@ -12,20 +12,28 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
+from click.core import ParameterSource
 from platformdirs import user_data_path
 
 import games
 import players
 from games.core import spec
 from players.client import report, tokens
-from players.client.agent import Agent, Wish
+from players.client.agent import Agent
 from players.client.identity import Identity
 from players.client.link import Link
 from players.client.options import described
+from players.client.roster import Roster
 from players.client.screen import Screen
 from players.client.security import Security
 from players.client.trees import FORMATS, TreeFile
-from server.messages import Seek
+from players.client.wish import Wish
+from server.messages import Enter, Seek
+
+#: What is played if that is for the tournament to say, and the tournament if any will do.
+ANY = "any"
+#: Options that are for the tournament to say.
+_TERMS = ("clock", "opponent", "seat", "matches", "rated")
 
 EPILOG = """
 \b
@@ -37,8 +45,13 @@ Examples:
   playout-player tic_tac_toe uct --opponent Ada       challenge Ada
   playout-player nim uct --name Bob --rated           as Bob, whom nobody else can be
   playout-player nim uct --host play.example --tls    at a server far away
+  playout-player any uct --tournament any --name Bob  whatever is played where Bob is entered
   playout-player --options uct                        what uct can be told
 
+In a tournament, a player goes on until it is stopped. Ctrl-C and SIGTERM
+resign nothing then: who comes back as the same account plays on.
+
+\b
 Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
 130 and 143 interrupted or terminated.
 """
@@ -68,8 +81,22 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
 @click.command(cls=_Names, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("game")
 @click.argument("player")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where the server is.")
-@click.option("--port", default=4242, show_default=True, type=click.IntRange(1, 65535))
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    envvar="PLAYOUT_HOST",
+    show_default=True,
+    show_envvar=True,
+    help="Where the server is.",
+)
+@click.option(
+    "--port",
+    default=4242,
+    envvar="PLAYOUT_PORT",
+    show_default=True,
+    show_envvar=True,
+    type=click.IntRange(1, 65535),
+)
 @click.option(
     "--tls", is_flag=True, help="Encrypt, and make sure that it is the server of that name."
 )
@@ -83,7 +110,10 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     "--tls-name", metavar="NAME", help="What the server's certificate says.  [default: the host]"
 )
 @click.option(
-    "--name", help="Your account; it is registered if it is new.  [default: a guest's, made up]"
+    "--name",
+    envvar="PLAYOUT_NAME",
+    show_envvar=True,
+    help="Your account; it is registered if it is new.  [default: a guest's, made up]",
 )
 @click.option("--guest", is_flag=True, help="Use --name without an account.")
 @click.option(
@@ -96,6 +126,19 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
 @click.option("--opponent", help="Play only against the player of this name.")
 @click.option("--seat", type=click.IntRange(1, 2), help="Move first (1) or second (2).")
 @click.option("--matches", default=1, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option(
+    "--tournament",
+    envvar="PLAYOUT_TOURNAMENT",
+    show_envvar=True,
+    metavar="ID",
+    help="Play in this tournament, or in any where --name is entered, until stopped; GAME is any.",
+)
+@click.option(
+    "--warm",
+    multiple=True,
+    metavar="GAME",
+    help="Be ready for this game before its clock runs; with --tournament, repeatable.",
+)
 @click.option("--option", "options", multiple=True, metavar="K=V", help="An option of the player.")
 @click.option(
     "--options",
@@ -105,6 +148,12 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     expose_value=False,
     callback=_show_options,
     help="List the options of PLAYER and exit.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only see whether PLAYER can be had, for GAME or those of --warm, and with how many "
+    "threads it thinks.",
 )
 @click.option("--rated", is_flag=True, help="Let the matches count; needs --name.")
 @click.option("--show", is_flag=True, help="Show the board after each move.")
@@ -128,7 +177,9 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     help="Seconds to go on trying to reach the server.",
 )
 @click.version_option(version("playout"), prog_name="playout-player")
+@click.pass_context
 def main(
+    context: click.Context,
     game: str,
     player: str,
     host: str,
@@ -143,7 +194,10 @@ def main(
     opponent: str | None,
     seat: Literal[1, 2] | None,
     matches: int,
+    tournament: str | None,
+    warm: tuple[str, ...],
     options: tuple[str, ...],
+    check: bool,
     rated: bool,
     show: bool,
     quiet: bool,
@@ -153,69 +207,97 @@ def main(
 ) -> None:
     """Connect PLAYER to a server and let it play GAME.
 
-    GAME is a name with parameters, as in "othello(size=6)"; PLAYER is one of those below, or
-    module:Class from the current folder, with options in the same way or by --option.
+    GAME is a name with parameters, as in "othello(size=6)", or any, with --tournament; PLAYER is
+    one of those below, or module:Class from the current folder, with options in the same way or by
+    --option.
     """
+    known = _known_games(context, game, tournament, warm)
+    if check:
+        click.echo(f"threads: {_roster(player, options, known).threads}")
+        return
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    account = _account(name, (host, port), token_file, guest, rated)
+    needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament}
+    _require_account(name, guest, [option for option, value in needing.items() if value])
+    account = None if guest or name is None else _account(name, (host, port), token_file)
     security = _security(tls, ca, tls_name, host)
-    made = _player(game, player, options)
+    roster = _roster(player, options, known)
     identity = Identity(
         name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
-        "human" if made.human else "bot",
+        "human" if roster.make.human else "bot",
         f"playout-player {version('playout')}",
         account,
         any_name=name is None,
     )
-    seek = Seek(game=str(made.game), clock=clock, rated=rated, opponent=opponent, seat=seat)
-    tree_file = _tree_file(made, tree, tree_visits)
-    screen = Screen(made, report.console(), quiet=quiet, show=show, tree_file=tree_file)
+    if tournament is None:
+        its_name = str(games.load(game))
+        seek = Seek(game=its_name, clock=clock, rated=rated, opponent=opponent, seat=seat)
+        wish = Wish(seek, matches)
+    else:
+        wish = Wish(Enter(tournament=None if tournament == ANY else tournament))
+    tree_file = _tree_file(roster.make, tree, tree_visits)
+    screen = Screen(report.console(), quiet=quiet, show=show, tree_file=tree_file)
     codes: list[int] = []
 
     def finished(code: int) -> None:
         codes.append(code)
         reactor.callLater(0.05, reactor.stop)
 
-    agent = Agent(
-        reactor,
-        made,
-        Wish(seek, matches),
-        identity,
-        screen,
-        finished,
-    )
+    agent = Agent(reactor, roster, wish, identity, screen, finished)
     agent.use(Link(reactor, (host, port), agent, retry_s, security))
     reactor.callWhenRunning(agent.link.open)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
     signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
     reactor.run(installSignalHandlers=False)
-    made.close()
+    roster.close()
     if matches > 1 or agent.tally.played > 1:
         click.echo(agent.tally)
     sys.exit(codes[0] if codes else 1)
 
 
-def _player(game: str, player: str, options: tuple[str, ...]) -> players.Player:
-    """Who plays. Raises UsageError."""
+def _known_games(
+    context: click.Context, game: str, tournament: str | None, warm: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The games that are known before there is a match. Raises UsageError."""
+    if tournament is None:
+        if game == ANY:
+            raise click.UsageError(
+                "GAME can be any in a tournament only: --tournament ID, or --tournament any"
+            )
+        if warm:
+            raise click.UsageError("--warm needs --tournament; otherwise there is only GAME")
+        return (game,)
+    if game != ANY:
+        raise click.UsageError(
+            f"with --tournament, GAME must be any, not {game!r}: the tournament says what is played"
+        )
+    for term in _TERMS:
+        if context.get_parameter_source(term) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"with --tournament, --{term} is not for the players to say")
+    return warm
+
+
+def _roster(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> Roster:
+    """Who plays, ready for the games that are known. Raises UsageError."""
     _let_find(player)
     if not games.compiled_before():
         click.echo("Compiling the rules and the search for this machine, once ...", err=True)
     try:
-        return players.load(_with_options(player, options), games.load(game))
+        roster = Roster(_with_options(player, options))
+        for game in known:
+            roster(game)
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
+    return roster
 
 
-def _account(
-    name: str | None, server: tuple[str, int], token_file: Path | None, guest: bool, rated: bool
-) -> tokens.Account | None:
-    """As whom to play; None for a guest. Raises ClickException."""
-    if rated and (guest or name is None):
-        raise click.UsageError("--rated needs an account: --name NAME, without --guest")
-    if token_file and (guest or name is None):
-        raise click.UsageError("--token-file needs an account: --name NAME, without --guest")
-    if guest or name is None:
-        return None
+def _require_account(name: str | None, guest: bool, options: list[str]) -> None:
+    """These options are not for guests. Raises UsageError."""
+    if options and (guest or name is None):
+        raise click.UsageError(f"{options[0]} needs an account: --name NAME, without --guest")
+
+
+def _account(name: str, server: tuple[str, int], token_file: Path | None) -> tokens.Account:
+    """As whom to play. Raises ClickException."""
     host, port = server
     kept = tokens.TokenFile(user_data_path("playout"), _warn)
     try:
@@ -249,13 +331,15 @@ def _let_find(player: str) -> None:
         sys.path.append(os.getcwd())
 
 
-def _tree_file(player: players.Player, path: Path | None, visits: int | None) -> TreeFile | None:
+def _tree_file(
+    player: type[players.Player], path: Path | None, visits: int | None
+) -> TreeFile | None:
     """Where the trees go. Raises UsageError."""
     if path is None:
         if visits is not None:
             raise click.UsageError("--tree-visits needs --tree FILE")
         return None
-    if type(player).tree is players.Player.tree:
+    if player.tree is players.Player.tree:
         raise click.UsageError("--tree is for players that search a tree, and this one does not")
     try:
         return TreeFile(path, visits)

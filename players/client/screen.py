@@ -17,7 +17,6 @@ class Screen:
 
     def __init__(
         self,
-        player: Player,
         console: Console,
         *,
         quiet: bool = False,
@@ -27,10 +26,9 @@ class Screen:
         """`quiet` keeps what the player thinks to itself, `show` prints the board after each move,
         the search tree of each of its moves goes to `tree_file`.
         """
-        self._player = player
         self._console = console
         self._quiet = quiet
-        self._show = show and not player.human  # who sees the board anyway
+        self._show = show
         self._tree_file = tree_file
 
     def say(self, text: str) -> None:
@@ -56,6 +54,10 @@ class Screen:
         whom = f"for {event.opponent}" if event.opponent else "for an opponent"
         self.say(f"{event.name}: waiting {whom} at {event.game}{clock} ...")
 
+    def entered(self, name: str) -> None:
+        """Matches will come."""
+        self.say(f"{name}: entered, waiting for matches ...")
+
     def started(self, event: Started) -> None:
         """A match begins, or is taken up."""
         first, second = event.players
@@ -63,24 +65,24 @@ class Screen:
 
     def turn(self, seat: Seat) -> None:
         """It is our turn: people want to know their time."""
-        if self._player.human and seat.clocks and seat.started.control:
+        if seat.player.human and seat.clocks and seat.started.control:
             self.say(report.clocks(seat.started.players, seat.clocks, seat.started.control))
 
-    def move(self, started: Started, before: State, action: int, after: State) -> None:
-        """A move was played."""
-        if self._show:
-            game = self._player.game
-            who = started.players[game.current_player(before) - 1]
+    def move(self, seat: Seat, action: int, after: State) -> None:
+        """A move was played, in the last position that the seat knows."""
+        if self._show and not seat.player.human:  # who sees the board anyway
+            game, before = seat.game, seat.states[-1]
+            who = seat.started.players[game.current_player(before) - 1]
             self.say(f"{who} plays {game.action_name(before, action)}")
             self._console.print(report.board(game, after, action, before))
 
-    def thought(self, state: State, info: Info) -> None:
+    def thought(self, player: Player, state: State, info: Info) -> None:
         """What was thought about a move, once it is played: until then its clock runs."""
         if info.actions and not self._quiet:
-            self.say(report.search(self._player.game, state, info, self._console.width))
+            self.say(report.search(player.game, state, info, self._console.width))
         if self._tree_file:
             try:
-                self._tree_file.write(self._player, state, info)
+                self._tree_file.write(player, state, info)
             except OSError as error:  # the disk's fault, not the player's
                 self.say(f"The tree was not written: {error}")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from games import Game, State
-from players.core.player import Info
+from players.core.player import Info, Player
 from server.messages import Reading, Started
 
 
@@ -62,11 +62,9 @@ class Seat:
     """A match as one of its players sees it."""
 
     started: Started
-    game: Game
+    player: Player
     states: list[State]
     clocks: tuple[Reading, Reading] | None
-    #: Does the player think on the opponent's time?
-    ponders: bool = False
     doing: Doing = Doing.NOTHING
     #: The ply at which it began with what it is doing.
     since: int = 0
@@ -77,6 +75,11 @@ class Seat:
     in_sight: bool = True
     given_up: bool = False
     over: bool = False
+
+    @property
+    def game(self) -> Game:
+        """The rules."""
+        return self.player.game
 
     @property
     def ply(self) -> int:
@@ -99,7 +102,7 @@ class Seat:
             return Asked.NOTHING
         if self.game.current_player(state) == self.number:
             return Asked.CHOICE
-        return Asked.PONDERING if self.ponders else Asked.NOTHING
+        return Asked.PONDERING if self.player.ponders else Asked.NOTHING
 
     @property
     def step(self) -> Step:

@@ -1,0 +1,39 @@
+"""A player for each game that is met, kept between matches."""
+
+from __future__ import annotations
+
+import games
+import players
+from games.core import spec
+from players.core.player import Player
+
+
+class Roster:
+    """Makes a player when its game is met for the first time."""
+
+    def __init__(self, wanted: spec.Spec) -> None:
+        """Raises SpecError, if there is no such player or it has not these options."""
+        self.make = players.find(wanted.name)
+        self._options = spec.bind(self.make, wanted, skip=1)
+        self._wanted = wanted
+        self._made: dict[str, Player] = {}
+
+    def __call__(self, game: str) -> Player:
+        """Who plays this game. Raises SpecError."""
+        rules = games.load(game)
+        name = str(rules)
+        if name not in self._made:
+            self._made[name] = players.load(self._wanted, rules)
+        return self._made[name]
+
+    @property
+    def threads(self) -> int:
+        """How many threads a player thinks with, by its option of that name; 1 without one."""
+        option = spec.parameters_of(self.make, skip=1).get("threads")
+        threads = self._options.get("threads", option.default if option else None)
+        return threads if isinstance(threads, int) else 1
+
+    def close(self) -> None:
+        """Release what the players hold."""
+        for player in self._made.values():
+            player.close()
