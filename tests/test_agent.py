@@ -14,10 +14,12 @@ from twisted.internet.task import Clock as FakeClock
 from twisted.python.failure import Failure
 
 import games
-from games import Game, State
+from games import Game, SpecError, State
+from games.core import spec
 from players import Cancelled, Choice, Considered, Info, Limit, Node, Player, Resigned
 from players.client.agent import Agent
 from players.client.identity import Identity
+from players.client.roster import Roster
 from players.client.screen import Screen
 from players.client.seat import STEPS, Asked, Doing
 from players.client.tokens import Account, Given, TokenFile
@@ -29,10 +31,12 @@ from server.messages import (
     Code,
     Control,
     Ended,
+    Enter,
     Error,
     Hello,
     Move,
     Notice,
+    Ok,
     Ping,
     Pong,
     Reading,
@@ -50,6 +54,8 @@ from server.messages import (
 
 GAME = games.load("nim(chips=9)")
 TAKE_1, TAKE_2, TAKE_3 = 0, 1, 2
+SEEKING = Wish(Seek(game="nim(chips=9)"), 1)
+ENTERING = Wish(Enter())
 
 
 class FakeReactor(FakeClock):
@@ -134,16 +140,19 @@ class Evening:
     """An agent, everything around it, and the server's part, played by the test."""
 
     def __init__(
-        self, player: Thinker | None = None, identity: Identity | None = None, **options: Any
+        self,
+        player: Thinker | None = None,
+        identity: Identity | None = None,
+        wish: Wish = SEEKING,
+        **options: Any,
     ) -> None:
-        player = player or Thinker(GAME)
-        self.reactor, self.link, self.player = FakeReactor(), FakeLink(), player
+        self.reactor, self.link, self.player = FakeReactor(), FakeLink(), player or Thinker(GAME)
         self.output = io.StringIO()
         self.codes: list[int] = []
         self.agent = Agent(
             self.reactor,
-            lambda game: player,
-            Wish(Seek(game="nim(chips=9)"), 1),
+            self.player_of,
+            wish,
             identity or Identity("Ann", "bot", "test"),
             Screen(Console(file=self.output, width=200), **options),
             self.codes.append,
@@ -151,6 +160,10 @@ class Evening:
         self.agent.use(self.link)  # type: ignore[arg-type]
         self.moves: list[int] = []
         self.connect()
+
+    def player_of(self, game: str) -> Player:
+        """Always the same."""
+        return self.player
 
     def connect(self) -> None:
         """The line is there; the server knows of a match or not."""
@@ -177,12 +190,16 @@ class Evening:
         self.agent.disconnected()
 
     def start(
-        self, seat: int | None = 1, clock: Reading | None = None, game: str = "nim(chips=9)"
+        self,
+        seat: int | None = 1,
+        clock: Reading | None = None,
+        game: str = "nim(chips=9)",
+        match: str = "m",
     ) -> None:
         """A match begins, is taken up again with all moves so far, or is only shown."""
         self.agent.received(
             Started(
-                match="m",
+                match=match,
                 game=game,
                 players=("Bob", "Ann") if seat == 2 else ("Ann", "Bob"),
                 seat=seat,  # type: ignore[arg-type]
@@ -202,13 +219,13 @@ class Evening:
             state = GAME.next_state(state, action)
         return state
 
-    def play(self, action: int) -> None:
+    def play(self, action: int, match: str = "m") -> None:
         """Somebody's move is announced."""
         ply, mover = len(self.moves), self.state[0]
         self.moves.append(action)
         self.agent.received(
             Update(
-                match="m",
+                match=match,
                 ply=ply,
                 player=mover,  # type: ignore[arg-type]
                 action=action,
@@ -217,10 +234,10 @@ class Evening:
             )
         )
 
-    def end(self, winner: int = 2, reason: Reason = Reason.RESIGNATION) -> None:
+    def end(self, winner: int = 2, reason: Reason = Reason.RESIGNATION, match: str = "m") -> None:
         self.agent.received(
             Ended(
-                match="m",
+                match=match,
                 winner=winner,
                 returns=(0.0, 1.0),
                 reason=reason,
@@ -877,3 +894,205 @@ def test_a_claim_is_forgotten_when_the_line_breaks(heir: Evening) -> None:
     assert not heir.said(Claim)
     heir.resumed()
     assert heir.said(Seek)
+
+
+# Tournaments.
+
+
+class Contest(Evening):
+    """An evening of matches that are given, none of which is asked for."""
+
+    def __init__(self, player: Thinker | None = None) -> None:
+        self.asked_for: list[str] = []
+        super().__init__(player, wish=ENTERING)
+        self.said()
+
+    def player_of(self, game: str) -> Player:
+        self.asked_for.append(game)
+        if game != "nim(chips=9)":
+            raise SpecError("too hard")
+        return self.player
+
+
+@pytest.fixture
+def contest() -> Contest:
+    """One that has entered."""
+    contest = Contest()
+    contest.resumed()
+    contest.agent.received(Ok(re="wish"))
+    contest.said()
+    return contest
+
+
+def test_who_enters_says_so_once_on_each_line() -> None:
+    contest = Contest()
+    contest.resumed()
+    assert contest.said(Enter, Seek) == [Enter(id="wish")]
+    contest.agent.received(Ok(re="wish"))
+    assert "Ann: entered" in contest.shown
+    contest.start()
+    contest.think()
+    contest.lose_the_line()
+    contest.said()
+    contest.connect()
+    contest.start()
+    contest.resumed()
+    assert contest.said(Enter, Seek) == [Enter(id="wish")], "in the middle of a match, too"
+    contest.end()
+    assert not contest.said(Enter, Seek)
+
+
+def test_a_certain_tournament_may_be_entered() -> None:
+    evening = Evening(wish=Wish(Enter(tournament="t")))
+    evening.resumed()
+    assert evening.said(Enter) == [Enter(id="wish", tournament="t")]
+
+
+def test_matches_come_one_after_the_other(contest: Contest) -> None:
+    for match in ("m", "n"):
+        contest.start(match=match)
+        contest.think()
+        assert contest.said() == [Move(id=0, match=match, ply=0, action=TAKE_1)]
+        contest.end(match=match, winner=1)
+    assert contest.asked_for == ["nim(chips=9)"] * 2
+    assert contest.agent.tally.won == 2
+    assert not contest.codes
+
+
+def test_a_match_that_somebody_else_began_is_played_on(contest: Contest) -> None:
+    """Its opening counts as played by somebody else, too."""
+    contest.moves = [TAKE_2, TAKE_3]
+    contest.start(clock=Reading(60.0, 0))
+    contest.think()
+    assert contest.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    (limit,) = contest.player.limits
+    assert limit.seconds
+
+
+def test_matches_whose_player_is_gone_are_left_to_the_server() -> None:
+    contest = Contest()
+    contest.welcome(away=("m",))
+    contest.resumed()
+    assert [type(each) for each in contest.said(Watch, Claim, Enter)] == [Enter]
+
+
+def test_the_next_match_waits_until_the_player_is_done_with_the_last() -> None:
+    contest = Contest(Thinker(GAME, ponders=True))
+    contest.resumed()
+    contest.start(seat=2)
+    contest.end()
+    contest.start(seat=2, match="n")
+    contest.play(TAKE_1, match="n")
+    contest.think()
+    assert contest.player.calls == [("ponder", 0)], "broken off"
+    contest.think()
+    contest.think()
+    assert contest.player.calls[1:] == [("ponder", 0), ("choose", 1)]
+    assert contest.said() == [Move(id=1, match="n", ply=1, action=TAKE_1)]
+
+
+def test_a_match_that_is_over_before_it_could_begin_is_counted(contest: Contest) -> None:
+    contest.start()
+    contest.end()
+    contest.start(match="n")
+    contest.end(match="n", winner=1)
+    contest.start(match="o")
+    contest.think()
+    contest.think()
+    contest.think()
+    assert contest.said() == [Move(id=0, match="o", ply=0, action=TAKE_1)]
+    assert (contest.agent.tally.won, contest.agent.tally.lost) == (1, 1)
+
+
+def test_what_was_said_of_the_next_match_is_said_again_on_another_line(contest: Contest) -> None:
+    contest.start()
+    contest.end()
+    contest.start(match="n")
+    contest.lose_the_line()
+    contest.think()
+    assert not contest.thinking
+    contest.connect()
+    contest.start(match="n")
+    contest.resumed()
+    contest.think()
+    assert contest.said() == [Move(id=0, match="n", ply=0, action=TAKE_1)]
+
+
+def test_a_match_that_was_lost_with_the_session_may_come_back(contest: Contest) -> None:
+    contest.start()
+    contest.lose_the_line()
+    contest.connect()
+    contest.resumed()
+    contest.start()
+    contest.think()
+    assert not contest.said()
+    contest.think()
+    assert contest.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+
+
+def test_a_match_of_a_game_that_cannot_be_played_is_resigned(contest: Contest) -> None:
+    contest.start(game="chess")
+    assert "Nobody can play chess: too hard" in contest.shown
+    assert contest.said() == [Resign(id="resign", match="m")]
+    contest.end()
+    contest.start(match="n")
+    contest.think()
+    assert contest.said() == [Move(id=0, match="n", ply=0, action=TAKE_1)]
+
+
+@pytest.mark.parametrize("playing", [False, True])
+def test_leaving_a_tournament_resigns_nothing(contest: Contest, playing: bool) -> None:
+    if playing:
+        contest.start()
+    contest.agent.leave(143)
+    assert contest.codes == [143]
+    assert contest.link.closed
+    if playing:
+        assert contest.player.cancelled.is_set()
+        contest.think()
+    assert not contest.said()
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (Code.UNKNOWN_TOURNAMENT, "Correct --tournament"),
+        (Code.NOT_FOR_GUESTS, "Have an account"),
+    ],
+)
+def test_who_cannot_enter_is_told_why(contest: Contest, code: Code, advice: str) -> None:
+    contest.refuse("wish", code)
+    assert contest.codes == [1]
+    assert advice in contest.shown
+
+
+# A player for each game.
+
+
+def test_a_game_has_one_player_however_it_is_spelled() -> None:
+    roster = Roster(spec.parse("random(seed=1)"))
+    nim = roster("nim")
+    assert roster("nim(max_take=3)") is nim
+    assert str(roster("nim(chips=9)").game) == "nim(chips=9)"
+
+
+@pytest.mark.parametrize(
+    ("player", "threads"), [("random", 1), ("uct", 1), ("uct(threads=2)", 2), ("flat(seed=1)", 1)]
+)
+def test_how_many_threads_a_player_thinks_with(player: str, threads: int) -> None:
+    assert Roster(spec.parse(player)).threads == threads
+
+
+def test_a_wrong_option_is_known_before_any_game() -> None:
+    with pytest.raises(SpecError, match="did you mean 'time'"):
+        Roster(spec.parse("uct(tme=1)"))
+
+
+def test_all_players_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(Thinker, "close", lambda player: closed.append(str(player.game)))
+    roster = Roster(spec.parse(f"{__name__}:Thinker"))
+    for game in ("nim", "nim(chips=9)", "nim"):
+        roster(game)
+    roster.close()
+    assert closed == ["nim", "nim(chips=9)"]

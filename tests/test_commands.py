@@ -55,6 +55,16 @@ def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
         (["--options", "utc"], "did you mean 'uct'"),
         (["nim", "random", "--tree", "tree.txt"], "for players that search a tree"),
         (["nim", "random", "--tree-visits", "5"], "needs --tree"),
+        (["any", "random"], "in a tournament only"),
+        (["nim", "random", "--warm", "nim"], "--warm needs --tournament"),
+        (["nim", "random", "--tournament", "any"], "GAME must be any, not 'nim'"),
+        (["any", "random", "--tournament", "any"], "--tournament needs an account: --name"),
+        (["any", "random", "--tournament", "t", "--seat", "1"], "--seat is not for the players"),
+        (["any", "uct(tme=1)", "--tournament", "t", "--check"], "did you mean 'time'"),
+        (
+            ["any", "uct(near_first=true)", "--tournament", "t", "--check", "--warm", "nim"],
+            "first: nim",
+        ),
     ],
 )
 def test_bad_usage_of_a_player_is_explained(arguments: list[str], told: str) -> None:
@@ -62,6 +72,13 @@ def test_bad_usage_of_a_player_is_explained(arguments: list[str], told: str) -> 
     assert code == 2
     assert told in " ".join(output.split())
     assert "Traceback" not in output
+
+
+def test_a_player_can_be_checked_without_a_server() -> None:
+    warm = ("--warm", "nim", "--warm", "othello(size=6)")
+    player = "uct(threads=2)"
+    code, output = run("playout-player", "any", player, "--tournament", "any", "--check", *warm)
+    assert (code, output) == (0, "threads: 2\n")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -77,9 +78,11 @@ class Host:
 
     def called_by(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         """A player that calls this host."""
-        process = start(
-            "playout-player", "nim(chips=1)", "random", *self.address, *arguments, **options
-        )
+        return self.run("nim(chips=1)", "random", *self.address, *arguments, **options)
+
+    def run(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """A player that ends with the test."""
+        process = start("playout-player", *arguments, **options)
         self._stack.enter_context(process)
         self._stack.callback(process.kill)
         return process
@@ -132,6 +135,31 @@ def test_a_player_says_that_it_is_there(host: Host) -> None:
     assert caller.hear_of("ping").get("id") is None
     caller.play()
     assert finish(player)[0] == 0
+
+
+def test_an_entrant_is_told_everything_by_its_environment(host: Host, tmp_path: Path) -> None:
+    entrant = {
+        "PLAYOUT_HOST": "127.0.0.1",
+        "PLAYOUT_PORT": host.address[1],
+        "PLAYOUT_NAME": "Ada",
+        "PLAYOUT_TOKEN": "0123456789abcdef",
+        "PLAYOUT_TOURNAMENT": "t",
+        "XDG_DATA_HOME": str(tmp_path),
+    }
+    player = host.run("any", "random", "--warm", "nim", env=os.environ | entrant)
+    caller = host.accept()
+    hello = caller.hear_of("hello")
+    assert (hello["name"], hello["token"]) == ("Ada", "0123456789abcdef")
+    caller.say("welcome", re="hello", **WELCOME)
+    assert caller.hear_of("enter")["tournament"] == "t"
+    caller.play()
+    caller.say("started", **(STARTED | {"match": "n"}))
+    assert caller.hear_of("move")["match"] == "n"
+    player.send_signal(signal.SIGTERM)
+    assert caller.is_closed(), "without another word"
+    code, output = finish(player)
+    assert code == 143, output
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_server_that_is_full_is_called_again(host: Host) -> None:

@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -41,6 +42,7 @@ from server.messages import (
 )
 from server.requests import LISTED, TABLE
 from server.session import Stage
+from server.tournament.spec import Adjudication, Entrant, Openings, Spec, Sprt
 from server.wire import MAX_FRAME, decode_event, decode_request
 
 ROOT = Path(__file__).parent.parent
@@ -59,7 +61,8 @@ Command = list[str]
 
 
 def tag_of(kind: Any) -> str:
-    return str(kind.__struct_config__.tag or kind.__name__.lower())
+    tag = None if is_dataclass(kind) else kind.__struct_config__.tag
+    return str(tag or kind.__name__.lower())
 
 
 def heading_of(kind: Any) -> str:
@@ -109,7 +112,10 @@ SECTIONS = parsed_sections()
 #: By heading.
 REQUEST_KINDS = {tag_of(kind): kind for kind in get_args(REQUESTS)}
 EVENT_KINDS = {heading_of(kind): kind for kind in get_args(EVENTS)}
-PART_KINDS = {tag_of(kind): kind for kind in (Control, Reading, Thought, Summary, Person)}
+PARTS = (
+    Control, Reading, Thought, Summary, Person, Spec, Entrant, Openings, Adjudication, Sprt
+)  # fmt: skip
+PART_KINDS = {tag_of(kind): kind for kind in PARTS}
 KINDS = REQUEST_KINDS | EVENT_KINDS | PART_KINDS
 EXAMPLES = [
     pytest.param(heading, json.loads(block), id=f"{heading}-{number}".replace(" ", "_"))
@@ -136,15 +142,26 @@ def test_the_common_fields_are_described(heading: str, base: Any) -> None:
     assert described == ["type", *base.__struct_fields__]
 
 
+def defaults_of(kind: Any) -> dict[str, object]:
+    """By field; NODEFAULT for one that is required."""
+    if is_dataclass(kind):
+        return {field.name: default_of(field) for field in fields(kind)}
+    return {field.name: field.default for field in msgspec.structs.fields(kind)}
+
+
+def default_of(field: Field[Any]) -> object:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return msgspec.NODEFAULT if field.default is MISSING else field.default
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_the_fields_and_defaults_of_a_message(name: str) -> None:
     kind = KINDS[name]
     base = next((base for base in (Request, Event) if issubclass(kind, base)), None)
     common = base.__struct_fields__ if base else ()
     declared = {
-        field.name: field.default
-        for field in msgspec.structs.fields(kind)
-        if field.name not in common
+        field: default for field, default in defaults_of(kind).items() if field not in common
     }
     described = {bare(row[0]): bare(row[2]) for row in table(SECTIONS[name], "Field")}
     assert list(described) == list(declared)

@@ -20,17 +20,22 @@ from server.messages import (
     Claim,
     Closing,
     Code,
+    Conclude,
     Control,
     Dismiss,
     Ended,
+    Enter,
     Error,
     Event,
+    Fixture,
+    Follow,
     Hello,
     List,
     Listing,
     Move,
     Notice,
     Ok,
+    Organize,
     Person,
     Ping,
     Pong,
@@ -42,12 +47,15 @@ from server.messages import (
     Seeking,
     Started,
     Summary,
+    Suspend,
     Thought,
+    Tournament,
     Unwatch,
     Update,
     Watch,
     Welcome,
 )
+from server.tournament.spec import Adjudication, Entrant, Openings, Spec, Sprt
 from server.wire import Unreadable, decode_event, decode_request, encode
 
 THOUGHT = Thought(
@@ -58,6 +66,24 @@ THOUGHT = Thought(
     proven=-1,
     line=(4, 0, 8),
     actions=((4, 700, 0.625), (0, 500, 0.25)),
+)
+SPEC = Spec(
+    name="is it better?",
+    games=("nim", "othello(size=6)"),
+    format="sprt",
+    entrants=(
+        Entrant("Zoë", "1", player="uct(c=1.2,threads=2)", threads=2),
+        Entrant("Bob", "2", command="python bob.py"),
+        Entrant("Cy", ""),
+    ),
+    rounds=0,
+    clock="0.1/move",
+    concurrency=2,
+    seed=7,
+    openings=Openings(lines={"nim": ((0,), (1, 2))}),
+    adjudication=Adjudication(max_plies=60, proofs=True),
+    sprt=Sprt(elo0=-5.0, elo1=0.0, model="logistic"),
+    anchor="Bob",
 )
 REQUEST_EXAMPLES: list[Request] = [
     Hello(protocol_min=1, protocol_max=1, name="Ann"),
@@ -94,6 +120,12 @@ REQUEST_EXAMPLES: list[Request] = [
     Ping(id=""),
     Abort(match="m", text="a mistake"),
     Dismiss(name="Bob"),
+    Enter(),
+    Enter(id="e", tournament="t", matches=4),
+    Organize(spec=SPEC),
+    Follow(tournament="t"),
+    Suspend(tournament="t", entrant="Bob"),
+    Conclude(tournament="t"),
 ]
 EVENT_EXAMPLES: list[Event] = [
     Welcome(re="a", protocol=1, session="f" * 32, name="Ann", software="x", games=("nim",)),
@@ -139,6 +171,33 @@ EVENT_EXAMPLES: list[Event] = [
         seeks=(Seeking(seek="s", name="Ann", game="nim"),),
         matches=(Summary("m", "nim", ("Ann", "Bob"), "none", 4),),
     ),
+    Tournament(re=3, tournament="t", spec=SPEC),
+    Tournament(tournament="t", spec=SPEC, over=True, out=(2, 0)),
+    Fixture(
+        tournament="t",
+        round=1,
+        board=1,
+        number=2,
+        leg=1,
+        match="m",
+        game="nim",
+        players=("Ann", "Bob"),
+    ),
+    Fixture(
+        tournament="t",
+        round=1,
+        board=1,
+        number=2,
+        leg=2,
+        attempt=2,
+        match="m",
+        game="nim",
+        players=("Ann", "Bob"),
+        plies=9,
+        winner=-1,
+        reason=Reason.ADJUDICATION,
+        repeated=True,
+    ),
     Ok(re=7),
     Pong(re="x"),
     Closing(seconds=5.0),
@@ -178,6 +237,11 @@ def test_a_client_says_so_when_the_server_makes_no_sense(frame: bytes) -> None:
 MOVE = {"type": "move", "match": "m", "ply": 0, "action": 0}
 HELLO = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "Ann"}
 SEEK = {"type": "seek", "game": "nim"}
+ENTER = {"type": "enter"}
+ORGANIZE: dict[str, Any] = {
+    "type": "organize",
+    "spec": {"name": "a", "games": ["nim"], "format": "match", "entrants": []},
+}
 
 
 def without(message: dict[str, Any], field: str) -> dict[str, Any]:
@@ -225,7 +289,7 @@ def test_an_unknown_type_is_told_which_there_are(tag: object) -> None:
     refused = unreadable(msgpack.packb({"type": tag, "id": 7}))
     assert refused.code is Code.UNKNOWN_TYPE
     assert refused.request_id == 7
-    assert "cancel, claim, dismiss, hello, list" in str(refused)
+    assert "cancel, claim, conclude, dismiss, enter, follow, hello, list" in str(refused)
     assert len(str(refused)) < 250
 
 
@@ -257,6 +321,9 @@ INVALID = [
     (HELLO | {"role": "referee"}, "role"),
     (SEEK | {"rated": "yes"}, "rated"),
     (SEEK | {"seat": True}, "seat"),
+    (ENTER | {"tournament": 1}, "tournament"),
+    (ORGANIZE | {"spec": without(ORGANIZE["spec"], "games")}, "games"),
+    (ORGANIZE | {"spec": ORGANIZE["spec"] | {"sprt": 5}}, "sprt"),
     # Values out of bounds.
     (MOVE | {"ply": -1}, "ply"),
     (MOVE | {"ply": 2**53}, "ply"),
@@ -274,6 +341,8 @@ INVALID = [
     (SEEK | {"matches": 0}, "matches"),
     (SEEK | {"matches": 101}, "matches"),
     (SEEK | {"game": "x" * 501}, "game"),
+    (ENTER | {"matches": 0}, "matches"),
+    (ENTER | {"matches": 101}, "matches"),
     # Numbers that are none: they would not survive JSON, and compare with nothing.
     *(
         (MOVE | {"info": info}, field)

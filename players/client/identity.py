@@ -30,6 +30,7 @@ _ADVICE = {
         "--token-file FILE, with --name; or try --guest."
     ),
     Code.NOT_FOR_GUESTS: "Have an account for it: --name NAME, without --guest.",
+    Code.UNKNOWN_TOURNAMENT: "Correct --tournament; any will find {name}'s, whatever its id.",
     Code.TOO_MANY: "Stop another player of {name}, or wait until one has ended.",
 }
 

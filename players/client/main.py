@@ -130,7 +130,7 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     "--tournament",
     envvar="PLAYOUT_TOURNAMENT",
     show_envvar=True,
-    metavar="ID",
+    metavar="ID|any",
     help="Play in this tournament, or in any where --name is entered, until stopped; GAME is any.",
 )
 @click.option(
