@@ -127,7 +127,7 @@ class Agent:
                 self._resumed()
             case Seeking():
                 self._screen.seeking(event, ours=event.re == _WISH)
-            case Ok(re=re) if re == _WISH:
+            case Ok(re=re) if re == _WISH and self._seat is None:
                 self._screen.entered(self._identity.name)
             case Started(seat=None):
                 self._claims.seen(event)
