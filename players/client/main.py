@@ -229,8 +229,8 @@ def main(
         any_name=name is None,
     )
     if tournament is None:
-        its_name = str(games.load(game))
-        seek = Seek(game=its_name, clock=clock, rated=rated, opponent=opponent, seat=seat)
+        rules = games.load(game)
+        seek = Seek(game=str(rules), clock=clock, rated=rated, opponent=opponent, seat=seat)
         wish = Wish(seek, matches)
     else:
         wish = Wish(Enter(tournament=None if tournament == ANY else tournament))
