@@ -63,7 +63,10 @@ class Agent:
         screen: Screen,
         finished: Callable[[int], None],
     ) -> None:
-        """`player_of` gives the player of a game; `finished` is called once, with the exit code."""
+        """`player_of` gives the player of a game, or raises SpecError.
+
+        `finished` is called once, with the exit code.
+        """
         self.tally = Tally()
         self._reactor = reactor
         self._player_of = player_of
