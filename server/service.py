@@ -155,11 +155,15 @@ class Service:
     def stored(self, number: int, records: int, seconds: float) -> None:
         """All records up to a number are safe."""
         self.metrics.committed(seconds, records)
+        self.recovered()
+        self._commit(number)
+
+    def recovered(self) -> None:
+        """Records can be stored, again if they could not."""
         if self.fault:
             self.fault = None
             _log.info("the database works again")
             self._do(self._hub.storage_fails(False))
-        self._commit(number)
 
     def failed(self, reason: str) -> None:
         """Nothing can be stored at the moment."""

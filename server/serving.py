@@ -36,8 +36,9 @@ from server.turn import Turn
 
 _log = Logger(namespace="server")
 
-#: How long what is left may take to be stored in the end.
-_PATIENCE_S = 30.0
+#: How long what is left may take to be stored in the end: so that players hear of it, and then
+#: once more, without them.
+_PATIENCE_S = 5.0
 #: How long after its end a tournament can still be followed.
 _REMEMBERED_S = 24 * 3600.0
 #: New objects before the collector looks for cycles, of which the server makes next to none.
@@ -106,6 +107,7 @@ class _Server:
         if keeper:
             self._service.keeper = keeper
             keeper.go_on(self._service)
+            reactor().addSystemEventTrigger("before", "shutdown", keeper.cease)
             self._hub.take_up(found.tournaments)
             self._service.do(lambda now: self._hub.restore(found.matches, now))
 
@@ -181,6 +183,7 @@ class _Server:
         for listener in self._listeners:
             listener.stopListening()
         self._service.stop(self._settings.grace_s)
+        reactor().callLater(self._settings.grace_s + _PATIENCE_S, _stop_reactor)
 
     def _finish(self) -> None:
         # A moment for what was written to go out.

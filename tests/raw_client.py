@@ -23,6 +23,7 @@ class RawClient:
     def __init__(self, host: str, port: int) -> None:
         self.socket = socket.create_connection((host, port), timeout=TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.heard: list[Message] = []
 
     def __enter__(self) -> Self:
         return self
@@ -48,6 +49,7 @@ class RawClient:
         (length,) = struct.unpack(">I", self._exactly(4))
         message = msgpack.unpackb(self._exactly(length))
         assert isinstance(message, dict)
+        self.heard.append(message)
         return message
 
     def hear_until(self, kind: str, **fields: Any) -> Message:

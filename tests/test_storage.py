@@ -205,6 +205,7 @@ def test_the_file_is_for_its_owner_only_and_survives_a_copy(tmp_path: Path) -> N
     [
         ("nonsense", "cannot use the database"),
         ("mysql://root@localhost/x", "cannot use"),
+        ("sqlite:////tmp/kept.db?timeout=long", "cannot use"),
         ("sqlite:////proc/none/kept.db", "cannot use the database"),
         ("postgresql+psycopg://nobody:secret@127.0.0.1:1/x", "cannot use the database"),
     ],

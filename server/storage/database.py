@@ -66,8 +66,8 @@ class Database:
             self.kind = self.url.get_backend_name()
             if self.kind not in ("sqlite", "postgresql"):
                 raise StorageError(f"cannot use a database of kind {self.kind!r}: {_ALLOWED}")
-            self._engine = sa.create_engine(self.url, **_engine_options(self.kind))
-        except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError) as error:
+            self._engine = sa.create_engine(self.url, **_engine_options(self.url))
+        except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as error:
             raise StorageError(f"cannot use the database {url!r}: {error}. {_ALLOWED}") from error
         except ModuleNotFoundError as error:
             text = "PostgreSQL needs psycopg: pip install 'playout[postgres]'"
@@ -321,9 +321,10 @@ def _alembic_config() -> alembic.config.Config:
     return config
 
 
-def _engine_options(kind: str) -> dict[str, Any]:
-    if kind == "sqlite":
-        return {"connect_args": {"timeout": _BUSY_S, "check_same_thread": False}}
+def _engine_options(url: sa.URL) -> dict[str, Any]:
+    if url.get_backend_name() == "sqlite":
+        wait_s = float(str(url.query.get("timeout", _BUSY_S)))
+        return {"connect_args": {"timeout": wait_s, "check_same_thread": False}}
     return {
         "connect_args": {"connect_timeout": 5},
         "pool_pre_ping": True,

@@ -27,7 +27,9 @@ class Use(Struct, frozen=True):
 
 
 class Ready(Struct, frozen=True, tag=True):
-    """The database is open, and nobody else's."""
+    """The database is open, and nobody else's. `revision`: from which on changes are told."""
+
+    revision: int
 
 
 class Unusable(Struct, frozen=True, tag=True):

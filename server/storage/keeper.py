@@ -49,6 +49,9 @@ class Listener(Protocol):
     def failed(self, reason: str) -> None:
         """Nothing can be stored; it is tried again and again."""
 
+    def recovered(self) -> None:
+        """Records can be stored again, though none has been yet."""
+
     def account_changed(self, account: Account) -> None:
         """An operator has changed an account."""
 
@@ -66,6 +69,8 @@ class Keeper:
         self._line: socket.socket | None = None
         self._speaking: _Line | None = None
         self._closing = False
+        #: What it means when the line to the process ends.
+        self._why = _GONE
         self._unsent: list[tuple[int, Record]] = []
         self._unstored: deque[tuple[int, Record]] = deque()
 
@@ -79,6 +84,7 @@ class Keeper:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "server.storage.process"],
                 stdin=its.fileno(),
+                process_group=0,  # what a terminal sends to its group is for the server to hear
                 env=os.environ | {"PYTHONPATH": path},
             )
         use = encode(Use(self._url, self._revision))
@@ -87,10 +93,13 @@ class Keeper:
 
     def wait(self) -> None:
         """Until the database is open, up to date and nobody else's. Raises StorageError."""
-        report = self._hear()
-        if not isinstance(report, Ready):
-            reason = report.reason if isinstance(report, Unusable) else _GONE
-            raise StorageError(reason)
+        match self._hear():
+            case Ready(revision):
+                self._revision = revision
+            case Unusable(reason):
+                raise StorageError(reason)
+            case _:
+                raise StorageError(_GONE)
 
     def go_on(self, listener: Listener) -> None:
         """From now on in the reactor's loop, in which the listener is told."""
@@ -107,6 +116,10 @@ class Keeper:
             self._turn.at_its_end(self._send)
         self._unsent.append((number, record))
         self._unstored.append((number, record))
+
+    def cease(self) -> None:
+        """The reactor is about to stop: no process follows this one until `close`."""
+        self._closing = True
 
     def close(self, patience_s: float) -> bool:
         """When the reactor has stopped: store what is left; False if that was not done in time."""
@@ -133,7 +146,7 @@ class Keeper:
         """It has ended, or the server has."""
         self._speaking = None
         if not self._closing and self._listener:
-            self._listener.failed(_GONE)
+            self._listener.failed(self._why)
             self._reactor.callLater(_RETRY_S, self._restart)
 
     def reported(self, report: Report) -> None:
@@ -144,8 +157,14 @@ class Keeper:
             case Stored(number, records, seconds):
                 self._forget(number)
                 listener.stored(number, records, seconds)
-            case Failed(reason) | Unusable(reason):
+            case Failed(reason):
                 listener.failed(reason)
+            case Unusable(reason):  # and it ends
+                self._why = reason
+            case Ready():
+                self._why = _GONE
+                if not self._unstored:
+                    listener.recovered()
             case Changed(account, revision):
                 self._revision = revision
                 listener.account_changed(account)
@@ -153,8 +172,13 @@ class Keeper:
     def _restart(self) -> None:
         if not self._closing and self._listener:
             self._end()
-            self.start()
-            self.go_on(self._listener)
+            try:
+                self.start()
+            except OSError as error:  # no memory, say; `start` may have begun one
+                self._why = f"cannot start the process that stores: {error}"
+                self.disconnected()
+            else:
+                self.go_on(self._listener)
 
     def _send(self) -> None:
         if self._speaking and self._unsent:

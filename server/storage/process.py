@@ -15,8 +15,10 @@ import threading
 import time
 from typing import IO
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from server.records import Account
-from server.storage.database import Database, StorageError
+from server.storage.database import Database, StorageError, first_line
 from server.storage.dialogue import (
     Changed,
     Failed,
@@ -41,20 +43,20 @@ _LENGTH = struct.Struct(">I")
 
 def main() -> None:
     """Store until the server is gone."""
-    # A terminal, or a service manager, sends these to the whole group: the server says when.
-    for request in (signal.SIGINT, signal.SIGTERM):
+    # A service manager sends these to all processes of a service: the server says when.
+    for request in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(request, signal.SIG_IGN)
     with socket.socket(fileno=0) as line, line.makefile("rb") as incoming:
         server = _Server(line)
         use = decode_use(_frame(incoming))
         try:
             database = _opened(use)
-        except StorageError as fault:
-            server.say(Unusable(str(fault)))
+            revision = database.accounts()[1] if use.revision is None else use.revision
+        except (StorageError, SQLAlchemyError) as fault:
+            server.say(Unusable(first_line(fault)))
             return
-        revision = database.accounts()[1] if use.revision is None else use.revision
         writer = Writer(database, server, revision)
-        server.say(Ready())
+        server.say(Ready(revision))
         writer.start()
         while frame := _frame(incoming):
             for number, record in decode_records(frame):
