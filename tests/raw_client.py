@@ -18,10 +18,15 @@ _newcomers = itertools.count(1)
 
 
 class RawClient:
-    """A blocking socket; nothing waits longer than TIMEOUT_S."""
+    """A blocking socket; nothing waits longer than TIMEOUT_S.
 
-    def __init__(self, host: str, port: int) -> None:
-        self.socket = socket.create_connection((host, port), timeout=TIMEOUT_S)
+    It calls from a certain address of this machine, or from any; and says `first` before all else.
+    """
+
+    def __init__(self, host: str, port: int, address: str = "", first: bytes = b"") -> None:
+        source = (address, 0)
+        self.socket = socket.create_connection((host, port), TIMEOUT_S, source_address=source)
+        self.socket.sendall(first)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.heard: list[Message] = []
 
