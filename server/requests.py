@@ -138,7 +138,11 @@ def claim(hub: Hub, asker: Asker, request: Claim) -> None:
     if wait_s > 0:
         text = f"the session that plays this match may still come back, for {wait_s:.1f} s"
         raise Refused(Code.NOT_AWAY, text, wait_s)
-    _require_room(hub, session, 1)
+    # The match stays within the account, so that only what a session can play counts.
+    most, playing = hub.policy.matches_per_session, len(session.matches)
+    if 0 < most <= playing:
+        text = f"a session may have {most} matches at once, and you play {playing} already"
+        raise Refused(Code.TOO_MANY, text)
     hub.reseat(table, seat, session, asker.now)
     hub.tell(session, table.started(session, asker.now, request.id))
 

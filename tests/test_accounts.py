@@ -329,6 +329,38 @@ def test_nobody_claims_the_match_of_others(stranger: str) -> None:
         assert house.client("Zoe").refused(Claim(match=match)) is Code.NOT_YOUR_MATCH
 
 
+def test_of_limits_only_that_of_a_session_keeps_it_from_claiming() -> None:
+    house = House(
+        claim_after_s=0.0, seeks_per_account=1, matches_per_session=1, matches_per_account=2
+    )
+    one, two = workers(house)
+    three = house.client("Ann", token=one.account_token)
+    matches = [
+        match_between(each, house.client(name)) for each, name in ((one, "Bob"), (two, "Eve"))
+    ]
+    one.hang_up()
+    house.wait(1.0)
+    (error,) = two.say(Claim(match=matches[0]))
+    assert isinstance(error, Error)
+    assert (error.code, "you play 1 already" in error.text) == (Code.TOO_MANY, True)
+    assert three.ask(Claim(match=matches[0]), Started).seat == 1
+    two.hang_up()
+    four = house.client("Ann", token=one.account_token)
+    house.wait(1.0)
+    assert three.refused(Claim(match=matches[1])) is Code.TOO_MANY
+    assert four.ask(Claim(match=matches[1]), Started).seat == 1
+
+
+def test_who_looks_for_a_match_may_claim_one() -> None:
+    house = House(claim_after_s=0.0, seeks_per_account=1, matches_per_session=1)
+    one, two = workers(house)
+    match = match_between(one, house.client("Bob"))
+    two.say(Seek(game="nim"))
+    one.hang_up()
+    house.wait(1.0)
+    assert two.ask(Claim(match=match), Started).seat == 1
+
+
 def test_guests_claim_nothing() -> None:
     house = House(claim_after_s=0.0)
     ann, bob = house.client("Ann"), house.client("Bob")
