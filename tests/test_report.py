@@ -46,6 +46,11 @@ def test_proofs_and_amaf_are_shown_where_they_are(proven: int, word: str) -> Non
     assert report.thought(info).proven == proven
 
 
+def test_actions_that_were_not_tried_have_no_win_rate() -> None:
+    info = Info(actions=(Considered(3, 1, 1.0, proven=1), Considered(0, 0, 0.0)))
+    assert said(CONNECT_FOUR, info)[-1] == "4: 100.0% (1/1) win   1: untried"
+
+
 def test_of_many_actions_the_best_are_shown() -> None:
     gomoku = games.load("gomoku")
     actions = tuple(Considered(action, 10**6 - action, 500.5, 0.5) for action in range(225))

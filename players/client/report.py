@@ -53,10 +53,11 @@ def search(game: Game, state: State, info: Info, width: int) -> str:
 
 
 def _considered(game: Game, state: State, each: Considered) -> str:
-    plays = f"({each.wins:.1f}/{each.visits})".replace(".0/", "/")
+    plays = "untried"  # as when another action is proven to win
+    if each.visits:
+        plays = f"{each.win_rate:.1%} ({each.wins:.1f}/{each.visits})".replace(".0/", "/")
     amaf = "" if each.amaf is None else f" AMAF {each.amaf:.1%}"
-    name = game.action_name(state, each.action)
-    return f"{name}: {each.win_rate:.1%} {plays}{amaf}{_proof(each.proven, ' ')}"
+    return f"{game.action_name(state, each.action)}: {plays}{amaf}{_proof(each.proven, ' ')}"
 
 
 def _proof(proven: int | None, before: str) -> str:
