@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from benchmarks._postgres import NotInstalled, Postgres
 from benchmarks._postgres import postgres as postgres_cluster
 from commands import RunningServer, running_server
@@ -34,8 +35,18 @@ def server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL that runs, with an empty database; where nothing is skipped, there must be."""
+def postgres(cluster: Postgres) -> Postgres:
+    """A PostgreSQL that runs, with an empty database; a test may stop it."""
+    cluster.start()
+    with sa.create_engine(cluster.url).begin() as connection:
+        for statement in ("DROP SCHEMA public CASCADE", "CREATE SCHEMA public"):
+            connection.execute(sa.text(statement))
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Postgres]:
+    """One for all tests, as making it takes a second; where nothing is skipped, there must be."""
     try:
         with postgres_cluster() as cluster:
             yield cluster

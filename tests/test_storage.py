@@ -74,9 +74,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/kept.db"
     url: str = request.getfixturevalue("postgres").url
-    with sa.create_engine(url).begin() as connection:
-        for table in (*reversed(metadata.sorted_tables), "alembic_version"):
-            connection.execute(sa.text(f"DROP TABLE IF EXISTS {table} CASCADE"))
     return url
 
 

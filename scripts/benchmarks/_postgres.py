@@ -47,7 +47,9 @@ class Postgres:
         return f"postgresql+psycopg://{USER}@{HOST}:{self.port}/postgres"
 
     def start(self) -> None:
-        """Run, on the port and with the data that it had before."""
+        """Run, if it does not, on the port and with the data that it had before."""
+        if self._running:
+            return
         settings = f"-p {self.port} -c listen_addresses={HOST} -c unix_socket_directories="
         self._control("start", f"--log={self._folder / 'log'}", f"--options={settings}")
         self._running = True
