@@ -51,13 +51,15 @@ def spell(control: Control | None) -> str:
     """The notation of a control, the same for equal ones."""
     if control is None:
         return "none"
-    main, increment, period = (
-        f"{seconds:.3f}".rstrip("0").rstrip(".")
-        for seconds in (control.main_s, control.increment_s, control.period_s)
-    )
+    main, increment, period = map(decimal, (control.main_s, control.increment_s, control.period_s))
     if control.periods == 1 and not control.main_s:
         return f"{period}/move"
     return f"{main}+{control.periods}x{period}" if control.periods else f"{main}+{increment}"
+
+
+def decimal(number: float) -> str:
+    """To the thousandth, without zeros at the end."""
+    return f"{number:.3f}".rstrip("0").rstrip(".")
 
 
 def _usable(control: Control) -> bool:

@@ -25,10 +25,11 @@ def hello(hub: Hub, asker: Asker, request: Hello) -> None:
     if request.session:
         session, token, new = _old_session(hub, request), request.session, None
     else:
-        account, new = _account(hub, asker, request)
+        name = _name(request)
+        account, new = _account(hub, asker, request, name)
         _require_room(hub, account)
         token = hub.new_token()
-        name = account.name if account else normalised(request.name)
+        name = account.name if account else name
         session = Session(digest(token), name, request, account)
     hub.admit(session, asker.caller, asker.now)
     away = [m for m in _away(hub, session) if m not in session.matches]
@@ -68,12 +69,17 @@ def _old_session(hub: Hub, request: Hello) -> Session:
     return session
 
 
-def _account(hub: Hub, asker: Asker, request: Hello) -> tuple[Account | None, str | None]:
-    """Whose session it will be, None for a guest's; and the token, if it is a new account."""
+def _name(request: Hello) -> str:
     try:
-        name = normalised(request.name)
+        return normalised(request.name)
     except BadName as error:
         raise Refused(Code.BAD_NAME, str(error)) from error
+
+
+def _account(
+    hub: Hub, asker: Asker, request: Hello, name: str
+) -> tuple[Account | None, str | None]:
+    """Whose session it will be, None for a guest's; and the token, if it is a new account."""
     owner = hub.accounts.like(name)
     if request.token is not None:
         return _proven(owner, name, request.token), None
@@ -102,8 +108,8 @@ def _require_free(hub: Hub, owner: Account | None, name: str, now: float) -> Non
     others = hub.people.like(skeleton(name))
     if owner:
         text = f"{owner.name!r} is registered; its owner says hello with its token"
-    elif any(other.connection or other.matches for other in others):
-        text = f"{others[0].name!r} is here"
+    elif here := [other for other in others if other.connection or other.matches]:
+        text = f"{here[0].name!r} is here"
     else:
         for other in others:  # a guest who has left, with nothing to come back to but a result
             hub.forget(other, now)

@@ -218,7 +218,7 @@ class Hub:
             for session in table.seats:
                 self._expect(session, now)
             if each.finished:
-                self._note_result(table, each.finished.at - self.epoch)
+                self._note_result(table, table.ended(), each.finished.at - self.epoch)
                 self._ended[match_id] = None
             else:
                 self._take_up(table, now)
@@ -332,8 +332,9 @@ class Hub:
             return
         finished = table.finished(now + self.epoch)
         self.store(finished)
-        self._note_result(table, now)
-        self.tell_all(table.everybody(), table.ended())
+        ended = table.ended()
+        self._note_result(table, ended, now)
+        self.tell_all(table.everybody(), ended)
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(table, now)
         if table.tournament:
@@ -413,9 +414,8 @@ class Hub:
         wait_s = max(self.policy.reconnect_s, self.policy.restart_grace_s)
         self._alarms.set(session.key, now + wait_s)
 
-    def _note_result(self, table: Table, at: float) -> None:
+    def _note_result(self, table: Table, ended: Ended, at: float) -> None:
         """Its players may not hear how a match ended, and are told again when they come back."""
-        ended = table.ended()
         for session in table.seats:
             session.news(at - self.policy.reconnect_s)
             session.results.append((at, ended))

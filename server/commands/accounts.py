@@ -59,13 +59,10 @@ def create(database: str, name: str) -> None:
     """Register NAME, and print its token, which is not shown again."""
     token = secrets.token_hex(16)
     with opened(database) as kept:
-        wanted = _name(name)
-        if taken := _directory(kept).like(wanted):
-            raise click.ClickException(f"{taken.name!r} is registered, and looks like that name")
         account = Account(
-            id=secrets.token_hex(8), name=wanted, digest=digest(token), created_at=time.time()
+            id=secrets.token_hex(8), name=_name(name), digest=digest(token), created_at=time.time()
         )
-        kept.put_account(account)
+        _put(kept, account)
     _show_token(account, token)
 
 
@@ -76,12 +73,10 @@ def create(database: str, name: str) -> None:
 def rename(database: str, name: str, new_name: str) -> None:
     """Give NAME the NEW_NAME. Its token stays, and matches keep the old name."""
     with opened(database) as kept:
-        account, wanted = _find(kept, name), _name(new_name)
-        taken = _directory(kept).like(wanted)
-        if taken and taken.id != account.id:
-            raise click.ClickException(f"{taken.name!r} is registered, and looks like that name")
-        kept.put_account(structs.replace(account, name=wanted))
-    click.echo(f"{account.name} is called {wanted} now")
+        account = _find(kept, name)
+        renamed = structs.replace(account, name=_name(new_name))
+        _put(kept, renamed)
+    click.echo(f"{account.name} is called {renamed.name} now")
 
 
 @accounts.command()
@@ -125,6 +120,14 @@ def _find(kept: Database, name: str) -> Account:
     if account is None:
         raise click.ClickException(f"there is no account called {name!r}; see: accounts list")
     return account
+
+
+def _put(kept: Database, account: Account) -> None:
+    """Store an account with a name that it did not have, if no other has one like it."""
+    taken = _directory(kept).like(account.name)
+    if taken and taken.id != account.id:
+        raise click.ClickException(f"{taken.name!r} is registered, and looks like that name")
+    kept.put_account(account)
 
 
 def _name(text: str) -> str:

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator
 
 from games import TIE
+from server.clock import decimal
 from server.export.replay import Replay, replay
-from server.export.text import decimal, filled, plain, shown_s, utc
+from server.export.text import filled, plain, shown_s, utc
 from server.messages import Control, Reason
 from server.records import Finished, Kept, Played
 

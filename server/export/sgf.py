@@ -13,8 +13,9 @@ from itertools import pairwise
 
 from games import TIE, View
 from games.core import spec
+from server.clock import decimal
 from server.export.replay import Replay, replay
-from server.export.text import decimal, filled, plain, shown_s, utc
+from server.export.text import filled, plain, shown_s, utc
 from server.messages import Control, Reason
 from server.records import Finished, Kept, Played
 

@@ -28,11 +28,6 @@ def filled(pieces: Iterable[str], between: str = "") -> str:
     return "\n".join(lines)
 
 
-def decimal(number: float) -> str:
-    """To the thousandth, without zeros at the end."""
-    return f"{number:.3f}".rstrip("0").rstrip(".")
-
-
 def shown_s(control: Control, reading: Reading) -> float:
     """The seconds that a clock shows after a move: main time, or the period that comes next."""
     return reading.main_s or (control.period_s if reading.periods else 0.0)

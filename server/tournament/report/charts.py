@@ -9,7 +9,8 @@ from html import escape
 
 from rich.cells import cell_len, set_cell_size
 
-from server.export.text import decimal, plain
+from server.clock import decimal
+from server.export.text import plain
 from server.tournament.report import words
 from server.tournament.report.tables import in_order
 from server.tournament.report.values import Estimate, Report, SequentialTest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from server.export.text import decimal
+from server.clock import decimal
 from server.tournament.report import words
 from server.tournament.report.values import Duel, Report, SequentialTest, Tally
 
