@@ -156,10 +156,10 @@ class Load:
     """What happened in `seconds`."""
 
     seconds: float = 0.0
-    #: Of the processors: the server, its main thread, its other threads, this process.
+    #: Of the processors: the server, its main thread, all else of it, which stores; this process.
     server_s: float = 0.0
     loop_s: float = 0.0
-    others_s: float = 0.0
+    storage_s: float = 0.0
     client_s: float = 0.0
     #: From each move to its mover's copy of the update.
     latencies_s: list[float] = field(default_factory=list)
@@ -223,7 +223,7 @@ def measured(served: Served, load: Load) -> Iterator[None]:
     load.client_s = time.process_time() - started[1]
     load.server_s = processor_seconds(served.pid) - server_s
     load.loop_s = processor_seconds(served.pid, loop=True) - loop_s
-    load.others_s = max(0.0, load.server_s - load.loop_s)  # they were not read at once
+    load.storage_s = max(0.0, load.server_s - load.loop_s)  # they were not read at once
 
 
 def replies(

@@ -1,11 +1,11 @@
 """A server that stores what it announces, under load: latency, moves a second, memory, a crowd.
 
-The server is one process, all players are another, this one, and the two have the machine's cores
-as the system gives them: a server that stores has a second thread. *Steady* is many matches at once
-with one move a second in each. *As fast as it goes* is compared with a Twisted process that
-unpacks, packs and forwards each frame to both players, under the same traffic, in turns within a
-round. *Memory* is what the server's grows by. *A crowd* is many connections that have said hello
-and do nothing more, while others play; rounds with and without it take turns.
+The server is one process, what stores for it another, and all players are a third, this one; they
+have the machine's cores as the system gives them. *Steady* is many matches at once with one move a
+second in each. *As fast as it goes* is compared with a Twisted process that unpacks, packs and
+forwards each frame to both players, under the same traffic, in turns within a round. *Memory* is
+what the server's grows by. *A crowd* is many connections that have said hello and do nothing more,
+while others play; rounds with and without it take turns.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ STEADY = (
     Column("late_p99_ms", "late, ms: 99 %", ".2f"),
     Column("late_max_ms", "most", ".2f"),
     Column("loop_busy", "its loop", ".0%"),
-    Column("rest_busy", "its threads", ".0%"),
+    Column("storage_busy", "its storage", ".0%"),
     Column("players_busy", "players", ".0%"),
 )
 FAST = (
@@ -67,7 +67,7 @@ FAST = (
     Column("ratio", "of relay's", ".0%"),
     Column("cpu_us", "its CPU, µs a move", ".0f"),
     Column("loop_busy", "its loop", ".0%"),
-    Column("rest_busy", "its threads", ".0%"),
+    Column("storage_busy", "its storage", ".0%"),
     Column("players_busy", "players", ".0%"),
     Column("p50_ms", "latency, ms", ".2f"),
     Column("p99_ms", "99 %", ".2f"),
@@ -173,7 +173,7 @@ def _fast(bench: Bench) -> Table:
 
 
 def _driven(served: Served, dialogue: Dialogue, seconds: float) -> Load:
-    """Cores are not kept apart: which thread has to share one is up to the system."""
+    """Cores are not kept apart: which process has to share one is up to the system."""
     return drive(served, dialogue, FAST_MATCHES, seconds, apart=False)
 
 
@@ -234,7 +234,7 @@ def _speed(loads: list[Load]) -> dict[str, Sample]:
 def _busy(loads: list[Load] | list[Paced]) -> dict[str, Sample]:
     return {
         "loop_busy": Sample(load.loop_s / load.seconds for load in loads),
-        "rest_busy": Sample(load.others_s / load.seconds for load in loads),
+        "storage_busy": Sample(load.storage_s / load.seconds for load in loads),
         "players_busy": Sample(load.client_s / load.seconds for load in loads),
     }
 

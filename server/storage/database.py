@@ -355,7 +355,7 @@ class _Insert:
     """Rows into a table, many in one statement, compiled once.
 
     With a statement a row, SQLite's driver lets go of the interpreter and asks for it back at each
-    row, while the server's thread is busy: a fifth of all processor time went there.
+    row: beside a thread that is busy, a fifth of all processor time went there.
     """
 
     def __init__(self, insert: sa.Insert, dialect: sa.Dialect) -> None:
