@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,8 +57,10 @@ def until(look: Callable[[], T]) -> T:
 
 
 def is_gone(process: int) -> bool:
-    stat = Path(f"/proc/{process}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 @contextlib.contextmanager
@@ -159,7 +162,7 @@ def test_a_server_that_is_killed_leaves_nothing_behind_and_is_followed_at_once(u
         process = the_process(server)
         server.process.kill()
         with running_server("--database", url, "--restart-grace-s", "60") as another:
-            until(lambda: is_gone(process))
+            until(partial(is_gone, process))
             with RawClient(another.host, another.port) as first:
                 listed = first.hello("watcher") and first.ask("list")["matches"]
             assert [(each["match"], each["ply"]) for each in listed] == [(duel.match, 2)]
@@ -210,11 +213,39 @@ def test_a_server_that_is_stopped_during_an_outage_says_what_is_lost(url: str) -
 # The database cannot be used.
 
 
-def test_a_second_server_is_told_that_there_is_one(url: str) -> None:
+def test_a_second_server_is_told_that_there_is_one_and_changes_nothing(url: str) -> None:
     with running_server("--database", url):
+        with sqlite3.connect(url.removeprefix(SQLITE)) as connection:  # as one of another version
+            connection.execute("UPDATE alembic_version SET version_num = '9999'")
         code, said = run("playout-server", "--port=0", "--http=none", "--database", url)
     assert code == 1
     assert said.splitlines()[-1].startswith("playout-server: another server uses the database")
+
+
+def test_one_that_is_killed_while_the_database_is_away_is_followed_when_it_is_back(
+    postgres: Postgres,
+) -> None:
+    with running_server("--database", postgres.url) as server, dueling(server) as duel:
+        duel.play(2)
+        postgres.stop()
+        process = the_process(server)
+        duel.to_move.say("move", match=duel.match, ply=2, action=WON[2])
+        duel.to_move.hear_until("notice", code="storage_down")
+        for _ in range(3):
+            with contextlib.suppress(ProcessLookupError):  # those that follow may end by themselves
+                os.kill(process, signal.SIGKILL)
+            until(partial(is_gone, process))
+            process = the_process(server)
+        postgres.start()
+        for player in duel.players:
+            player.hear_until("update", ply=2)
+        duel.ply += 1
+        duel.finish()
+        code, log = server.stop()
+    assert code == 0
+    assert kept(postgres.url, duel).moves == moves(5)
+    faults = [line for line in log.splitlines() if "error: the database fails" in line]
+    assert 2 <= len(faults) <= 5, log
 
 
 def test_a_server_does_not_start_without_its_database(postgres: Postgres) -> None:

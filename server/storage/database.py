@@ -56,6 +56,10 @@ class StorageError(Exception):
     """The database cannot be used: what to tell the operator."""
 
 
+class InUse(StorageError):
+    """Another server uses it."""
+
+
 class Database:
     """One database, of either kind. Every method raises SQLAlchemyError when it fails."""
 
@@ -133,13 +137,15 @@ class Database:
             ) from error
 
     def lock(self) -> None:
-        """Keep other servers from using it. Raises StorageError if one does."""
+        """Keep other servers from using it. Raises InUse, or StorageError if it is not there."""
+        with self._usable():
+            pass
         if self.path:
             self._lock_file = open(f"{self.path}.lock", "w")  # noqa: SIM115
             try:
                 fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise StorageError(f"another server uses the database {self.shown}") from error
+                raise InUse(f"another server uses the database {self.shown}") from error
         elif self.kind == "postgresql":
             self._writing()
 
@@ -186,7 +192,7 @@ class Database:
                 connection.rollback()
                 if not got:
                     connection.close()
-                    raise StorageError(f"another server uses the database {self.shown}")
+                    raise InUse(f"another server uses the database {self.shown}")
             self._connection = connection
         return self._connection
 

@@ -18,7 +18,7 @@ from typing import IO
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.records import Account
-from server.storage.database import Database, StorageError, first_line
+from server.storage.database import Database, InUse, StorageError, first_line
 from server.storage.dialogue import (
     Changed,
     Failed,
@@ -89,15 +89,15 @@ class _Server:
 def _opened(use: Use) -> Database:
     """The database, when the process of an earlier server has let go of it. Raises StorageError."""
     database, until = Database(use.url), time.monotonic() + _PATIENCE_S
-    database.migrate()
     while True:
         try:
             database.lock()
-        except StorageError:
+        except InUse:
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)
         else:
+            database.migrate()  # not before: what another server uses stays as that one knows it
             return database
 
 
