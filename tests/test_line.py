@@ -52,6 +52,7 @@ class Caller(RawClient):
     def __init__(self, line: socket.socket) -> None:
         line.settimeout(TIMEOUT_S)
         self.socket = line
+        self.heard = []
 
     def hear_of(self, kind: str) -> dict[str, Any]:
         """The next request, which is of that type; pings are answered on the way."""
