@@ -14,6 +14,7 @@ import msgpack
 import msgspec
 
 from server.messages import REQUESTS, Request
+from server.tournament import formats
 
 Message = dict[str, Any]
 
@@ -105,6 +106,9 @@ class Mutator:
             "action": lambda: self._below(10),
             "info": self._thought,
             "text": lambda: "enough " * self._below(9),
+            "tournament": lambda: self._pick([*self.known.matches, "t"]),
+            "entrant": self._name,
+            "spec": self._spec,
         }
         self._frames: list[Way] = [
             *[("untouched", lambda message: framed(packed(message)))] * 4,
@@ -181,6 +185,17 @@ class Mutator:
             "simulations": self._below(10**6),
             "line": [self._below(9) for _ in range(self._below(100))],
             "actions": [[self._below(9), self._below(99), 0.5] for _ in range(self._below(40))],
+        }
+
+    def _spec(self) -> Message:
+        return {
+            "name": self._name(),
+            "games": [self._pick(GAMES) for _ in range(self._below(3))],
+            "format": self._pick([*formats.names(), "league"]),
+            "entrants": [{"name": self._name(), "version": ""} for _ in range(self._below(5))],
+            "rounds": self._below(10**6),
+            "openings": {"plies": self._below(9), "lines": {self._pick(GAMES): [[0, 1], [9]]}},
+            "sprt": {"elo0": 5.0, "elo1": self._pick([5.0, -1e308, 1e308])},
         }
 
     def _flipped(self, body: bytes) -> bytes:
