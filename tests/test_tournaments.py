@@ -41,7 +41,7 @@ from server.records import (
     Suspended,
 )
 from server.tournament.contest import contest_of
-from server.tournament.spec import Adjudication, Entrant, Openings, Spec
+from server.tournament.spec import Adjudication, Entrant, Openings, Spec, Sprt
 
 TOKEN = "1" * 32
 NAMES = ("Ann", "Bob", "Cyd", "Dan")
@@ -193,6 +193,9 @@ def test_who_may_not_is_told_why() -> None:
         spec_of(1),
         spec_of(clock="soon"),
         spec_of(format="sprt"),
+        spec_of(format="sprt", sprt=Sprt(elo0=5.0, elo1=0.0)),
+        spec_of(format="sprt", sprt=Sprt(alpha=float("nan"))),
+        spec_of(rounds=10**9),
         dataclasses.replace(spec_of(), entrants=(Entrant("Ann", ""), Entrant("ANN", ""))),
         spec_of(openings=Openings(lines={"tic_tac_toe": ((0, 0),)})),
     ):

@@ -17,10 +17,12 @@ from server.records import Begun, Finished, Held
 from server.tournament import formats, sprt
 from server.tournament.openings import Book, Opening, OpeningError
 from server.tournament.schedule import Key, Pair, Score
-from server.tournament.spec import Spec, Sprt, loads
+from server.tournament.spec import MODELS, Spec, Sprt, loads
 
 Leg = Literal[1, 2]
 LEGS: tuple[Leg, Leg] = (1, 2)
+#: More would keep the server busy while everybody waits.
+MOST_PAIRS = 1_000_000
 
 
 class Slot(NamedTuple):
@@ -211,8 +213,10 @@ def check(spec: Spec) -> None:
         raise SpecError("the names of two entrants look alike")
     if not spec.games or spec.rounds < 0 or spec.concurrency < 0:
         raise SpecError("a tournament has games, and neither rounds nor concurrency below 0")
-    if spec.format == "sprt" and spec.sprt is None:
-        raise SpecError("a sequential test needs its bounds, sprt")
+    if len(spec.entrants) ** 2 * len(spec.games) * max(1, spec.rounds) > MOST_PAIRS:
+        raise SpecError(f"a tournament has fewer than {MOST_PAIRS:,} pairs")
+    if spec.format == "sprt":
+        _check_test(spec.sprt)
     try:
         clock.parse(spec.clock)
     except clock.ClockError as error:
@@ -241,6 +245,15 @@ def contest_of(held: Held) -> Contest:
 def fixtures_of(held: Held) -> list[Fixture]:
     """The matches of a stored tournament, in the order in which they began. Raises as that."""
     return list(contest_of(held).fixtures.values())
+
+
+def _check_test(test: Sprt | None) -> None:
+    if test is None:
+        raise SpecError("a sequential test needs its bounds, sprt")
+    if not (-1000 <= test.elo0 < test.elo1 <= 1000):
+        raise SpecError("in a sequential test, elo0 is below elo1, and both within 1000 of 0")
+    if not (0 < test.alpha < 0.5 and 0 < test.beta < 0.5) or test.model not in MODELS:
+        raise SpecError(f"alpha and beta are between 0 and 0.5, the model one of {MODELS}")
 
 
 def _check_opening(game: str, opening: Opening) -> None:
