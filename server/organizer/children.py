@@ -1,0 +1,138 @@
+"""Processes that end when this one does, by whatever death."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import server
+
+Process = subprocess.Popen[bytes]
+
+_PR_SET_PDEATHSIG = 1
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+#: How much of what a process has said last is shown.
+_TAIL_LINES, _TAIL_BYTES = 8, 4000
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run, and where; `death` is the signal that it gets when this process is gone."""
+
+    words: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    death: signal.Signals = signal.SIGKILL
+
+    def start(self, log: Path) -> Process:
+        """Run it, in a group of its own; what it says goes into the log. Raises OSError.
+
+        To be called in the main thread: where the system knows it, the death of the thread counts.
+        """
+        with log.open("ab") as said:
+            return subprocess.Popen(
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env=self.environment,
+                process_group=0,
+                # It takes no lock, so that no thread can have left one behind.
+                preexec_fn=_to_die_with(os.getpid(), self.death),  # noqa: PLW1509
+            )
+
+
+def own(call: str, *arguments: str) -> list[str]:
+    """The words of a command of Playout's, `module:function` with arguments.
+
+    With `own_environment` it runs the same code as this process.
+    """
+    module, _, function = call.partition(":")
+    code = f"import sys; from {module} import {function}; sys.exit({function}())"
+    return [sys.executable, "-P", "-c", code, *arguments]
+
+
+def own_environment() -> dict[str, str]:
+    """The environment of a command of Playout's, without what is for this one alone."""
+    root = str(Path(server.__file__).parents[1])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    return others_environment() | {"PYTHONPATH": path}
+
+
+def others_environment() -> dict[str, str]:
+    """The environment of any other command: no token of anybody else is in it."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
+
+
+def stop(processes: Iterable[Process], patience_s: float) -> None:
+    """End them and what they have started: ask first, and wait for so long."""
+    all_ = list(processes)
+    for each in all_:
+        send(each, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        for each in all_:
+            each.wait(patience_s)
+    for each in all_:
+        send(each, signal.SIGKILL)
+        each.wait()
+
+
+def send(process: Process, number: signal.Signals) -> None:
+    """To a process and what it has started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+class Logs:
+    """A folder for what processes say. It is kept if there is a reason to read it."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+
+    @functools.cached_property
+    def folder(self) -> Path:
+        """Where it is, from the first time that it is asked for."""
+        return Path(tempfile.mkdtemp(prefix="playout-tournament-"))
+
+    def of(self, name: str) -> Path:
+        """The file of one of them."""
+        return self.folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
+
+    def tail(self, name: str) -> str:
+        """What it has said last."""
+        with contextlib.suppress(OSError), self.of(name).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+            return "\n".join(lines[-_TAIL_LINES:])
+        return ""
+
+    def close(self) -> None:
+        """Nothing is written any more."""
+        if not self.wanted and "folder" in vars(self):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _to_die_with(parent: int, death: signal.Signals) -> Callable[[], None] | None:
+    """What the new process does first, where the system can see to it."""
+    if _prctl is None:
+        return None
+    prctl = _prctl
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0)
+        if os.getppid() != parent:  # it died before it could be asked
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return ask
