@@ -1,0 +1,325 @@
+"""A tournament from its beginning, or from where it was left, to its end."""
+
+from __future__ import annotations
+
+import math
+import signal
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from twisted.internet.task import LoopingCall
+from twisted.python.failure import Failure
+
+from server.messages import (
+    Code,
+    Error,
+    Event,
+    Fixture,
+    Follow,
+    Notice,
+    Organize,
+    Ping,
+    Pong,
+    Reason,
+    Suspend,
+    Tournament,
+)
+from server.organizer.children import Logs
+from server.organizer.embedded import Embedded, EmbeddedError
+from server.organizer.entrants import Crew, Start
+from server.organizer.line import Line
+from server.organizer.live import Screen
+from server.organizer.progress import Progress
+from server.tournament.spec import Spec
+
+#: How often processes are looked after.
+_EVERY_S = 0.2
+#: How long it goes on trying to reach a server that is not its own.
+_PATIENCE_S = 60.0
+_ORGANIZE, _FOLLOW, _SUSPEND, _TOLD = "organize", "follow", "suspend", "told"
+#: Who loses a match like this may have crashed.
+_ABSENT = (Reason.TIME, Reason.ABANDONMENT)
+#: Refusals after which the server may be more welcoming later.
+_FOR_NOW = (Code.TOO_MANY, Code.RATE_LIMITED, Code.CLOSING, Code.TIMEOUT)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to run: a tournament by its id, or one that is to begin.
+
+    `begun` finds the id of one that may have begun, when the answer was lost, or None; `stored`
+    tells how one stands that the server does not know any more, because it is over. Both are for
+    a server of one's own, whose database is at hand.
+    """
+
+    spec: Spec
+    tournament: str | None = None
+    begun: Callable[[], str | None] | None = None
+    stored: Callable[[str], Progress] | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Runner:
+    """Follows one tournament, and sees to it that its entrants are there."""
+
+    def __init__(
+        self,
+        reactor: Any,
+        wish: Wish,
+        starter: Callable[[Spec, str], Start],
+        embedded: Embedded | None,
+        screen: Screen,
+        logs: Logs,
+    ) -> None:
+        """`starter` gives, for a tournament and its id, how its entrants are started."""
+        self.progress: Progress | None = None
+        self.code = 1
+        self._reactor = reactor
+        self._wish = wish
+        self._starter = starter
+        self._embedded = embedded
+        self._screen = screen
+        self._logs = logs
+        self._tournament = wish.tournament
+        self._organizing = False
+        self._crew: Crew | None = None
+        self._keep_crashing: set[str] = set()
+        self._cut_off_at: float | None = None
+        self._ending = False
+        self._loop = LoopingCall(self._look)
+        self._loop.clock = reactor
+
+    def use(self, line: Line) -> None:
+        """Before anything else: what to speak over."""
+        self._line = line
+
+    def run(self) -> None:
+        """Until it is over, or somebody stops it. `code` is the exit code then."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(
+                number, lambda number, _: self._reactor.callFromThread(self._stop, number)
+            )
+        self._reactor.callWhenRunning(self._begin)
+        self._reactor.run(installSignalHandlers=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        self._screen.close()
+        # First the server: with it gone, nobody loses for leaving.
+        if self._embedded:
+            self._embedded.stop()
+        if self._crew:
+            self._crew.stop()
+
+    # The line.
+
+    def welcomed(self) -> None:
+        """Ask for what is wanted."""
+        self._cut_off_at = None
+        if self._embedded:
+            self._embedded.reached()
+        if self._tournament is None and self._organizing:
+            if self._wish.begun is None:
+                self._fail("the line broke before the server said whether the tournament begins; "
+                           "whoever operates it can tell, and then: resume ID")  # fmt: skip
+                return
+            self._tournament = self._wish.begun()
+        self._ask()
+
+    def _ask(self) -> None:
+        self._organizing = self._tournament is None
+        if self._tournament is None:
+            self._line.send(Organize(id=_ORGANIZE, spec=self._wish.spec))
+        else:
+            self._line.send(Follow(id=_FOLLOW, tournament=self._tournament))
+
+    def cut_off(self, why: str) -> None:
+        """Wait; the line is mended."""
+        now = self._reactor.seconds()
+        if self._cut_off_at is None:
+            self._cut_off_at = now
+            if self.progress:
+                self._screen.say(f"The server cannot be reached ({why}); trying again ...")
+        elif self._embedded is None and now > self._cut_off_at + _PATIENCE_S:
+            self._fail(f"the server cannot be reached: {why}")
+
+    def hopeless(self, reason: str) -> None:
+        """Give up."""
+        self._fail(reason)
+
+    def refused(self, error: Error) -> None:
+        """Not let in: that may pass, or it is the name or the token."""
+        if error.code not in _FOR_NOW:
+            self._fail(f"the server does not let the organizer in: {error.text}")
+
+    def received(self, event: Event) -> None:
+        """The server says something."""
+        match event:
+            case Tournament():
+                self._told(event)
+            case Fixture():
+                self._fixture(event)
+            case Pong(re=re) if re == _TOLD:
+                self._caught_up()
+            case Notice():
+                self._screen.say(f"The server says: {event.text}")
+            case Error():
+                self._declined(event)
+
+    # What becomes of it.
+
+    def _told(self, event: Tournament) -> None:
+        if event.re is None and self.progress is None:
+            return
+        if self.progress is None:
+            self.progress = Progress(event, self._reactor.seconds(), self._wish.notes)
+            self._tournament = event.tournament
+            self._screen.say(f"Tournament {event.tournament}: {event.spec.name}")
+            self._start_crew(event)
+        for place in event.out[len(self.progress.out) :]:
+            name = event.spec.entrants[place].name
+            self._screen.say(f"{name} is suspended; the rest goes on")
+            if self._crew:
+                self._crew.dismiss(name)
+        self.progress.tell(event)
+        for name in self._keep_crashing:
+            self._ask_to_suspend(name)
+        # When this is answered, all that comes before it has been told.
+        self._line.send(Ping(id=_TOLD))
+
+    def _fixture(self, fixture: Fixture) -> None:
+        progress = self.progress
+        if progress is None or not progress.put(fixture):
+            return
+        if progress.is_caught_up:
+            self._screen.ended(progress, fixture)
+        if self._crew:
+            for seat, name in enumerate(fixture.players, 1):
+                if not (fixture.reason in _ABSENT and fixture.winner == 3 - seat):
+                    self._crew.played(name)
+
+    def _caught_up(self) -> None:
+        assert self.progress is not None
+        self.progress.caught_up()
+        if self.progress.over:
+            self._end(0)
+
+    def _declined(self, error: Error) -> None:
+        match error.re, error.code:
+            case _, code if code in _FOR_NOW:
+                self._organizing = False
+                self._reactor.callLater(1 + (error.seconds or 0), self._ask_again, error.re)
+            case "follow", Code.UNKNOWN_TOURNAMENT if self._wish.stored and self._tournament:
+                self.progress = self._wish.stored(self._tournament)
+                if self.progress.over:
+                    self._end(0)
+                else:
+                    self._fail(error.text)
+            case "organize", Code.NOT_ALLOWED:
+                self._fail(
+                    f"{error.text}; whoever operates the server makes the organizer one with: "
+                    "playout-server accounts admin NAME"
+                )
+            case "organize" | "follow", _:
+                self._fail(error.text)
+            case "suspend", _:
+                self._screen.say(f"The server does not suspend anybody: {error.text}")
+
+    def _ask_again(self, re: object) -> None:
+        if self._line.is_open and re in (_ORGANIZE, _FOLLOW):
+            self._ask()
+
+    # Those who play.
+
+    def _start_crew(self, event: Tournament) -> None:
+        spec = event.spec
+        start = self._starter(spec, event.tournament)
+        entrants = [each for place, each in enumerate(spec.entrants) if place not in event.out]
+        self._crew = Crew(entrants, start, self._logs, self._screen.say, self._suspend)
+        for name, count in at_first(spec).items():
+            for _ in range(count):
+                self._crew.add(name)
+
+    def _reinforce(self) -> None:
+        """Another process for who plays with all it has, if more could be played at once."""
+        progress, crew = self.progress, self._crew
+        if progress is None or crew is None or not progress.is_caught_up:
+            return
+        running = progress.running
+        busy = Counter(name for each in running.values() for name in each.players)
+        most = progress.spec.concurrency
+        if len(running) >= most or (progress.matches or math.inf) <= progress.ended + len(running):
+            return
+        for name, matches in busy.items():
+            if matches >= crew.count(name) < most:
+                crew.add(name)
+
+    def _suspend(self, name: str) -> None:
+        self._keep_crashing.add(name)
+        self._ask_to_suspend(name)
+
+    def _ask_to_suspend(self, name: str) -> None:
+        assert self.progress is not None
+        out = [self.progress.spec.entrants[place].name for place in self.progress.out]
+        if name not in out:
+            self._line.send(Suspend(id=_SUSPEND, tournament=self.progress.id, entrant=name))
+
+    # From begin to end.
+
+    def _begin(self) -> None:
+        self._loop.start(_EVERY_S).addErrback(self._broken)
+        self._line.open()
+
+    def _look(self) -> None:
+        now = self._reactor.seconds()
+        try:
+            if self._embedded and (said := self._embedded.look(now)):
+                self._screen.say(said)
+        except EmbeddedError as error:
+            self._fail(str(error))
+            return
+        if self._crew:
+            self._reinforce()
+            self._crew.look(now, reachable=self._line.is_open)
+        if self.progress:
+            self._screen.look(self.progress, now)
+
+    def _stop(self, number: int) -> None:
+        if self._ending:
+            return
+        what = "Interrupted" if number == signal.SIGINT else "Terminated"
+        self._screen.say(f"{what}. What was played is kept.")
+        if self._tournament:
+            self._screen.say(f"Go on with: playout-tournament resume {self._tournament}")
+        self._end(128 + number)
+
+    def _fail(self, text: str) -> None:
+        self._screen.say(f"playout-tournament: {text}")
+        if self._tournament:
+            self._screen.say(f"Go on with: playout-tournament resume {self._tournament}")
+        self._end(1)
+
+    def _broken(self, failure: Failure) -> None:
+        self._logs.wanted = True
+        self._fail(f"a fault of its own: {failure.getTraceback()}")
+
+    def _end(self, code: int) -> None:
+        if self._ending:
+            return
+        self._ending = True
+        self.code = code
+        if self._loop.running:
+            self._loop.stop()
+        self._line.close()
+        self._reactor.callLater(0.05, self._reactor.stop)
+
+
+def at_first(spec: Spec) -> Mapping[str, int]:
+    """How many processes of each entrant are started at first: as many as are surely of use."""
+    entrants = [each.name for each in spec.entrants]
+    seats = 2 * spec.concurrency
+    counts = dict.fromkeys(entrants, min(spec.concurrency, math.ceil(seats / len(entrants))))
+    if spec.format == "gauntlet":
+        counts[entrants[0]] = spec.concurrency
+    return counts
