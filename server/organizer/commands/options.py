@@ -1,0 +1,85 @@
+"""What several commands are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from platformdirs import user_data_path
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class BadFile(click.ClickException):
+    """A tournament's file with errors, which say themselves where they are."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """As they are."""
+        click.echo(self.message, err=True)
+
+
+def default_database() -> str:
+    """Where tournaments are kept if nobody says otherwise: beside the server's."""
+    return f"sqlite:///{user_data_path('playout') / 'tournaments.db'}"
+
+
+def database_option(command: F) -> F:
+    """`--database`."""
+    return click.option(
+        "--database",
+        metavar="URL",
+        default=default_database,
+        help="Where tournaments are kept: sqlite:////path/file.db or "
+        "postgresql+psycopg://user@host/db.  [default: tournaments.db in your data folder, "
+        "beside the playout.db of a playout-server]",
+    )(command)
+
+
+def spec_argument(command: F) -> F:
+    """`SPEC.toml`."""
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.argument("file", metavar="SPEC.toml", type=kind)(command)
+
+
+def server_options(command: F) -> F:
+    """Where it is played."""
+    for option in reversed(
+        (
+            click.option(
+                "--server",
+                metavar="HOST:PORT",
+                callback=_address,
+                help="Play on this server, which runs already, instead of one of its own.",
+            ),
+            click.option(
+                "--name",
+                default="organizer",
+                show_default=True,
+                help="With --server: an account there, of an administrator; its token is in the "
+                "environment as PLAYOUT_TOKEN.",
+            ),
+            click.option(
+                "--port",
+                default=0,
+                type=click.IntRange(0, 65535),
+                help="Of its own server, for entrants that log in by themselves.  [default: any]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _address(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,254 @@
+"""`playout-tournament run` and `resume`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from server.commands.database import opened
+from server.organizer import plan, source, stored
+from server.organizer.children import Logs
+from server.organizer.commands.options import (
+    BadFile,
+    database_option,
+    server_options,
+    spec_argument,
+)
+from server.organizer.embedded import Embedded, EmbeddedError, organizer_beside, prepare
+from server.organizer.entrants import Start, starter
+from server.organizer.line import Line
+from server.organizer.live import screen
+from server.organizer.progress import Progress
+from server.organizer.runner import Runner, Wish
+from server.storage import StorageError
+from server.tournament.report import writer
+from server.tournament.spec import Entrant, Spec, dumps, loads
+
+_RUN_EPILOG = """
+\b
+Examples:
+  playout-tournament run SPEC.toml
+  playout-tournament run SPEC.toml --port 4242     entrants may log in by themselves, as:
+                                                   playout-player any uct --tournament any
+                                                     --name NAME --port 4242
+  PLAYOUT_TOKEN=... playout-tournament run SPEC.toml --server play.example:4242 --name Ada
+
+Commands run in the folder of the file. Ctrl-C stops all; what was played is kept,
+and resume goes on.
+"""
+_RESUME_EPILOG = """
+\b
+Examples:
+  playout-tournament resume                      the latest
+  playout-tournament resume 19a3f0c2e10001
+  playout-tournament resume --spec SPEC.toml     from the folder where its commands are
+"""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where it is played: on `server` as `name`, or on one of its own, at `port`."""
+
+    server: tuple[str, int] | None
+    name: str
+    port: int
+    database: str
+
+
+@click.command(epilog=_RUN_EPILOG)
+@spec_argument
+@server_options
+@database_option
+def run(file: Path, server: tuple[str, int] | None, name: str, port: int, database: str) -> None:
+    """Play the tournament that SPEC.toml describes."""
+    spec = _checked(file)
+    place = _Place(server, name, port, database)
+    _play(Wish(spec, notes=_notes(spec)), place, file.parent, spec.entrants)
+
+
+@click.command(epilog=_RESUME_EPILOG)
+@click.argument("tournament", metavar="[ID]", required=False)
+@click.option(
+    "--spec",
+    "file",
+    metavar="SPEC.toml",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Start players and commands as this file says, in its folder.  "
+    "[default: as they were at the beginning, in this folder]",
+)
+@click.option("--anyway", is_flag=True, help="Go on with entrants that have changed.")
+@server_options
+@database_option
+def resume(
+    tournament: str | None,
+    file: Path | None,
+    anyway: bool,
+    server: tuple[str, int] | None,
+    name: str,
+    port: int,
+    database: str,
+) -> None:
+    """Go on with the tournament ID, or with the latest, from where it was left."""
+    place = _Place(server, name, port, database)
+    folder = file.parent if file else Path.cwd()
+    given = _checked(file) if file else None
+    if server:
+        _resume_elsewhere(tournament, given, place, folder)
+        return
+    with opened(database) as kept:
+        held = stored.find(kept, tournament)
+    spec, tournament = loads(held.organized.spec), held.organized.tournament
+    if held.concluded:
+        click.echo(f"Tournament {tournament} is over.\n")
+        click.echo(writer("text")(stored.progress(held).report()), nl=False)
+        return
+    if given and (unlike := source.differences(given, spec)):
+        raise click.ClickException(
+            f"{file} is not the file of tournament {tournament}: it differs in {', '.join(unlike)}"
+        )
+    entrants = given.entrants if given else spec.entrants
+    if not anyway:
+        _require_unchanged(spec, given, folder)
+    if given is None:
+        _check(spec, folder)
+    wish = Wish(spec, tournament, notes=_notes(spec))
+    _play(wish, place, folder, entrants)
+
+
+def _resume_elsewhere(
+    tournament: str | None, given: Spec | None, place: _Place, folder: Path
+) -> None:
+    """What it is, that server knows."""
+    if tournament is None or given is None:
+        raise click.UsageError("with --server, name the tournament's ID and its file, --spec")
+    _play(Wish(given, tournament, notes=_notes(given)), place, folder, given.entrants)
+
+
+def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) -> None:
+    """Until it is over, then show what it has shown; exits."""
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
+    here = {each.name: each for each in entrants}
+    logs = Logs()
+    try:
+        embedded, name, tokens = _server(wish.spec, place, logs)
+    except (StorageError, EmbeddedError) as error:
+        raise click.ClickException(str(error)) from error
+    address = embedded.address if embedded else place.server
+    assert address is not None
+    _say_who_is_awaited(wish.spec, address)
+
+    def starter_of(spec: Spec, tournament: str) -> Start:
+        start = starter(spec, folder.resolve(), address, tournament, tokens)
+        return lambda entrant, log: start(here.get(entrant.name, entrant), log)
+
+    if embedded:
+        wish = _with_database(wish, place.database)
+    runner = Runner(reactor, wish, starter_of, embedded, screen(), logs)
+    runner.use(Line(reactor, address, name, tokens[name], runner))
+    runner.run()
+    if runner.code == 0 and runner.progress:
+        click.echo()
+        click.echo(writer("text")(runner.progress.report()), nl=False)
+    logs.wanted |= runner.code == 1
+    logs.close()
+    if logs.wanted:
+        click.echo(f"What the processes have said is in {logs.folder}", err=True)
+    sys.exit(runner.code)
+
+
+def _server(
+    spec: Spec, place: _Place, logs: Logs
+) -> tuple[Embedded | None, str, Mapping[str, str]]:
+    """The server, if it is one of its own; the organizer's name; tokens by name.
+
+    Raises StorageError, EmbeddedError.
+    """
+    if place.server is None:
+        if place.database == "none":
+            raise click.UsageError("a tournament needs a database: --database URL")
+        ours = [each.name for each in spec.entrants if each.player or each.command]
+        registration = "closed" if len(ours) == len(spec.entrants) else "open"
+        name = organizer_beside(each.name for each in spec.entrants)
+        tokens = prepare(place.database, name, ours)
+        embedded = Embedded(place.database, place.port, logs, registration=registration)
+        return embedded, name, tokens
+    token = os.environ.get("PLAYOUT_TOKEN")
+    if not token:
+        raise click.UsageError(f"with --server, PLAYOUT_TOKEN must hold the token of {place.name}")
+    given = {each.name: os.environ.get(_variable(each.name)) for each in spec.entrants}
+    tokens = {name: value for name, value in given.items() if value}
+    return None, place.name, tokens | {place.name: token}
+
+
+def _variable(name: str) -> str:
+    """Where the token of an entrant may be."""
+    return f"PLAYOUT_TOKEN_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+
+
+def _with_database(wish: Wish, database: str) -> Wish:
+    """The same, and how the database tells what has become of it."""
+    with opened(database) as kept:
+        before = {each.organized.tournament for each in kept.tournaments()}
+    text = dumps(wish.spec)
+
+    def begun() -> str | None:
+        with opened(database) as kept:
+            new = (h.organized for h in kept.tournaments() if h.organized.tournament not in before)
+            return next((each.tournament for each in new if each.spec == text), None)
+
+    def found(tournament: str) -> Progress:
+        with opened(database) as kept:
+            return stored.progress(stored.find(kept, tournament))
+
+    return replace(wish, begun=begun, stored=found)
+
+
+def _say_who_is_awaited(spec: Spec, address: tuple[str, int]) -> None:
+    for each in spec.entrants:
+        if not (each.player or each.command):
+            click.echo(f"{each.name} is awaited at {address[0]}:{address[1]}")
+
+
+def _checked(file: Path) -> Spec:
+    """The tournament of a file, whose players can be had. Raises BadFile."""
+    try:
+        spec = source.read(file)
+    except source.SourceError as error:
+        raise BadFile(str(error)) from error
+    _check(spec, file.parent)
+    return spec
+
+
+def _check(spec: Spec, folder: Path) -> None:
+    try:
+        source.check(spec, folder)
+    except source.SourceError as error:
+        raise BadFile(str(error)) from error
+
+
+def _require_unchanged(spec: Spec, given: Spec | None, folder: Path) -> None:
+    """Raises ClickException if an entrant is not what it was."""
+    if given is None:
+        changed = source.changed(spec.entrants, folder)
+    else:
+        versions = {each.name: each.version for each in given.entrants}
+        changed = [each.name for each in spec.entrants if versions[each.name] != each.version]
+    if changed:
+        raise click.ClickException(
+            f"{', '.join(changed)}: not the version with which the tournament began, by the files "
+            f"in {folder.resolve()}. Go to the folder of the tournament's file, or name it with "
+            "--spec; --anyway goes on all the same"
+        )
+
+
+def _notes(spec: Spec) -> tuple[str, ...]:
+    note = plan.strain(spec)
+    return (note,) if note else ()

@@ -1,0 +1,140 @@
+"""A tournament's file, read and checked as far as that can be done before it begins."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from server.organizer import plan
+from server.organizer.children import own, own_environment
+from server.tournament import reading, version
+from server.tournament.spec import Entrant, Spec
+
+#: The first time on a machine, the search is compiled.
+_CHECK_S = 600.0
+_DIGEST = re.compile(r"[0-9a-f]{12}")
+
+
+class SourceError(Exception):
+    """The tournament cannot be played as it is: what to tell the user, a line for each error."""
+
+
+def read(path: Path) -> Spec:
+    """The tournament of a file, with as many matches at once as it says or there are cores for.
+
+    Raises SourceError.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}: is no text in UTF-8") from error
+    try:
+        spec = reading.read(text, where=str(path), files=files_in(path.parent))
+    except reading.SpecError as error:
+        raise SourceError(str(error)) from error
+    return replace(spec, concurrency=spec.concurrency or plan.concurrency(spec))
+
+
+def files_in(folder: Path) -> version.Files:
+    """What files have in them, by their paths from there; None where there is none."""
+
+    def content(path: str) -> bytes | None:
+        try:
+            found = folder / path
+            return found.read_bytes() if found.is_file() else None
+        except (OSError, ValueError):
+            return None
+
+    return content
+
+
+def check(spec: Spec, folder: Path) -> None:
+    """Can its players and commands be started, from that folder? Raises SourceError."""
+    faults = [*_missing(spec.entrants, folder), *_unusable(spec, folder)]
+    if faults:
+        raise SourceError("\n".join(faults))
+
+
+def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
+    """The names of those that are not any more what they were, as far as their versions tell."""
+    files = files_in(folder)
+    return [
+        each.name
+        for each in entrants
+        if _DIGEST.fullmatch(each.version) and each.version != _version(each, files)
+    ]
+
+
+def differences(spec: Spec, stored: Spec) -> list[str]:
+    """In what a file differs from the tournament that was begun, but for its entrants."""
+    names = [[each.name for each in one.entrants] for one in (spec, stored)]
+    found = ["entrants"] if names[0] != names[1] else []
+    same = replace(spec, entrants=stored.entrants, concurrency=stored.concurrency)
+    return found + [
+        key for key in Spec.__dataclass_fields__ if getattr(same, key) != getattr(stored, key)
+    ]
+
+
+def _version(entrant: Entrant, files: version.Files) -> str:
+    """As it is now. One who logs in from elsewhere has what it was given."""
+    if entrant.player:
+        return version.of_player(entrant.player, files)
+    return version.of_command(entrant.command, files) if entrant.command else entrant.version
+
+
+def _missing(entrants: Iterable[Entrant], folder: Path) -> Iterator[str]:
+    for each in entrants:
+        program = shlex.split(each.command)[0] if each.command else ""
+        where = str(folder / program) if os.sep in program else program
+        if program and shutil.which(where) is None:
+            yield f"{each.name}: there is no program {program!r} that could be run"
+
+
+def _unusable(spec: Spec, folder: Path) -> Iterator[str]:
+    players = [each for each in spec.entrants if each.player]
+    with ThreadPoolExecutor(plan.cores()) as pool:
+        for each, fault in zip(
+            players, pool.map(lambda one: _fault(one, spec, folder), players), strict=True
+        ):
+            if fault:
+                yield f"{each.name}: {fault}"
+
+
+def _fault(entrant: Entrant, spec: Spec, folder: Path) -> str | None:
+    """Why a player cannot play this tournament."""
+    ready = [word for game in spec.games for word in ("--warm", game)]
+    options = ("--tournament", "any", "--check", *ready)
+    words = own("players.client.main:main", *options, "--", "any", entrant.player or "")
+    try:
+        done = _run(words, folder)
+        if done.returncode < 0:  # somebody has ended it, which says nothing of the player
+            done = _run(words, folder)
+    except subprocess.TimeoutExpired:
+        return f"is not ready after {_CHECK_S:g} seconds"
+    if done.returncode == 0:
+        return None
+    said = (done.stderr or done.stdout).strip().splitlines()
+    return said[-1].removeprefix("Error: ") if said else f"exit code {done.returncode}"
+
+
+def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Raises TimeoutExpired."""
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env=own_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_CHECK_S,
+        check=False,
+    )
