@@ -60,7 +60,16 @@ def play(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 1) -> Orde
                 return ordeal
             if code != -signal.SIGKILL:
                 raise click.ClickException(f"playout-tournament exits with {code}; see {log}")
-            command = ["resume"] if Database(url).tournaments() else ["run", str(spec)]
+            command = ["resume"] if _has_begun(url) else ["run", str(spec)]
+
+
+def _has_begun(url: str) -> bool:
+    database = Database(url)
+    try:
+        database.require()
+        return bool(database.tournaments())
+    finally:
+        database.close()
 
 
 def _kill_some(
