@@ -118,10 +118,12 @@ class Logs:
             return "\n".join(lines[-_TAIL_LINES:])
         return ""
 
-    def close(self) -> None:
-        """Nothing is written any more."""
-        if not self.wanted and "folder" in vars(self):
+    def close(self) -> bool:
+        """Nothing is written any more. True if there is something to read."""
+        used = "folder" in vars(self)
+        if used and not self.wanted:
             shutil.rmtree(self.folder, ignore_errors=True)
+        return used and self.wanted
 
 
 def _to_die_with(parent: int, death: signal.Signals) -> Callable[[], None] | None:

@@ -158,8 +158,7 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
         click.echo()
         click.echo(writer("text")(runner.progress.report()), nl=False)
     logs.wanted |= runner.code == 1
-    logs.close()
-    if logs.wanted:
+    if logs.close():
         click.echo(f"What the processes have said is in {logs.folder}", err=True)
     sys.exit(runner.code)
 
