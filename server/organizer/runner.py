@@ -13,6 +13,7 @@ from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
 from server.messages import (
+    Abort,
     Code,
     Error,
     Event,
@@ -39,6 +40,7 @@ _EVERY_S = 0.2
 #: How long it goes on trying to reach a server that is not its own.
 _PATIENCE_S = 60.0
 _ORGANIZE, _FOLLOW, _SUSPEND, _TOLD = "organize", "follow", "suspend", "told"
+_ABORT = "abort"
 #: Who loses a match like this may have crashed.
 _ABSENT = (Reason.TIME, Reason.ABANDONMENT)
 #: Refusals after which the server may be more welcoming later.
@@ -50,14 +52,16 @@ class Wish:
     """What to run: a tournament by its id, or one that is to begin.
 
     `begun` finds the id of one that may have begun, when the answer was lost, or None; `stored`
-    tells how one stands that the server does not know any more, because it is over. Both are for
-    a server of one's own, whose database is at hand.
+    tells how one stands that the server does not know any more, because it is over. `others` are
+    matches of other tournaments that were left: nobody comes back to them now. All three are for a
+    server of one's own, whose database is at hand.
     """
 
     spec: Spec
     tournament: str | None = None
     begun: Callable[[], str | None] | None = None
     stored: Callable[[str], Progress] | None = None
+    others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -125,6 +129,8 @@ class Runner:
                            "whoever operates it can tell, and then: resume ID")  # fmt: skip
                 return
             self._tournament = self._wish.begun()
+        for match in self._wish.others:  # so that they are played again, and not lost on time
+            self._line.send(Abort(id=_ABORT, match=match, text="another tournament was played"))
         self._ask()
 
     def _ask(self) -> None:

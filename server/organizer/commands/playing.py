@@ -196,7 +196,9 @@ def _with_database(wish: Wish, database: str) -> Wish:
     """The same, and how the database tells what has become of it."""
     with opened(database) as kept:
         before = {each.organized.tournament for each in kept.tournaments()}
+        left = [each.begun for each in kept.unfinished()]
     text = dumps(wish.spec)
+    others = tuple(each.match for each in left if each.tournament not in (None, wish.tournament))
 
     def begun() -> str | None:
         with opened(database) as kept:
@@ -207,7 +209,7 @@ def _with_database(wish: Wish, database: str) -> Wish:
         with opened(database) as kept:
             return stored.progress(stored.find(kept, tournament))
 
-    return replace(wish, begun=begun, stored=found)
+    return replace(wish, begun=begun, stored=found, others=others)
 
 
 def _say_who_is_awaited(spec: Spec, address: tuple[str, int]) -> None:
