@@ -214,6 +214,19 @@ class Match:
         if self.status is not Status.ENDED:
             self._fail(seat, Reason.ABANDONMENT, "left and did not come back")
 
+    def adjudicate(self, ply: int, winner: int) -> None:
+        """End it as is proven for the position before move number `ply`: 1, 2, or -1 for a tie.
+
+        Raises Refused when the match is not there: one mistake, and the proof is worth nothing.
+        """
+        self._require_running()
+        if ply != self.ply:
+            text = f"match {self.id} is at ply {self.ply}, and the proof was for ply {ply}"
+            raise Refused(Code.WRONG_PLY, text)
+        how = "a tie" if winner == TIE else f"{self._name(winner)} wins"
+        text = f"adjudicated: {how} from here"
+        self._end(Result(winner, RETURNS[winner], Reason.ADJUDICATION, text))
+
     def abort(self, text: str, reason: Reason = Reason.ABORTED) -> None:
         """There will be no result."""
         if self.status is not Status.ENDED:

@@ -261,6 +261,17 @@ class Conclude(Request, frozen=True, kw_only=True):
     tournament: Key
 
 
+class Adjudicate(Request, frozen=True, kw_only=True):
+    """End a match of a tournament with what is proven of it. Administrators only.
+
+    The proof is of the position before move number `ply`: `winner` 1 or 2, or -1 for a tie.
+    """
+
+    match: Key
+    ply: Count
+    winner: Literal[1, 2, -1]
+
+
 # From the server. A client should ignore fields that it does not know.
 
 
@@ -463,6 +474,7 @@ REQUESTS = (
     | Follow
     | Suspend
     | Conclude
+    | Adjudicate
 )
 EVENTS = (
     Welcome

@@ -15,6 +15,7 @@ from server.lobby import Offer
 from server.match import Match, Refused, Terms
 from server.messages import (
     Abort,
+    Adjudicate,
     Cancel,
     Claim,
     Code,
@@ -222,6 +223,17 @@ def conclude(hub: Hub, asker: Asker, request: Conclude) -> None:
     hub.tell(asker.session, Ok(re=request.id))
 
 
+def adjudicate(hub: Hub, asker: Asker, request: Adjudicate) -> None:
+    """End a match of a tournament with what is proven of it."""
+    _require_administrator(asker)
+    table = hub.table(request.match)
+    if table.tournament is None:
+        raise Refused(Code.NOT_ALLOWED, f"match {request.match} is of no tournament")
+    table.match.adjudicate(request.ply, request.winner)
+    hub.settle(table, asker.now)
+    hub.tell(asker.session, Ok(re=request.id))
+
+
 def abort(hub: Hub, asker: Asker, request: Abort) -> None:
     """End a match without result."""
     _require_administrator(asker)
@@ -265,6 +277,7 @@ TABLE: dict[tuple[Stage, type[Request]], Handler] = {
     (Stage.PLAYER, Follow): follow,
     (Stage.PLAYER, Suspend): suspend,
     (Stage.PLAYER, Conclude): conclude,
+    (Stage.PLAYER, Adjudicate): adjudicate,
     (Stage.SPECTATOR, Watch): watch,
     (Stage.SPECTATOR, Unwatch): unwatch,
     (Stage.SPECTATOR, List): list_,
@@ -275,6 +288,7 @@ TABLE: dict[tuple[Stage, type[Request]], Handler] = {
     (Stage.SPECTATOR, Follow): follow,
     (Stage.SPECTATOR, Suspend): suspend,
     (Stage.SPECTATOR, Conclude): conclude,
+    (Stage.SPECTATOR, Adjudicate): adjudicate,
 }
 
 

@@ -22,6 +22,7 @@ from msgspec import structs
 from server.accounts import digest
 from server.messages import (
     Abort,
+    Adjudicate,
     Claim,
     Code,
     Dismiss,
@@ -372,7 +373,11 @@ def test_guests_claim_nothing() -> None:
 # Administrators.
 
 
-@pytest.mark.parametrize("request_", [Abort(match="m"), Dismiss(name="Bob")], ids=repr)
+@pytest.mark.parametrize(
+    "request_",
+    [Abort(match="m"), Dismiss(name="Bob"), Adjudicate(match="m", ply=0, winner=1)],
+    ids=repr,
+)
 def test_what_administrators_do_is_for_nobody_else(request_: Request) -> None:
     house = House()
     bob = house.client("Bob")

@@ -73,6 +73,10 @@ class Sitting:
             )
         return self
 
+    def adjudicated(self, winner: int) -> Kept:
+        self.match.adjudicate(self.match.ply, winner)
+        return self.kept
+
     def play_anything(self, seed: int, plies: int = 1000) -> Sitting:
         choose = random.Random(seed)
         while self.match.to_move and self.match.ply < plies:
@@ -562,6 +566,8 @@ def test_no_move_follows_the_last_one() -> None:
         (Reason.VOID, 1, (1.0, 0.0), "finished.winner"),
         (Reason.ABORTED, 0, (0.5, 0.5), "finished.returns"),
         (Reason.RULES, 2, (0.0, 1.0), "finished.reason"),
+        (Reason.ADJUDICATION, 0, (0.0, 0.0), "finished.winner"),
+        (Reason.ADJUDICATION, TIE, (0.0, 1.0), "finished.returns"),
     ],
 )
 def test_a_result_that_cannot_be(
@@ -574,6 +580,12 @@ def test_a_result_that_cannot_be(
     with pytest.raises(jsonl.BadLine) as caught:
         jsonl.read(jsonl.write(structs.replace(kept, finished=wrong)))
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("winner", [1, 2, TIE])
+def test_anybody_may_be_proven_to_win(winner: int) -> None:
+    kept = Sitting("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
+    assert jsonl.read(jsonl.write(kept)).finished == kept.finished
 
 
 @given(data=st.data())

@@ -25,6 +25,7 @@ from server.hub import Hub
 from server.messages import (
     REQUESTS,
     Abort,
+    Adjudicate,
     Cancel,
     Claim,
     Closing,
@@ -121,6 +122,7 @@ SAYINGS: dict[type[Request], Request] = {
     Follow: Follow(id="q", tournament="t"),
     Suspend: Suspend(id="q", tournament="t", entrant="Zoe"),
     Conclude: Conclude(id="q", tournament="t"),
+    Adjudicate: Adjudicate(id="q", match="m", ply=0, winner=1),
 }
 EVERYTHING = list(itertools.product(Stage, get_args(REQUESTS)))
 

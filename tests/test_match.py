@@ -110,6 +110,36 @@ def test_who_does_not_come_back_loses(seat: int) -> None:
     assert lost_by(match, seat, Reason.ABANDONMENT)
 
 
+@pytest.mark.parametrize(
+    ("winner", "returns", "text"),
+    [
+        (1, (1.0, 0.0), "adjudicated: Ann wins from here"),
+        (2, (0.0, 1.0), "adjudicated: Bob wins from here"),
+        (-1, (0.5, 0.5), "adjudicated: a tie from here"),
+    ],
+)
+def test_what_is_proven_ends_it(winner: int, returns: tuple[float, float], text: str) -> None:
+    match = play(begun("10+0"), 0, 1)
+    match.adjudicate(2, winner)
+    assert match.result == Result(winner, returns, Reason.ADJUDICATION, text)
+    assert match.deadline() is None
+
+
+def test_a_proof_is_of_one_position() -> None:
+    match = play(begun(), 0, 1)
+    for ply, code in ((0, Code.WRONG_PLY), (1, Code.WRONG_PLY), (3, Code.WRONG_PLY)):
+        assert adjudication_refused(match, ply) is code
+    assert match.status is Status.PLAYING
+    play(match, 3, 4, 6)
+    assert adjudication_refused(match, 5) is Code.MATCH_OVER
+
+
+def adjudication_refused(match: Match, ply: int) -> Code:
+    with pytest.raises(Refused) as refusal:
+        match.adjudicate(ply, 1)
+    return refusal.value.code
+
+
 def test_an_aborted_match_has_no_result() -> None:
     match = begun("10+0")
     match.abort("the server stopped")

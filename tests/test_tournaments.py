@@ -8,13 +8,15 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from house import House, Line, administrator
+from house import House, Line, administrator, match_between
 
 import games
 from server.accounts import digest
 from server.messages import (
+    Adjudicate,
     Code,
     Conclude,
+    Ended,
     Enter,
     Error,
     Fixture,
@@ -211,6 +213,34 @@ def test_with_many_moves_it_is_a_tie() -> None:
     bots.play()
     ends = [(each.winner, each.reason, each.plies) for each in last(zoe).values()]
     assert ends == [(-1, Reason.ADJUDICATION, 4)] * 2
+
+
+def test_what_is_proven_is_the_result() -> None:
+    house = House()
+    zoe, _ = organized(house, spec_of(adjudication=Adjudication(proofs=True)))
+    bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
+    for line in bots.lines:
+        line.say(Enter())
+    for winner in (1, -1):
+        bots.play(3)
+        match = house.only_match()
+        late = Adjudicate(match=match.id, ply=2, winner=winner)
+        assert zoe.refused(late) is Code.WRONG_PLY
+        zoe.ask(Adjudicate(id=1, match=match.id, ply=3, winner=winner), Ok)
+        for line in bots.lines:
+            assert line.heard(Ended)[-1].reason is Reason.ADJUDICATION
+        assert zoe.refused(late) is Code.MATCH_OVER
+    ends = [(each.winner, each.reason, each.plies) for each in last(zoe).values()]
+    assert ends == [(1, Reason.ADJUDICATION, 3), (-1, Reason.ADJUDICATION, 3)]
+    assert zoe.heard(Tournament)[-1].over
+
+
+def test_only_matches_of_tournaments_are_adjudicated() -> None:
+    house = House()
+    zoe = administrator(house, "Zoe")
+    match = match_between(house.client("Ann"), house.client("Bob"))
+    assert zoe.refused(Adjudicate(match=match, ply=0, winner=1)) is Code.NOT_ALLOWED
+    assert zoe.refused(Adjudicate(match="m", ply=0, winner=1)) is Code.UNKNOWN_MATCH
 
 
 def test_a_match_without_result_has_its_pair_played_again() -> None:

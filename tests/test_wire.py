@@ -15,6 +15,7 @@ from server.messages import (
     EVENTS,
     REQUESTS,
     Abort,
+    Adjudicate,
     AreYouThere,
     Cancel,
     Claim,
@@ -126,6 +127,7 @@ REQUEST_EXAMPLES: list[Request] = [
     Follow(tournament="t"),
     Suspend(tournament="t", entrant="Bob"),
     Conclude(tournament="t"),
+    Adjudicate(match="m", ply=30, winner=-1),
 ]
 EVENT_EXAMPLES: list[Event] = [
     Welcome(re="a", protocol=1, session="f" * 32, name="Ann", software="x", games=("nim",)),
@@ -238,6 +240,7 @@ MOVE = {"type": "move", "match": "m", "ply": 0, "action": 0}
 HELLO = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "Ann"}
 SEEK = {"type": "seek", "game": "nim"}
 ENTER = {"type": "enter"}
+ADJUDICATE = {"type": "adjudicate", "match": "m", "ply": 30, "winner": 1}
 ORGANIZE: dict[str, Any] = {
     "type": "organize",
     "spec": {"name": "a", "games": ["nim"], "format": "match", "entrants": []},
@@ -289,7 +292,9 @@ def test_an_unknown_type_is_told_which_there_are(tag: object) -> None:
     refused = unreadable(msgpack.packb({"type": tag, "id": 7}))
     assert refused.code is Code.UNKNOWN_TYPE
     assert refused.request_id == 7
-    assert "cancel, claim, conclude, dismiss, enter, follow, hello, list" in str(refused)
+    assert "abort, adjudicate, cancel, claim, conclude, dismiss, enter, follow, hello, list" in str(
+        refused
+    )
     assert len(str(refused)) < 250
 
 
@@ -322,6 +327,7 @@ INVALID = [
     (SEEK | {"rated": "yes"}, "rated"),
     (SEEK | {"seat": True}, "seat"),
     (ENTER | {"tournament": 1}, "tournament"),
+    (without(ADJUDICATE, "winner"), "winner"),
     (ORGANIZE | {"spec": without(ORGANIZE["spec"], "games")}, "games"),
     (ORGANIZE | {"spec": ORGANIZE["spec"] | {"sprt": 5}}, "sprt"),
     # Values out of bounds.
@@ -341,6 +347,8 @@ INVALID = [
     (SEEK | {"matches": 0}, "matches"),
     (SEEK | {"matches": 101}, "matches"),
     (SEEK | {"game": "x" * 501}, "game"),
+    (ADJUDICATE | {"winner": 0}, "winner"),
+    (ADJUDICATE | {"winner": 3}, "winner"),
     (ENTER | {"matches": 0}, "matches"),
     (ENTER | {"matches": 101}, "matches"),
     # Numbers that are none: they would not survive JSON, and compare with nothing.

@@ -109,6 +109,7 @@ class Mutator:
             "tournament": lambda: self._pick([*self.known.matches, "t"]),
             "entrant": self._name,
             "spec": self._spec,
+            "winner": lambda: self._pick([1, 2, -1]),
         }
         self._frames: list[Way] = [
             *[("untouched", lambda message: framed(packed(message)))] * 4,
