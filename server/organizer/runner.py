@@ -27,6 +27,7 @@ from server.messages import (
     Suspend,
     Tournament,
 )
+from server.organizer.adjudicator import Adjudicator
 from server.organizer.children import Logs
 from server.organizer.embedded import Embedded, EmbeddedError
 from server.organizer.entrants import Crew, Start
@@ -89,6 +90,7 @@ class Runner:
         self._tournament = wish.tournament
         self._organizing = False
         self._crew: Crew | None = None
+        self._adjudicator: Adjudicator | None = None
         self._keep_crashing: set[str] = set()
         self._cut_off_at: float | None = None
         self._ending = False
@@ -161,6 +163,8 @@ class Runner:
 
     def received(self, event: Event) -> None:
         """The server says something."""
+        if self._adjudicator:
+            self._adjudicator.received(event)
         match event:
             case Tournament():
                 self._told(event)
@@ -183,6 +187,7 @@ class Runner:
             self._tournament = event.tournament
             self._screen.say(f"Tournament {event.tournament}: {event.spec.name}")
             self._start_crew(event)
+            self._start_adjudicator(event.spec)
         for place in event.out[len(self.progress.out) :]:
             name = event.spec.entrants[place].name
             self._screen.say(f"{name} is suspended; the rest goes on")
@@ -247,6 +252,11 @@ class Runner:
             for _ in range(count):
                 self._crew.add(name)
 
+    def _start_adjudicator(self, spec: Spec) -> None:
+        if spec.adjudication.proofs:
+            say = self._screen.say
+            self._adjudicator = Adjudicator(self._reactor, self._line.send, say, self._logs)
+
     def _reinforce(self) -> None:
         """Another process for who plays with all it has, if more could be played at once."""
         progress, crew = self.progress, self._crew
@@ -288,6 +298,8 @@ class Runner:
         if self._crew:
             self._reinforce()
             self._crew.look(now, reachable=self._line.is_open)
+        if self._adjudicator:
+            self._adjudicator.look(now)
         if self.progress:
             self._screen.look(self.progress, now)
 
@@ -318,6 +330,8 @@ class Runner:
         if self._loop.running:
             self._loop.stop()
         self._line.close()
+        if self._adjudicator:
+            self._adjudicator.stop()
         self._reactor.callLater(0.05, self._reactor.stop)
 
 
