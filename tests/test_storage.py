@@ -29,6 +29,7 @@ from server.records import (
     Suspended,
 )
 from server.storage import Database, StorageError
+from server.storage.database import without_power_cuts
 from server.storage.schema import metadata
 from server.storage.writer import Writer
 
@@ -181,6 +182,16 @@ def test_matches_are_found_by_what_is_asked_for(database: Database) -> None:
 # Files.
 
 
+def test_how_safe_it_is_can_be_chosen(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db?timeout=2.0"
+    for chosen, level in ((url, 2), (without_power_cuts(url), 1)):
+        database = Database(chosen)
+        with database._engine.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
+        database.close()
+    assert without_power_cuts("postgresql+psycopg:///x") == "postgresql+psycopg:///x"
+
+
 def test_the_file_is_for_its_owner_only_and_survives_a_copy(tmp_path: Path) -> None:
     path = tmp_path / "new" / "kept.db"
     database = Database(f"sqlite:///{path}")
@@ -202,6 +213,7 @@ def test_the_file_is_for_its_owner_only_and_survives_a_copy(tmp_path: Path) -> N
     [
         ("nonsense", "cannot use the database"),
         ("mysql://root@localhost/x", "cannot use"),
+        ("sqlite:////tmp/x.db?synchronous=off", "synchronous is full or normal, not 'off'"),
         ("sqlite:////tmp/kept.db?timeout=long", "cannot use"),
         ("sqlite:////proc/none/kept.db", "cannot use the database"),
         ("postgresql+psycopg://nobody:secret@127.0.0.1:1/x", "cannot use the database"),

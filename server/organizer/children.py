@@ -28,12 +28,16 @@ _TAIL_LINES, _TAIL_BYTES = 8, 4000
 
 @dataclass(frozen=True)
 class Program:
-    """What to run, and where; `death` is the signal that it gets when this process is gone."""
+    """What to run, and where; `death` is the signal that it gets when this process is gone.
+
+    Who is nicer than others lets them go first, as players should their server.
+    """
 
     words: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
     death: signal.Signals = signal.SIGKILL
+    niceness: int = 0
 
     def start(self, log: Path) -> Process:
         """Run it, in a group of its own; what it says goes into the log. Raises OSError.
@@ -50,8 +54,19 @@ class Program:
                 env=self.environment,
                 process_group=0,
                 # It takes no lock, so that no thread can have left one behind.
-                preexec_fn=_to_die_with(os.getpid(), self.death),  # noqa: PLW1509
+                preexec_fn=self._beginning(),  # noqa: PLW1509
             )
+
+    def _beginning(self) -> Callable[[], None]:
+        """What the new process does first."""
+        die = _to_die_with(os.getpid(), self.death)
+
+        def begin() -> None:
+            os.nice(self.niceness)
+            if die:
+                die()
+
+        return begin
 
 
 def own(call: str, *arguments: str) -> list[str]:

@@ -16,7 +16,7 @@ from server.names import skeleton
 from server.organizer.children import Logs, Process, Program, own, own_environment, stop
 from server.records import Account
 from server.storage import Database
-from server.storage.database import InUse
+from server.storage.database import InUse, without_power_cuts
 
 HOST = "127.0.0.1"
 #: An entrant whose process ended is back within this, or its matches are lost.
@@ -100,7 +100,8 @@ class Embedded:
         words = own(
             "server.main:main",
             *("--host", HOST, "--port", str(self.address[1]), "--http", "none"),
-            *("--database", self._database, "--registration", self._registration),
+            *("--database", without_power_cuts(self._database)),
+            *("--registration", self._registration),
             *("--reconnect-s", str(_RECONNECT_S), "--restart-grace-s", str(_RESTART_GRACE_S)),
             *("--claim-after-s", str(_CLAIM_AFTER_S), "--grace-s", "0"),
             *(word for limit in _NO_LIMITS for word in (limit, "0")),

@@ -23,6 +23,8 @@ from server.tournament.spec import Entrant, Spec
 BACK_OFF_S, LONGEST_BACK_OFF_S = 0.5, 30.0
 #: Who ended so often, with no match played properly in between, is not started again.
 CRASHES = 5
+#: A move waits for the server while others think: half a millisecond less with this.
+_NICENESS = 5
 #: How long processes may take to end when they are asked to.
 _PATIENCE_S = 2.0
 #: How long a player goes on trying to reach the server.
@@ -54,9 +56,11 @@ def starter(spec: Spec, folder: Path, address: tuple[str, int], tournament: str,
             options = ("--quiet", "--retry-s", str(_RETRY_S), *ready)
             # Before a `--` there are options; the player's name may look like one.
             words = own("players.client.main:main", *options, "--", "any", entrant.player)
-            return Program(words, folder, own_environment() | told).start(log)
-        words = shlex.split(entrant.command or "")
-        return Program(words, folder, others_environment() | told).start(log)
+            environment = own_environment() | told
+        else:
+            words = shlex.split(entrant.command or "")
+            environment = others_environment() | told
+        return Program(words, folder, environment, niceness=_NICENESS).start(log)
 
     return start
 

@@ -7,7 +7,7 @@ import fcntl
 import itertools
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,6 +45,8 @@ _LOCK = 0x706C61796F7574
 _BUSY_S = 5.0
 #: Matches that are read at a time.
 _CHUNK = 200
+#: In the URL of a SQLite database: full or normal.
+_SYNCHRONOUS = "synchronous"
 #: How many rows a statement inserts, the most first.
 _ROWS_AT_ONCE = (64, 32, 16, 8, 4, 2, 1)
 
@@ -70,14 +72,15 @@ class Database:
             self.kind = self.url.get_backend_name()
             if self.kind not in ("sqlite", "postgresql"):
                 raise StorageError(f"cannot use a database of kind {self.kind!r}: {_ALLOWED}")
-            self._engine = sa.create_engine(self.url, **_engine_options(self.url))
+            engine_url = self.url.difference_update_query([_SYNCHRONOUS])
+            self._engine = sa.create_engine(engine_url, **_engine_options(self.url))
+            if self.kind == "sqlite":
+                sa.event.listen(self._engine, "connect", _sqlite_setter(self.url))
         except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as error:
             raise StorageError(f"cannot use the database {url!r}: {error}. {_ALLOWED}") from error
         except ModuleNotFoundError as error:
             text = "PostgreSQL needs psycopg: pip install 'playout[postgres]'"
             raise StorageError(text) from error
-        if self.kind == "sqlite":
-            sa.event.listen(self._engine, "connect", _set_up_sqlite)
         self._connection: sa.Connection | None = None
         self._lock_file: IO[str] | None = None
         self._insert = postgresql.insert if self.kind == "postgresql" else sqlite.insert
@@ -338,10 +341,30 @@ def _engine_options(url: sa.URL) -> dict[str, Any]:
     }
 
 
-def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    # FULL: what is committed survives a power cut, too.
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=OFF"):
-        connection.execute(f"PRAGMA {pragma}")
+def _sqlite_setter(url: sa.URL) -> Callable[[sqlite3.Connection, object], None]:
+    """What sets up each connection. Raises ValueError.
+
+    With FULL, the default, what is committed survives a power cut, too; with NORMAL, "only" the
+    death of any process.
+    """
+    wanted = str(url.query.get(_SYNCHRONOUS, "full")).lower()
+    if wanted not in ("full", "normal"):
+        raise ValueError(f"{_SYNCHRONOUS} is full or normal, not {wanted!r}")
+
+    def set_up(connection: sqlite3.Connection, _: object) -> None:
+        for pragma in ("journal_mode=WAL", f"synchronous={wanted}", "foreign_keys=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    return set_up
+
+
+def without_power_cuts(url: str) -> str:
+    """The same database for one who needs no protection from them: SQLite commits sooner."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return url
+    relaxed = parsed.update_query_dict({_SYNCHRONOUS: "normal"})
+    return relaxed.render_as_string(hide_password=False)
 
 
 def _make_private(path: Path) -> None:
