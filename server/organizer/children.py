@@ -122,7 +122,8 @@ class Logs:
         return Path(tempfile.mkdtemp(prefix="playout-tournament-"))
 
     def of(self, name: str) -> Path:
-        """The file of one of them."""
+        """The file of one of them; the folder is made again if somebody has tidied it away."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
         return self.folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
 
     def tail(self, name: str) -> str:
