@@ -23,8 +23,8 @@ from server.tournament.spec import Entrant, Spec
 BACK_OFF_S, LONGEST_BACK_OFF_S = 0.5, 30.0
 #: Who ended so often, with no match played properly in between, is not started again.
 CRASHES = 5
-#: A move waits for the server while others think: half a millisecond less with this.
-_NICENESS = 5
+#: A move waits for the server while others think: less than a millisecond less with this.
+_NICENESS = 10
 #: How long processes may take to end when they are asked to.
 _PATIENCE_S = 2.0
 #: How long a player goes on trying to reach the server.
