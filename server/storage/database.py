@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import itertools
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,8 +46,6 @@ _BUSY_S = 5.0
 _CHUNK = 200
 #: In the URL of a SQLite database: full or normal.
 _SYNCHRONOUS = "synchronous"
-#: How many rows a statement inserts, the most first.
-_ROWS_AT_ONCE = (64, 32, 16, 8, 4, 2, 1)
 
 _encode = msgspec.json.Encoder().encode
 _decode_info = msgspec.json.Decoder(Thought).decode
@@ -85,8 +82,8 @@ class Database:
         self._lock_file: IO[str] | None = None
         self._insert = postgresql.insert if self.kind == "postgresql" else sqlite.insert
         dialect = self._engine.dialect
-        self._writes: dict[Any, _Insert | _Update] = {
-            kind: _Insert(self._insert(table).on_conflict_do_nothing(), dialect)
+        self._writes: dict[Any, _Write] = {
+            kind: _Write(self._insert(table).on_conflict_do_nothing(), table.c.keys(), dialect)
             for kind, table in (
                 (Account, accounts),
                 (Organized, tournaments),
@@ -95,8 +92,8 @@ class Database:
                 (Suspended, suspensions),
             )
         }
-        self._writes[Finished] = _Update(_FINISH, _FINISH_PARAMETERS, dialect)
-        self._writes[Concluded] = _Update(_CONCLUDE, _CONCLUDE_PARAMETERS, dialect)
+        self._writes[Finished] = _Write(_FINISH, _FINISH_PARAMETERS, dialect)
+        self._writes[Concluded] = _Write(_CONCLUDE, _CONCLUDE_PARAMETERS, dialect)
 
     @property
     def shown(self) -> str:
@@ -380,48 +377,26 @@ def first_line(error: BaseException) -> str:
     return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
 
 
-class _Insert:
-    """Rows into a table, many in one statement, compiled once.
-
-    With a statement a row, SQLite's driver lets go of the interpreter and asks for it back at each
-    row: beside a thread that is busy, a fifth of all processor time went there.
-    """
-
-    def __init__(self, insert: sa.Insert, dialect: sa.Dialect) -> None:
-        """`insert`: without values."""
-        width = len(insert.table.c)
-        self._texts = {}
-        for count in _ROWS_AT_ONCE:
-            rows = insert.values([(None,) * width] * count)
-            compiled: Any = rows.compile(dialect=dialect)
-            assert len(compiled.positiontup) == count * width
-            self._texts[count] = str(compiled)
-
-    def execute(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
-        """Insert rows with the columns of their table, in its order."""
-        start = 0
-        for count, text in self._texts.items():
-            while len(rows) - start >= count:
-                values = tuple(itertools.chain.from_iterable(rows[start : start + count]))
-                connection.exec_driver_sql(text, values)
-                start += count
-
-
-class _Update:
+class _Write:
     """A statement that is compiled once, and its parameters, in the order in which rows have them.
 
     By SQLAlchemy's own way, a row costs 3 to 6 µs more.
     """
 
-    def __init__(self, update: sa.Update, parameters: Sequence[str], dialect: sa.Dialect) -> None:
-        compiled: Any = update.compile(dialect=dialect)
+    def __init__(
+        self, statement: sa.Insert | sa.Update, parameters: Sequence[str], dialect: sa.Dialect
+    ) -> None:
+        keys = parameters if isinstance(statement, sa.Insert) else None
+        compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
         self._text = str(compiled)
         self._order = [parameters.index(name) for name in compiled.positiontup]
+        self._ordered = self._order == list(range(len(parameters)))
 
     def execute(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> None:
-        """Update with each row in turn."""
-        ordered = [tuple(row[place] for place in self._order) for row in rows]
-        connection.exec_driver_sql(self._text, ordered)
+        """With each row in turn."""
+        if not self._ordered:
+            rows = [tuple(row[place] for place in self._order) for row in rows]
+        connection.exec_driver_sql(self._text, rows)
 
 
 _FINISH = (
