@@ -123,7 +123,6 @@ class Hosting:
             return
         self._tell(contest, contest.ended(finished, table.match.moves))
         if not contest.over:
-            self._abort(contest.in_vain(), "the other match of the pair has no result", now)
             self._go_on(contest, now)
 
     def lost(self, match_id: str, tournament: str | None, now: float) -> None:
@@ -143,6 +142,9 @@ class Hosting:
     # The rest.
 
     def _go_on(self, contest: Contest, now: float) -> None:
+        self._abort(contest.in_vain(), "the other match of the pair has no result", now)
+        if contest.over:  # by the end of one of those
+            return
         if contest.is_decided():
             self.conclude(contest, now)
         elif not self._hub.closing:

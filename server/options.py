@@ -59,15 +59,23 @@ def _host(context: click.Context, parameter: click.Parameter, text: str | None) 
     return text
 
 
+def host_and_port(text: str) -> tuple[str, int] | None:
+    """What HOST:PORT says, an address of IPv6 in brackets; None if that is not what it is."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        return None
+    return host.strip("[]"), int(port)
+
+
 def _address(
     context: click.Context, parameter: click.Parameter, text: str | None
 ) -> tuple[str, int] | None:
     if text is None or text == "none":
         return None
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or int(port) > 65535:
+    address = host_and_port(text)
+    if address is None:
         raise click.BadParameter(f"{text!r} is not HOST:PORT, as in 127.0.0.1:8080, or none")
-    return host.strip("[]"), int(port)
+    return address
 
 
 def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str:

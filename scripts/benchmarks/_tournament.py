@@ -100,7 +100,7 @@ def _children(pid: int) -> list[int]:
 
 def _is_server(pid: int) -> bool:
     with contextlib.suppress(FileNotFoundError):
-        return b"server" in Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"--server", b"")
+        return b"server.main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False
 
 

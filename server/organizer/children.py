@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import server
+from server.imports import python_path
 
 Process = subprocess.Popen[bytes]
 
@@ -81,9 +81,7 @@ def own(call: str, *arguments: str) -> list[str]:
 
 def own_environment() -> dict[str, str]:
     """The environment of a command of Playout's, without what is for this one alone."""
-    root = str(Path(server.__file__).parents[1])
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-    return others_environment() | {"PYTHONPATH": path}
+    return others_environment() | {"PYTHONPATH": python_path()}
 
 
 def others_environment() -> dict[str, str]:

@@ -23,7 +23,7 @@ from server.tournament.spec import Entrant, Spec
 BACK_OFF_S, LONGEST_BACK_OFF_S = 0.5, 30.0
 #: Who ended so often, with no match played properly in between, is not started again.
 CRASHES = 5
-#: A move waits for the server while others think: less than a millisecond less with this.
+#: A move waits for the server while others think: two thirds of a millisecond less with this.
 _NICENESS = 10
 #: How long processes may take to end when they are asked to.
 _PATIENCE_S = 2.0

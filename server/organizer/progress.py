@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from server.messages import Fixture, Tournament
-from server.tournament.gather import Gathered, key_of
+from server.tournament.contest import key_of
+from server.tournament.gather import Gathered
 from server.tournament.report import Report
 from server.tournament.schedule import Key
 from server.tournament.spec import Spec

@@ -7,6 +7,7 @@ records, and is told what has become of them.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
@@ -61,11 +62,19 @@ class Changed(Struct, frozen=True, tag=True):
 
 Report = Ready | Unusable | Stored | Failed | Changed
 
+#: Before each frame.
+LENGTH = struct.Struct(">I")
+
 encode = msgspec.msgpack.Encoder().encode
 decode_use = msgspec.msgpack.Decoder(Use).decode
 decode_report = msgspec.msgpack.Decoder(Report).decode
 _decode_batch = msgspec.msgpack.Decoder(tuple[int, list[tuple[int, Raw]]]).decode
 _DECODERS = tuple(msgspec.msgpack.Decoder(kind).decode for kind in _KINDS)
+
+
+def framed(frame: bytes) -> bytes:
+    """With its length."""
+    return LENGTH.pack(len(frame)) + frame
 
 
 def encode_records(records: Sequence[tuple[int, Record]]) -> bytes:

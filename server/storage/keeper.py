@@ -5,22 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import struct
 import subprocess
 import sys
 import time
 from collections import deque
-from pathlib import Path
 from typing import Any, Protocol
 
 from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
-import server
+from server.imports import python_path
 from server.records import Account, Record
 from server.storage.database import StorageError
 from server.storage.dialogue import (
+    LENGTH,
     Changed,
     Failed,
     Ready,
@@ -31,12 +30,12 @@ from server.storage.dialogue import (
     decode_report,
     encode,
     encode_records,
+    framed,
 )
 from server.turn import Turn
 
 #: When a process that has died is followed by another.
 _RETRY_S = 0.25
-_LENGTH = struct.Struct(">I")
 _GONE = "the process that stores has ended"
 
 
@@ -77,18 +76,14 @@ class Keeper:
     def start(self) -> None:
         """Start the process; `wait` for it."""
         ours, its = socket.socketpair()
-        # What this process runs is what that one is to run, from wherever it was imported.
-        root = str(Path(server.__file__).parents[1])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         with its:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "server.storage.process"],
                 stdin=its.fileno(),
                 process_group=0,  # what a terminal sends to its group is for the server to hear
-                env=os.environ | {"PYTHONPATH": path},
+                env=os.environ | {"PYTHONPATH": python_path()},
             )
-        use = encode(Use(self._url, self._revision))
-        ours.sendall(_LENGTH.pack(len(use)) + use)
+        ours.sendall(framed(encode(Use(self._url, self._revision))))
         self._line = ours
 
     def wait(self) -> None:
@@ -193,8 +188,7 @@ class Keeper:
 
     def _finish(self, until: float) -> None:
         assert self._line is not None
-        frame = encode_records(self._unstored)
-        self._line.sendall(_LENGTH.pack(len(frame)) + frame)
+        self._line.sendall(framed(encode_records(self._unstored)))
         while self._unstored:
             self._line.settimeout(max(0.01, until - time.monotonic()))
             match self._hear():
@@ -206,10 +200,10 @@ class Keeper:
     def _hear(self) -> Report | None:
         """What it says next; None if it has ended."""
         assert self._line is not None
-        length = self._line.recv(_LENGTH.size, socket.MSG_WAITALL)
-        if len(length) < _LENGTH.size:
+        length = self._line.recv(LENGTH.size, socket.MSG_WAITALL)
+        if len(length) < LENGTH.size:
             return None
-        frame = self._line.recv(_LENGTH.unpack(length)[0], socket.MSG_WAITALL)
+        frame = self._line.recv(LENGTH.unpack(length)[0], socket.MSG_WAITALL)
         report: Report = decode_report(frame)
         return report
 

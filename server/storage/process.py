@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
-import struct
 import threading
 import time
 from typing import IO
@@ -20,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from server.records import Account
 from server.storage.database import Database, InUse, StorageError, first_line
 from server.storage.dialogue import (
+    LENGTH,
     Changed,
     Failed,
     Ready,
@@ -30,6 +30,7 @@ from server.storage.dialogue import (
     decode_records,
     decode_use,
     encode,
+    framed,
 )
 from server.storage.writer import Writer
 
@@ -37,8 +38,6 @@ from server.storage.writer import Writer
 _PATIENCE_S = 5.0
 #: How long it stays for a database that does not answer, once the server is gone.
 _LAST_S = 3.0
-
-_LENGTH = struct.Struct(">I")
 
 
 def main() -> None:
@@ -72,9 +71,8 @@ class _Server:
         self._lock = threading.Lock()
 
     def say(self, report: Report) -> None:
-        frame = encode(report)
         with self._lock, contextlib.suppress(OSError):  # it may be gone; what it said is stored
-            self._line.sendall(_LENGTH.pack(len(frame)) + frame)
+            self._line.sendall(framed(encode(report)))
 
     def stored(self, number: int, records: int, seconds: float) -> None:
         self.say(Stored(number, records, seconds))
@@ -104,8 +102,8 @@ def _opened(use: Use) -> Database:
 def _frame(incoming: IO[bytes]) -> bytes:
     """The next one; empty at the end, also of a server that died while it spoke or was told."""
     try:
-        length = incoming.read(_LENGTH.size)
-        (size,) = _LENGTH.unpack(length) if len(length) == _LENGTH.size else (0,)
+        length = incoming.read(LENGTH.size)
+        (size,) = LENGTH.unpack(length) if len(length) == LENGTH.size else (0,)
         frame = incoming.read(size)
     except ConnectionError:
         return b""

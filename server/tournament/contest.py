@@ -58,7 +58,7 @@ class Contest:
 
     def __init__(self, tournament: str, spec: Spec, out: Iterable[int] = ()) -> None:
         """`out`: who was suspended, in that order. Raises SpecError, OpeningError."""
-        check(spec)
+        _check(spec)
         self.id = tournament
         self.spec = spec
         self.out = list(out)
@@ -69,6 +69,8 @@ class Contest:
         self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
         self._format = formats.load(spec)
         self._books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
+        for book in self._books.values():
+            book[0]  # now, and not when a match is to begin, it is found out if there is none
         self._attempts: dict[Key, int] = {}
         self._legs: dict[Key, dict[Leg, Fixture]] = {}
         self._results: dict[Key, Score] = {}
@@ -125,7 +127,7 @@ class Contest:
         )
         self.fixtures[finished.match] = fixture
         self.running.discard(finished.match)
-        key = _key(fixture)
+        key = key_of(fixture)
         if self._counts(fixture):
             if finished.winner == 0:
                 self._attempts[key] += 1
@@ -157,7 +159,7 @@ class Contest:
         return self._known
 
     def _counts(self, fixture: Fixture) -> bool:
-        return fixture.attempt == self._attempts.get(_key(fixture))
+        return fixture.attempt == self._attempts.get(key_of(fixture))
 
     def _score(self, key: Key) -> None:
         """Both matches of a pair may have ended by now."""
@@ -200,9 +202,8 @@ class _Test:
                 self.accepted = not self._bounds.lower < llr < self._bounds.upper
 
 
-def check(spec: Spec) -> None:
-    """Can it be held? Raises SpecError, OpeningError."""
-    formats.load(spec)
+def _check(spec: Spec) -> None:
+    """Can it be held, as far as its format and its books do not say? Raises as they do."""
     names = set()
     for entrant in spec.entrants:
         try:
@@ -226,7 +227,6 @@ def check(spec: Spec) -> None:
             raise SpecError(f"{game!r} is to be spelled {str(games.load(game))!r}")
         for opening in spec.openings.lines.get(game, ()):
             _check_opening(game, opening)
-        Book(game, spec.openings, spec.seed)[0]
 
 
 def contest_of(held: Held) -> Contest:
@@ -270,7 +270,8 @@ def _check_opening(game: str, opening: Opening) -> None:
         raise OpeningError(f"{game}: after the opening {list(opening)} the game is over")
 
 
-def _key(fixture: Fixture) -> Key:
+def key_of(fixture: Fixture) -> Key:
+    """The place of its pair in the schedule."""
     return fixture.round, fixture.board, fixture.number
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from server.messages import Fixture, Reason
 from server.tournament import evidence, formats, ratings, sprt
+from server.tournament.contest import key_of
 from server.tournament.formats import Format
 from server.tournament.report import (
     Cell,
@@ -35,11 +36,6 @@ _TIEBREAKS = {
     "swiss": ("Buchholz", "Sonneborn-Berger"),
     "round_robin": ("Sonneborn-Berger",),
 }
-
-
-def key_of(fixture: Fixture) -> Key:
-    """The place of its pair in the schedule."""
-    return (fixture.round, fixture.board, fixture.number)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import click
 from platformdirs import user_data_path
 
+from server.options import host_and_port
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -79,7 +81,7 @@ def _address(
 ) -> tuple[str, int] | None:
     if text is None:
         return None
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+    address = host_and_port(text)
+    if address is None or address[1] == 0:
         raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
-    return host.strip("[]"), int(port)
+    return address
