@@ -16,6 +16,7 @@ import functools
 import sys
 
 from games.core import plugins, spec
+from games.core.description import Description, described
 from games.core.game import (
     RETURNS,
     TIE,
@@ -34,6 +35,7 @@ __all__ = [
     "RETURNS",
     "TIE",
     "Board",
+    "Description",
     "Game",
     "IllegalAction",
     "KernelGame",
@@ -44,6 +46,7 @@ __all__ = [
     "View",
     "checked",
     "compiled_before",
+    "describe",
     "helper",
     "kernel",
     "load",
@@ -63,8 +66,18 @@ def names() -> list[str]:
 def load(text: str) -> Game:
     """The game that `text` names, as in `othello(size=6)`. Raises SpecError."""
     wanted = spec.parse(text)
-    make = plugins.find(sys.modules[__name__], _GROUP, Game, "game", wanted.name)
+    make = _class_of(wanted.name)
     arguments = spec.bind(make, wanted)
     game = plugins.create(make, **arguments)
     game.spec = spec.canonical(wanted.name, make, arguments)
     return game
+
+
+@functools.lru_cache(maxsize=256)
+def describe(name: str) -> Description:
+    """What people are told of the game of that name, without parameters. Raises SpecError."""
+    return described(name, _class_of(name))
+
+
+def _class_of(name: str) -> type[Game]:
+    return plugins.find(sys.modules[__name__], _GROUP, Game, "game", name)

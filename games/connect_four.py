@@ -232,6 +232,12 @@ def read(state: Vector, board: Board) -> None:
 class ConnectFour(KernelGame):
     """Discs fall down one of seven columns; four in a row win."""
 
+    about = (
+        "Players take turns to drop a disc into one of seven columns, where it falls onto the "
+        "discs that are there already; a column holds six. Who first has four in a row, upright, "
+        "level or diagonal, wins; a full board without them is a tie."
+    )
+
     kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
 
     def __init__(self) -> None:

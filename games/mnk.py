@@ -6,6 +6,7 @@ Actions are the cells, row by row, as in OpenSpiel. `gomoku` is the same game un
 from __future__ import annotations
 
 import functools
+from typing import ClassVar
 
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
@@ -294,6 +295,17 @@ def read(state: Vector, board: Board) -> None:
 
 class MNK(KernelGame):
     """k in a row on a board of m columns and n rows."""
+
+    about = (
+        "Players take turns to put a stone on an empty cell of a board with m columns and n rows. "
+        "Who first has k or more in a row, upright, level or diagonal, wins; a full board without "
+        "them is a tie."
+    )
+    about_parameters: ClassVar = {
+        "m": f"columns, 1 to {MAX_SIDE}",
+        "n": f"rows, 1 to {MAX_SIDE}",
+        "k": "how many in a row win, at most as many as the longer side has cells",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive)
 

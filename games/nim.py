@@ -5,6 +5,8 @@ Action a takes a + 1 chips.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from games import Board, KernelGame, Kernels, State, Vector, View, checked, kernel
 from games.core.random import GAMMA, Rng, below
 
@@ -61,6 +63,15 @@ def read(state: Vector, board: Board) -> None:
 
 class Nim(KernelGame):
     """One heap of chips; a player takes 1 to max_take, and the last chip wins."""
+
+    about = (
+        "There is one heap of chips. In turn, each player takes away at least one of them and at "
+        "most as many as were agreed upon. Who takes the last one wins."
+    )
+    about_parameters: ClassVar = {
+        "chips": "how many there are at the start, 1 to 1000",
+        "max_take": "how many may be taken in one move, 1 to 100",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -6,6 +6,8 @@ move cannot, an older rule. Who has more discs wins.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
@@ -250,6 +252,17 @@ def read(state: Vector, board: Board) -> None:
 
 class Othello(KernelGame):
     """Enclose the other's discs to turn them; who has more at the end wins."""
+
+    about = (
+        "A disc may be put where it encloses discs of the other in a straight line, in any of the "
+        "eight directions, between itself and another of one's own; all that are enclosed turn and "
+        "change sides. Who cannot do so passes. When neither can, the game is over, and who has "
+        "more discs wins."
+    )
+    about_parameters: ClassVar = {
+        "size": "rows and columns of the board: 4, 6 or 8",
+        "passes": "false: the game is over as soon as a player cannot move",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -93,6 +93,11 @@ def read(state: Vector, board: Board) -> None:
 class TicTacToe(KernelGame):
     """Three in a row on a board of three by three."""
 
+    about = (
+        "Two players take turns to mark one of nine squares. Who first has three marks in a row, "
+        "a column or a diagonal wins; when the board is full before that, it is a tie."
+    )
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self) -> None:

@@ -142,6 +142,13 @@ def read(state: Vector, board: Board) -> None:
 class UltimateTicTacToe(KernelGame):
     """Nine boards of tic-tac-toe; where you play decides on which board the other must."""
 
+    about = (
+        "Nine small boards of tic-tac-toe make up a large one. The cell that a player marks, seen "
+        "within its small board, says on which small board the other must play next; if that one "
+        "is won or full, any will do. Three in a row on a small board win it, and three small "
+        "boards in a row win the game; when all are finished without, it is a tie."
+    )
+
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import games
 from games import TIE, Game, IllegalAction, KernelGame, State
+from games.core.description import described
 from games.core.random import seeded
 
 VARIANTS = [
@@ -101,6 +102,31 @@ def test_a_view_shows_every_cell_and_move(spec: str) -> None:
         assert json.dumps(dataclasses.asdict(view))
         for label in view.column_labels:
             assert label in game.show(state)
+
+
+@pytest.mark.parametrize("name", games.names())
+def test_people_are_told_the_rules_and_what_each_parameter_means(name: str) -> None:
+    told = games.describe(name)
+    assert told.name == name
+    assert len(told.about) > 100
+    assert all(each.about and each.kind for each in told.parameters)
+    text = ",".join(f"{each.name}={str(each.default).lower()}" for each in told.parameters)
+    assert str(games.load(f"{name}({text})")) == name
+
+
+def test_a_game_that_says_nothing_is_described_by_its_docstring() -> None:
+    class Silent(games.load("nim").__class__):  # type: ignore[misc]
+        about = ""
+
+    class Documented(Silent):
+        """Take some;
+        who takes the last wins.
+
+        Not for people.
+        """
+
+    assert described("silent", Silent).about == ""
+    assert described("documented", Documented).about == "Take some; who takes the last wins."
 
 
 @every_game

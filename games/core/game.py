@@ -36,6 +36,10 @@ class Game(ABC):
     num_actions: int
     max_plies: int
 
+    #: The rules in a paragraph, and what each parameter means, for people who do not know the game.
+    about: ClassVar[str] = ""
+    about_parameters: ClassVar[Mapping[str, str]] = {}
+
     #: One spelling per game and parameters, set by `games.load`.
     spec: str = ""
 

@@ -1,0 +1,50 @@
+"""What people are told of a game: its rules in a paragraph, and its parameters."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+from games.core import spec
+from games.core.game import Game
+
+Value = int | float | bool | str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as one may give it; `default` is None where one has to. `about` may be empty."""
+
+    name: str
+    kind: str
+    default: Value | None
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A game and what may be chosen about it."""
+
+    name: str
+    about: str
+    parameters: tuple[Parameter, ...]
+
+
+def described(name: str, make: type[Game]) -> Description:
+    """The game of that name and class, by its `about` or the first paragraph of its docstring."""
+    parameters = tuple(
+        Parameter(
+            key,
+            spec.wanted(each.annotation),
+            None if each.default is each.empty else each.default,
+            make.about_parameters.get(key, ""),
+        )
+        for key, each in spec.parameters_of(make).items()
+    )
+    return Description(name, make.about or _first_paragraph(make), parameters)
+
+
+def _first_paragraph(make: type[Game]) -> str:
+    """Of its own docstring: that of a class above it is about another game."""
+    text = inspect.cleandoc(vars(make).get("__doc__") or "")
+    return " ".join(text.partition("\n\n")[0].split())
