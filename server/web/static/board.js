@@ -1,0 +1,398 @@
+// A board, drawn as SVG from what the server says of its geometry and of a position.
+
+import { cellName, layoutOf, pieceName } from "./layout.js";
+import { exact, nextCells, pick, targetOf } from "./picking.js";
+import { html, svg } from "./svg.js";
+
+/** A cell is so wide in the drawing's own units. */
+const CELL = 40;
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const FALL_MS = 60;
+
+/** Shows positions of one match, and takes moves by mouse, touch and keyboard.
+ *
+ * options: small (no coordinates, nothing to click or to read aloud), flipped, label (what the
+ * board is called), players (their names), onChoose(action) (a move was chosen).
+ */
+export class BoardView {
+  #board;
+  #options;
+  #flipped;
+  #layout;
+  #svg;
+  #buttons;
+  #layers;
+  /** Is the last move marked upon the piece, rather than under it? */
+  #over;
+  #cells = new Map();
+  #picture = { cells: [], last: [] };
+  #choices = [];
+  #mover = 1;
+  #picked = [];
+  #targets = new Set();
+  #focused = 0;
+
+  constructor(container, board, options = {}) {
+    this.#board = board;
+    this.#options = options;
+    this.#flipped = options.flipped ?? false;
+    this.#svg = svg("svg");
+    this.#buttons = html("div", { class: "board-choices" });
+    container.append(this.#svg);
+    if (!options.small) {
+      container.append(this.#buttons);
+      this.#listen();
+    }
+    this.#build();
+  }
+
+  /** Can the board be turned round? */
+  get flippable() {
+    return this.#board.geometry !== "heap";
+  }
+
+  /** Show a position. `choices` are what can be clicked, none if nothing can; `mover` would do
+   * so. */
+  show(picture, choices = [], mover = 1) {
+    const fell = this.#board.geometry === "columns" && isNext(this.#picture, picture);
+    this.#picture = picture;
+    this.#choices = choices;
+    this.#mover = mover;
+    this.#picked = [];
+    this.#draw();
+    if (fell) this.#drop(picture.last[0]);
+  }
+
+  /** Turn it round. */
+  flip() {
+    this.#flipped = !this.#flipped;
+    this.#build();
+    this.#draw();
+  }
+
+  /** Point at cells: those of a move that is talked about. */
+  highlight(cells) {
+    this.#layers.hint.show(new Map(cells.map((cell) => [cell, "hint"])));
+  }
+
+  /** Is the keyboard's focus on one of the cells? */
+  get hasFocus() {
+    return this.#svg.contains(document.activeElement);
+  }
+
+  // What is drawn once.
+
+  #build() {
+    const board = this.#board;
+    const { small, label } = this.#options;
+    this.#layout = layoutOf(board, this.#flipped);
+    const { rows, columns } = this.#layout;
+    const named = !small && board.geometry !== "heap";
+    // On a screen of 360 pixels, letters are to be read on a board of any size.
+    const font = columns * CELL * 0.032;
+    const left = named && board.row_labels.some(Boolean) ? font * 1.7 : 0;
+    const top = named ? font * 1.6 : 0;
+    const [width, height] = [columns * CELL, rows * CELL];
+    const edge = 2;
+    this.#svg.replaceChildren();
+    const attributes = {
+      class: `board is-${board.geometry} is-${board.piece}${small ? " is-small" : ""}`,
+      viewBox: `${-left - edge} ${-top - edge} ${width + left + 2 * edge} ${height + top + 2 * edge}`,
+      ...(small ? { "aria-hidden": "true" } : { role: "grid", "aria-label": label ?? "Board" }),
+    };
+    for (const [key, value] of Object.entries(attributes)) this.#svg.setAttribute(key, value);
+    this.#svg.append(this.#ground(width, height));
+    if (named) this.#svg.append(this.#edges(font));
+    this.#layers = this.#makeLayers();
+    if (!small) this.#svg.append(this.#grid());
+  }
+
+  /** The board without anything on it. */
+  #ground(width, height) {
+    const { rows, columns } = this.#layout;
+    const { geometry, piece, block } = this.#board;
+    const ground = svg("g", { class: "ground", "aria-hidden": "true" });
+    if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: 4 }));
+    if (geometry !== "grid") {
+      ground.append(svg("path", { class: "hole", d: this.#holes() }));
+      return ground;
+    }
+    const inset = piece === "stone" ? CELL / 2 : 0;
+    ground.append(svg("path", { class: "line", d: lines(rows, columns, 1, inset) }));
+    if (block) ground.append(svg("path", { class: "heavy", d: lines(rows, columns, block, 0) }));
+    return ground;
+  }
+
+  #holes() {
+    const count = this.#board.rows * this.#board.columns;
+    const hole = (cell) => {
+      const [x, y] = this.#centre(cell);
+      return `M${x - 15} ${y}a15 15 0 1 0 30 0a15 15 0 1 0-30 0z`;
+    };
+    return Array.from({ length: count }, (_, cell) => hole(cell)).join("");
+  }
+
+  #edges(font) {
+    const { row_labels: rowLabels, column_labels: columnLabels, columns } = this.#board;
+    const edges = svg("g", { class: "labels", "aria-hidden": "true", "font-size": font });
+    columnLabels.forEach((text, column) => {
+      const [x] = this.#centre(column);
+      edges.append(svg("text", { x, y: -font * 0.55 }, text));
+    });
+    rowLabels.forEach((text, row) => {
+      const [, y] = this.#centre(row * columns);
+      edges.append(svg("text", { x: -font * 0.85, y: y + font * 0.35 }, text));
+    });
+    return edges;
+  }
+
+  /** From the lowest to the highest. */
+  #makeLayers() {
+    const { geometry, piece: style } = this.#board;
+    const circle = (r) => () => svg("circle", { r });
+    const draws = {
+      under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
+      pieces: (value) => piece(style, value),
+      over: circle(5.5),
+      dots: circle(5),
+      ghost: (value) => piece(style, value),
+      picked: circle(17),
+      hint: circle(17),
+    };
+    this.#over = geometry !== "grid" || style === "stone";
+    const layers = {};
+    for (const [name, draw] of Object.entries(draws)) {
+      layers[name] = new Layer(name, draw, (cell) => this.#centre(cell));
+      this.#svg.append(layers[name].element);
+    }
+    return layers;
+  }
+
+  /** What is clicked, focused and read aloud: a cell each, row by row as they are drawn. */
+  #grid() {
+    const { rows, columns, cellAt } = this.#layout;
+    const grid = svg("g", { class: "cells", role: "rowgroup" });
+    this.#cells.clear();
+    for (let row = 0; row < rows; row += 1) {
+      const group = svg("g", { role: "row" });
+      for (let column = 0; column < columns; column += 1) {
+        const cell = cellAt(row, column);
+        if (cell < 0) continue;
+        const element = svg("rect", {
+          class: "cell",
+          role: "gridcell",
+          tabindex: cell === this.#focused ? 0 : -1,
+          "data-cell": cell,
+          x: column * CELL + 1,
+          y: row * CELL + 1,
+          width: CELL - 2,
+          height: CELL - 2,
+          rx: 3,
+        });
+        this.#cells.set(cell, element);
+        group.append(element);
+      }
+      grid.append(group);
+    }
+    return grid;
+  }
+
+  // What changes with each position.
+
+  #draw() {
+    const { cells, last } = this.#picture;
+    const layers = this.#layers;
+    this.#targets = nextCells(this.#choices, this.#picked);
+    layers.pieces.show(new Map([...cells.entries()].filter(([, value]) => value !== 0)));
+    const lastLayer = this.#over ? layers.over : layers.under;
+    lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
+    layers.hint.show(new Map());
+    if (this.#options.small) return;
+    const free = cells.filter((value) => value === 0).length <= this.#targets.size;
+    this.#svg.classList.toggle("is-free", free);
+    layers.dots.show(new Map([...this.#targets].map((cell) => [cell, "dot"])));
+    layers.picked.show(new Map(this.#picked.map((cell) => [cell, "picked"])));
+    layers.ghost.show(new Map());
+    for (const [cell, element] of this.#cells) {
+      const name = this.#describe(cell);
+      if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
+      element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
+    }
+    this.#offer(exact(this.#choices, this.#picked));
+  }
+
+  #describe(cell) {
+    const words = [cellName(this.#board, cell)];
+    words.push(pieceName(this.#board, this.#picture.cells[cell] ?? 0, this.#options.players));
+    if (this.#picture.last.includes(cell)) words.push("last move");
+    if (this.#picked.includes(cell)) words.push("picked");
+    if (this.#targets.has(cell)) words.push("can be played");
+    return words.join(", ");
+  }
+
+  /** Buttons for choices that no cell stands for. */
+  #offer(choices) {
+    this.#buttons.replaceChildren(
+      ...choices.map(({ action, name }) => {
+        const text = name.charAt(0).toUpperCase() + name.slice(1);
+        const button = html("button", { type: "button", class: "button primary" }, text);
+        button.addEventListener("click", () => this.#options.onChoose?.(action));
+        return button;
+      }),
+    );
+  }
+
+  #drop(cell) {
+    const [row] = this.#layout.placeOf(cell);
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (this.#options.small || still) return;
+    const from = { transform: `translateY(${-(row + 1) * CELL}px)` };
+    const options = { duration: FALL_MS * (row + 2), easing: "cubic-bezier(.5,0,.9,.6)" };
+    this.#layers.pieces.at(cell)?.firstElementChild?.animate([from, { transform: "none" }], options);
+  }
+
+  // What people do.
+
+  #listen() {
+    const cellOf = (event) => Number(event.target.dataset?.cell ?? -1);
+    // Who plays by mouse keeps the arrow keys for going through the moves.
+    this.#svg.addEventListener("mousedown", (event) => event.preventDefault());
+    this.#svg.addEventListener("click", (event) => this.#click(cellOf(event)));
+    this.#svg.addEventListener("pointerover", (event) => {
+      if (event.pointerType !== "touch") this.#point(cellOf(event));
+    });
+    this.#svg.addEventListener("pointerleave", () => this.#point(-1));
+    this.#svg.addEventListener("focusin", (event) => this.#point(cellOf(event)));
+    this.#svg.addEventListener("focusout", () => this.#point(-1));
+    this.#svg.addEventListener("keydown", (event) => this.#press(event, cellOf(event)));
+  }
+
+  /** Show what a click on that cell would do. */
+  #point(cell) {
+    const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
+    const shown = new Map();
+    if (target >= 0 && this.#board.geometry === "heap") {
+      // What is taken is the end of the heap.
+      this.#picture.cells.forEach((value, at) => {
+        if (at >= target && value) shown.set(at, 0);
+      });
+    } else if (target >= 0 && !this.#picture.cells[target]) {
+      shown.set(target, this.#mover);
+    }
+    this.#layers.ghost.show(shown);
+  }
+
+  #click(cell) {
+    const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
+    if (target < 0 && this.#picked.length === 0) return;
+    const { action, picked } = pick(this.#choices, this.#picked, target < 0 ? cell : target);
+    this.#picked = picked ?? [];
+    this.#draw();
+    if (action !== undefined) this.#options.onChoose?.(action);
+  }
+
+  #press(event, cell) {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const [row, column] = this.#layout.placeOf(cell);
+    const step = STEPS[event.key];
+    if (event.key === "Enter" || event.key === " ") this.#click(cell);
+    else if (event.key === "Escape") this.#click(-1);
+    else if (step) this.#focus(this.#layout.cellAt(row + step[0], column + step[1]));
+    else if (event.key === "Home") this.#focus(this.#layout.cellAt(row, 0));
+    else if (event.key === "End") this.#focus(this.#lastOf(row));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #lastOf(row) {
+    for (let column = this.#layout.columns - 1; ; column -= 1) {
+      const cell = this.#layout.cellAt(row, column);
+      if (cell >= 0) return cell;
+    }
+  }
+
+  #focus(cell) {
+    if (cell < 0) return;
+    this.#cells.get(this.#focused).setAttribute("tabindex", -1);
+    this.#focused = cell;
+    this.#cells.get(cell).setAttribute("tabindex", 0);
+    this.#cells.get(cell).focus();
+  }
+
+  #centre(cell) {
+    const [row, column] = this.#layout.placeOf(cell);
+    return [(column + 0.5) * CELL, (row + 0.5) * CELL];
+  }
+}
+
+/** Things of one sort that lie on cells. Only those that have changed are drawn again. */
+class Layer {
+  #shown = new Map();
+  #draw;
+  #centre;
+
+  constructor(name, draw, centre) {
+    this.element = svg("g", { class: `layer ${name}`, "aria-hidden": "true" });
+    this.#draw = draw;
+    this.#centre = centre;
+  }
+
+  /** What lies on a cell. */
+  at(cell) {
+    return this.#shown.get(cell)?.element;
+  }
+
+  /** Show these: from the cell to what is drawn there. */
+  show(wanted) {
+    for (const [cell, { kind, element }] of this.#shown) {
+      if (wanted.get(cell) === kind) continue;
+      element.remove();
+      this.#shown.delete(cell);
+    }
+    for (const [cell, kind] of wanted) {
+      if (this.#shown.has(cell)) continue;
+      const [x, y] = this.#centre(cell);
+      const element = svg("g", { transform: `translate(${x} ${y})` }, this.#draw(kind));
+      this.#shown.set(cell, { kind, element });
+      this.element.append(element);
+    }
+  }
+}
+
+/** Did one new piece come to lie on the board? */
+function isNext(before, after) {
+  const changed = after.cells.filter((value, cell) => value !== before.cells[cell]);
+  return before.cells.length > 0 && after.last.length > 0 && changed.length === 1 && changed[0] > 0;
+}
+
+const MARKS = {
+  1: { class: "first", d: "M-10.5-10.5 10.5 10.5M10.5-10.5-10.5 10.5" },
+  2: { class: "second", d: "M-11.5 0a11.5 11.5 0 1 0 23 0a11.5 11.5 0 1 0-23 0z" },
+};
+const RADII = { disc: 15, stone: 17.5, chip: 14 };
+
+/** A piece of player 1 or 2, by its style; other numbers are written. */
+function piece(style, value) {
+  const owner = { 1: "first", 2: "second" }[value];
+  if (style === "chip") {
+    const rim = svg("circle", { class: "rim", r: 9.5 });
+    return svg("g", { class: "piece-chip" }, svg("circle", { r: RADII.chip }), rim);
+  }
+  if (!owner) return svg("text", { class: "piece-number", y: 5 }, String(value));
+  if (style === "mark") return svg("path", { ...MARKS[value], class: `piece-mark ${owner}` });
+  return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
+}
+
+/** The lines between cells, after every `step`; or, with an inset, through their centres. */
+function lines(rows, columns, step, inset) {
+  const parts = [];
+  const [right, bottom] = [columns * CELL - inset, rows * CELL - inset];
+  for (let x = inset || step * CELL; x < columns * CELL; x += step * CELL) {
+    parts.push(`M${x} ${inset}V${bottom}`);
+  }
+  for (let y = inset || step * CELL; y < rows * CELL; y += step * CELL) {
+    parts.push(`M${inset} ${y}H${right}`);
+  }
+  return parts.join("");
+}

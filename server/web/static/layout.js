@@ -1,0 +1,51 @@
+// Where the cells of a board are drawn, and what they are called. Nothing of a page is needed.
+
+/** The layout of a board ({rows, columns, geometry}): its rows and columns as drawn, and both ways
+ * between a cell and its place. A heap is wrapped; where pieces fall, flipping is a mirror. */
+export function layoutOf(board, flipped = false) {
+  const count = board.rows * board.columns;
+  const columns = board.geometry === "heap" ? heapColumns(count) : board.columns;
+  const rows = Math.ceil(count / columns);
+  const turn = (row, column) => {
+    if (!flipped || board.geometry === "heap") return [row, column];
+    return [board.geometry === "columns" ? row : rows - 1 - row, columns - 1 - column];
+  };
+  return {
+    rows,
+    columns,
+    /** The row and the column in which a cell is drawn. */
+    placeOf: (cell) => turn(Math.floor(cell / columns), cell % columns),
+    /** The cell that is drawn there, -1 for none. */
+    cellAt(row, column) {
+      if (row < 0 || row >= rows || column < 0 || column >= columns) return -1;
+      const [trueRow, trueColumn] = turn(row, column);
+      const cell = trueRow * columns + trueColumn;
+      return cell < count ? cell : -1;
+    },
+  };
+}
+
+/** About twice as wide as high, in fives where there is a choice. */
+function heapColumns(count) {
+  if (count <= 7) return count;
+  return Math.ceil(Math.sqrt(count * 1.5) / 5) * 5;
+}
+
+/** How people call a cell, such as "c3". */
+export function cellName(board, cell) {
+  const row = Math.floor(cell / board.columns);
+  const column = cell % board.columns;
+  if (board.geometry === "heap") return `${cell + 1} of ${board.rows * board.columns}`;
+  if (board.geometry === "columns") {
+    return `column ${board.column_labels[column]}, row ${board.rows - row}`;
+  }
+  return `${board.column_labels[column]}${board.row_labels[row]}`;
+}
+
+/** What lies on a cell, in a word; `players` are the names of player 1 and player 2. */
+export function pieceName(board, value, players) {
+  if (board.geometry === "heap") return value ? board.piece : "taken";
+  if (value === 0) return "empty";
+  if (value !== 1 && value !== 2) return String(value);
+  return board.piece === "mark" ? "XO"[value - 1] : (players?.[value - 1] ?? `player ${value}`);
+}

@@ -1,0 +1,103 @@
+// The parts of a board that need no page: run by tests/test_scripts.py.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { cellName, layoutOf, pieceName } from "../../server/web/static/layout.js";
+import { exact, nextCells, pick, targetOf } from "../../server/web/static/picking.js";
+
+const GRID = {
+  rows: 2,
+  columns: 3,
+  geometry: "grid",
+  piece: "mark",
+  column_labels: ["a", "b", "c"],
+  row_labels: ["1", "2"],
+};
+const COLUMNS = {
+  ...GRID,
+  geometry: "columns",
+  piece: "disc",
+  column_labels: ["1", "2", "3"],
+  row_labels: ["", ""],
+};
+const heap = (columns) => ({ rows: 1, columns, geometry: "heap", piece: "chip" });
+
+for (const board of [GRID, COLUMNS, heap(1), heap(7), heap(13), heap(1000)]) {
+  for (const flipped of [false, true]) {
+    test(`each cell has its own place: ${board.geometry} of ${board.columns}, ${flipped}`, () => {
+      const { rows, columns, placeOf, cellAt } = layoutOf(board, flipped);
+      for (let cell = 0; cell < board.rows * board.columns; cell += 1) {
+        const [row, column] = placeOf(cell);
+        assert.ok(row >= 0 && row < rows && column >= 0 && column < columns);
+        assert.equal(cellAt(row, column), cell);
+      }
+    });
+  }
+}
+
+test("outside there is no cell, nor after the end of a heap", () => {
+  const { cellAt } = layoutOf(GRID);
+  for (const [row, column] of [[-1, 0], [0, -1], [2, 0], [0, 3]]) {
+    assert.equal(cellAt(row, column), -1);
+  }
+  const wrapped = layoutOf(heap(13));
+  assert.deepEqual([wrapped.rows, wrapped.columns], [3, 5]);
+  assert.equal(wrapped.cellAt(2, 3), -1);
+});
+
+test("a flipped grid is turned round; where pieces fall, down stays down", () => {
+  assert.deepEqual(layoutOf(GRID, true).placeOf(0), [1, 2]);
+  assert.deepEqual(layoutOf(COLUMNS, true).placeOf(0), [0, 2]);
+});
+
+test("cells and pieces have names", () => {
+  assert.equal(cellName(GRID, 5), "c2");
+  assert.equal(cellName(COLUMNS, 5), "column 3, row 1");
+  assert.equal(cellName(heap(9), 0), "1 of 9");
+  assert.equal(pieceName(GRID, 0), "empty");
+  assert.equal(pieceName(GRID, 2, ["Ann", "Bob"]), "O");
+  assert.equal(pieceName(COLUMNS, 2, ["Ann", "Bob"]), "Bob");
+  assert.equal(pieceName(COLUMNS, 1), "player 1");
+  assert.equal(pieceName(COLUMNS, 7), "7");
+  assert.equal(pieceName(heap(9), 1), "chip");
+  assert.equal(pieceName(heap(9), 0), "taken");
+});
+
+const choice = (action, ...cells) => ({ action, name: String(action), cells });
+
+test("one click is enough where nothing else begins with it", () => {
+  const choices = [choice(0, 4), choice(1, 5)];
+  assert.deepEqual(nextCells(choices), new Set([4, 5]));
+  assert.deepEqual(pick(choices, [], 5), { action: 1 });
+  assert.deepEqual(pick(choices, [], 3), { picked: [] });
+});
+
+test("cells are picked in order, and another first cell begins anew", () => {
+  const choices = [choice(0, 1, 2), choice(1, 1, 3), choice(2, 7, 8)];
+  assert.deepEqual(pick(choices, [], 1), { picked: [1] });
+  assert.deepEqual(nextCells(choices, [1]), new Set([2, 3]));
+  assert.deepEqual(pick(choices, [1], 3), { action: 1 });
+  assert.deepEqual(pick(choices, [1], 7), { picked: [7] });
+  assert.deepEqual(pick(choices, [1], 1), { picked: [] });
+  assert.deepEqual(pick(choices, [1], 5), { picked: [] });
+});
+
+test("what no cell tells apart is offered as buttons", () => {
+  const pass = choice(64);
+  assert.deepEqual(exact([pass, choice(1, 3)]), [pass]);
+  const promotions = [choice(0, 1, 2), choice(1, 1, 2)];
+  assert.deepEqual(pick(promotions, [1], 2), { picked: [1, 2] });
+  assert.deepEqual(exact(promotions, [1, 2]), promotions);
+  const longer = [choice(0, 1), choice(1, 1, 2)];
+  assert.deepEqual(pick(longer, [], 1), { picked: [1] });
+  assert.deepEqual(exact(longer, [1]), [longer[0]]);
+});
+
+test("where pieces fall, any cell of the column will do", () => {
+  const targets = new Set([4]);
+  assert.equal(targetOf(COLUMNS, targets, 1), 4);
+  assert.equal(targetOf(COLUMNS, targets, 4), 4);
+  assert.equal(targetOf(COLUMNS, targets, 2), -1);
+  assert.equal(targetOf(GRID, targets, 1), -1);
+});
