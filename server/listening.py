@@ -56,6 +56,17 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def spelled(host: str, port: int) -> str:
+    """`HOST:PORT`, an address of IPv6 in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def page_address(host: str, port: int) -> str:
+    """The page of a server that listens there, for a browser on this machine."""
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{spelled(reached, port)}/"
+
+
 def room_for(connections: int) -> int:
     """How many connections the system has room for, of those wanted (0: as many as there may be).
 

@@ -67,9 +67,10 @@ def host_and_port(text: str) -> tuple[str, int] | None:
     return host.strip("[]"), int(port)
 
 
-def _address(
+def http_address(
     context: click.Context, parameter: click.Parameter, text: str | None
 ) -> tuple[str, int] | None:
+    """The value of `--http`, None for none. Raises BadParameter."""
     if text is None or text == "none":
         return None
     address = host_and_port(text)
@@ -203,7 +204,7 @@ def listening_options(command: F) -> F:
                 metavar="HOST:PORT",
                 default="127.0.0.1:8080",
                 show_default=True,
-                callback=_address,
+                callback=http_address,
                 help="Where /healthz and /metrics are, or none.",
             ),
         )

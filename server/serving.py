@@ -22,7 +22,7 @@ from twisted.python.failure import Failure
 import games
 from server import http, log
 from server.hub import Hub
-from server.listening import TlsError, encrypted, endpoint, is_loopback, room_for
+from server.listening import TlsError, encrypted, endpoint, is_loopback, room_for, spelled
 from server.loop import DelayMeter
 from server.policy import Policy
 from server.reactor import install as install_reactor
@@ -233,8 +233,7 @@ def reactor() -> Any:
 
 
 def _announce(what: str, where: Any) -> None:
-    host = f"[{where.host}]" if ":" in where.host else where.host
-    click.echo(f"playout-server: {what} {host}:{where.port}")
+    click.echo(f"playout-server: {what} {spelled(where.host, where.port)}")
     sys.stdout.flush()
 
 

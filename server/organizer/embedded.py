@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import signal
 import socket
+import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from msgspec import structs
 
 from server.accounts import Directory, digest
+from server.listening import page_address, spelled
 from server.names import skeleton
 from server.organizer.children import Logs, Process, Program, own, own_environment, stop
 from server.records import Account
@@ -43,6 +45,7 @@ _PATIENCE_S = 10.0
 _FAILURES = 8
 _BACK_OFF_S, _LONGEST_BACK_OFF_S = 0.2, 5.0
 _STOPPING_S = 30.0
+_LOOK_EVERY_S = 0.2
 _LOG = "server"
 
 
@@ -53,18 +56,31 @@ class EmbeddedError(Exception):
 class Embedded:
     """The process of the server; started again when it ends by itself."""
 
-    def __init__(self, database: str, port: int, logs: Logs, *, registration: str) -> None:
-        """`port`: 0 for any that is free. `registration`: "open" or "closed".
+    def __init__(
+        self,
+        database: str,
+        port: int,
+        logs: Logs,
+        *,
+        registration: str,
+        http: tuple[str, int] | None = None,
+    ) -> None:
+        """`http` is where it has its page. `registration`: "open", "guests" or "closed".
 
-        Raises EmbeddedError if the port is not free.
+        Port 0 is any that is free. Raises EmbeddedError if a port is not.
         """
-        self.address = (HOST, _free(port))
+        self.address = (HOST, _free(HOST, port))
+        self.http = (http[0], _free(*http)) if http else None
         self._database = database
         self._logs = logs
         self._registration = registration
         self._process: Process | None = None
         self._failures = 0
         self._again_at = 0.0
+
+    def page_of(self, tournament: str) -> str | None:
+        """Where one can watch a tournament in a browser on this machine."""
+        return f"{page_address(*self.http)}tournaments/{tournament}" if self.http else None
 
     def look(self, now: float) -> str | None:
         """Start it, if it does not run and it is time to. What there is to say, if it has ended.
@@ -91,6 +107,14 @@ class Embedded:
         """It lets one in."""
         self._failures = 0
 
+    def stay(self) -> None:
+        """Keep it running until SIGINT or SIGTERM. Raises EmbeddedError."""
+        asked = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: asked.set())
+        while not asked.wait(_LOOK_EVERY_S):
+            self.look(time.monotonic())
+
     def stop(self) -> None:
         """End it; what is played goes on another time."""
         if self._process:
@@ -99,7 +123,8 @@ class Embedded:
     def _program(self) -> Program:
         words = own(
             "server.main:main",
-            *("--host", HOST, "--port", str(self.address[1]), "--http", "none"),
+            *("--host", HOST, "--port", str(self.address[1])),
+            *("--http", spelled(*self.http) if self.http else "none"),
             *("--database", without_power_cuts(self._database)),
             *("--registration", self._registration),
             *("--reconnect-s", str(_RECONNECT_S), "--restart-grace-s", str(_RESTART_GRACE_S)),
@@ -172,10 +197,20 @@ def _wait_for(database: Database) -> None:
             return
 
 
-def _free(port: int) -> int:
-    """That port, or any for 0. Raises EmbeddedError if it is taken."""
+def is_free(host: str, port: int) -> bool:
+    """Can one listen there?"""
     try:
-        with socket.create_server((HOST, port)) as probe:
+        _free(host, port)
+    except EmbeddedError:
+        return False
+    return True
+
+
+def _free(host: str, port: int) -> int:
+    """That port, or any for 0. Raises EmbeddedError if it is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, port), family=family) as probe:
             return int(probe.getsockname()[1])
     except OSError as error:
         raise EmbeddedError(f"port {port} cannot be used: {error.strerror}") from error

@@ -77,8 +77,13 @@ class Runner:
         embedded: Embedded | None,
         screen: Screen,
         logs: Logs,
+        *,
+        stay: bool = False,
     ) -> None:
-        """`starter` gives, for a tournament and its id, how its entrants are started."""
+        """`starter` gives, for a tournament and its id, how its entrants are started.
+
+        With `stay`, the server is left running if all goes well.
+        """
         self.progress: Progress | None = None
         self.code = 1
         self._reactor = reactor
@@ -87,6 +92,7 @@ class Runner:
         self._embedded = embedded
         self._screen = screen
         self._logs = logs
+        self._stay = stay
         self._tournament = wish.tournament
         self._organizing = False
         self._crew: Crew | None = None
@@ -113,7 +119,7 @@ class Runner:
             signal.signal(number, signal.SIG_DFL)
         self._screen.close()
         # First the server: with it gone, nobody loses for leaving.
-        if self._embedded:
+        if self._embedded and not (self._stay and self.code == 0):
             self._embedded.stop()
         if self._crew:
             self._crew.stop()
@@ -186,6 +192,8 @@ class Runner:
             self.progress = Progress(event, self._reactor.seconds(), self._wish.notes)
             self._tournament = event.tournament
             self._screen.say(f"Tournament {event.tournament}: {event.spec.name}")
+            if self._embedded and (page := self._embedded.page_of(event.tournament)):
+                self._screen.say(f"Watch it at {page}")
             self._start_crew(event)
             self._start_adjudicator(event.spec)
         for place in event.out[len(self.progress.out) :]:

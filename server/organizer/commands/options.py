@@ -9,9 +9,13 @@ from typing import Any, TypeVar
 import click
 from platformdirs import user_data_path
 
-from server.options import host_and_port
+from server.options import host_and_port, http_address
+from server.organizer.embedded import HOST, is_free
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: The server's own default.
+_HTTP_PORT = 8080
 
 
 class BadFile(click.ClickException):
@@ -70,10 +74,27 @@ def server_options(command: F) -> F:
                 type=click.IntRange(0, 65535),
                 help="Of its own server, for entrants that log in by themselves.  [default: any]",
             ),
+            click.option(
+                "--http",
+                metavar="HOST:PORT",
+                default=_usual_http,
+                callback=http_address,
+                help="Where its own server has the page to watch it, or none.  "
+                f"[default: {HOST}:{_HTTP_PORT}, or another port if that is taken]",
+            ),
+            click.option(
+                "--stay",
+                is_flag=True,
+                help="When it is over, leave its own server running, for the page, until Ctrl-C.",
+            ),
         )
     ):
         command = option(command)
     return command
+
+
+def _usual_http() -> str:
+    return f"{HOST}:{_HTTP_PORT if is_free(HOST, _HTTP_PORT) else 0}"
 
 
 def _address(

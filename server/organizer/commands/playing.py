@@ -36,6 +36,7 @@ _RUN_EPILOG = """
 \b
 Examples:
   playout-tournament run SPEC.toml
+  playout-tournament run SPEC.toml --stay          when it is over, its page can still be read
   playout-tournament run SPEC.toml --port 4242     entrants may log in by themselves, as:
                                                    playout-player any uct --tournament any
                                                      --name NAME --port 4242
@@ -55,11 +56,16 @@ Examples:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where it is played: on `server` as `name`, or on one of its own, at `port`."""
+    """Where it is played: on `server` as `name`, or on one of its own, at `port`.
+
+    That one has its page at `http`, and is left running in the end if it is to `stay`.
+    """
 
     server: tuple[str, int] | None
     name: str
     port: int
+    http: tuple[str, int] | None
+    stay: bool
     database: str
 
 
@@ -67,10 +73,10 @@ class _Place:
 @spec_argument
 @server_options
 @database_option
-def run(file: Path, server: tuple[str, int] | None, name: str, port: int, database: str) -> None:
+def run(file: Path, **options: Any) -> None:
     """Play the tournament that SPEC.toml describes."""
     spec = _checked(file)
-    place = _Place(server, name, port, database)
+    place = _Place(**options)
     _play(Wish(spec, notes=_notes(spec)), place, file.parent, spec.entrants)
 
 
@@ -91,19 +97,16 @@ def resume(
     tournament: str | None,
     file: Path | None,
     anyway: bool,
-    server: tuple[str, int] | None,
-    name: str,
-    port: int,
-    database: str,
+    **options: Any,
 ) -> None:
     """Go on with the tournament ID, or with the latest, from where it was left."""
-    place = _Place(server, name, port, database)
+    place = _Place(**options)
     folder = file.parent if file else Path.cwd()
     given = _checked(file) if file else None
-    if server:
+    if place.server:
         _resume_elsewhere(tournament, given, place, folder)
         return
-    with opened(database) as kept:
+    with opened(place.database) as kept:
         held = stored.find(kept, tournament)
     spec, tournament = loads(held.organized.spec), held.organized.tournament
     if held.concluded:
@@ -151,12 +154,14 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
 
     if embedded:
         wish = _with_database(wish, place.database)
-    runner = Runner(reactor, wish, starter_of, embedded, screen(), logs)
+    runner = Runner(reactor, wish, starter_of, embedded, screen(), logs, stay=place.stay)
     runner.use(Line(reactor, address, name, tokens[name], runner))
     runner.run()
     if runner.code == 0 and runner.progress:
         click.echo()
         click.echo(writer("text")(runner.progress.report()), nl=False)
+        if embedded and place.stay:
+            _stay(embedded, runner.progress.id)
     logs.wanted |= runner.code == 1
     if logs.close():
         click.echo(f"What the processes have said is in {logs.folder}", err=True)
@@ -174,10 +179,12 @@ def _server(
         if place.database == "none":
             raise click.UsageError("a tournament needs a database: --database URL")
         ours = [each.name for each in spec.entrants if each.player or each.command]
-        registration = "closed" if len(ours) == len(spec.entrants) else "open"
+        registration = _registration(place, all_are_ours=len(ours) == len(spec.entrants))
         name = organizer_beside(each.name for each in spec.entrants)
         tokens = prepare(place.database, name, ours)
-        embedded = Embedded(place.database, place.port, logs, registration=registration)
+        embedded = Embedded(
+            place.database, place.port, logs, registration=registration, http=place.http
+        )
         return embedded, name, tokens
     token = os.environ.get("PLAYOUT_TOKEN")
     if not token:
@@ -185,6 +192,25 @@ def _server(
     given = {each.name: os.environ.get(_variable(each.name)) for each in spec.entrants}
     tokens = {name: value for name, value in given.items() if value}
     return None, place.name, tokens | {place.name: token}
+
+
+def _registration(place: _Place, *, all_are_ours: bool) -> str:
+    """Who may come: others who are awaited, those who watch on the page, or nobody else."""
+    if not all_are_ours:
+        return "open"
+    return "guests" if place.http else "closed"
+
+
+def _stay(embedded: Embedded, tournament: str) -> None:
+    """Until one asks it to stop. Raises ClickException if it cannot be kept running."""
+    where = f", at {page}" if (page := embedded.page_of(tournament)) else ""
+    click.echo(f"\nThe server stays{where}; Ctrl-C ends it")
+    try:
+        embedded.stay()
+    except EmbeddedError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        embedded.stop()
 
 
 def _variable(name: str) -> str:
