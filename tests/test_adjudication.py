@@ -23,10 +23,10 @@ import players
 from players import Limit
 from players.prover import solver
 from players.prover.solver import Failure, Proof, Solver
+from server.children import Logs, own_environment
 from server.messages import Adjudicate, Enter, Event, Fixture, Reason, Started, Update, Watch
 from server.organizer import adjudicator
 from server.organizer.adjudicator import Adjudicator, Answer, Docket, Position
-from server.organizer.children import Logs, own_environment
 from server.records import Kept
 from server.tournament.spec import Adjudication, Openings
 

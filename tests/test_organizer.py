@@ -19,9 +19,9 @@ from commands import running_server
 from rich.console import Console
 
 from server.accounts import digest
+from server.children import Logs
 from server.messages import Fixture, Reason, Tournament
 from server.organizer import plan, source
-from server.organizer.children import Logs
 from server.organizer.embedded import Embedded, EmbeddedError, organizer_beside, prepare
 from server.organizer.entrants import BACK_OFF_S, CRASHES, LONGEST_BACK_OFF_S, Crew, starter
 from server.organizer.live import Lines, drawn, result
@@ -495,7 +495,7 @@ def test_what_a_process_has_started_ends_with_it(logs: Logs) -> None:
 def test_children_do_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:
     code = (
         "import os, pathlib, time\n"
-        "from server.organizer.children import Program\n"
+        "from server.children import Program\n"
         "here = pathlib.Path.cwd()\n"
         "print(Program(['sleep', '60'], here, os.environ).start(here / 'log').pid, flush=True)\n"
         "time.sleep(60)\n"

@@ -13,9 +13,9 @@ from pathlib import Path
 from msgspec import structs
 
 from server.accounts import Directory, digest
+from server.children import Logs, Process, Program, own, own_environment, stop
 from server.listening import page_address, spelled
 from server.names import skeleton
-from server.organizer.children import Logs, Process, Program, own, own_environment, stop
 from server.records import Account
 from server.storage import Database
 from server.storage.database import InUse, without_power_cuts

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from server.organizer.children import (
+from server.children import (
     Logs,
     Process,
     Program,

@@ -12,6 +12,7 @@ from typing import Any
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
+from server.children import Logs
 from server.messages import (
     Abort,
     Code,
@@ -28,7 +29,6 @@ from server.messages import (
     Tournament,
 )
 from server.organizer.adjudicator import Adjudicator
-from server.organizer.children import Logs
 from server.organizer.embedded import Embedded, EmbeddedError
 from server.organizer.entrants import Crew, Start
 from server.organizer.line import Line

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from server.children import own, own_environment
 from server.organizer import plan
-from server.organizer.children import own, own_environment
 from server.tournament import reading, version
 from server.tournament.spec import Entrant, Spec
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
+from server.children import Logs
 from server.commands.database import opened
 from server.organizer import plan, source, stored
-from server.organizer.children import Logs
 from server.organizer.commands.options import (
     BadFile,
     database_option,
