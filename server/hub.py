@@ -16,6 +16,7 @@ import games
 from server.accounts import Directory
 from server.alarm import Alarms
 from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.gallery import Gallery
 from server.hosting import Hosting
 from server.limits import BURST_S, Bucket, Quota
 from server.lobby import Lobby
@@ -29,8 +30,10 @@ from server.messages import (
     Event,
     Fixture,
     Listing,
+    News,
     Notice,
     Ok,
+    Overview,
     Request,
     RequestId,
     Seat,
@@ -55,9 +58,11 @@ ENDED_KEPT = 1000
 ANSWER_S = 60.0
 
 #: What rests on all that was done before, and so waits until that is stored.
-_RESTS_ON_RECORDS = frozenset({Welcome, Started, Update, Ended, Listing, Tournament, Fixture, Ok})
+_RESTS_ON_RECORDS = frozenset(
+    {Welcome, Started, Update, Ended, Listing, Overview, News, Tournament, Fixture, Ok}
+)
 
-_STOP, _TOURNAMENTS = "stop", "tournaments"
+_STOP, _TOURNAMENTS, _GALLERY = "stop", "tournaments", "gallery"
 #: A connection that there is not, for what is done after all that was said.
 _NOBODY = 0
 # Alarms that are not for a match or a session have a kind before their key.
@@ -89,6 +94,7 @@ class Hub:
         self.people = People()
         self.tables: dict[str, Table] = {}
         self.hosting = Hosting(self)
+        self.gallery = Gallery(self)
         self.closing = False
         self._ended: OrderedDict[str, None] = OrderedDict()
         self._alarms = Alarms()
@@ -238,6 +244,8 @@ class Hub:
                 self._stop_now(now)
             elif key == _TOURNAMENTS:
                 self.hosting.go_on(now)
+            elif key == _GALLERY:
+                self.gallery.look(now)
             elif key.startswith(_HELLO):
                 self._miss_hello(int(key.removeprefix(_HELLO)), now)
             elif caller := self.people.callers.get(int(key.removeprefix(_IDLE))):
@@ -337,6 +345,7 @@ class Hub:
         self.tell_all(table.everybody(), ended)
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(table, now)
+        self.gallery.ended(table)
         if table.tournament:
             self.hosting.ended(table, finished, now)
 
@@ -344,6 +353,10 @@ class Hub:
         """Call `hosting.go_on` then, or before."""
         if at < self._alarms.wanted(_TOURNAMENTS):
             self._alarms.set(_TOURNAMENTS, at)
+
+    def look_around(self, at: float | None) -> None:
+        """Call `gallery.look` then; None for never."""
+        self._alarms.set(_GALLERY, at)
 
     def dismiss(self, session: Session, text: str, now: float) -> None:
         """Send somebody away, who does not come back."""
@@ -513,6 +526,7 @@ class Hub:
         for match_id in list(session.watching):
             self.tables[match_id].unwatch(session)
         self.hosting.leave(session, now)
+        self.gallery.leave(session)
         if session.matches or session.news(now - self.policy.reconnect_s):
             self._alarms.set(session.key, now + self.policy.reconnect_s)
         else:

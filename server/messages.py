@@ -207,6 +207,10 @@ class List(Request, frozen=True, kw_only=True):
     """Ask who and what is here."""
 
 
+class Look(Request, frozen=True, kw_only=True):
+    """See who and what is here: how it stands, then what is new."""
+
+
 class Ping(Request, frozen=True, kw_only=True):
     """Ask for a sign of life, or give one: the answer to the server's `ping`."""
 
@@ -380,6 +384,54 @@ class Listing(Event, frozen=True, kw_only=True):
     matches: tuple[Summary, ...]
 
 
+class Outcome(Struct, frozen=True):
+    """A match that has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+
+    match: str
+    game: str
+    players: tuple[str, str]
+    plies: int
+    winner: int
+    reason: Reason
+
+
+class Totals(Struct, frozen=True):
+    """How many there are of each, listed or not."""
+
+    humans: int = 0
+    bots: int = 0
+    spectators: int = 0
+    seeks: int = 0
+    matches: int = 0
+
+
+class Overview(Event, frozen=True, kw_only=True):
+    """The answer to `look`; each list is cut off at 50. Spectators are counted only."""
+
+    players: tuple[Person, ...]
+    seeks: tuple[Seeking, ...]
+    matches: tuple[Summary, ...]
+    outcomes: tuple[Outcome, ...]
+    totals: Totals
+
+
+class News(Event, frozen=True, kw_only=True):
+    """What is other than in the overview, after all news before; sent to those who look.
+
+    Those who `came` join `players`, those who `left` leave it; `opened` and `closed` are of
+    `seeks`, where one that is there already is replaced; `began` and `gone` of `matches`.
+    """
+
+    came: tuple[Person, ...] = ()
+    left: tuple[Person, ...] = ()
+    opened: tuple[Seeking, ...] = ()
+    closed: tuple[str, ...] = ()
+    began: tuple[Summary, ...] = ()
+    gone: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    totals: Totals | None = None
+
+
 class Tournament(Event, frozen=True, kw_only=True):
     """The answer to `organize` and `follow`, and sent again when it is over or loses an entrant.
 
@@ -466,6 +518,7 @@ REQUESTS = (
     | Watch
     | Unwatch
     | List
+    | Look
     | Ping
     | Abort
     | Dismiss
@@ -483,6 +536,8 @@ EVENTS = (
     | Update
     | Ended
     | Listing
+    | Overview
+    | News
     | Tournament
     | Fixture
     | Ok

@@ -9,6 +9,7 @@ from msgspec import structs
 
 import games
 from server import clock
+from server.gallery import summary
 from server.greeting import hello
 from server.hosting import told
 from server.lobby import Offer
@@ -26,6 +27,7 @@ from server.messages import (
     Hello,
     List,
     Listing,
+    Look,
     Move,
     Ok,
     Organize,
@@ -37,7 +39,6 @@ from server.messages import (
     Resign,
     Seat,
     Seek,
-    Summary,
     Suspend,
     Unwatch,
     Watch,
@@ -165,10 +166,7 @@ def unwatch(hub: Hub, asker: Asker, request: Unwatch) -> None:
 def list_(hub: Hub, asker: Asker, request: List) -> None:
     """Who and what is here."""
     persons = [Person(name=s.name, role=s.hello.role) for s in hub.people.present()]
-    matches = [
-        Summary(match=m.id, game=str(m.game), players=m.players, clock=m.clock_name, ply=m.ply)
-        for m in (table.match for table in hub.tables.values())
-    ]
+    matches = [summary(table.match) for table in hub.tables.values()]
     listing = Listing(
         re=request.id,
         players=tuple(persons[:LISTED]),
@@ -176,6 +174,11 @@ def list_(hub: Hub, asker: Asker, request: List) -> None:
         matches=tuple(matches[:LISTED]),
     )
     hub.tell(asker.session, listing)
+
+
+def look(hub: Hub, asker: Asker, request: Look) -> None:
+    """Who and what is here, then what is new."""
+    hub.gallery.enter(asker.session, asker.now, request.id)
 
 
 def ping(hub: Hub, asker: Asker, request: Ping) -> None:
@@ -269,6 +272,7 @@ TABLE: dict[tuple[Stage, type[Request]], Handler] = {
     (Stage.PLAYER, Watch): watch,
     (Stage.PLAYER, Unwatch): unwatch,
     (Stage.PLAYER, List): list_,
+    (Stage.PLAYER, Look): look,
     (Stage.PLAYER, Ping): ping,
     (Stage.PLAYER, Abort): abort,
     (Stage.PLAYER, Dismiss): dismiss,
@@ -281,6 +285,7 @@ TABLE: dict[tuple[Stage, type[Request]], Handler] = {
     (Stage.SPECTATOR, Watch): watch,
     (Stage.SPECTATOR, Unwatch): unwatch,
     (Stage.SPECTATOR, List): list_,
+    (Stage.SPECTATOR, Look): look,
     (Stage.SPECTATOR, Ping): ping,
     (Stage.SPECTATOR, Abort): abort,
     (Stage.SPECTATOR, Dismiss): dismiss,

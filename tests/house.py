@@ -137,6 +137,7 @@ class House:
             hub.people._by_likeness,
             hub.people._addresses,
             hub.tables,
+            hub.gallery._onlookers,
             hub._alarms._wanted,
         ]
         return not any(tables) and len(hub.lobby) == 0 and len(hub._ended) <= ENDED_KEPT

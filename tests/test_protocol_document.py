@@ -33,12 +33,14 @@ from server.messages import (
     Code,
     Control,
     Event,
+    Outcome,
     Person,
     Reading,
     Reason,
     Request,
     Summary,
     Thought,
+    Totals,
 )
 from server.requests import LISTED, TABLE
 from server.session import Stage
@@ -113,7 +115,8 @@ SECTIONS = parsed_sections()
 REQUEST_KINDS = {tag_of(kind): kind for kind in get_args(REQUESTS)}
 EVENT_KINDS = {heading_of(kind): kind for kind in get_args(EVENTS)}
 PARTS = (
-    Control, Reading, Thought, Summary, Person, Spec, Entrant, Openings, Adjudication, Sprt
+    Control, Reading, Thought, Summary, Person, Outcome, Totals, Spec, Entrant, Openings,
+    Adjudication, Sprt,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}
 KINDS = REQUEST_KINDS | EVENT_KINDS | PART_KINDS
