@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from server.hub import Hub
 from server.messages import Code, Error, Event, Move
 from server.metrics import Metrics
 from server.records import Account, Finished, Played, Record
-from server.wire import Unreadable, decode_request, encode
+from server.wire import Language, Unreadable
 
 LONGEST_SLEEP_S = 1.0
 
@@ -24,13 +25,16 @@ _log = Logger(namespace="server")
 class Line(Protocol):
     """A connection of any kind."""
 
+    #: No other line of the service has it: see `Service.new_number`.
     number: int
+    #: How messages look on it.
+    language: Language
 
     def address(self) -> str | None:
         """Where it comes from, None as long as a proxy has not said so."""
 
-    def say(self, frame: bytes) -> None:
-        """Send one message."""
+    def say(self, data: bytes) -> None:
+        """Send a message in its language."""
 
     def close(self) -> None:
         """End it when everything was sent."""
@@ -102,8 +106,13 @@ class Service:
         self._lines: dict[int, Line] = {}
         self._waiting: Call | None = None
         self._recorded = 0
+        self._numbers = itertools.count(1)
         #: Moves that are not announced yet: their records' numbers, and when they came.
         self._arrivals: deque[tuple[int, float]] = deque()
+
+    def new_number(self) -> int:
+        """For a line."""
+        return next(self._numbers)
 
     def connected(self, line: Line) -> None:
         """Somebody is there."""
@@ -119,7 +128,7 @@ class Service:
         """Somebody says something."""
         now = self._now()
         try:
-            request = decode_request(frame)
+            request = line.language.decode(frame)
         except Unreadable as error:
             text, re = str(error), error.request_id
             self._do(self._hub.refuse(line.number, error.code, text, now, re))
@@ -216,10 +225,14 @@ class Service:
     def _send(self, connections: tuple[int, ...], message: Event) -> None:
         if isinstance(message, Error):
             self.metrics.refused(message.code)
-        frame = encode(message)
+        written: dict[Language, bytes] = {}
         for number in connections:
             if line := self._lines.get(number):
-                line.say(frame)
+                language = line.language
+                data = written.get(language)
+                if data is None:
+                    data = written[language] = language.encode(message)
+                line.say(data)
 
     def _store(self, number: int, record: Record) -> None:
         self._recorded = number

@@ -2,85 +2,52 @@
 
 from __future__ import annotations
 
-import socket
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from twisted.internet import tcp
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
-from server.messages import Code
+from server.messages import Code, Event
+from server.stream import MAX_FIRST_FRAME, Stream
 from server.turn import Turn
-from server.wire import MAX_FRAME
+from server.wire import MAX_FRAME, Language, decode_request, encode
 
 if TYPE_CHECKING:
     from server.service import Service
 
-#: What one may send before it has said hello.
-MAX_FIRST_FRAME = 4 * 1024
-
-# Where Linux keeps the shortest round trip of late, in microseconds, in `struct tcp_info`. The mean
-# would count the time that a client's system takes to acknowledge what its program need not answer.
-_MIN_RTT_OFFSET = 148
-_UNKNOWN = 2**32 - 1
-#: Of so many times that it is wanted, it is asked for once.
-_LAG_EVERY = 8
-
 _LENGTH = struct.Struct(">I").pack
 
-# A peer whose machine is gone is noticed after so many seconds of silence, and so many probes.
-_KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+
+def _framed(event: Event) -> bytes:
+    body = encode(event)
+    return _LENGTH(len(body)) + body
 
 
-class Connection(Int32StringReceiver):
+_LANGUAGE = Language(_framed, decode_request)
+
+
+class Connection(Stream, Int32StringReceiver):
     """One client's line."""
 
     MAX_LENGTH = MAX_FIRST_FRAME
-    transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
+    language = _LANGUAGE
 
     def __init__(
-        self,
-        service: Service,
-        turn: Turn,
-        number: int,
-        *,
-        unread_bytes: int,
-        proxied: bool = False,
+        self, service: Service, turn: Turn, *, unread_bytes: int, proxied: bool = False
     ) -> None:
         """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount.
 
         `proxied`: a proxy says where it comes from, before anything else.
         """
-        self.number = number
+        super().__init__(service, turn, unread_bytes=unread_bytes)
         self._unlocated = proxied
-        self._service = service
-        self._turn = turn
-        self._unsent: list[bytes] = []
-        self._unread_bytes = unread_bytes
-        self._unread = 0
-        self._closing = False
-        #: Is what is written what the socket is to send, with nothing in between?
-        self._direct = False
-        self._lag_s = 0.0
-        self._lag_asked = 0
-        #: Why it is not listened to at the moment.
-        self._deaf: set[str] = set()
 
     def connectionMade(self) -> None:
         """The line is there."""
-        self._direct = isinstance(self.transport, tcp.Connection)
-        self.transport.setTcpNoDelay(True)
-        self.transport.setTcpKeepAlive(True)
-        for option, value in _KEEPALIVE:
-            if hasattr(socket, option):
-                line = self.transport.socket
-                line.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-        # Who does not read the answers is not asked for more questions.
-        self.transport.registerProducer(self, streaming=True)
-        self._service.connected(self)
+        self.opened()
 
     def dataReceived(self, data: bytes) -> None:
         """Bytes have come, most often those of one frame."""
@@ -113,108 +80,27 @@ class Connection(Int32StringReceiver):
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """The line is gone."""
-        self._unsent = []
-        self._service.disconnected(self)
+        self.closed()
 
     def address(self) -> str | None:
         """Where it comes from, None as long as that is not known."""
         return None if self._unlocated else getattr(self.transport.getPeer(), "host", "")
 
-    def say(self, frame: bytes) -> None:
-        """Send one message, at the end of the turn. Who lets too much wait is dropped."""
-        if not self._unsent:
-            self._turn.at_its_end(self._send)
-        self._unsent.append(_LENGTH(len(frame)) + frame)
-
-    def close(self) -> None:
-        """Say no more and hear no more; what was said still goes out."""
-        self._closing = True
-        self._send()
-        self.transport.unregisterProducer()
-        self.transport.loseConnection()
-
     def trust(self) -> None:
         """It has said who it is."""
         self.MAX_LENGTH = MAX_FRAME
 
-    def ignore(self) -> None:
-        """Do not listen, until `listen`."""
-        self._stop_listening("ignored")
+    def turn_away(self) -> None:
+        """Read nothing, until `turn_to`."""
+        Int32StringReceiver.pauseProducing(self)
 
-    def listen(self) -> None:
-        """Listen again."""
-        self._listen_again("ignored")
-
-    def pauseProducing(self) -> None:
-        """The transport has more to send than the peer reads."""
-        self._unread = 0
-        self._stop_listening("unread")
-
-    def resumeProducing(self) -> None:
-        """The peer has read what was sent."""
-        self._listen_again("unread")
-
-    def lag_s(self) -> float:
-        """How long there and back takes, as the system measured it of late; 0 if it does not say.
-
-        It is asked every now and then: the figure changes slowly, and asking costs as much as
-        reading what a client says.
-        """
-        if not self._lag_asked % _LAG_EVERY:
-            self._lag_s = self._measured_lag_s()
-        self._lag_asked += 1
-        return self._lag_s
-
-    def _measured_lag_s(self) -> float:
-        if not hasattr(socket, "TCP_INFO"):
-            return 0.0
-        info = self.transport.socket.getsockopt(
-            socket.IPPROTO_TCP, socket.TCP_INFO, _MIN_RTT_OFFSET + 4
-        )
-        if len(info) < _MIN_RTT_OFFSET + 4:
-            return 0.0
-        (round_trip_us,) = struct.unpack_from("=I", info, _MIN_RTT_OFFSET)
-        return 0.0 if round_trip_us == _UNKNOWN else round_trip_us / 1e6
-
-    def _send(self) -> None:
-        if not self._unsent:
-            return
-        data = b"".join(self._unsent)
-        self._unsent = []
-        if "unread" in self._deaf:
-            self._unread += len(data)
-            if 0 < self._unread_bytes < self._unread:
-                self.transport.abortConnection()
-                return
-        if self._direct and not (self.transport.dataBuffer or self.transport._tempDataBuffer):
-            data = self._sent_at_once(data)
-        if data:
-            self.transport.write(data)
-
-    def _sent_at_once(self, data: bytes) -> bytes:
-        """Send what the system takes now; the rest.
-
-        Through the reactor, each message costs a turn of its loop and two calls of epoll_ctl.
-        """
-        try:
-            return data[self.transport.socket.send(data) :]
-        except OSError:  # the transport will find out what it is, and whether it matters
-            return data
-
-    def _stop_listening(self, why: str) -> None:
-        if not self._deaf:
-            super().pauseProducing()  # type: ignore[no-untyped-call]
-        self._deaf.add(why)
-
-    def _listen_again(self, why: str) -> None:
-        if why in self._deaf:
-            self._deaf.remove(why)
-            if not self._deaf and not self._closing:
-                super().resumeProducing()  # type: ignore[no-untyped-call]
+    def turn_to(self) -> None:
+        """Read what has come meanwhile, and what comes."""
+        Int32StringReceiver.resumeProducing(self)
 
 
 class Connections(Factory):
-    """Numbers the lines as they come."""
+    """Makes the lines as they come."""
 
     noisy = False
 
@@ -223,16 +109,9 @@ class Connections(Factory):
         self._turn = turn
         self._unread_bytes = unread_bytes
         self._proxied = proxied
-        self._next = 1
 
     def buildProtocol(self, addr: IAddress | None) -> Connection:
         """Somebody calls."""
-        connection = Connection(
-            self._service,
-            self._turn,
-            self._next,
-            unread_bytes=self._unread_bytes,
-            proxied=self._proxied,
+        return Connection(
+            self._service, self._turn, unread_bytes=self._unread_bytes, proxied=self._proxied
         )
-        self._next += 1
-        return connection

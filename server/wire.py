@@ -1,10 +1,12 @@
-"""Bytes to messages and back: one MessagePack map a message.
+"""Bytes to messages and back: one map a message, as MessagePack over TCP, as JSON over WebSocket.
 
-A frame is a 4-byte big-endian length, which the transport deals with, and such a map.
+How messages are marked off from each other is the transport's business.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import UnionType
 from typing import Any, cast, get_args
 
@@ -30,8 +32,21 @@ def _by_tag(union: UnionType) -> dict[str, Any]:
 
 
 _ENCODER = msgspec.msgpack.Encoder()
+_JSON_ENCODER = msgspec.json.Encoder()
+_JSON_DECODER = msgspec.json.Decoder()
 _REQUESTS = _by_tag(REQUESTS)
 _EVENTS = _by_tag(EVENTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """How messages look on a line: events as they are sent, requests without what marks them off.
+
+    `decode` raises Unreadable.
+    """
+
+    encode: Callable[[Event], bytes]
+    decode: Callable[[bytes], Request]
 
 
 class Unreadable(ValueError):
@@ -48,6 +63,11 @@ def encode(message: Request | Event) -> bytes:
     return _ENCODER.encode(message)  # six times as fast as msgpack.packb of its fields
 
 
+def encode_json(message: Request | Event) -> bytes:
+    """The map of a message as JSON."""
+    return _JSON_ENCODER.encode(message)
+
+
 def decode_request(frame: bytes) -> Request:
     """What a client says. Raises Unreadable, whatever the bytes."""
     try:
@@ -55,6 +75,43 @@ def decode_request(frame: bytes) -> Request:
     except Exception as error:  # the codec raises half a dozen kinds for hostile bytes
         detail = str(error) or type(error).__name__
         raise Unreadable(Code.MALFORMED, f"the frame is not MessagePack: {detail}") from error
+    return _request(raw)
+
+
+def decode_json_request(frame: bytes) -> Request:
+    """What a client says in JSON. Raises Unreadable, whatever the bytes.
+
+    Of a key that is there twice, the last one counts, as in MessagePack.
+    """
+    try:
+        raw = _JSON_DECODER.decode(frame)
+        _require_limits(raw)
+    except (ValueError, RecursionError) as error:  # of msgspec's own, each is a ValueError
+        raise Unreadable(Code.MALFORMED, f"the message cannot be read as JSON: {error}") from error
+    return _request(raw)
+
+
+def _require_limits(raw: object) -> None:
+    """Raises ValueError where there is more of something than MessagePack's decoder allows."""
+    unseen = [raw]
+    while unseen:
+        match unseen.pop():
+            case int() as number if not -(2**63) <= number < 2**64:
+                raise ValueError("a whole number of more than 64 bits")
+            case str() as text if len(text) > _LIMITS["max_str_len"]:
+                raise ValueError(f"a string of {len(text)} characters is too long")
+            case list() as items:
+                if len(items) > _LIMITS["max_array_len"]:
+                    raise ValueError(f"a list of {len(items)} items is too long")
+                unseen += items
+            case dict() as entries:
+                if len(entries) > _LIMITS["max_map_len"]:
+                    raise ValueError(f"a map of {len(entries)} entries is too large")
+                unseen += entries
+                unseen += entries.values()
+
+
+def _request(raw: object) -> Request:
     if not isinstance(raw, dict):
         raise Unreadable(Code.MALFORMED, f"a message is a map, not {type(raw).__name__}")
     tag = raw.get("type")
