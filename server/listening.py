@@ -14,8 +14,8 @@ from twisted.protocols.haproxy import proxyEndpoint
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
 BACKLOG = 1000
-#: Files that the server needs beside its connections.
-_OTHER_FILES = 100
+#: Files that the server needs beside its connections: those of HTTP among them.
+_OTHER_FILES = 350
 
 
 class TlsError(Exception):

@@ -24,7 +24,7 @@ def begin(*, as_json: bool) -> None:
     """Log to standard error from now on."""
     observer = FileLogObserver(sys.stderr, _as_json if as_json else _as_line)
     levels = LogLevelFilterPredicate(defaultLogLevel=LogLevel.info)
-    for chatty in ("twisted", "log_legacy", "server.http"):
+    for chatty in ("twisted", "log_legacy", "server.web"):
         levels.setLogLevelForNamespace(chatty, LogLevel.warn)
     filtered = FilteringLogObserver(observer, [levels])  # type: ignore[arg-type,list-item]
     globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)  # type: ignore[list-item]

@@ -17,7 +17,7 @@ from server.policy import Policy
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_FLAGS = ("log_json", "proxy_protocol")
+_FLAGS = ("http_proxied", "log_json", "proxy_protocol")
 
 
 def default_database() -> str:
@@ -205,7 +205,12 @@ def listening_options(command: F) -> F:
                 default="127.0.0.1:8080",
                 show_default=True,
                 callback=http_address,
-                help="Where /healthz and /metrics are, or none.",
+                help="Where the page is, with /healthz and /metrics, or none.",
+            ),
+            click.option(
+                "--http-proxied",
+                is_flag=True,
+                help="Believe what a proxy says of where requests come from: X-Forwarded-For.",
             ),
         )
     ):

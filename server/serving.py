@@ -20,7 +20,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 import games
-from server import http, log
+from server import log
 from server.hub import Hub
 from server.listening import TlsError, encrypted, endpoint, is_loopback, room_for, spelled
 from server.loop import DelayMeter
@@ -33,6 +33,8 @@ from server.storage.database import first_line
 from server.storage.keeper import Keeper
 from server.tcp import Connections
 from server.turn import Turn
+from server.web.site import site
+from server.web.socket import Sockets
 
 _log = Logger(namespace="server")
 
@@ -55,6 +57,7 @@ class Settings:
     tls_key: Path | None
     proxy_protocol: bool
     http: tuple[str, int] | None
+    http_proxied: bool
     database: str
     unread_bytes: int
     grace_s: float
@@ -156,12 +159,19 @@ class _Server:
         if self._settings.http is None:
             then()
             return
-        site: Any = http.site(self._service.metrics, lambda: self._service.fault)
+        sockets = Sockets(
+            self._service,
+            self._turn,
+            reactor(),
+            unread_bytes=self._settings.unread_bytes,
+            proxied=self._settings.http_proxied,
+        )
+        factory = site(self._service.metrics, lambda: self._service.fault, socket=sockets)
 
         def listening(listener: Any) -> None:
             self._listeners.append(listener)
             if self._settings.http_given:
-                _announce("health and metrics on", listener.getHost())
+                _announce("page on", listener.getHost())
             then()
 
         def not_listening(failure: Failure) -> None:
@@ -173,7 +183,7 @@ class _Server:
                 then()
 
         where = endpoint(reactor(), *self._settings.http, proxied=False)
-        where.listen(site).addCallbacks(listening, not_listening)
+        where.listen(factory).addCallbacks(listening, not_listening)
 
     def _stop(self) -> None:
         if not self._listeners or self._stopping:

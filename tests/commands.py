@@ -57,10 +57,14 @@ class RunningServer:
         self.process = process
         self._log = log
         assert process.stdout
+        #: The host and port of its page, where it was asked for one.
+        self.page: tuple[str, int] | None = None
         announcement = process.stdout.readline()
+        if "page on" in announcement:
+            self.page = _where(announcement)
+            announcement = process.stdout.readline()
         assert "listening on" in announcement, f"{announcement} {self.finish()}"
-        self.host, port = announcement.split()[-1].split(":")
-        self.port = int(port)
+        self.host, self.port = _where(announcement)
 
     @property
     def address(self) -> tuple[str, str]:
@@ -77,6 +81,11 @@ class RunningServer:
         code, _ = finish(self.process)
         self._log.seek(0)
         return code, self._log.read()
+
+
+def _where(announcement: str) -> tuple[str, int]:
+    host, _, port = announcement.rsplit(maxsplit=1)[-1].rpartition(":")
+    return host, int(port)
 
 
 @contextmanager

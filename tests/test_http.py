@@ -13,8 +13,8 @@ from twisted.internet.address import IPv4Address
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from server.http import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, site
 from server.metrics import Metrics
+from server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, site
 
 HERE = IPv4Address("TCP", "127.0.0.1", 50000)
 
@@ -36,7 +36,7 @@ class Web:
         self.fault: str | None = None
         self.clock = Clock()
         self._factory = site(metrics(), lambda: self.fault)
-        self._factory.wrappedFactory.reactor = self.clock
+        self._factory.reactor = self.clock
 
     def line(self) -> Line | None:
         """Somebody calls, and is let in or not."""
@@ -173,13 +173,14 @@ def test_who_is_one_too_many_is_hung_up_on(web: Web) -> None:
 SERVER = """
 import sys
 from twisted.internet import reactor
-from server import http, log, metrics
+from server import log, metrics
+from server.web.site import site
 log.begin(as_json=True)
 of = metrics.Metrics(
     connections=int, sessions=int, matches=int, accounts=int, storage_up=lambda: True
 )
-site = http.site(of, lambda: None)
-print(reactor.listenTCP(0, site, interface="127.0.0.1").getHost().port, flush=True)
+port = reactor.listenTCP(0, site(of, lambda: None), interface="127.0.0.1")
+print(port.getHost().port, flush=True)
 from twisted.internet import stdio, protocol
 class UntilTheEnd(protocol.Protocol):
     def connectionLost(self, reason):
