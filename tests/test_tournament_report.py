@@ -28,6 +28,7 @@ from server.tournament.report import (
     Standing,
     Tally,
     charts,
+    html,
     writer,
 )
 from server.tournament.report.words import UNKNOWN
@@ -239,7 +240,18 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     assert "://" not in page
     assert "url(" not in page
     assert "prefers-color-scheme: dark" in page
-    assert page.count("<svg") == 2
+    assert page.count('class="plot"') == 2
+
+
+def test_cells_lead_to_whom_they_tell_of() -> None:
+    def link(whom: tuple[int, ...]) -> str:
+        return f"/see?{'&'.join(REPORT.entrants[each].name for each in whom)}"
+
+    page = "".join(html.sections(REPORT, link))
+    assert page.count('<a href="/see?uct">uct</a>') == 4
+    assert '<a href="/see?uct&amp;flat">15.5/20</a>' in page
+    assert '<a href="/see?flat&amp;uct">4.5/20</a>' in page
+    assert "<a " not in "".join(html.sections(REPORT))
 
 
 def test_names_are_only_text_in_markdown() -> None:
@@ -270,44 +282,53 @@ def test_as_markdown_tables() -> None:
 
 
 def check_inside(svg: str) -> ElementTree.Element:
-    """Nothing is drawn outside the view box."""
+    """Nothing is drawn outside, not even where there is little room."""
+    width = 320
     root = ElementTree.fromstring(svg)
-    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    height = float(root.attrib["height"])
     for element in root:
-        attributes = element.attrib
-        xs = [float(attributes[each]) for each in ("x", "x1", "x2", "cx") if each in attributes]
-        ys = [float(attributes[each]) for each in ("y", "y1", "y2", "cy") if each in attributes]
-        for point in attributes.get("points", "").split():
-            x, y = point.split(",")
-            xs.append(float(x))
-            ys.append(float(y))
-        assert all(0 <= x <= width for x in xs)
+        xs = [across(element, each) for each in ("x", "x1", "x2", "cx") if each in element.attrib]
+        ys = [down(element, each) for each in ("y", "y1", "y2", "cy") if each in element.attrib]
+        assert all(0 <= x <= 100 for x in xs)
         assert all(0 <= y <= height for y in ys)
         if element.tag == "text":
             length = 8 * cell_len(element.text or "")
             start = {"start": 0.0, "middle": length / 2, "end": float(length)}
-            left = xs[0] - start[attributes["text-anchor"]]
+            left = xs[0] / 100 * width - start[element.attrib["text-anchor"]]
             assert left >= 0
             assert left + length <= width
+        if element.tag == "svg":
+            assert element.attrib["viewBox"] == f"0 0 1000 {height:g}"
+            assert all(0 <= x <= 1000 and 0 <= y <= height for x, y in points_of(root))
     return root
 
 
+def across(element: ElementTree.Element, name: str) -> float:
+    """In percent."""
+    assert element.attrib[name].endswith("%")
+    return float(element.attrib[name].removesuffix("%"))
+
+
+def down(element: ElementTree.Element, name: str) -> float:
+    return float(element.attrib[name])
+
+
 def points_of(root: ElementTree.Element) -> list[tuple[float, float]]:
-    curve = next(each for each in root if each.tag == "polyline").attrib["points"]
+    curve = next(root.iter("polyline")).attrib["points"]
     return [(float(x), float(y)) for x, y in (each.split(",") for each in curve.split())]
 
 
 def test_ratings_are_drawn_with_their_error_bars() -> None:
     root = check_inside(charts.ratings(REPORT))
-    bars = [each.attrib for each in root if each.attrib.get("class", "").startswith("bar")]
-    dots = [each.attrib for each in root if each.tag == "circle"]
+    bars = [each for each in root if each.attrib.get("class", "").startswith("bar")]
+    dots = [each for each in root if each.tag == "circle"]
     assert len(bars) == 3
     assert len(dots) == 2
     uct, flat, unknown = bars
-    assert float(uct["x1"]) < float(dots[0]["cx"]) < float(uct["x2"])
-    assert float(flat["x1"]) == float(dots[1]["cx"]) == float(flat["x2"])
-    assert unknown["class"] == "bar open"
-    assert float(unknown["x1"]) > float(uct["x2"])
+    assert across(uct, "x1") < across(dots[0], "cx") < across(uct, "x2")
+    assert across(flat, "x1") == across(dots[1], "cx") == across(flat, "x2")
+    assert unknown.attrib["class"] == "bar open"
+    assert across(unknown, "x1") > across(uct, "x2")
     assert not charts.ratings(replace(REPORT, ratings=(Estimate(),) * 3))
 
 

@@ -1,41 +1,48 @@
-"""The report as one page that needs nothing from elsewhere, in light and dark."""
+"""The report as one page that needs nothing from elsewhere, in light and dark; and its parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from html import escape
 
 from server.export.text import plain
 from server.tournament.report import charts
-from server.tournament.report.tables import Table, summary, tables
+from server.tournament.report.tables import Table, Whom, summary, tables
 from server.tournament.report.values import Report
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1c2024; --dim: #6a737d; --line: #d8dde3;
-  --paper: #fff; --stripe: #f5f7f9; --mark: #0b62c4; --bound: #b3382c; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --dim: #98a2ad; --line: #3a424b;
-  --paper: #14181c; --stripe: #1c2228; --mark: #6cb0ff; --bound: #ff8b7d; } }
-body { margin: 2rem auto; padding: 0 1rem; max-width: 60rem; color: var(--ink);
-  background: var(--paper); font: 15px/1.5 system-ui, sans-serif; }
+:root { color-scheme: light dark; --text: #1c2024; --muted: #5d6670; --line: #d8dde3;
+  --bg: #fff; --soft: #f5f7f9; --accent: #0b62c4; --bad: #b3382c; }
+@media (prefers-color-scheme: dark) { :root { --text: #e4e7eb; --muted: #98a2ad; --line: #3a424b;
+  --bg: #14181c; --soft: #1c2228; --accent: #6cb0ff; --bad: #ff8b7d; } }
+body { margin: 2rem auto; padding: 0 1rem; max-width: 60rem; color: var(--text);
+  background: var(--bg); font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-h1, h2, td, li { overflow-wrap: anywhere; }
-ul { padding-left: 1.2rem; color: var(--dim); }
-.wide { overflow-x: auto; }
+h1, h2, li { overflow-wrap: anywhere; }
+ul { padding-left: 1.2rem; color: var(--muted); }
+.scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .7rem; white-space: nowrap;
-  border-bottom: 1px solid var(--line); }
-th { color: var(--dim); font-weight: 600; }
-tbody tr:nth-child(odd) { background: var(--stripe); }
+th, td { padding: .25rem .55rem; border-bottom: 1px solid var(--line); }
+td { white-space: nowrap; } .facts td { white-space: normal; }
+th { color: var(--muted); font-weight: 600; vertical-align: bottom; }
+tbody tr:nth-child(odd) { background: var(--soft); }
 .name { text-align: left; } .number { text-align: right; }
-svg { display: block; width: 100%; max-width: 720px; height: auto; }
-svg text { font-size: 13px; fill: var(--ink); }
-.grid { stroke: var(--line); } .bar { stroke: var(--mark); stroke-width: 2; }
-.open { stroke-dasharray: 4 4; } .dot { fill: var(--mark); }
-.bound { stroke: var(--bound); stroke-dasharray: 6 4; }
-.curve { fill: none; stroke: var(--mark); stroke-width: 1.5; }
+.who { position: sticky; left: 0; background: inherit; max-width: 40vw; overflow: hidden;
+  text-overflow: ellipsis; }
+thead, tbody tr { background: var(--bg); }
+.plot { display: block; max-width: 45rem; }
+.plot text { font-size: 13px; fill: var(--text); paint-order: stroke; stroke: var(--bg);
+  stroke-width: 4px; }
+.grid { stroke: var(--line); }
+.bar { stroke: var(--accent); stroke-width: 2; } .open { stroke-dasharray: 4 4; }
+.dot { fill: var(--accent); } .bound { stroke: var(--bad); stroke-dasharray: 6 4; }
+.curve { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 """
 # Whatever is in the names of entrants: no script runs on this page, and nothing is fetched.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+#: Where one reads more of the entrants that a cell tells of; nothing where one cannot.
+Link = Callable[[Whom], str]
 
 
 def write(report: Report) -> str:
@@ -56,40 +63,54 @@ def write(report: Report) -> str:
         "<ul>",
         *(f"<li>{_shown(line)}</li>" for line in summary(report)),
         "</ul>",
-        *_charts(report),
-        *(_table(table) for table in tables(report)),
+        *sections(report),
         "</body>",
         "</html>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _charts(report: Report) -> Iterable[str]:
+def sections(report: Report, link: Link = lambda whom: "") -> Iterator[str]:
+    """All charts and tables, each a section with its heading."""
     if plot := charts.ratings(report):
-        yield f"<h2>Ratings</h2>\n{plot}"
+        yield _section("Ratings", plot)
     for duel in report.duels:
         if duel.test and (plot := charts.llr(duel.test)):
-            yield f"<h2>Log-likelihood ratio over pairs</h2>\n{plot}"
+            yield _section("Log-likelihood ratio over pairs", plot)
+    for table in tables(report):
+        yield _section(table.title, _table(table, link))
 
 
-def _table(table: Table) -> str:
-    head = _row(table.head, "th", table.names) if any(table.head) else ""
-    body = "\n".join(_row(row, "td", table.names) for row in table.rows)
+def _section(title: str, content: str) -> str:
+    return f"<section>\n<h2>{_shown(title)}</h2>\n{content}\n</section>"
+
+
+def _table(table: Table, link: Link) -> str:
+    head = "".join(
+        f'<th class="{_kind(table, column)}">{_shown(each)}</th>'
+        for column, each in enumerate(table.head)
+    )
+    kind, shown = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
+    body = "\n".join(_row(table, row, link) for row, _ in enumerate(table.rows))
     return (
-        f'<h2>{_shown(table.title)}</h2>\n<div class="wide"><table>\n'
-        f"<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
+        f'<div class="scroll"><table class="{kind}">\n'
+        f"<thead>{shown}</thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
     )
 
 
-def _row(cells: Iterable[str], tag: str, names: int) -> str:
-    written = "".join(
-        _cell(cell, tag, "name" if place < names else "number") for place, cell in enumerate(cells)
-    )
-    return f"<tr>{written}</tr>"
+def _row(table: Table, row: int, link: Link) -> str:
+    written = []
+    for column, text in enumerate(table.rows[row]):
+        whom = table.whom.get((row, column), ())
+        address = link(whom) if whom and text else ""
+        content = f'<a href="{escape(address)}">{_shown(text)}</a>' if address else _shown(text)
+        who = " who" if len(whom) == 1 else ""
+        written.append(f'<td class="{_kind(table, column)}{who}">{content}</td>')
+    return f"<tr>{''.join(written)}</tr>"
 
 
-def _cell(text: str, tag: str, kind: str) -> str:
-    return f'<{tag} class="{kind}">{_shown(text)}</{tag}>'
+def _kind(table: Table, column: int) -> str:
+    return "name" if column < table.names else "number"
 
 
 def _shown(text: str) -> str:

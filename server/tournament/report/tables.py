@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from server.clock import decimal
@@ -11,13 +12,21 @@ from server.tournament.report.values import Duel, Report, SequentialTest, Tally
 _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted"}
 
 
+#: The entrants that a cell tells of: one who has its name there, or two and their matches.
+Whom = tuple[int, ...]
+
+
 class Table(NamedTuple):
-    """Rows of text under a head, which may be empty. The first `names` columns are words."""
+    """Rows of text under a head, which may be empty. The first `names` columns are words.
+
+    `whom` says of cells, by row and column, which entrants they tell of.
+    """
 
     title: str
     head: tuple[str, ...]
     rows: list[tuple[str, ...]]
     names: int
+    whom: Mapping[tuple[int, int], Whom] = {}
 
 
 def summary(report: Report) -> list[str]:
@@ -86,7 +95,7 @@ def _standings(report: Report) -> Table:
                 words.percent(tally.points / tally.matches if tally.matches else None),
             )
         )
-    return Table("Standings", tuple(head), rows, names)
+    return Table("Standings", tuple(head), rows, names, _named(in_order(report), 1))
 
 
 def _crosstable(report: Report) -> Table:
@@ -113,7 +122,7 @@ def _square(title: str, report: Report, cells: list[list[str]]) -> Table:
         )
         for number, one in enumerate(order, 1)
     ]
-    return Table(title, head, rows, 2)
+    return Table(title, head, rows, 2, {**_named(order, 1), **_against(order)})
 
 
 def _duel(report: Report, duel: Duel) -> Table:
@@ -161,4 +170,20 @@ def _endings(report: Report) -> Table:
         )
         for one in in_order(report)
     ]
-    return Table("How matches ended: won, tied, lost", head, rows, 1)
+    whom = _named(in_order(report), 0)
+    return Table("How matches ended: won, tied, lost", head, rows, 1, whom)
+
+
+def _named(order: list[int], column: int) -> dict[tuple[int, int], Whom]:
+    """A row for each, with its name in that column."""
+    return {(row, column): (one,) for row, one in enumerate(order)}
+
+
+def _against(order: list[int]) -> dict[tuple[int, int], Whom]:
+    """A row and a column for each, the columns behind two others."""
+    return {
+        (row, column): (one, other)
+        for row, one in enumerate(order)
+        for column, other in enumerate(order, 2)
+        if one != other
+    }
