@@ -1,7 +1,7 @@
 // The dialog in the header: under which name one is here, and how to have another one.
 
-import { account, identity, session, setAccount } from "/static/account.js";
-import { introduce } from "/static/link.js";
+import { account, identity, session, setAccount } from "./account.js";
+import { introduce } from "./link.js";
 
 const button = document.getElementById("identity");
 const dialog = document.getElementById("identity-dialog");

@@ -1,6 +1,6 @@
 // The connection to the server: requests and their answers, events, and coming back when it is lost.
 
-import { account, guestName, identity, session, setSession } from "/static/account.js";
+import { account, guestName, identity, session, setSession } from "./account.js";
 
 const FIRST_WAIT_MS = 500, LONGEST_WAIT_MS = 20_000;
 /** So long after the last message the server is asked for a sign of life, and has so long to answer. */
