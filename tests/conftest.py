@@ -12,6 +12,8 @@ from benchmarks._postgres import NotInstalled, Postgres
 from benchmarks._postgres import postgres as postgres_cluster
 from commands import RunningServer, running_server
 
+from server.storage import Database
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -54,3 +56,21 @@ def cluster() -> Iterator[Postgres]:
         if os.environ.get("CI") == "true":
             pytest.fail(f"not tested with PostgreSQL: {lacking}")
         pytest.skip(str(lacking))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of an empty database, of either kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/kept.db"
+    url: str = request.getfixturevalue("postgres").url
+    return url
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    """With tables."""
+    database = Database(url)
+    database.migrate()
+    yield database
+    database.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -68,22 +67,6 @@ def finished(match: str) -> Finished:
     return Finished(
         match=match, winner=2, returns=(0.0, 1.0), reason=Reason.TIME, text="Ada dozed", at=200.0
     )
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/kept.db"
-    url: str = request.getfixturevalue("postgres").url
-    return url
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    database = Database(url)
-    database.migrate()
-    yield database
-    database.close()
 
 
 def test_what_is_written_is_read_back(database: Database) -> None:

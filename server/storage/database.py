@@ -42,6 +42,8 @@ from server.storage.schema import accounts, matches, moves, suspensions, tournam
 _LOCK = 0x706C61796F7574
 #: How long one who writes waits for another who does.
 _BUSY_S = 5.0
+#: In a database of its own machine or network, where nothing but a fault takes as long.
+_LONGEST_READ_MS = 20_000
 #: Matches that are read at a time.
 _CHUNK = 200
 #: In the URL of a SQLite database: full or normal.
@@ -62,17 +64,20 @@ class InUse(StorageError):
 class Database:
     """One database, of either kind. Every method raises SQLAlchemyError when it fails."""
 
-    def __init__(self, url: str) -> None:
-        """Prepare to use it; nothing is opened yet. Raises StorageError."""
+    def __init__(self, url: str, *, only_read: bool = False) -> None:
+        """Prepare to use it; nothing is opened yet. Raises StorageError.
+
+        `only_read`: refuse to write, and to read for longer than a page may take.
+        """
         try:
             self.url = sa.make_url(url)
             self.kind = self.url.get_backend_name()
             if self.kind not in ("sqlite", "postgresql"):
                 raise StorageError(f"cannot use a database of kind {self.kind!r}: {_ALLOWED}")
             engine_url = self.url.difference_update_query([_SYNCHRONOUS])
-            self._engine = sa.create_engine(engine_url, **_engine_options(self.url))
+            self._engine = sa.create_engine(engine_url, **_engine_options(self.url, only_read))
             if self.kind == "sqlite":
-                sa.event.listen(self._engine, "connect", _sqlite_setter(self.url))
+                sa.event.listen(self._engine, "connect", _sqlite_setter(self.url, only_read))
         except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as error:
             raise StorageError(f"cannot use the database {url!r}: {error}. {_ALLOWED}") from error
         except ModuleNotFoundError as error:
@@ -156,6 +161,10 @@ class Database:
         if self._lock_file:
             self._lock_file.close()
 
+    def reading(self) -> sa.Connection:
+        """A connection to read over; to be closed soon."""
+        return self._engine.connect()
+
     # What the server writes.
 
     def save(self, records: Sequence[Record]) -> None:
@@ -203,7 +212,7 @@ class Database:
         chosen = sa.select(accounts).where(accounts.c.revision > since)
         with self._engine.connect() as connection:
             rows = connection.execute(chosen.order_by(accounts.c.name)).all()
-        return [_account(row) for row in rows], max([since, *(row.revision for row in rows)])
+        return [account_of(row) for row in rows], max([since, *(row.revision for row in rows)])
 
     def put_account(self, account: Account) -> None:
         """Add or change an account, as an operator. Raises StorageError if the name is taken."""
@@ -229,7 +238,7 @@ class Database:
             out: dict[str, list[int]] = {}
             for tournament, _, entrant, _ in connection.execute(chosen):
                 out.setdefault(tournament, []).append(entrant)
-        return [_held(row, out.get(row.id, ()), ()) for row in rows]
+        return [held_of(row, out.get(row.id, ()), ()) for row in rows]
 
     def tournament(self, tournament: str) -> Held | None:
         """One with its matches, oldest first."""
@@ -311,9 +320,9 @@ class Database:
                 return
             for row in rows:
                 yield Kept(
-                    begun=_begun(row),
+                    begun=begun_of(row),
                     moves=tuple(played.get(row.id, ())),
-                    finished=None if row.ended_at is None else _finished(row),
+                    finished=None if row.ended_at is None else finished_of(row),
                 )
             last = rows[-1].id
 
@@ -327,18 +336,23 @@ def _alembic_config() -> alembic.config.Config:
     return config
 
 
-def _engine_options(url: sa.URL) -> dict[str, Any]:
+def _engine_options(url: sa.URL, only_read: bool) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
         wait_s = float(str(url.query.get("timeout", _BUSY_S)))
         return {"connect_args": {"timeout": wait_s, "check_same_thread": False}}
+    connect: dict[str, Any] = {"connect_timeout": 5}
+    if only_read:
+        connect["options"] = (
+            f"-c default_transaction_read_only=on -c statement_timeout={_LONGEST_READ_MS}"
+        )
     return {
-        "connect_args": {"connect_timeout": 5},
+        "connect_args": connect,
         "pool_pre_ping": True,
         "paramstyle": "format",  # by place, as SQLite's
     }
 
 
-def _sqlite_setter(url: sa.URL) -> Callable[[sqlite3.Connection, object], None]:
+def _sqlite_setter(url: sa.URL, only_read: bool) -> Callable[[sqlite3.Connection, object], None]:
     """What sets up each connection. Raises ValueError.
 
     With FULL, the default, what is committed survives a power cut, too; with NORMAL, "only" the
@@ -349,7 +363,8 @@ def _sqlite_setter(url: sa.URL) -> Callable[[sqlite3.Connection, object], None]:
         raise ValueError(f"{_SYNCHRONOUS} is full or normal, not {wanted!r}")
 
     def set_up(connection: sqlite3.Connection, _: object) -> None:
-        for pragma in ("journal_mode=WAL", f"synchronous={wanted}", "foreign_keys=OFF"):
+        usual = ("journal_mode=WAL", f"synchronous={wanted}", "foreign_keys=OFF")
+        for pragma in (*usual, "query_only=ON") if only_read else usual:
             connection.execute(f"PRAGMA {pragma}")
 
     return set_up
@@ -517,7 +532,8 @@ _ROW: dict[type[Record], Any] = {
 # Records from rows.
 
 
-def _account(row: sa.Row[Any]) -> Account:
+def account_of(row: sa.Row[Any]) -> Account:
+    """One of `accounts`."""
     return Account(
         id=row.id,
         name=row.name,
@@ -528,7 +544,8 @@ def _account(row: sa.Row[Any]) -> Account:
     )
 
 
-def _begun(row: sa.Row[Any]) -> Begun:
+def begun_of(row: sa.Row[Any]) -> Begun:
+    """The beginning of one of `matches`."""
     return Begun(
         match=row.id,
         game=row.game,
@@ -547,7 +564,8 @@ def _begun(row: sa.Row[Any]) -> Begun:
     )
 
 
-def _finished(row: sa.Row[Any]) -> Finished:
+def finished_of(row: sa.Row[Any]) -> Finished:
+    """The end of one of `matches` that has ended."""
     return Finished(
         match=row.id,
         winner=row.winner,
@@ -576,7 +594,8 @@ def _played(row: sa.Row[Any]) -> Played:
     )
 
 
-def _held(row: sa.Row[Any], out: Sequence[int], played: Iterable[Kept]) -> Held:
+def held_of(row: sa.Row[Any], out: Sequence[int], played: Iterable[Kept]) -> Held:
+    """One of `tournaments`, with who was suspended and with its matches."""
     over = None if row.ended_at is None else Concluded(tournament=row.id, at=row.ended_at)
     return Held(
         organized=Organized(tournament=row.id, name=row.name, spec=row.spec, at=row.begun_at),

@@ -67,6 +67,8 @@ Index("matches_unfinished", matches.c.id, sqlite_where=matches.c.ended_at.is_(No
       postgresql_where=matches.c.ended_at.is_(None))  # fmt: skip
 Index("matches_ended_at", matches.c.ended_at)
 Index("matches_tournament", matches.c.tournament)
+for _who in ("game", "first", "second", "first_account", "second_account"):
+    Index(f"matches_{_who}", matches.c[_who], matches.c.ended_at)
 
 #: Clocks as they stood after the move, null without; `info` is what the bot thought, as JSON.
 moves = Table(

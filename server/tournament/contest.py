@@ -229,15 +229,31 @@ def _check(spec: Spec) -> None:
             _check_opening(game, opening)
 
 
-def contest_of(held: Held) -> Contest:
-    """A tournament as it was left. Raises SpecError, OpeningError, msgspec.DecodeError."""
+class Sitting(NamedTuple):
+    """A stored match of a tournament, as far as the tournament depends on it."""
+
+    begun: Begun
+    finished: Finished | None
+    actions: Sequence[int]
+
+
+def contest_of(held: Held, sittings: Sequence[Sitting] | None = None) -> Contest:
+    """A tournament as it was left; without `sittings`, these are what `held` has of its matches.
+
+    Raises SpecError, OpeningError, msgspec.DecodeError.
+    """
     organized = held.organized
+    if sittings is None:
+        sittings = [
+            Sitting(kept.begun, kept.finished, [move.action for move in kept.moves])
+            for kept in held.matches
+        ]
     contest = Contest(organized.tournament, loads(organized.spec), held.out)
-    for kept in held.matches:
-        contest.began(kept.begun)
-    ended = [(kept.finished, kept.moves) for kept in held.matches if kept.finished]
-    for finished, moves in sorted(ended, key=lambda each: each[0].at):
-        contest.ended(finished, [move.action for move in moves])
+    for begun, _, _ in sittings:
+        contest.began(begun)
+    ended = [(finished, actions) for _, finished, actions in sittings if finished]
+    for finished, actions in sorted(ended, key=lambda each: each[0].at):
+        contest.ended(finished, actions)
     contest.over = held.concluded is not None
     return contest
 

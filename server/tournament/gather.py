@@ -95,6 +95,15 @@ class Gathered:
         ]
 
     @property
+    def counted(self) -> set[str]:
+        """The matches of the pairs that are complete and no repetition."""
+        return {
+            fixture.match
+            for pair, _ in self.telling
+            for fixture in self._attempts[pair.key].legs.values()
+        }
+
+    @property
     def pairs(self) -> int | None:
         """How many there will be, if that is known."""
         if self.spec.format in ("knockout", "sprt"):

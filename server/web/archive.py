@@ -1,0 +1,347 @@
+"""What is stored, for pages: read in threads of its own, so that nobody who plays waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from msgspec import DecodeError, Struct
+from sqlalchemy.exc import SQLAlchemyError
+from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
+from twisted.internet.threads import deferToThreadPool
+from twisted.logger import Logger
+from twisted.python.threadpool import ThreadPool
+
+import games
+from server import ladder
+from server.ladder import Bout, Entry, Ladder, Point, Verdict
+from server.messages import Fixture
+from server.records import Kept
+from server.storage.database import first_line
+from server.storage.reading import (
+    Freshness,
+    MatchRow,
+    Page,
+    PlayerRow,
+    Reader,
+    Totals,
+    TournamentRow,
+)
+from server.tournament.contest import contest_of
+from server.tournament.gather import Gathered
+from server.tournament.openings import OpeningError
+from server.tournament.report import Report
+from server.tournament.spec import Spec
+
+T = TypeVar("T")
+
+#: One of them computes, the others answer at once.
+_THREADS = 3
+#: Requests that wait for a thread, at most: who asks for more is told to come back.
+_WAITING = 100
+#: What was computed is good for so long; and for so many times what it took.
+_GOOD_S, _GOOD_TIMES = 5.0, 10.0
+#: Of what was computed, the least recently used is dropped.
+_MOST_KNOWN = 64
+
+_log = Logger(namespace="server")
+
+
+class Unavailable(Exception):
+    """The database does not answer: what to tell who asks for a page."""
+
+
+class TournamentRecord(Struct, frozen=True, kw_only=True):
+    """A tournament, its matches in the order in which they began, and what these have shown."""
+
+    tournament: str
+    spec: Spec
+    begun_at: float
+    ended_at: float | None
+    fixtures: tuple[Fixture, ...]
+    report: Report
+
+
+class VersionRecord(Struct, frozen=True, kw_only=True):
+    """What is known of a player in one version at one game."""
+
+    entry: Entry
+    history: tuple[Point, ...]
+
+
+class GameRecord(Struct, frozen=True, kw_only=True):
+    """A player at one game: all its matches with a result, and the ratings of the rated ones."""
+
+    game: str
+    totals: Totals
+    versions: tuple[VersionRecord, ...]
+
+
+class PlayerRecord(Struct, frozen=True, kw_only=True):
+    """A player. Without account, `created_at` is None."""
+
+    name: str
+    created_at: float | None
+    games: tuple[GameRecord, ...]
+
+
+@dataclass(frozen=True)
+class _Rating:
+    """A game's ladder, and what it was made from."""
+
+    freshness: Freshness
+    bouts: list[Bout]
+    ladder: Ladder
+
+
+@dataclass(frozen=True)
+class _History:
+    """How the ratings of a player have come to be what they are on a ladder, by version."""
+
+    rating: _Rating
+    points: Mapping[str, tuple[Point, ...]]
+
+    def versions(self, name: str) -> tuple[VersionRecord, ...]:
+        """The best first."""
+        return tuple(
+            VersionRecord(entry=entry, history=self.points[entry.version])
+            for entry in self.rating.ladder.entries
+            if entry.name == name
+        )
+
+
+@dataclass
+class _Known:
+    """Something that was computed, and until when it need not be looked at again."""
+
+    value: Any
+    until: float
+
+
+class Archive:
+    """Reads one database; without one, it is empty. What a Deferred fails with is Unavailable."""
+
+    def __init__(self, url: str | None, reactor: Any) -> None:
+        self._reader = Reader(url) if url else None
+        self._reactor = reactor
+        self._pool = ThreadPool(0, _THREADS, name="archive")
+        self._waiting = 0
+        self._computing = DeferredLock()
+        #: Changed by one computation at a time.
+        self._known: OrderedDict[Hashable, _Known] = OrderedDict()
+        self._verdicts: dict[str, Verdict] = {}
+        reactor.callWhenRunning(self._pool.start)
+        reactor.addSystemEventTrigger("during", "shutdown", self._close)
+
+    # What there is.
+
+    def matches(
+        self,
+        *,
+        game: str | None = None,
+        player: str | None = None,
+        tournament: str | None = None,
+        page: int = 1,
+        per_page: int = 50,
+    ) -> Deferred[Page[MatchRow]]:
+        """Those that have ended, the latest first. Of a player who is a guest by exact name."""
+        return self._read(
+            lambda reader: reader.matches(
+                game=game, player=player, tournament=tournament, page=page, per_page=per_page
+            ),
+            Page(),
+        )
+
+    def match(self, match: str) -> Deferred[Kept | None]:
+        """All that is stored of one."""
+        return self._read(lambda reader: reader.match(match), None)
+
+    def players(self, page: int = 1, per_page: int = 50) -> Deferred[Page[PlayerRow]]:
+        """All who have an account, those that have played last first."""
+        return self._read(lambda reader: reader.players(page, per_page), Page())
+
+    def tournaments(self, page: int = 1, per_page: int = 50) -> Deferred[Page[TournamentRow]]:
+        """All, the latest first."""
+        return self._read(lambda reader: reader.tournaments(page, per_page), Page())
+
+    def rated_games(self) -> Deferred[list[str]]:
+        """The games of which there are rated matches, sorted."""
+        found = self._compute("games", lambda reader, _: reader.rated_games(), None)
+        return found.addCallback(lambda known: known or [])
+
+    # What follows from it.
+
+    def ratings(self, game: str) -> Deferred[Ladder]:
+        """Of all who have played a game."""
+        return Deferred.fromCoroutine(self._ratings(game))
+
+    def player(self, name: str) -> Deferred[PlayerRecord | None]:
+        """The one with this name, or with one that looks like it; None for guests and nobody."""
+        return Deferred.fromCoroutine(self._player(name))
+
+    def tournament(self, tournament: str) -> Deferred[TournamentRecord | None]:
+        """One, and what it has shown so far. Of one that cannot be read, None."""
+
+        def compute(reader: Reader, before: TournamentRecord | None) -> TournamentRecord | None:
+            return before if before and before.ended_at else _tournament(reader, tournament)
+
+        return self._compute(("tournament", tournament), compute, None)
+
+    async def _ratings(self, game: str) -> Ladder:
+        rating = await self._rating(game)
+        return rating.ladder if rating else Ladder(game=game)
+
+    async def _player(self, name: str) -> PlayerRecord | None:
+        found = await self._read(lambda reader: reader.player(name), None)
+        if found is None:
+            return None
+        records = []
+        for game, totals in found.games.items():
+            rating = await self._rating(game)
+            history = await self._history(rating, found.name) if rating else None
+            versions = history.versions(found.name) if history else ()
+            records.append(GameRecord(game=game, totals=totals, versions=versions))
+        return PlayerRecord(name=found.name, created_at=found.created_at, games=tuple(records))
+
+    def _rating(self, game: str) -> Deferred[_Rating | None]:
+        """None where nobody is rated."""
+
+        def compute(reader: Reader, before: _Rating | None) -> _Rating | None:
+            freshness = reader.freshness(game)
+            if before and before.freshness == freshness:
+                return before
+            bouts = self._bouts(reader, game)
+            return _Rating(freshness, bouts, ladder.ladder(game, bouts)) if bouts else None
+
+        return self._compute(("rating", game), compute, None)
+
+    def _history(self, rating: _Rating, name: str) -> Deferred[_History | None]:
+        def compute(_: Reader, before: _History | None) -> _History:
+            if before and before.rating is rating:
+                return before
+            return _History(rating, ladder.histories(rating.bouts, name))
+
+        return self._compute(("history", rating.ladder.game, name), compute, None)
+
+    def _bouts(self, reader: Reader, game: str) -> list[Bout]:
+        rated = reader.rated(game)
+        known = {
+            tournament: self._verdict(reader, tournament)
+            for tournament in {each.tournament for each in rated if each.tournament}
+        }
+        return ladder.bouts(rated, {each: verdict for each, verdict in known.items() if verdict})
+
+    def _verdict(self, reader: Reader, tournament: str) -> Verdict | None:
+        """None where only matches of a tournament were imported, and not itself."""
+        if tournament in self._verdicts:
+            return self._verdicts[tournament]
+        stored = reader.tournament(tournament)
+        if stored is None:
+            return None
+        try:
+            contest = contest_of(*stored)
+        except _UNREADABLE:
+            return Verdict(set(), {})
+        gathered = Gathered(contest.spec, contest.out, contest.fixtures.values())
+        versions = {each.name: each.version for each in contest.spec.entrants}
+        verdict = Verdict(gathered.counted, versions)
+        if contest.over:
+            self._verdicts[tournament] = verdict
+        return verdict
+
+    # How it is read.
+
+    def _read(self, read: Callable[[Reader], T], nothing: T) -> Deferred[T]:
+        """In a thread; `nothing` is what is read without a database."""
+        return self._asked(lambda reader: self._in_thread(read, reader), nothing)
+
+    def _compute(
+        self,
+        key: Hashable,
+        compute: Callable[[Reader, Any], T | None],
+        nothing: T | None,
+    ) -> Deferred[T | None]:
+        """What takes long: one at a time, and again only after a while.
+
+        `compute` is given what it returned the last time, or None.
+        """
+        known = self._known.get(key)
+        if known and time.monotonic() < known.until:
+            return succeed(known.value)
+
+        def renewed(reader: Reader) -> T | None:
+            return self._renewed(key, lambda before: compute(reader, before))
+
+        return self._asked(
+            lambda reader: self._computing.run(self._in_thread, renewed, reader), nothing
+        )
+
+    def _asked(self, ask: Callable[[Reader], Deferred[T]], nothing: T) -> Deferred[T]:
+        if self._reader is None:
+            return succeed(nothing)
+        if self._waiting >= _WAITING:
+            return fail(Unavailable("too much is asked for at the moment; try again in a while"))
+        self._waiting += 1
+        return ask(self._reader).addBoth(self._answered)
+
+    def _answered(self, result: T) -> T:
+        self._waiting -= 1
+        return result
+
+    def _in_thread(self, read: Callable[[Reader], T], reader: Reader) -> Deferred[T]:
+        return deferToThreadPool(self._reactor, self._pool, _attempt, read, reader)
+
+    def _renewed(self, key: Hashable, compute: Callable[[Any], T | None]) -> T | None:
+        known, begun = self._known.pop(key, None), time.monotonic()
+        if known is None or begun >= known.until:  # otherwise another has been first
+            value = compute(known.value if known else None)
+            if value is None:  # whatever was asked for is not there: remembered is what is
+                return None
+            ended = time.monotonic()
+            known = _Known(value, ended + max(_GOOD_S, _GOOD_TIMES * (ended - begun)))
+        self._known[key] = known
+        if len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+        return cast(T, known.value)
+
+    def _close(self) -> None:
+        self._pool.stop()
+        if self._reader:
+            self._reader.close()
+
+
+def _attempt(read: Callable[[Reader], T], reader: Reader) -> T:
+    """Raises Unavailable."""
+    try:
+        return read(reader)
+    except SQLAlchemyError as error:
+        _log.warn("the database cannot be read: {reason}", reason=first_line(error))
+        raise Unavailable("the database does not answer at the moment") from error
+
+
+_UNREADABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
+
+
+def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
+    stored = reader.tournament(tournament)
+    if stored is None:
+        return None
+    held, sittings = stored
+    try:
+        contest = contest_of(held, sittings)
+    except _UNREADABLE as error:
+        text = "tournament {tournament} cannot be shown: {why}"
+        _log.warn(text, tournament=tournament, why=str(error))
+        return None
+    fixtures = tuple(contest.fixtures.values())
+    return TournamentRecord(
+        tournament=tournament,
+        spec=contest.spec,
+        begun_at=held.organized.at,
+        ended_at=held.concluded.at if held.concluded else None,
+        fixtures=fixtures,
+        report=Gathered(contest.spec, contest.out, fixtures).report(),
+    )
