@@ -335,6 +335,9 @@ class Hub:
     def settle(self, table: Table, now: float) -> None:
         """After anything that happened to a match: set its alarm, or tell that it is over."""
         match = table.match
+        if fault := table.drawing.take_fault():
+            text = "match {match} is not drawn: the view of {game} fails, with {fault}"
+            self.log(text, _about(match) | {"fault": fault})
         if match.status is not Status.ENDED:
             self._alarms.set(match.id, match.deadline())
             return
@@ -342,7 +345,7 @@ class Hub:
         self.store(finished)
         ended = table.ended()
         self._note_result(table, ended, now)
-        self.tell_all(table.everybody(), ended)
+        self.tell_all([*table.seats, *table.watchers()], ended)
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(table, now)
         self.gallery.ended(table)
@@ -539,7 +542,7 @@ class Hub:
         self._ended[match_id] = None
         if len(self._ended) > ENDED_KEPT:
             self._ended.popitem(last=False)
-        for session in table.watchers.values():
+        for session in table.watchers():
             session.watching.discard(match_id)
         for session in table.seats:
             session.matches.discard(match_id)

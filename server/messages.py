@@ -118,6 +118,52 @@ class Thought(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     actions: Annotated[tuple[tuple[Action, Count, Rate], ...], Meta(max_length=400)] = ()
 
 
+class Board(Struct, frozen=True):
+    """What a match is played on: rows and columns of cells, which count row by row."""
+
+    rows: int
+    columns: int
+    geometry: Literal["grid", "columns", "heap"]
+    piece: Literal["mark", "disc", "stone", "chip"]
+    #: A heavy line after every so many cells, 0 for none.
+    block: int
+    column_labels: tuple[str, ...]
+    row_labels: tuple[str, ...]
+
+
+class Top(Struct, frozen=True, gc=False):
+    """One of the moves that a bot has looked at most: how people write it, and where it is."""
+
+    action: int
+    name: str
+    cells: tuple[int, ...]
+    visits: int
+    win_rate: float
+
+
+class Picture(Struct, frozen=True, omit_defaults=True):
+    """A position, to be drawn on a board: for each cell 0, or the player whose piece is there.
+
+    `last` are the cells of the move that led here, and `name` is how people write it. `line` and
+    `tops` are what the one who made it thought of: the moves it expected, and those it looked at.
+    """
+
+    cells: tuple[int, ...]
+    last: tuple[int, ...]
+    note: str
+    line: tuple[str, ...]
+    tops: tuple[Top, ...]
+    name: str | None = None
+
+
+class Choice(Struct, frozen=True, gc=False):
+    """A legal action: how people write it, and the cells to click for it, in order."""
+
+    action: int
+    name: str
+    cells: tuple[int, ...]
+
+
 # From the client. A field that the protocol does not know is an error, so that a typo shows.
 
 
@@ -151,6 +197,7 @@ class Hello(Request, frozen=True, kw_only=True):
     guest: bool = False
     session: Key | None = None
     legal_actions: bool = False
+    views: bool = False
 
 
 class Seek(Request, frozen=True, kw_only=True):
@@ -332,6 +379,9 @@ class Started(Event, frozen=True, kw_only=True):
     state: tuple[int, ...]
     to_move: int
     legal_actions: tuple[int, ...] | None = None
+    board: Board | None = None
+    picture: Picture | None = None
+    choices: tuple[Choice, ...] | None = None
 
 
 class Update(Event, frozen=True, kw_only=True):
@@ -346,6 +396,8 @@ class Update(Event, frozen=True, kw_only=True):
     clocks: tuple[Reading, Reading] | None = None
     info: Thought | None = None
     legal_actions: tuple[int, ...] | None = None
+    picture: Picture | None = None
+    choices: tuple[Choice, ...] | None = None
 
 
 class Ended(Event, frozen=True, kw_only=True):

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from server.drawing import Drawing
 from server.match import Match
 from server.messages import Ended, RequestId, Seat, Started, Thought, Update
 from server.records import Begun, Finished, Played
 from server.session import Session
+
+
+class _Audience(NamedTuple):
+    """Those who watch and are told the same.
+
+    `informed` are those who are told what the mover thinks: all who are not called as a player is.
+    """
+
+    legal: bool
+    views: bool
+    informed: bool
 
 
 @dataclass
@@ -17,13 +30,16 @@ class Table:
 
     match: Match
     seats: tuple[Session, Session]
-    watchers: dict[str, Session] = field(default_factory=dict)
     #: The number of the record that must be stored before the match goes on.
     awaits: int = 0
     #: Of a tournament: which, which of its matches this is, and the length of its opening.
     tournament: str | None = None
     fixture: str | None = None
     opening: int = 0
+
+    def __post_init__(self) -> None:
+        self.drawing = Drawing(self.match)
+        self._watchers: dict[_Audience, dict[str, Session]] = {}
 
     def seat_of(self, session: Session) -> Seat | None:
         """Which side a session plays."""
@@ -37,30 +53,37 @@ class Table:
         """Another session plays on."""
         first, second = self.seats
         self.seats = (session, second) if seat == 1 else (first, session)
+        self.unwatch(session)
 
-    def everybody(self) -> list[Session]:
-        """Those who play and those who watch."""
-        return [*self.seats, *self.watchers.values()] if self.watchers else list(self.seats)
+    def watchers(self) -> list[Session]:
+        """Those who watch and do not play."""
+        return [each for sessions in self._watchers.values() for each in sessions.values()]
 
     def watch(self, session: Session) -> None:
         """Show the match to a session from now on."""
-        self.watchers[session.key] = session
+        self.unwatch(session)
+        hello = session.hello
+        audience = _Audience(hello.legal_actions, hello.views, not self.has(session))
+        self._watchers.setdefault(audience, {})[session.key] = session
         session.watching.add(self.match.id)
 
     def unwatch(self, session: Session) -> None:
         """Show it no longer."""
-        self.watchers.pop(session.key, None)
+        for sessions in self._watchers.values():
+            sessions.pop(session.key, None)
         session.watching.discard(self.match.id)
 
     def started(self, session: Session, now: float, re: RequestId | None = None) -> Started:
         """All of the match, as one session sees it."""
-        match = self.match
+        match, hello = self.match, session.hello
+        seat, views = self.seat_of(session), hello.views
+        chooses = views and seat == match.to_move
         return Started(
             re=re,
             match=match.id,
             game=str(match.game),
             players=match.players,
-            seat=self.seat_of(session),
+            seat=seat,
             clock=match.clock_name,
             control=match.terms.control,
             clocks=match.readings(now),
@@ -68,7 +91,10 @@ class Table:
             moves=tuple(match.moves),
             state=match.state,
             to_move=match.to_move,
-            legal_actions=match.legal_actions() if session.hello.legal_actions else None,
+            legal_actions=match.legal_actions() if hello.legal_actions else None,
+            board=self.drawing.board() if views else None,
+            picture=self.drawing.picture(match.ply) if views else None,
+            choices=self.drawing.choices(match.ply) if chooses else None,
         )
 
     def updates(
@@ -77,20 +103,19 @@ class Table:
         """Move number `ply`, the same message for all who see the same; the mover's first.
 
         Only those who watch, and are not called as one of the players, are told what the mover
-        thinks; only those who asked for them get legal actions; the mover gets its request's id.
+        thinks; only those who asked for them get legal actions and views, and choices when it is
+        their turn; the mover gets its request's id.
         """
-        match, after = self.match, self.match.states[ply + 1]
-        clocks, to_move = match.readings(now), match.to_move_at(ply + 1)
-        audience = {(True, mover.hello.legal_actions, False): [mover]}
-        for session in self.everybody():
-            if session is not mover:
-                watches = info is not None and not self.has(session)
-                audience.setdefault((False, session.hello.legal_actions, watches), []).append(
-                    session
-                )
-        for (asked, legal, watches), sessions in audience.items():
-            update = Update(
-                re=re if asked else None,
+        match, drawing = self.match, self.drawing
+        after, to_move = match.states[ply + 1], match.to_move_at(ply + 1)
+        clocks = match.readings(now)
+
+        def update(
+            audience: _Audience, re: RequestId | None = None, chooses: bool = False
+        ) -> Update:
+            told = info if audience.informed else None
+            return Update(
+                re=re,
                 match=match.id,
                 ply=ply,
                 player=match.mover(ply),
@@ -98,10 +123,20 @@ class Table:
                 state=after,
                 to_move=to_move,
                 clocks=clocks,
-                info=info if watches else None,
-                legal_actions=match.legal_actions(ply + 1) if legal else None,
+                info=told,
+                legal_actions=match.legal_actions(ply + 1) if audience.legal else None,
+                picture=drawing.picture(ply + 1, told) if audience.views else None,
+                choices=drawing.choices(ply + 1) if chooses and audience.views else None,
             )
-            yield sessions, update
+
+        for session in sorted(self.seats, key=lambda each: each is not mover):
+            hello = session.hello
+            audience = _Audience(hello.legal_actions, hello.views, informed=False)
+            answered = re if session is mover else None
+            yield [session], update(audience, answered, self.seat_of(session) == to_move)
+        for audience, sessions in self._watchers.items():
+            if sessions:
+                yield list(sessions.values()), update(audience)
 
     def ended(self) -> Ended:
         """How it ended."""

@@ -30,16 +30,20 @@ from server.messages import (
     PROTOCOL,
     REQUESTS,
     AreYouThere,
+    Board,
+    Choice,
     Code,
     Control,
     Event,
     Outcome,
     Person,
+    Picture,
     Reading,
     Reason,
     Request,
     Summary,
     Thought,
+    Top,
     Totals,
 )
 from server.requests import LISTED, TABLE
@@ -115,8 +119,8 @@ SECTIONS = parsed_sections()
 REQUEST_KINDS = {tag_of(kind): kind for kind in get_args(REQUESTS)}
 EVENT_KINDS = {heading_of(kind): kind for kind in get_args(EVENTS)}
 PARTS = (
-    Control, Reading, Thought, Summary, Person, Outcome, Totals, Spec, Entrant, Openings,
-    Adjudication, Sprt,
+    Control, Reading, Thought, Board, Picture, Top, Choice, Summary, Person, Outcome, Totals,
+    Spec, Entrant, Openings, Adjudication, Sprt,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}
 KINDS = REQUEST_KINDS | EVENT_KINDS | PART_KINDS
