@@ -8,6 +8,8 @@ import { html, svg } from "./svg.js";
 const CELL = 40;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const FALL_MS = 60;
+/** Cells that are narrower on the screen are hard to hit with a finger: that takes a second tap. */
+const FINGER_PX = 32;
 
 /** Shows positions of one match, and takes moves by mouse, touch and keyboard.
  *
@@ -30,6 +32,8 @@ export class BoardView {
   #mover = 1;
   #picked = [];
   #targets = new Set();
+  /** The target that a finger has tapped once, -1 for none. */
+  #aimed = -1;
   #focused = 0;
 
   constructor(container, board, options = {}) {
@@ -59,6 +63,7 @@ export class BoardView {
     this.#choices = choices;
     this.#mover = mover;
     this.#picked = [];
+    this.#aimed = -1;
     this.#draw();
     if (fell) this.#drop(picture.last[0]);
   }
@@ -232,14 +237,17 @@ export class BoardView {
 
   /** Buttons for choices that no cell stands for. */
   #offer(choices) {
-    this.#buttons.replaceChildren(
-      ...choices.map(({ action, name }) => {
-        const text = name.charAt(0).toUpperCase() + name.slice(1);
-        const button = html("button", { type: "button", class: "button primary" }, text);
-        button.addEventListener("click", () => this.#options.onChoose?.(action));
-        return button;
-      }),
-    );
+    const buttons = choices.map(({ action, name }) => {
+      const text = name.charAt(0).toUpperCase() + name.slice(1);
+      return this.#button(text, () => this.#options.onChoose?.(action));
+    });
+    this.#buttons.replaceChildren(...buttons);
+  }
+
+  #button(text, act) {
+    const button = html("button", { type: "button", class: "button primary" }, text);
+    button.addEventListener("click", act);
+    return button;
   }
 
   #drop(cell) {
@@ -257,7 +265,10 @@ export class BoardView {
     const cellOf = (event) => Number(event.target.dataset?.cell ?? -1);
     // Who plays by mouse keeps the arrow keys for going through the moves.
     this.#svg.addEventListener("mousedown", (event) => event.preventDefault());
-    this.#svg.addEventListener("click", (event) => this.#click(cellOf(event)));
+    this.#svg.addEventListener("click", (event) => {
+      if (event.pointerType === "touch" && this.#aim(cellOf(event))) return;
+      this.#click(cellOf(event));
+    });
     this.#svg.addEventListener("pointerover", (event) => {
       if (event.pointerType !== "touch") this.#point(cellOf(event));
     });
@@ -280,6 +291,19 @@ export class BoardView {
       shown.set(target, this.#mover);
     }
     this.#layers.ghost.show(shown);
+  }
+
+  /** A first tap where a second one is needed? */
+  #aim(cell) {
+    const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
+    const isWide = this.#svg.getBoundingClientRect().width / this.#layout.columns >= FINGER_PX;
+    if (target < 0 || target === this.#aimed || isWide) return false;
+    this.#aimed = target;
+    this.#point(target);
+    this.#layers.picked.show(new Map([[target, "picked"]]));
+    const button = this.#button(`Play ${cellName(this.#board, target)}`, () => this.#click(target));
+    this.#buttons.replaceChildren(button);
+    return true;
   }
 
   #click(cell) {
@@ -370,13 +394,13 @@ const MARKS = {
   1: { class: "first", d: "M-10.5-10.5 10.5 10.5M10.5-10.5-10.5 10.5" },
   2: { class: "second", d: "M-11.5 0a11.5 11.5 0 1 0 23 0a11.5 11.5 0 1 0-23 0z" },
 };
-const RADII = { disc: 15, stone: 17.5, chip: 14 };
+const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
 
 /** A piece of player 1 or 2, by its style; other numbers are written. */
 function piece(style, value) {
   const owner = { 1: "first", 2: "second" }[value];
   if (style === "chip") {
-    const rim = svg("circle", { class: "rim", r: 9.5 });
+    const rim = svg("circle", { class: "rim", r: 10.5 });
     return svg("g", { class: "piece-chip" }, svg("circle", { r: RADII.chip }), rim);
   }
   if (!owner) return svg("text", { class: "piece-number", y: 5 }, String(value));

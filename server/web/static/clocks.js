@@ -1,0 +1,61 @@
+// Reading clocks between the server's messages. Nothing of a page is needed.
+//
+// A reading is what a player has left, {main_s, periods}; a control what a clock is set to,
+// {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
+
+const LOW_S = 10;
+
+/** What is left of a reading when it has run for `elapsed` seconds more. */
+export function after(reading, control, elapsed) {
+  if (elapsed <= reading.main_s) return { ...reading, main_s: reading.main_s - elapsed };
+  const left = Math.max(0, reading.main_s + reading.periods * control.period_s - elapsed);
+  const periods = control.period_s ? Math.floor(left / control.period_s) : 0;
+  return { main_s: left - periods * control.period_s, periods };
+}
+
+/** A reading for people: {time: "1:05", periods: "3 × 30 s", low}. */
+export function spell(reading, control) {
+  let { main_s: seconds, periods } = reading;
+  if (seconds <= 0 && periods > 0) {
+    seconds = control.period_s;
+    periods -= 1;
+  }
+  const rest = periods > 0 ? `${periods} × ${control.period_s} s` : "";
+  return { time: spellSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
+}
+
+/** 9.4, 0:10, 1:05, 1:00:00. Below ten seconds in tenths. */
+export function spellSeconds(seconds) {
+  if (seconds < LOW_S) return (Math.floor(seconds * 10) / 10).toFixed(1);
+  const whole = Math.ceil(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const two = (number) => String(number).padStart(2, "0");
+  const start = hours ? `${hours}:${two(minutes)}` : String(minutes);
+  return `${start}:${two(whole % 60)}`;
+}
+
+/** Both players' clocks, as the server last told them; `now` in seconds, from any beginning. */
+export class Clocks {
+  #control;
+  #readings = null;
+  #running = 0;
+  #since = 0;
+
+  constructor(control) {
+    this.#control = control;
+  }
+
+  /** What the server says: both readings, and whose clock runs (0 for nobody's). */
+  set(readings, running, now) {
+    this.#readings = readings;
+    this.#running = running;
+    this.#since = now;
+  }
+
+  /** What player `seat` has left, for people; null without clocks. */
+  show(seat, now) {
+    if (!this.#readings || !this.#control) return null;
+    const elapsed = seat === this.#running ? now - this.#since : 0;
+    return spell(after(this.#readings[seat - 1], this.#control, elapsed), this.#control);
+  }
+}

@@ -1,0 +1,59 @@
+// The list of moves: numbered, and each leads to the position after it.
+
+import { html } from "./svg.js";
+
+/** Fills a list (an <ol>) with the moves of a record; `onGo(ply)` is called for a click. */
+export class MoveList {
+  #list;
+  #onGo;
+  #buttons = [];
+  #current = null;
+
+  constructor(list, onGo) {
+    this.#list = list;
+    this.#onGo = onGo;
+    list.replaceChildren();
+  }
+
+  /** Show these positions' moves, and at which of them one is. */
+  show(positions, ply) {
+    for (let at = this.#buttons.length + 1; at < positions.length; at += 1) {
+      this.#append(at, positions[at]);
+    }
+    this.#mark(this.#buttons[ply - 1] ?? null);
+  }
+
+  #append(ply, { player, picture }) {
+    const number = html("span", { class: "muted" }, String(ply));
+    const swatch = html("span", { class: `swatch player-${player}`, "aria-hidden": "true" });
+    // There may be hundreds: the keyboard reaches the current one, and goes on with the arrows.
+    const attributes = { type: "button", class: "move", tabindex: -1 };
+    const button = html("button", attributes, number, swatch, picture.name ?? "");
+    button.addEventListener("click", () => this.#onGo(ply));
+    this.#buttons.push(button);
+    this.#list.append(html("li", {}, button));
+  }
+
+  #mark(button) {
+    const before = this.#current;
+    this.#current = button;
+    if (before !== button) {
+      before?.removeAttribute("aria-current");
+      button?.setAttribute("aria-current", "step");
+    }
+    (before ?? this.#buttons[0])?.setAttribute("tabindex", -1);
+    (button ?? this.#buttons[0])?.setAttribute("tabindex", 0);
+    if (button) this.#reveal(button);
+    else this.#list.scrollTop = 0;
+  }
+
+  /** Scroll the list, and never the page. */
+  #reveal(button) {
+    const [top, height] = [button.offsetTop - this.#list.offsetTop, button.offsetHeight];
+    const { scrollTop, clientHeight } = this.#list;
+    if (top < scrollTop) this.#list.scrollTop = top;
+    else if (top + height > scrollTop + clientHeight) {
+      this.#list.scrollTop = top + height - clientHeight;
+    }
+  }
+}

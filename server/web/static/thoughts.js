@@ -1,0 +1,82 @@
+// What the player thought that made a move: its line, and the moves that it considered.
+
+import { percent } from "./notation.js";
+import { html } from "./svg.js";
+
+const ROWS = 8;
+const PROVEN = { 1: "a proven win", 0: "a proven tie", [-1]: "a proven loss" };
+
+/** Fills a panel; `onPoint(cells)` is called with the cells of the move that is pointed at, []
+ * for none. */
+export class Thoughts {
+  #panel;
+  #onPoint;
+
+  constructor(panel, onPoint) {
+    this.#panel = panel;
+    this.#onPoint = onPoint;
+  }
+
+  /** Show those of the move that led to this position. */
+  show({ player, picture, info }, players) {
+    if (!info) {
+      const who = player ? `${players[player - 1]} says nothing of this move.` : "";
+      this.#panel.replaceChildren(html("p", { class: "muted" }, who));
+      return;
+    }
+    const parts = [html("p", {}, `${players[player - 1]} on ${picture.name}: ${summary(info)}`)];
+    if (picture.line?.length) {
+      const label = html("span", { class: "muted" }, "Expected: ");
+      parts.push(html("p", { class: "line" }, label, picture.line.join(" ")));
+    }
+    if (picture.tops?.length) parts.push(this.#table(picture.tops, picture.name));
+    this.#panel.replaceChildren(...parts);
+  }
+
+  #table(tops, played) {
+    const head = html("tr", {}, cell("th", "Move"), cell("th", "Visits", "number"));
+    head.append(cell("th", "Win rate", "number"));
+    const best = [...tops].sort((a, b) => b.visits - a.visits).slice(0, ROWS);
+    const rows = best.map((top) => this.#row(top, top.name === played));
+    const table = html("table", { class: "table" }, html("thead", {}, head));
+    table.append(html("tbody", {}, ...rows));
+    const label = "Moves that were considered";
+    const attributes = { class: "scroll", tabindex: 0, role: "region", "aria-label": label };
+    return html("div", attributes, table);
+  }
+
+  #row({ name, visits, win_rate: rate, cells }, isPlayed) {
+    const button = html("button", { type: "button", class: "top" }, name);
+    if (isPlayed) button.append(html("span", { class: "muted" }, " played"));
+    const move = html("td", {}, button);
+    const row = html("tr", {}, move, cell("td", visits.toLocaleString("en"), "number"));
+    row.append(cell("td", percent(rate), "number"));
+    const point = () => this.#onPoint(cells ?? []);
+    const leave = () => this.#onPoint([]);
+    row.addEventListener("pointerenter", point);
+    row.addEventListener("pointerleave", leave);
+    button.addEventListener("focus", point);
+    button.addEventListener("blur", leave);
+    button.addEventListener("click", point);
+    return row;
+  }
+}
+
+function cell(name, text, style = null) {
+  return html(name, { class: style, scope: name === "th" ? "col" : null }, text);
+}
+
+/** "61 % after 20,000 simulations, 11 plies deep, 0.98 s; a proven win". */
+function summary(info) {
+  const { win_rate: rate, simulations, depth, seconds, proven } = info;
+  const given = (value) => value !== null && value !== undefined;
+  const effort = [
+    given(simulations) && `${simulations.toLocaleString("en")} simulations`,
+    given(depth) && `depth ${depth}`,
+    given(seconds) && `${seconds.toFixed(2)} s`,
+  ].filter(Boolean);
+  const parts = [effort.join(", ")];
+  if (given(rate)) parts.unshift(`${percent(rate)} to win`);
+  if (given(proven)) parts.unshift(PROVEN[proven]);
+  return parts.filter(Boolean).join("; ");
+}
