@@ -49,6 +49,25 @@ class Store(Struct, frozen=True, gc=False):
     record: Record
 
 
+class StartBot(Struct, frozen=True, gc=False):
+    """Have this player come and play this game: by that name, with the token of its session.
+
+    `bot` is what it is called here: call `bot_ended` with it when it has ended by itself.
+    """
+
+    bot: str
+    name: str
+    player: str
+    game: str
+    token: str
+
+
+class EndBot(Struct, frozen=True, gc=False):
+    """It is not wanted any more, wherever it is."""
+
+    bot: str
+
+
 class Wake(Struct, frozen=True, gc=False):
     """Call `wake` at that time, and not before; instead of any other time asked for."""
 
@@ -66,4 +85,4 @@ class Stopped(Struct, frozen=True, gc=False):
     """Nothing is left to be done."""
 
 
-Effect = Send | Close | Trust | Pause | Store | Wake | Log | Stopped
+Effect = Send | Close | Trust | Pause | Store | StartBot | EndBot | Wake | Log | Stopped

@@ -43,6 +43,7 @@ def hello(hub: Hub, asker: Asker, request: Hello) -> None:
         away=tuple(sorted(away)),
         software=hub.software,
         games=tuple(games.names()),
+        bots=hub.summoning.offered,
     )
     hub.tell(session, welcome)
     hub.log("{name} is here ({role}, {software})", _who(session))
@@ -53,6 +54,7 @@ def hello(hub: Hub, asker: Asker, request: Hello) -> None:
     for offer in hub.lobby:
         if offer.opponent and offer.wants(session.likeness):
             hub.tell(session, offer.message())
+    hub.summoning.came(session, asker.now)
 
 
 def _old_session(hub: Hub, request: Hello) -> Session:
@@ -108,13 +110,18 @@ def _require_free(hub: Hub, owner: Account | None, name: str, now: float) -> Non
     others = hub.people.like(skeleton(name))
     if owner:
         text = f"{owner.name!r} is registered; its owner says hello with its token"
-    elif here := [other for other in others if other.connection or other.matches]:
+    elif here := [other for other in others if _is_expected(hub, other)]:
         text = f"{here[0].name!r} is here"
     else:
         for other in others:  # a guest who has left, with nothing to come back to but a result
             hub.forget(other, now)
         return
     raise Refused(Code.NAME_TAKEN, f"{text}. Take another name, one that looks different")
+
+
+def _is_expected(hub: Hub, session: Session) -> bool:
+    """Is it here, or has it something to come back to, or to come for?"""
+    return bool(session.connection or session.matches) or hub.summoning.awaits(session)
 
 
 def _registered(hub: Hub, asker: Asker, name: str) -> tuple[Account, str]:

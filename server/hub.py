@@ -19,7 +19,7 @@ from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trus
 from server.gallery import Gallery
 from server.hosting import Hosting
 from server.limits import BURST_S, Bucket, Quota
-from server.lobby import Lobby
+from server.lobby import Lobby, Offer
 from server.match import Match, Refused, Status
 from server.messages import (
     AreYouThere,
@@ -49,6 +49,7 @@ from server.records import Account, Claimed, Held, Kept, Record
 from server.requests import TABLE
 from server.revival import table_of
 from server.session import Asker, Caller, Session, Stage
+from server.summoning import Summoning
 from server.table import Table
 from server.tournament.contest import contest_of
 from server.tournament.openings import OpeningError
@@ -66,7 +67,7 @@ _STOP, _TOURNAMENTS, _GALLERY = "stop", "tournaments", "gallery"
 #: A connection that there is not, for what is done after all that was said.
 _NOBODY = 0
 # Alarms that are not for a match or a session have a kind before their key.
-_HELLO, _IDLE = "hello ", "idle "
+_HELLO, _IDLE, _BOT = "hello ", "idle ", "bot "
 
 
 class Hub:
@@ -95,6 +96,7 @@ class Hub:
         self.tables: dict[str, Table] = {}
         self.hosting = Hosting(self)
         self.gallery = Gallery(self)
+        self.summoning = Summoning(self)
         self.closing = False
         self._ended: OrderedDict[str, None] = OrderedDict()
         self._alarms = Alarms()
@@ -198,6 +200,11 @@ class Hub:
                 self.dismiss(session, "the token of this account was revoked", now)
         return self._done()
 
+    def bot_ended(self, bot: str, why: str, now: float) -> list[Effect]:
+        """One that was started has ended, though nobody asked it to."""
+        self.summoning.ended(bot, why, now)
+        return self._done()
+
     def take_up(self, tournaments: Iterable[Held]) -> None:
         """Tournaments from before the server was started; then `restore` their matches."""
         for held in tournaments:
@@ -246,6 +253,8 @@ class Hub:
                 self.hosting.go_on(now)
             elif key == _GALLERY:
                 self.gallery.look(now)
+            elif key.startswith(_BOT):
+                self.summoning.time_is_up(key.removeprefix(_BOT), now)
             elif key.startswith(_HELLO):
                 self._miss_hello(int(key.removeprefix(_HELLO)), now)
             elif caller := self.people.callers.get(int(key.removeprefix(_IDLE))):
@@ -256,7 +265,7 @@ class Hub:
         """No new matches; those running have `grace_s` seconds to end."""
         self.closing = True
         for offer in list(self.lobby):
-            self.lobby.remove(offer.id)
+            self.withdraw(offer, now)
         self.send(tuple(self.people.callers), Closing(seconds=grace_s, kept=self.policy.stored))
         if self.tables and grace_s > 0:
             self._alarms.set(_STOP, now + grace_s)
@@ -291,6 +300,11 @@ class Hub:
             self._effects.append(Send((caller.number,), _STORAGE_NOTICE[True]))
         if self.policy.idle_s:
             self._alarms.set(f"{_IDLE}{caller.number}", now + self.policy.idle_s)
+
+    def withdraw(self, offer: Offer, now: float) -> None:
+        """A seek is closed before it has led to all that it was for."""
+        self.lobby.remove(offer.id)
+        self.summoning.withdrawn(offer, now)
 
     def begin(self, table: Table, now: float) -> None:
         """A match is played from now on."""
@@ -349,6 +363,7 @@ class Hub:
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(table, now)
         self.gallery.ended(table)
+        self.summoning.over(table, now)
         if table.tournament:
             self.hosting.ended(table, finished, now)
 
@@ -360,6 +375,14 @@ class Hub:
     def look_around(self, at: float | None) -> None:
         """Call `gallery.look` then; None for never."""
         self._alarms.set(_GALLERY, at)
+
+    def look_at_bot(self, bot: str, at: float | None) -> None:
+        """Call `summoning.time_is_up` then, instead of at any other time."""
+        self._alarms.set(f"{_BOT}{bot}", at)
+
+    def do(self, effect: Effect) -> None:
+        """Have something done."""
+        self._effects.append(effect)
 
     def dismiss(self, session: Session, text: str, now: float) -> None:
         """Send somebody away, who does not come back."""
@@ -377,6 +400,7 @@ class Hub:
                 self.settle(table, now)
         if self.people.remove(session):
             self._alarms.set(session.key, None)
+        self.summoning.left(session)
 
     def store(self, record: Record) -> None:
         """Keep something. What is said from now on waits for it."""
@@ -525,7 +549,7 @@ class Hub:
             return
         session.connection, session.left_at = None, now
         for offer in self.lobby.of_session(session.key):
-            self.lobby.remove(offer.id)
+            self.withdraw(offer, now)
         for match_id in list(session.watching):
             self.tables[match_id].unwatch(session)
         self.hosting.leave(session, now)

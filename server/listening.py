@@ -48,6 +48,11 @@ def encrypted(factory: Any, certificate: Path, key: Path) -> Any:
     return TLSMemoryBIOFactory(options, False, factory)
 
 
+def host_of(given: str | None, *, encrypted: bool) -> str:
+    """Where to listen: on what the operator says, or only on this machine unless it is safe."""
+    return given or ("0.0.0.0" if encrypted else "127.0.0.1")
+
+
 def is_loopback(host: str) -> bool:
     """Does only this machine reach it?"""
     try:

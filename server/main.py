@@ -9,7 +9,14 @@ from typing import Any
 import click
 
 from server.commands import accounts, backup, export, import_
-from server.options import database_option, from_file, listening_options, policy_options
+from server.options import (
+    bot_options,
+    bots_by_default,
+    database_option,
+    from_file,
+    listening_options,
+    policy_options,
+)
 from server.policy import Policy
 from server.serving import Settings, serve
 
@@ -37,6 +44,7 @@ Then connect players: playout-player connect_four uct
 @listening_options
 @database_option
 @policy_options
+@bot_options
 @click.option(
     "--unread-bytes",
     default=2**20,
@@ -74,10 +82,12 @@ def main(context: click.Context, /, **options: Any) -> None:
         return
     if (options["tls_cert"] is None) != (options["tls_key"] is None):
         raise click.UsageError("--tls-cert and --tls-key belong together")
+    if options["bots"] is None:
+        options["bots"] = bots_by_default(options)
     given = context.get_parameter_source("http") is not click.core.ParameterSource.DEFAULT
     settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
-    stored = settings["database"] != "none"
-    serve(Settings(**settings, http_given=given), Policy(**options, stored=stored))
+    stored, offered = settings["database"] != "none", options.pop("bot")
+    serve(Settings(**settings, http_given=given), Policy(**options, offered=offered, stored=stored))
 
 
 for command in (accounts, backup, export, import_):

@@ -211,6 +211,15 @@ class Seek(Request, frozen=True, kw_only=True):
     matches: Annotated[int, Meta(ge=1, le=100)] = 1
 
 
+class Summon(Request, frozen=True, kw_only=True):
+    """Have the server start a bot, one of those in `welcome`, and play it when it is there."""
+
+    player: Text
+    game: Text
+    clock: Key | None = None
+    seat: Seat | None = None
+
+
 class Cancel(Request, frozen=True, kw_only=True):
     """Stop looking."""
 
@@ -338,7 +347,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     """The answer to `hello`. Who is cut off comes back with `session`.
 
     `token` is there when the name was registered just now, and never again. `away` are matches of
-    the account whose session is gone: `claim` takes one over.
+    the account whose session is gone: `claim` takes one over. `bots` are those to `summon`.
     """
 
     protocol: int
@@ -349,6 +358,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     away: tuple[str, ...] = ()
     software: str
     games: tuple[str, ...]
+    bots: tuple[str, ...] = ()
 
 
 class Seeking(Event, frozen=True, kw_only=True):
@@ -535,9 +545,9 @@ class AreYouThere(Event, frozen=True, kw_only=True, tag="ping"):
 
 
 class Notice(Event, frozen=True, kw_only=True):
-    """Something that concerns everybody who plays or watches."""
+    """Something that concerns everybody who plays or watches, or a bot that one waits for."""
 
-    code: Literal["storage_down", "storage_up"]
+    code: Literal["storage_down", "storage_up", "bot_failed"]
     text: str
 
 
@@ -563,6 +573,7 @@ class Error(Event, frozen=True, kw_only=True):
 REQUESTS = (
     Hello
     | Seek
+    | Summon
     | Cancel
     | Move
     | Resign

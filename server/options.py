@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,9 +13,14 @@ from platformdirs import user_data_path
 
 from games.core import spec
 from server import clock
+from server.listening import host_of, is_loopback
 from server.policy import Policy
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: The players that the server offers if the operator does not say, from weak to strong.
+OFFERED = ("random", "flat(time=0.3)", "uct(time=0.3)", "uct(time=2)", "rave(time=1)")
+_BOTS = 4
 
 _FLAGS = ("http_proxied", "log_json", "proxy_protocol")
 
@@ -124,6 +129,9 @@ _POLICY: dict[str, tuple[Any, str]] = {
     "seeks_per_account": (_COUNT, "Open seeks of an account or a guest."),
     "matches_per_session": (_COUNT, "Matches of a session at once."),
     "matches_per_account": (_COUNT, "Matches of an account at once."),
+    "bots_per_account": (_COUNT, "Bots of the server for an account or a guest at once."),
+    "summons_per_hour": (_COUNT, "Bots of the server that an address may summon in an hour."),
+    "bot_minutes": (_SECONDS, "Minutes that a bot of the server may play."),
 }
 
 
@@ -141,6 +149,51 @@ def policy_options(command: F) -> F:
             help=text,
         )(command)
     return command
+
+
+def _players(
+    context: click.Context, parameter: click.Parameter, players: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Whether they are there shows when they are started: the server does not know players."""
+    for player in players:
+        try:
+            spec.parse(player)
+        except spec.SpecError as fault:
+            raise click.BadParameter(str(fault)) from fault
+    return tuple(dict.fromkeys(players))
+
+
+def bot_options(command: F) -> F:
+    """The bots that the server starts itself."""
+    for option in reversed(
+        (
+            click.option(
+                "--bots",
+                type=_COUNT,
+                help="Bots that the server starts at once for those who want to play one; 0 for "
+                "none.  [default: 4 where only this machine can connect, otherwise 0]",
+            ),
+            click.option(
+                "--bot",
+                metavar="PLAYER",
+                multiple=True,
+                default=OFFERED,
+                callback=_players,
+                help="A player that it offers, as for playout-player; repeatable.  "
+                f"[default: {', '.join(OFFERED)}]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def bots_by_default(options: Mapping[str, Any]) -> int:
+    """How many there are if the operator does not say: some where no stranger can come."""
+    http = options["http"]
+    private = is_loopback(host_of(options["host"], encrypted=bool(options["tls_cert"])))
+    proxied = options["proxy_protocol"] or options["http_proxied"]
+    return _BOTS if private and not proxied and http and is_loopback(http[0]) else 0
 
 
 def database_option(command: F) -> F:

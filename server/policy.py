@@ -36,5 +36,12 @@ class Policy:
     matches_per_session: int = 100
     matches_per_account: int = 200
 
+    #: How many the server starts at once; here 0 is none at all. And which it offers.
+    bots: int = 0
+    offered: tuple[str, ...] = ()
+    bots_per_account: int = 2
+    summons_per_hour: int = 100
+    bot_minutes: float = 60.0
+
     #: Is what happens stored, so that matches outlive the server?
     stored: bool = False

@@ -13,7 +13,7 @@ from server.gallery import summary
 from server.greeting import hello
 from server.hosting import told
 from server.lobby import Offer
-from server.match import Match, Refused, Terms
+from server.match import Refused
 from server.messages import (
     Abort,
     Adjudicate,
@@ -39,11 +39,13 @@ from server.messages import (
     Resign,
     Seat,
     Seek,
+    Summon,
     Suspend,
     Unwatch,
     Watch,
 )
 from server.names import skeleton
+from server.pairing import pair
 from server.session import Asker, Session, Stage
 from server.table import Table
 
@@ -80,7 +82,35 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
     hub.tell(session, offer.message(request.id))
     hub.tell_all(challenged, offer.message())
     while offer.matches and (partner := hub.lobby.partner(offer)):
-        _pair(hub, partner, offer, asker.now)
+        pair(hub, partner, offer, asker.now)
+
+
+def summon(hub: Hub, asker: Asker, request: Summon) -> None:
+    """Have a bot started, and play it when it is there."""
+    if hub.closing:
+        raise Refused(Code.CLOSING, "the server will stop: there are no new matches")
+    session = asker.session
+    game = _game_name(request.game)
+    clock = _clock_name(request.clock or hub.policy.default_clock)
+    _require_room(hub, session, 1)
+    hub.summoning.admit(asker, request.player)
+    name = hub.summoning.name_of(request.player)
+    offer = Offer(
+        id=hub.new_id(),
+        session=session.key,
+        name=session.name,
+        likeness=session.likeness,
+        game=game,
+        clock=clock,
+        rated=False,
+        opponent=name,
+        rival=skeleton(name),
+        seat=request.seat,
+        matches=1,
+    )
+    hub.lobby.add(offer)
+    hub.tell(session, offer.message(request.id))
+    hub.summoning.summon(session, offer, request.player, asker.now)
 
 
 def cancel(hub: Hub, asker: Asker, request: Cancel) -> None:
@@ -88,7 +118,7 @@ def cancel(hub: Hub, asker: Asker, request: Cancel) -> None:
     offer = hub.lobby.get(request.seek)
     if offer is None or offer.session != asker.session.key:
         raise Refused(Code.UNKNOWN_SEEK, f"you have no open seek {request.seek!r}")
-    hub.lobby.remove(offer.id)
+    hub.withdraw(offer, asker.now)
     hub.tell(asker.session, Ok(re=request.id))
 
 
@@ -265,6 +295,7 @@ TABLE: dict[tuple[Stage, type[Request]], Handler] = {
     (Stage.NEW, Hello): hello,
     (Stage.NEW, Ping): ping,
     (Stage.PLAYER, Seek): seek,
+    (Stage.PLAYER, Summon): summon,
     (Stage.PLAYER, Cancel): cancel,
     (Stage.PLAYER, Move): move,
     (Stage.PLAYER, Resign): resign,
@@ -358,29 +389,3 @@ def _clock_name(text: str) -> str:
         return clock.spell(clock.parse(text))
     except clock.ClockError as error:
         raise Refused(Code.BAD_CLOCK, str(error)) from error
-
-
-def _pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
-    """Begin a match between two offers that fit."""
-    first, second = older, newer
-    nobody_minds = older.seat is None and newer.seat is None
-    if older.seat == 2 or newer.seat == 1 or (nobody_minds and hub.random.random() < 0.5):
-        first, second = newer, older
-    text = older.clock or newer.clock or hub.policy.default_clock
-    match = Match(
-        hub.new_id(),
-        games.load(older.game),
-        (first.name, second.name),
-        Terms(
-            control=clock.parse(text),
-            rated=older.rated,
-            illegal_moves=hub.policy.illegal_moves,
-            credit_cap_s=hub.policy.credit_cap_s,
-            void_unmoved=True,
-        ),
-    )
-    hub.lobby.take(older)
-    hub.lobby.take(newer)
-    sessions = hub.people.sessions
-    seats = sessions[first.session], sessions[second.session]
-    hub.begin(Table(match, seats), now)

@@ -8,7 +8,19 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from server.accounts import digest
-from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.effects import (
+    Close,
+    Effect,
+    EndBot,
+    Log,
+    Pause,
+    Send,
+    StartBot,
+    Stopped,
+    Store,
+    Trust,
+    Wake,
+)
 from server.hub import ENDED_KEPT, Hub
 from server.match import Match
 from server.messages import (
@@ -58,6 +70,8 @@ class House:
         self.committed = 0
         self.paused: list[tuple[int, float]] = []
         self.trusted: set[int] = set()
+        #: Those that are to be started, or were, by what the hub calls them.
+        self.bots: dict[str, StartBot] = {}
         self.now = 0.0
         self.alarm: float | None = None
         self.stopped = 0
@@ -100,6 +114,11 @@ class House:
                     self.trusted.add(number)
                 case Pause(number, seconds):
                     self.paused.append((number, seconds))
+                case StartBot(bot):
+                    assert bot not in self.bots
+                    self.bots[bot] = effect
+                case EndBot(bot):
+                    del self.bots[bot]
                 case Stopped():
                     self.stopped += 1
         if not self.slow and self.committed < len(self.stored):
@@ -140,7 +159,8 @@ class House:
             hub.gallery._onlookers,
             hub._alarms._wanted,
         ]
-        return not any(tables) and len(hub.lobby) == 0 and len(hub._ended) <= ENDED_KEPT
+        counted = len(hub.lobby) + len(hub.summoning) + len(self.bots)
+        return not any(tables) and counted == 0 and len(hub._ended) <= ENDED_KEPT
 
 
 class Line:

@@ -52,6 +52,7 @@ from server.messages import (
     Seek,
     Seeking,
     Started,
+    Summon,
     Suspend,
     Unwatch,
     Update,
@@ -108,6 +109,7 @@ def test_a_session_belongs_to_a_name() -> None:
 SAYINGS: dict[type[Request], Request] = {
     Hello: hello_of("Zoe", id="q"),
     Seek: Seek(id="q", game=GAME),
+    Summon: Summon(id="q", player="random", game=GAME),
     Cancel: Cancel(id="q", seek="s"),
     Move: Move(id="q", match="m", ply=0, action=0),
     Resign: Resign(id="q", match="m"),
@@ -130,7 +132,7 @@ EVERYTHING = list(itertools.product(Stage, get_args(REQUESTS)))
 
 
 def at(stage: Stage) -> Line:
-    house = House()
+    house = House(bots=1, offered=("random",))
     if stage is Stage.NEW:
         return house.line()
     role = "spectator" if stage is Stage.SPECTATOR else "human"

@@ -1,0 +1,40 @@
+"""A match between two who look for one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import games
+from server import clock
+from server.lobby import Offer
+from server.match import Match, Terms
+from server.table import Table
+
+if TYPE_CHECKING:
+    from server.hub import Hub
+
+
+def pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
+    """Begin a match between two offers that fit."""
+    first, second = older, newer
+    nobody_minds = older.seat is None and newer.seat is None
+    if older.seat == 2 or newer.seat == 1 or (nobody_minds and hub.random.random() < 0.5):
+        first, second = newer, older
+    text = older.clock or newer.clock or hub.policy.default_clock
+    match = Match(
+        hub.new_id(),
+        games.load(older.game),
+        (first.name, second.name),
+        Terms(
+            control=clock.parse(text),
+            rated=older.rated,
+            illegal_moves=hub.policy.illegal_moves,
+            credit_cap_s=hub.policy.credit_cap_s,
+            void_unmoved=True,
+        ),
+    )
+    hub.lobby.take(older)
+    hub.lobby.take(newer)
+    sessions = hub.people.sessions
+    seats = sessions[first.session], sessions[second.session]
+    hub.begin(Table(match, seats), now)

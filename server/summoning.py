@@ -1,0 +1,176 @@
+"""Bots that the server has started, each for one match against somebody who asked for it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from games.core import spec
+from server.accounts import digest
+from server.effects import EndBot, StartBot
+from server.limits import Quota, network
+from server.lobby import Offer
+from server.match import Refused
+from server.messages import PROTOCOL, Code, Hello, Notice, Reason
+from server.names import skeleton
+from server.pairing import pair
+from server.session import Asker, Session
+from server.table import Table
+
+if TYPE_CHECKING:
+    from server.hub import Hub
+
+#: How long one may take to come.
+COMING_S = 30.0
+#: Of the name of a player, so much is in that of a bot.
+_STEM = 24
+
+
+@dataclass(eq=False)
+class _Bot:
+    """`session` is made for it, and taken up by it when it comes: nobody else has its token.
+
+    `offer` is that of who asked for it, open until then.
+    """
+
+    session: Session
+    player: str
+    offer: Offer
+
+
+class Summoning:
+    """The bots of a hub, by the keys of their sessions."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._bots: dict[str, _Bot] = {}
+        self._quota = Quota(hub.policy.summons_per_hour)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The players that may be summoned."""
+        return self._hub.policy.offered if self._hub.policy.bots else ()
+
+    def awaits(self, session: Session) -> bool:
+        """Is it that of a bot, here or on its way?"""
+        return session.key in self._bots
+
+    def admit(self, asker: Asker, player: str) -> None:
+        """May it be summoned now? Raises Refused."""
+        policy, session = self._hub.policy, asker.session
+        if not self.offered:
+            raise Refused(Code.NOT_ALLOWED, "this server starts no bots")
+        if player not in self.offered:
+            listed = ", ".join(self.offered)
+            raise Refused(Code.NOT_ALLOWED, f"{player!r} is not among the bots here: {listed}")
+        offers = [bot.offer for bot in self._bots.values()]
+        if any(offer.session == session.key and self._is_open(offer) for offer in offers):
+            raise Refused(Code.TOO_MANY, "a bot is on its way to you already")
+        most, mine = policy.bots_per_account, [o for o in offers if o.likeness == session.likeness]
+        if 0 < most <= len(mine):
+            text = f"the server starts at most {most} bots at once for one player, and has for you"
+            raise Refused(Code.TOO_MANY, text)
+        if policy.bots <= len(offers):
+            text = f"the server starts at most {policy.bots} bots at once, and has: try again later"
+            raise Refused(Code.TOO_MANY, text)
+        if wait_s := self._quota.take(network(asker.caller.address), asker.now):
+            text = f"your address has summoned {policy.summons_per_hour} bots of late; wait"
+            raise Refused(Code.RATE_LIMITED, text, wait_s)
+
+    def name_of(self, player: str) -> str:
+        """What the next bot of this player is called: a name that nobody has."""
+        hub = self._hub
+        stem = re.sub("[^A-Za-z0-9]", "", spec.parse(player).name.split(":")[-1])[:_STEM] or "bot"
+        names = (f"{stem}-{number}" for number in itertools.count(1))
+        return next(
+            name
+            for name in names
+            if not hub.accounts.like(name) and not hub.people.like(skeleton(name))
+        )
+
+    def summon(self, asker: Session, offer: Offer, player: str, now: float) -> None:
+        """Have one come for the match that is offered to it."""
+        hub, name, token = self._hub, offer.opponent or "", self._hub.new_token()
+        hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
+        session = Session(digest(token), name, hello)
+        hub.people.add(session)
+        self._bots[session.key] = _Bot(session, player, offer)
+        hub.look_at_bot(session.key, now + COMING_S)
+        fields = {"bot": name, "player": player, "name": asker.name, "session": asker.label}
+        hub.log("{bot} ({player}) is started for {name}", fields)
+        hub.do(StartBot(session.key, name, player, offer.game, token))
+
+    def came(self, session: Session, now: float) -> None:
+        """A session has said hello: if a match was waiting for it, that begins."""
+        hub, bot = self._hub, self._bots.get(session.key)
+        if bot is None or not self._is_open(bot.offer):
+            return
+        minutes = hub.policy.bot_minutes
+        hub.look_at_bot(session.key, now + minutes * 60 if minutes else None)
+        offer = Offer(
+            id=hub.new_id(),
+            session=session.key,
+            name=session.name,
+            likeness=session.likeness,
+            game=bot.offer.game,
+            clock=None,
+            rated=False,
+            opponent=bot.offer.name,
+            rival=bot.offer.likeness,
+            seat=None,
+            matches=1,
+        )
+        pair(hub, bot.offer, offer, now)
+
+    def withdrawn(self, offer: Offer, now: float) -> None:
+        """A seek is closed; a bot that was on its way for it has nothing to come for."""
+        for bot in list(self._bots.values()):
+            if bot.offer is offer:
+                self._hub.forget(bot.session, now)
+
+    def over(self, table: Table, now: float) -> None:
+        """A match has ended, and with it what its bots are there for."""
+        for session in table.seats:
+            if session.key in self._bots:
+                self._hub.dismiss(session, "the match is over", now)
+
+    def ended(self, key: str, why: str, now: float) -> None:
+        """A bot has ended by itself: it does not come, or does not come back."""
+        if bot := self._bots.get(key):
+            fields = {"bot": bot.session.name, "player": bot.player, "why": why}
+            self._hub.log("{bot} ({player}) has failed: {why}", fields)
+            self._hub.forget(bot.session, now)
+
+    def time_is_up(self, key: str, now: float) -> None:
+        """A bot has not come in time, or has been here for as long as it may."""
+        hub, bot = self._hub, self._bots.get(key)
+        if bot is None:
+            return
+        if self._is_open(bot.offer):
+            self.ended(key, f"it did not come within {COMING_S:g} s", now)
+            return
+        for match_id in list(bot.session.matches):
+            text = f"{bot.session.name} may play for {hub.policy.bot_minutes:g} minutes"
+            table = hub.tables[match_id]
+            table.match.abort(text, Reason.ABORTED)
+            hub.settle(table, now)
+
+    def left(self, session: Session) -> None:
+        """A session is over: if it was a bot's, so is the bot, and nobody waits for it."""
+        hub, bot = self._hub, self._bots.pop(session.key, None)
+        if bot is None:
+            return
+        hub.look_at_bot(session.key, None)
+        hub.do(EndBot(session.key))
+        if self._is_open(bot.offer):
+            hub.lobby.remove(bot.offer.id)
+            text = f"{session.name} has failed to come; the log of the server says why"
+            hub.tell(hub.people.sessions[bot.offer.session], Notice(code="bot_failed", text=text))
+
+    def __len__(self) -> int:
+        return len(self._bots)
+
+    def _is_open(self, offer: Offer) -> bool:
+        return self._hub.lobby.get(offer.id) is not None
