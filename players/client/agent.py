@@ -147,6 +147,8 @@ class Agent:
                 self._screen.closing(event)
             case Notice():
                 self._say(f"The server says: {event.text}")
+                if event.code == "bot_failed":
+                    self._finish(1)
             case Error():
                 self._refused(event)
 

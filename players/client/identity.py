@@ -46,15 +46,19 @@ class Identity:
         account: Account | None = None,
         *,
         any_name: bool = False,
+        session: str | None = None,
     ) -> None:
-        """Without an account, one comes as a guest, by `any_name` if somebody has that one."""
+        """Without an account, one comes as a guest, by `any_name` if somebody has that one.
+
+        `session`: one that the server keeps ready, as for a bot that it starts itself.
+        """
         self.name = name
         self._given_name = name
         self._role = role
         self._software = software
         self._account = account
         self._any_name = any_name
-        self._session: str | None = None
+        self._session = session
         self._token: str | None = None
         self._waited = False
 

@@ -28,17 +28,19 @@ from players.client.screen import Screen
 from players.client.security import Security
 from players.client.trees import FORMATS, TreeFile
 from players.client.wish import Wish
-from server.messages import Enter, Seek
+from server.messages import Enter, Seek, Summon
 
 #: What is played if that is for the tournament to say, and the tournament if any will do.
 ANY = "any"
 #: Options that are for the tournament to say.
-_TERMS = ("clock", "opponent", "seat", "matches", "rated")
+_TERMS = ("clock", "opponent", "summon", "seat", "matches", "rated")
 
 EPILOG = """
 \b
 Examples:
   playout-player connect_four human                   you, at this terminal
+  playout-player connect_four human --summon "uct(time=0.3)"
+                                                      against a bot of the server
   playout-player connect_four uct --option time=0.2   a search, 0.2 s a move
   playout-player "othello(size=6)" random --matches 20
   playout-player "mnk(m=8,n=8,k=5)" my_bot:MyBot --clock 60+1
@@ -124,6 +126,11 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
 )
 @click.option("--clock", help="As 1/move, 300+3, 600+5x30 or none.  [default: the opponent's]")
 @click.option("--opponent", help="Play only against the player of this name.")
+@click.option(
+    "--summon",
+    metavar="PLAYER",
+    help="Play a bot that the server starts itself, if it offers this one.",
+)
 @click.option("--seat", type=click.IntRange(1, 2), help="Move first (1) or second (2).")
 @click.option("--matches", default=1, show_default=True, type=click.IntRange(1), help="How many.")
 @click.option(
@@ -192,6 +199,7 @@ def main(
     token_file: Path | None,
     clock: str | None,
     opponent: str | None,
+    summon: str | None,
     seat: Literal[1, 2] | None,
     matches: int,
     tournament: str | None,
@@ -212,6 +220,9 @@ def main(
     --option.
     """
     known = _known_games(context, game, tournament, warm)
+    if summon is not None and (rated or opponent is not None):
+        raise click.UsageError("--summon says who is played, in a match that does not count: "
+                               "leave --opponent and --rated out")  # fmt: skip
     if check:
         click.echo(f"threads: {_roster(player, options, known).threads}")
         return
@@ -227,11 +238,15 @@ def main(
         f"playout-player {version('playout')}",
         account,
         any_name=name is None,
+        session=os.environ.get("PLAYOUT_SESSION"),
     )
     if tournament is None:
-        rules = games.load(game)
-        seek = Seek(game=str(rules), clock=clock, rated=rated, opponent=opponent, seat=seat)
-        wish = Wish(seek, matches)
+        rules = str(games.load(game))
+        if summon is None:
+            seek = Seek(game=rules, clock=clock, rated=rated, opponent=opponent, seat=seat)
+            wish = Wish(seek, matches)
+        else:
+            wish = Wish(Summon(player=summon, game=rules, clock=clock, seat=seat), matches)
     else:
         wish = Wish(Enter(tournament=None if tournament == ANY else tournament))
     tree_file = _tree_file(roster.make, tree, tree_visits)

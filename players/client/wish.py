@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.messages import Enter, Seek
+from server.messages import Enter, Seek, Summon
 
 
 @dataclass(frozen=True)
 class Wish:
-    """So many `matches` of what it seeks, or all that it is given in the tournaments it enters."""
+    """So many `matches` of what it seeks or against whom it summons, or all that it is given in
+    the tournaments it enters.
+    """
 
-    request: Seek | Enter
+    request: Seek | Summon | Enter
     matches: int | None = None
 
     @property
