@@ -10,7 +10,19 @@ from typing import Protocol
 
 from twisted.logger import Logger
 
-from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.effects import (
+    Close,
+    Effect,
+    EndBot,
+    Log,
+    Pause,
+    Send,
+    StartBot,
+    Stopped,
+    Store,
+    Trust,
+    Wake,
+)
 from server.hub import Hub
 from server.messages import Code, Error, Event, Move
 from server.metrics import Metrics
@@ -76,6 +88,16 @@ class Keeper(Protocol):
         """Store a record, after those before it."""
 
 
+class Bots(Protocol):
+    """Something that starts bots, and calls `Service.bot_ended` when one has ended by itself."""
+
+    def start(self, order: StartBot) -> None:
+        """Let one come."""
+
+    def end(self, bot: str) -> None:
+        """It is not wanted any more."""
+
+
 class Service:
     """Carries out what the hub decides."""
 
@@ -88,9 +110,11 @@ class Service:
     ) -> None:
         """`stopped` is called when nothing is left to be done after `stop`.
 
-        Nothing is stored, and all counts as stored, until `keeper` is set.
+        Nothing is stored, and all counts as stored, until `keeper` is set. Where the policy offers
+        bots, `bots` starts them.
         """
         self.keeper: Keeper | None = None
+        self.bots: Bots | None = None
         self.fault: str | None = None
         self.metrics = Metrics(
             connections=lambda: len(hub.people.callers),
@@ -155,6 +179,10 @@ class Service:
         """Do what a call of the hub decides, which is given the time."""
         self._do(call(self._now()))
 
+    def bot_ended(self, bot: str, why: str) -> None:
+        """A bot has ended by itself."""
+        self._do(self._hub.bot_ended(bot, why, self._now()))
+
     def stop(self, grace_s: float) -> None:
         """No new matches; `stopped` is called after those that run."""
         self._do(self._hub.stop(self._now(), grace_s))
@@ -211,6 +239,10 @@ class Service:
                 self._wake_at(at)
             case Log(text, fields):
                 _log.info(text, **fields)
+            case StartBot() if self.bots:
+                self.bots.start(effect)
+            case EndBot(bot) if self.bots:
+                self.bots.end(bot)
             case Trust(number):
                 if line := self._lines.get(number):
                     line.trust()

@@ -21,8 +21,9 @@ from twisted.python.failure import Failure
 
 import games
 from server import log
+from server.bots import Bots
 from server.hub import Hub
-from server.listening import TlsError, encrypted, endpoint, is_loopback, room_for, spelled
+from server.listening import TlsError, encrypted, endpoint, host_of, is_loopback, room_for, spelled
 from server.loop import DelayMeter
 from server.policy import Policy
 from server.reactor import install as install_reactor
@@ -79,7 +80,7 @@ def serve(settings: Settings, policy: Policy) -> None:
         if keeper:
             keeper.wait()
         _Server(settings, policy, keeper, turn).run()
-    except StorageError as fault:
+    except (StorageError, error.CannotListenError) as fault:
         click.echo(f"playout-server: {fault}", err=True)
         sys.exit(1)
 
@@ -90,7 +91,7 @@ class _Server:
     def __init__(
         self, settings: Settings, policy: Policy, keeper: Keeper | None, turn: Turn
     ) -> None:
-        """Find what is stored. Raises StorageError."""
+        """Find what is stored. Raises StorageError, CannotListenError."""
         self._settings = settings
         self._keeper = keeper
         self._turn = turn
@@ -107,6 +108,8 @@ class _Server:
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
         self._service = Service(self._hub, reactor(), self._finish)
+        if policy.bots:
+            self._start_bots()
         if keeper:
             self._service.keeper = keeper
             keeper.go_on(self._service)
@@ -128,6 +131,13 @@ class _Server:
             self._code = 1
         sys.exit(self._code)
 
+    def _start_bots(self) -> None:
+        lines = Connections(
+            self._service, self._turn, unread_bytes=self._settings.unread_bytes, proxied=False
+        )
+        self._service.bots = bots = Bots(reactor(), lines, self._service.bot_ended)
+        reactor().addSystemEventTrigger("after", "shutdown", bots.close)
+
     def _open(self) -> None:
         settings = self._settings
         factory: Any = Connections(
@@ -136,7 +146,7 @@ class _Server:
             unread_bytes=settings.unread_bytes,
             proxied=settings.proxy_protocol,
         )
-        host = settings.host or ("0.0.0.0" if settings.tls_cert else "127.0.0.1")
+        host = host_of(settings.host, encrypted=bool(settings.tls_cert))
         if settings.tls_cert and settings.tls_key:
             try:
                 factory = encrypted(factory, settings.tls_cert, settings.tls_key)

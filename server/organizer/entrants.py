@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from server.children import (
+    PLAYER_NICENESS,
     Logs,
     Process,
     Program,
+    how_it_ended,
     others_environment,
     own,
     own_environment,
@@ -23,8 +25,6 @@ from server.tournament.spec import Entrant, Spec
 BACK_OFF_S, LONGEST_BACK_OFF_S = 0.5, 30.0
 #: Who ended so often, with no match played properly in between, is not started again.
 CRASHES = 5
-#: A move waits for the server while others think: two thirds of a millisecond less with this.
-_NICENESS = 10
 #: How long processes may take to end when they are asked to.
 _PATIENCE_S = 2.0
 #: How long a player goes on trying to reach the server.
@@ -60,7 +60,7 @@ def starter(spec: Spec, folder: Path, address: tuple[str, int], tournament: str,
         else:
             words = shlex.split(entrant.command or "")
             environment = others_environment() | told
-        return Program(words, folder, environment, niceness=_NICENESS).start(log)
+        return Program(words, folder, environment, niceness=PLAYER_NICENESS).start(log)
 
     return start
 
@@ -127,7 +127,7 @@ class Crew:
             if slot.entrant.name not in self._slots:
                 continue  # as another process of its has just shown
             if slot.process and slot.process.poll() is not None:
-                self._ended(slot, _how(slot.process), now, blamed=reachable)
+                self._ended(slot, how_it_ended(slot.process), now, blamed=reachable)
             elif slot.process is None and now >= slot.again_at:
                 try:
                     slot.process = self._start(slot.entrant, slot.log)
@@ -168,10 +168,3 @@ class Crew:
                   f"{name} is suspended. Its output: {slot.log}")  # fmt: skip
         self.dismiss(name)
         self._suspend(name)
-
-
-def _how(process: Process) -> str:
-    code = process.returncode
-    if code < 0:
-        return f"was ended by a signal ({signal.strsignal(-code) or -code})"
-    return f"has ended with exit code {code}"
