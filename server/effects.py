@@ -27,9 +27,10 @@ class Close(Struct, frozen=True, gc=False):
 
 
 class Trust(Struct, frozen=True, gc=False):
-    """A connection has said who it is: it may send frames of any size that is allowed."""
+    """A connection has said who it is: it may send frames of the size that is allowed to it."""
 
     connection: int
+    administrator: bool
 
 
 class Pause(Struct, frozen=True, gc=False):

@@ -13,6 +13,7 @@ from server.messages import PROTOCOL, Code, Hello, Welcome
 from server.names import BadName, normalised, skeleton
 from server.records import Account
 from server.session import Asker, Session
+from server.wire import ADMINISTRATORS_FRAME
 
 if TYPE_CHECKING:
     from server.hub import Hub
@@ -40,6 +41,7 @@ def hello(hub: Hub, asker: Asker, request: Hello) -> None:
         name=session.name,
         token=new,
         guest=session.account is None,
+        frame_bytes=ADMINISTRATORS_FRAME if session.is_administrators else None,
         away=tuple(sorted(away)),
         software=hub.software,
         games=tuple(games.names()),

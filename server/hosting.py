@@ -239,7 +239,7 @@ class Hosting:
 def told(contest: Contest) -> Tournament:
     """What those who follow a tournament are told of it."""
     return Tournament(
-        tournament=contest.id, spec=contest.spec, over=contest.over, out=tuple(contest.out)
+        tournament=contest.id, spec=contest.outline, over=contest.over, out=tuple(contest.out)
     )
 
 

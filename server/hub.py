@@ -198,6 +198,8 @@ class Hub:
             session.account = account
             if not proven:
                 self.dismiss(session, "the token of this account was revoked", now)
+            elif session.connection is not None:
+                self._effects.append(Trust(session.connection, session.is_administrators))
         return self._done()
 
     def bot_ended(self, bot: str, why: str, now: float) -> list[Effect]:
@@ -295,7 +297,7 @@ class Hub:
         self.people.add(session)
         self._alarms.set(session.key, None)
         self._alarms.set(f"{_HELLO}{caller.number}", None)
-        self._effects.append(Trust(caller.number))
+        self._effects.append(Trust(caller.number, session.is_administrators))
         if self._storage_fails:  # its welcome may have to wait
             self._effects.append(Send((caller.number,), _STORAGE_NOTICE[True]))
         if self.policy.idle_s:

@@ -347,7 +347,8 @@ class Welcome(Event, frozen=True, kw_only=True):
     """The answer to `hello`. Who is cut off comes back with `session`.
 
     `token` is there when the name was registered just now, and never again. `away` are matches of
-    the account whose session is gone: `claim` takes one over. `bots` are those to `summon`.
+    the account whose session is gone: `claim` takes one over. `frame_bytes` is there for those who
+    may send longer frames than others. `bots` are those to `summon`.
     """
 
     protocol: int
@@ -356,6 +357,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     token: str | None = None
     guest: bool = False
     away: tuple[str, ...] = ()
+    frame_bytes: int | None = None
     software: str
     games: tuple[str, ...]
     bots: tuple[str, ...] = ()
@@ -498,6 +500,7 @@ class Tournament(Event, frozen=True, kw_only=True):
     """The answer to `organize` and `follow`, and sent again when it is over or loses an entrant.
 
     `out` are the entrants that were suspended, in that order, as places in the list of entrants.
+    The openings of `spec` are without their `lines`, of which there may be thousands.
     """
 
     tournament: str

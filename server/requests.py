@@ -350,8 +350,7 @@ def _challenged(hub: Hub, session: Session, rival: str | None) -> list[Session]:
 
 
 def _require_administrator(asker: Asker) -> None:
-    account = asker.session.account
-    if account is None or not account.administrator:
+    if not asker.session.is_administrators:
         raise Refused(Code.NOT_ALLOWED, "this is for administrators")
 
 

@@ -27,7 +27,7 @@ from server.hub import Hub
 from server.messages import Code, Error, Event, Move
 from server.metrics import Metrics
 from server.records import Account, Finished, Played, Record
-from server.wire import Language, Unreadable
+from server.wire import ADMINISTRATORS_FRAME, MAX_FRAME, Language, Unreadable
 
 LONGEST_SLEEP_S = 1.0
 
@@ -51,8 +51,8 @@ class Line(Protocol):
     def close(self) -> None:
         """End it when everything was sent."""
 
-    def trust(self) -> None:
-        """It has said who it is."""
+    def trust(self, most: int) -> None:
+        """It has said who it is: its frames may have so many bytes."""
 
     def ignore(self) -> None:
         """Do not listen, until `listen`."""
@@ -128,6 +128,7 @@ class Service:
         self._stopped = stopped
         self._now = now
         self._lines: dict[int, Line] = {}
+        self._administrators: set[int] = set()
         self._waiting: Call | None = None
         self._recorded = 0
         self._numbers = itertools.count(1)
@@ -152,7 +153,7 @@ class Service:
         """Somebody says something."""
         now = self._now()
         try:
-            request = line.language.decode(frame)
+            request = line.language.decode(frame, line.number in self._administrators)
         except Unreadable as error:
             text, re = str(error), error.request_id
             self._do(self._hub.refuse(line.number, error.code, text, now, re))
@@ -173,6 +174,7 @@ class Service:
     def disconnected(self, line: Line) -> None:
         """Somebody is gone."""
         self._lines.pop(line.number, None)
+        self._administrators.discard(line.number)
         self._do(self._hub.disconnect(line.number, self._now()))
 
     def do(self, call: Callable[[float], list[Effect]]) -> None:
@@ -243,9 +245,8 @@ class Service:
                 self.bots.start(effect)
             case EndBot(bot) if self.bots:
                 self.bots.end(bot)
-            case Trust(number):
-                if line := self._lines.get(number):
-                    line.trust()
+            case Trust(number, administrator):
+                self._trust(number, administrator=administrator)
             case Pause(number, seconds):
                 self._pause(number, seconds)
             case Close(number):
@@ -274,6 +275,15 @@ class Service:
             self.metrics.ended(record.reason)
         if self.keeper:
             self.keeper.put(number, record)
+
+    def _trust(self, number: int, *, administrator: bool) -> None:
+        line = self._lines.get(number)
+        if line and administrator:
+            self._administrators.add(number)
+            line.trust(ADMINISTRATORS_FRAME)
+        elif line:
+            self._administrators.discard(number)
+            line.trust(MAX_FRAME)
 
     def _pause(self, number: int, seconds: float) -> None:
         line = self._lines.get(number)

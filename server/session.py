@@ -56,6 +56,11 @@ class Session:
         """What the log calls it: a part of the key, from which no token follows."""
         return self.key[:8]
 
+    @property
+    def is_administrators(self) -> bool:
+        """May it do what others may not?"""
+        return self.account is not None and self.account.administrator
+
     def is_of(self, account: Account | None) -> bool:
         """Does it belong to this account?"""
         return account is not None and self.account is not None and self.account.id == account.id

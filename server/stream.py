@@ -75,8 +75,8 @@ class Stream(ABC):
         """Where it comes from, None as long as that is not known."""
 
     @abstractmethod
-    def trust(self) -> None:
-        """It has said who it is."""
+    def trust(self, most: int) -> None:
+        """It has said who it is: its messages may have so many bytes."""
 
     @abstractmethod
     def turn_away(self) -> None:

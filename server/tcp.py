@@ -86,9 +86,9 @@ class Connection(Stream, Int32StringReceiver):
         """Where it comes from, None as long as that is not known."""
         return None if self._unlocated else getattr(self.transport.getPeer(), "host", "")
 
-    def trust(self) -> None:
-        """It has said who it is."""
-        self.MAX_LENGTH = MAX_FRAME
+    def trust(self, most: int) -> None:
+        """It has said who it is: its frames may have so many bytes."""
+        self.MAX_LENGTH = most
 
     def turn_away(self) -> None:
         """Read nothing, until `turn_to`."""

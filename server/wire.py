@@ -15,8 +15,10 @@ import msgspec
 
 from server.messages import EVENTS, REQUESTS, Code, Event, Request, RequestId
 
-#: The longest frame in bytes, without its length.
+#: The longest frame in bytes, without its length; and that of an administrator, who may hold a
+#: tournament with a book of openings.
 MAX_FRAME = 64 * 1024
+ADMINISTRATORS_FRAME = 4 * 2**20
 
 _LIMITS = {
     "max_str_len": 4096,
@@ -25,6 +27,7 @@ _LIMITS = {
     "max_array_len": 4096,
     "max_map_len": 64,
 }
+_ADMINISTRATORS_LIMITS = _LIMITS | {"max_array_len": ADMINISTRATORS_FRAME}
 
 
 def _by_tag(union: UnionType) -> dict[str, Any]:
@@ -42,11 +45,11 @@ _EVENTS = _by_tag(EVENTS)
 class Language:
     """How messages look on a line: events as they are sent, requests without what marks them off.
 
-    `decode` raises Unreadable.
+    `decode` is told whether it is an administrator's, and raises Unreadable.
     """
 
     encode: Callable[[Event], bytes]
-    decode: Callable[[bytes], Request]
+    decode: Callable[[bytes, bool], Request]
 
 
 class Unreadable(ValueError):
@@ -68,44 +71,48 @@ def encode_json(message: Request | Event) -> bytes:
     return _JSON_ENCODER.encode(message)
 
 
-def decode_request(frame: bytes) -> Request:
-    """What a client says. Raises Unreadable, whatever the bytes."""
+def decode_request(frame: bytes, administrator: bool = False) -> Request:
+    """What a client says; an administrator's lists are as long as the frame has room for.
+
+    Raises Unreadable, whatever the bytes.
+    """
+    limits = _ADMINISTRATORS_LIMITS if administrator else _LIMITS
     try:
-        raw = msgpack.unpackb(frame, strict_map_key=True, **_LIMITS)
+        raw = msgpack.unpackb(frame, strict_map_key=True, **limits)
     except Exception as error:  # the codec raises half a dozen kinds for hostile bytes
         detail = str(error) or type(error).__name__
         raise Unreadable(Code.MALFORMED, f"the frame is not MessagePack: {detail}") from error
     return _request(raw)
 
 
-def decode_json_request(frame: bytes) -> Request:
-    """What a client says in JSON. Raises Unreadable, whatever the bytes.
+def decode_json_request(frame: bytes, administrator: bool = False) -> Request:
+    """What a client says in JSON; all else as of `decode_request`.
 
     Of a key that is there twice, the last one counts, as in MessagePack.
     """
     try:
         raw = _JSON_DECODER.decode(frame)
-        _require_limits(raw)
+        _require_limits(raw, _ADMINISTRATORS_LIMITS if administrator else _LIMITS)
     except (ValueError, RecursionError) as error:  # of msgspec's own, each is a ValueError
         raise Unreadable(Code.MALFORMED, f"the message cannot be read as JSON: {error}") from error
     return _request(raw)
 
 
-def _require_limits(raw: object) -> None:
+def _require_limits(raw: object, limits: dict[str, int]) -> None:
     """Raises ValueError where there is more of something than MessagePack's decoder allows."""
     unseen = [raw]
     while unseen:
         match unseen.pop():
             case int() as number if not -(2**63) <= number < 2**64:
                 raise ValueError("a whole number of more than 64 bits")
-            case str() as text if len(text) > _LIMITS["max_str_len"]:
+            case str() as text if len(text) > limits["max_str_len"]:
                 raise ValueError(f"a string of {len(text)} characters is too long")
             case list() as items:
-                if len(items) > _LIMITS["max_array_len"]:
+                if len(items) > limits["max_array_len"]:
                     raise ValueError(f"a list of {len(items)} items is too long")
                 unseen += items
             case dict() as entries:
-                if len(entries) > _LIMITS["max_map_len"]:
+                if len(entries) > limits["max_map_len"]:
                     raise ValueError(f"a map of {len(entries)} entries is too large")
                 unseen += entries
                 unseen += entries.values()

@@ -69,7 +69,8 @@ class House:
         self.logged: list[str] = []
         self.committed = 0
         self.paused: list[tuple[int, float]] = []
-        self.trusted: set[int] = set()
+        #: By connection, whether it is an administrator's.
+        self.trusted: dict[int, bool] = {}
         #: Those that are to be started, or were, by what the hub calls them.
         self.bots: dict[str, StartBot] = {}
         self.now = 0.0
@@ -110,8 +111,8 @@ class House:
                 case Store(number, record):
                     self.stored.append(record)
                     assert number == len(self.stored)
-                case Trust(number):
-                    self.trusted.add(number)
+                case Trust(number, is_administrators):
+                    self.trusted[number] = is_administrators
                 case Pause(number, seconds):
                     self.paused.append((number, seconds))
                 case StartBot(bot):

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from house import GAME, House, Line, hello_of, match_between, only, play, sit_down
+from house import (
+    GAME,
+    House,
+    Line,
+    administrator,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from server.limits import Bucket, Quota, network
 from server.messages import AreYouThere, Code, Error, List, Move, Ping, Pong, Seek, Watch, Welcome
+from server.names import skeleton
+from server.wire import ADMINISTRATORS_FRAME
 
 
 def error(line: Line) -> Error:
@@ -164,8 +177,21 @@ def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
 def test_who_has_said_hello_may_send_longer_frames() -> None:
     house = House()
     ann, stranger = house.client("Ann"), house.line()
-    assert house.trusted == {ann.number}
+    assert house.trusted == {ann.number: False}
     assert stranger.open
+
+
+def test_administrators_may_send_still_longer_frames_as_long_as_they_are_administrators() -> None:
+    house = House()
+    zoe = administrator(house, "Zoe")
+    assert zoe.welcome
+    assert zoe.welcome.frame_bytes == ADMINISTRATORS_FRAME
+    assert house.trusted == {zoe.number: True}
+    account = house.hub.accounts.like(skeleton("Zoe"))
+    assert account
+    demoted = structs.replace(account, administrator=False)
+    house.do(house.hub.account_changed(demoted, house.now))
+    assert house.trusted == {zoe.number: False}
 
 
 # Silence.

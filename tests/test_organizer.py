@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -13,9 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from commands import running_server
+from raw_client import RawClient
 from rich.console import Console
 
 from server.accounts import digest
@@ -33,8 +36,9 @@ from server.storage import Database, StorageError
 from server.tournament import formats
 from server.tournament.report import FORMATS
 from server.tournament.schedule import Score
-from server.tournament.spec import Entrant, Spec, Sprt, dumps
+from server.tournament.spec import Entrant, Spec, Sprt, dumps, loads
 from server.tournament.version import of_command
+from server.wire import ADMINISTRATORS_FRAME
 
 SPEC = """\
 name = "a try"
@@ -209,6 +213,54 @@ def test_who_may_not_hold_a_tournament_is_told_why(folder: Path) -> None:
             assert code == 1
             assert why in said
             assert "Traceback" not in said
+
+
+def _with_a_book(folder: Path, lines: int) -> Path:
+    """A tournament with so many openings, each of two moves on a board of 225 fields."""
+    moves = ([one, other] for one in range(225) for other in range(225) if one != other)
+    (folder / "book.txt").write_text("\n".join(map(str, itertools.islice(moves, lines))))
+    file = folder / "book.toml"
+    text = SPEC.replace('"tic_tac_toe", "nim"', '"gomoku"')
+    file.write_text(text.replace("rounds", 'openings = { file = "book.txt" }\nrounds'))
+    return file
+
+
+def test_a_book_of_thousands_of_openings_is_taken(folder: Path) -> None:
+    url = f"sqlite:///{folder}/its.db"
+    token = prepare(url, "Zoe", [])["Zoe"]
+    read = source.read(_with_a_book(folder, 20_000))
+    told = msgspec.to_builtins(read)
+    with (
+        running_server("--database", url) as server,
+        RawClient(server.host, server.port) as zoe,
+        RawClient(server.host, server.port) as ann,
+    ):
+        assert zoe.hello("Zoe", token=token)["frame_bytes"] == ADMINISTRATORS_FRAME
+        assert "frame_bytes" not in ann.hello("Ann")
+        assert zoe.ask("organize", spec=told)["spec"]["openings"] == {"plies": 0, "lines": {}}
+        ann.say("organize", spec=told)
+        assert ann.hear()["code"] == "frame_too_large"
+    (held,) = Database(url).tournaments()
+    assert loads(held.organized.spec).openings == read.openings
+
+
+def test_a_book_that_is_too_long_is_said_to_be(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "_MOST_BYTES", 1000)
+    failed = invoke("validate", str(_with_a_book(folder, 300)))
+    assert failed.exit_code == 2
+    assert "bytes, and may have 1,000: give fewer or shorter openings" in failed.output
+
+
+def test_who_may_not_bring_a_long_book_is_told_why(folder: Path) -> None:
+    url = f"sqlite:///{folder}/its.db"
+    token = prepare(url, "somebody", ["Ada"])["Ada"]
+    with running_server("--database", url) as server:
+        options = ("--server", f"{server.host}:{server.port}", "--name", "Ada")
+        code, said = _organize(_with_a_book(folder, 20_000), *options, token=token)
+    assert code == 1
+    assert "from who is no administrator the server takes at most 65,536; whoever operates" in said
 
 
 # What is stored.
@@ -661,6 +713,24 @@ def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str
     ]
     lines.look(progress, 261.0)
     assert capsys.readouterr().out == "", "they are what they were"
+
+
+def test_a_tournament_whose_lines_nobody_reads_any_more_is_interrupted(folder: Path) -> None:
+    code = (
+        "import signal, sys; from server.organizer.live import Lines;"
+        "signal.signal(signal.SIGTERM, lambda *_: print('terminated', file=sys.stderr));"
+        "lines = Lines(); lines.say('first'); input(); lines.say('second'); lines.say('third')"
+    )
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-c", code]
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline() == "first\n"
+        process.stdout.close()
+        _, said = process.communicate("\n", timeout=60)
+    assert process.returncode == 0
+    assert said == "terminated\n"
 
 
 def test_tables_show_all_at_once() -> None:

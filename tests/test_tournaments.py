@@ -43,7 +43,7 @@ from server.records import (
     Suspended,
 )
 from server.tournament.contest import contest_of
-from server.tournament.spec import Adjudication, Entrant, Openings, Spec, Sprt
+from server.tournament.spec import Adjudication, Entrant, Openings, Spec, Sprt, loads
 
 TOKEN = "1" * 32
 NAMES = ("Ann", "Bob", "Cyd", "Dan")
@@ -276,6 +276,22 @@ def test_the_first_illegal_move_loses() -> None:
     error = ann.ask(Move(match=started.match, ply=0, action=99), Error)
     assert error.code is Code.ILLEGAL_ACTION
     assert last(zoe)[1, 1, 1, 1, 1].reason is Reason.ILLEGAL_MOVES
+
+
+def test_a_book_of_openings_is_played_and_not_told_to_everybody() -> None:
+    house = House()
+    ann, bob = member(house, "Ann"), member(house, "Bob")
+    for line in (ann, bob):
+        line.say(Enter())
+    book = Openings(lines={"tic_tac_toe": tuple((one, 8) for one in range(8))})
+    zoe, told = organized(house, spec_of(openings=book))
+    started = ann.heard(Started)[0].moves
+    assert started in book.lines["tic_tac_toe"]
+    assert told.spec == spec_of()
+    zoe.say(Conclude(tournament=told.tournament))
+    assert zoe.heard(Tournament)[-1].spec == spec_of()
+    (stored,) = (each for each in house.stored if isinstance(each, Organized))
+    assert loads(stored.spec).openings == book
 
 
 def test_who_follows_later_is_told_all() -> None:

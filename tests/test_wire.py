@@ -62,7 +62,15 @@ from server.messages import (
     Welcome,
 )
 from server.tournament.spec import Adjudication, Entrant, Openings, Spec, Sprt
-from server.wire import Unreadable, decode_event, decode_request, encode
+from server.wire import (
+    MAX_FRAME,
+    Unreadable,
+    decode_event,
+    decode_json_request,
+    decode_request,
+    encode,
+    encode_json,
+)
 
 THOUGHT = Thought(
     win_rate=0.5,
@@ -296,6 +304,20 @@ def nested(depth: int) -> bytes:
 )
 def test_what_is_no_map_is_malformed(frame: bytes) -> None:
     assert unreadable(frame).code is Code.MALFORMED
+
+
+def test_only_administrators_send_lists_of_any_length() -> None:
+    lines = {"nim": tuple((number,) for number in range(5000))}
+    entrants = (Entrant("Ann", "1"), Entrant("Bob", "1"))
+    spec = Spec("a book", ("nim",), "match", entrants, openings=Openings(lines=lines))
+    request = Organize(spec=spec)
+    for write, read in ((encode, decode_request), (encode_json, decode_json_request)):
+        frame = write(request)
+        assert len(frame) < MAX_FRAME
+        with pytest.raises(Unreadable) as error:
+            read(frame)
+        assert error.value.code is Code.MALFORMED
+        assert read(frame, administrator=True) == request
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
 from server.messages import PROTOCOL, AreYouThere, Error, Event, Hello, Ping, Request, Welcome
-from server.wire import decode_event, encode
+from server.wire import MAX_FRAME, decode_event, encode
 
 _HELLO = "hello"
 
@@ -83,6 +83,8 @@ class Line:
         self._listener = listener
         self._protocol: _Protocol | None = None
         self._welcome = False
+        #: How long a message may be, as far as the server has said so.
+        self.frame_bytes = MAX_FRAME
         endpoint: Any = HostnameEndpoint(reactor, *where)
         self._service = ClientService(
             endpoint,
@@ -129,6 +131,7 @@ class Line:
         match event:
             case Welcome():
                 self._welcome = True
+                self.frame_bytes = event.frame_bytes or MAX_FRAME
                 self._listener.welcomed()
             case AreYouThere():
                 self.send(Ping())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 import time
 from collections.abc import Iterator
 from typing import Protocol
@@ -56,8 +59,13 @@ class Lines:
         self._said = 0
 
     def say(self, text: str) -> None:
-        """A line."""
-        click.echo(_visible(text))
+        """A line. If nobody reads any more, as behind `| head`, the tournament is interrupted."""
+        try:
+            click.echo(_visible(text))
+        except BrokenPipeError:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
+            signal.raise_signal(signal.SIGTERM)
 
     def ended(self, progress: Progress, fixture: Fixture) -> None:
         """Who has won, and how."""

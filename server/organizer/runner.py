@@ -35,6 +35,7 @@ from server.organizer.line import Line
 from server.organizer.live import Screen
 from server.organizer.progress import Progress
 from server.tournament.spec import Spec
+from server.wire import encode
 
 #: How often processes are looked after.
 _EVERY_S = 0.2
@@ -44,6 +45,9 @@ _ORGANIZE, _FOLLOW, _SUSPEND, _TOLD = "organize", "follow", "suspend", "told"
 _ABORT = "abort"
 #: Who loses a match like this may have crashed.
 _ABSENT = (Reason.TIME, Reason.ABANDONMENT)
+_MAKE_ONE = (
+    "whoever operates the server makes the organizer one with: playout-server accounts admin NAME"
+)
 #: Refusals after which the server may be more welcoming later.
 _FOR_NOW = (Code.TOO_MANY, Code.RATE_LIMITED, Code.CLOSING, Code.TIMEOUT)
 
@@ -142,11 +146,19 @@ class Runner:
         self._ask()
 
     def _ask(self) -> None:
-        self._organizing = self._tournament is None
-        if self._tournament is None:
-            self._line.send(Organize(id=_ORGANIZE, spec=self._wish.spec))
-        else:
+        if self._tournament is not None:
             self._line.send(Follow(id=_FOLLOW, tournament=self._tournament))
+            return
+        wanted = Organize(id=_ORGANIZE, spec=self._wish.spec)
+        if (size := len(encode(wanted))) > self._line.frame_bytes:
+            self._fail(
+                f"the tournament, with its openings, is a message of {size:,} bytes; from who is "
+                f"no administrator the server takes at most {self._line.frame_bytes:,}; "
+                f"{_MAKE_ONE}"
+            )
+            return
+        self._organizing = True
+        self._line.send(wanted)
 
     def cut_off(self, why: str) -> None:
         """Wait; the line is mended."""
@@ -236,10 +248,7 @@ class Runner:
                 else:
                     self._fail(error.text)
             case "organize", Code.NOT_ALLOWED:
-                self._fail(
-                    f"{error.text}; whoever operates the server makes the organizer one with: "
-                    "playout-server accounts admin NAME"
-                )
+                self._fail(f"{error.text}; {_MAKE_ONE}")
             case "organize" | "follow", _:
                 self._fail(error.text)
             case "suspend", _:

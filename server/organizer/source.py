@@ -13,12 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from server.children import own, own_environment
+from server.messages import Organize
 from server.organizer import plan
 from server.tournament import reading, version
 from server.tournament.spec import Entrant, Spec
+from server.wire import ADMINISTRATORS_FRAME, encode
 
 #: The first time on a machine, the search is compiled.
 _CHECK_S = 600.0
+#: What a server takes as one message, less what there is to it beside the tournament.
+_MOST_BYTES = ADMINISTRATORS_FRAME - 100
 _DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
@@ -41,6 +45,12 @@ def read(path: Path) -> Spec:
         spec = reading.read(text, where=str(path), files=files_in(path.parent))
     except reading.SpecError as error:
         raise SourceError(str(error)) from error
+    size = len(encode(Organize(spec=spec)))
+    if size > _MOST_BYTES:
+        raise SourceError(
+            f"{path}: as a message to the server, the tournament has {size:,} bytes, and may have "
+            f"{_MOST_BYTES:,}: give fewer or shorter openings, or several tournaments a part each"
+        )
     return replace(spec, concurrency=spec.concurrency or plan.concurrency(spec))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from msgspec import structs
@@ -61,6 +62,8 @@ class Contest:
         _check(spec)
         self.id = tournament
         self.spec = spec
+        #: Of the openings only how they are found: anybody may ask for it, again and again.
+        self.outline = replace(spec, openings=replace(spec.openings, lines={}))
         self.out = list(out)
         self.over = False
         #: By match, in the order in which they began.

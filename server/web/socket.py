@@ -125,9 +125,9 @@ class Socket(Stream, Protocol):
         """Where it comes from."""
         return self._address or getattr(self.transport.getPeer(), "host", "")
 
-    def trust(self) -> None:
-        """It has said who it is."""
-        self._most = MAX_FRAME
+    def trust(self, most: int) -> None:
+        """It has said who it is: its messages may have so many bytes."""
+        self._most = most
 
     def close(self) -> None:
         """Say no more and hear no more; what was said still goes out."""
