@@ -25,11 +25,11 @@ def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[RunningServer]:
-    """The real server, as a process of its own, for all tests that do not mind each other.
+    """The real server and its page, as a process of its own, for tests that do not mind others.
 
     It must have had no fault by the end, and stop when it is asked to.
     """
-    with running_server() as server:
+    with running_server("--http", "127.0.0.1:0") as server:
         yield server
         code, log = server.stop()
     assert code == 0, log

@@ -45,14 +45,22 @@ class RawClient:
         """A frame, whatever is in it."""
         self.socket.sendall(struct.pack(">I", len(payload)) + payload)
 
+    def encode(self, message: Message) -> bytes:
+        """What a frame has in it."""
+        return bytes(msgpack.packb(message))
+
+    def receive(self) -> object:
+        """What is in the next frame. Raises EOFError when there will be none."""
+        (length,) = struct.unpack(">I", self._exactly(4))
+        return msgpack.unpackb(self._exactly(length))
+
     def say(self, kind: str, **fields: Any) -> None:
         """A message."""
-        self.send(msgpack.packb({"type": kind} | fields))
+        self.send(self.encode({"type": kind} | fields))
 
     def hear(self) -> Message:
         """The next message. Raises EOFError when there will be none."""
-        (length,) = struct.unpack(">I", self._exactly(4))
-        message = msgpack.unpackb(self._exactly(length))
+        message = self.receive()
         assert isinstance(message, dict)
         self.heard.append(message)
         return message

@@ -142,6 +142,10 @@ class Socket(Stream, Protocol):
         self.transport.resumeProducing()
         self._read()
 
+    def stopProducing(self) -> None:
+        """Nothing can be sent any more."""
+        self._closing = True
+
     def _read(self) -> None:
         if self._deaf or self._closing:
             return
