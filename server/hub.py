@@ -312,6 +312,7 @@ class Hub:
         """A match is played from now on."""
         match, seats, at = table.match, table.seats, now + self.epoch
         self.tables[match.id] = table
+        table.begun_at = at
         for session in seats:
             session.matches.add(match.id)
         match.start(now)

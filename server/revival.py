@@ -44,6 +44,7 @@ def table_of(kept: Kept, people: People, accounts: Directory) -> Table:
         tournament=begun.tournament,
         fixture=begun.fixture,
         opening=begun.opening,
+        begun_at=begun.at,
     )
 
 

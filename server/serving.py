@@ -34,6 +34,10 @@ from server.storage.database import first_line
 from server.storage.keeper import Keeper
 from server.tcp import Connections
 from server.turn import Turn
+from server.web.answers import Handler
+from server.web.api import Api
+from server.web.archive import Archive
+from server.web.finding import Finder
 from server.web.site import site
 from server.web.socket import Sockets
 
@@ -176,7 +180,12 @@ class _Server:
             unread_bytes=self._settings.unread_bytes,
             proxied=self._settings.http_proxied,
         )
-        factory = site(self._service.metrics, lambda: self._service.fault, socket=sockets)
+        factory = site(
+            self._service.metrics,
+            lambda: self._service.fault,
+            handlers=self._handlers(),
+            socket=sockets,
+        )
 
         def listening(listener: Any) -> None:
             self._listeners.append(listener)
@@ -194,6 +203,12 @@ class _Server:
 
         where = endpoint(reactor(), *self._settings.http, proxied=False)
         where.listen(factory).addCallbacks(listening, not_listening)
+
+    def _handlers(self) -> dict[str, Handler]:
+        """Of what can be read, by the first segment of its path."""
+        archive = Archive(self._settings.database if self._keeper else None, reactor())
+        finder = Finder(self._hub, archive)
+        return {"api": Api(self._hub, archive, finder)}
 
     def _stop(self) -> None:
         if not self._listeners or self._stopping:

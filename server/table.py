@@ -36,6 +36,8 @@ class Table:
     tournament: str | None = None
     fixture: str | None = None
     opening: int = 0
+    #: In seconds since 1970.
+    begun_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.drawing = Drawing(self.match)

@@ -140,7 +140,7 @@ class Reader:
             rows: Sequence[sa.Row[Any]] = ()
             if first < total:
                 rows = connection.execute(_latest(branches, first, per_page)).all()
-        return _page([_match_row(row) for row in rows], page, per_page, total)
+        return paged([_match_row(row) for row in rows], page, per_page, total)
 
     def match(self, match: str) -> Kept | None:
         """All that is stored of one."""
@@ -161,10 +161,10 @@ class Reader:
         chosen = sa.select(accounts).order_by(active.desc(), accounts.c.name)
         with self._database.reading() as connection:
             total = _count_of(connection, accounts)
-            rows = connection.execute(_cut(chosen, page, per_page)).all()
+            rows = connection.execute(_limited(chosen, page, per_page)).all()
             some = [account_of(row) for row in rows]
             known = _totals(connection, some)
-        return _page(
+        return paged(
             [_player_row(one, known.get(one.id, {})) for one in some], page, per_page, total
         )
 
@@ -198,8 +198,8 @@ class Reader:
         chosen = sa.select(tournaments, ended.label("matches")).order_by(tournaments.c.id.desc())
         with self._database.reading() as connection:
             total = _count_of(connection, tournaments)
-            rows = connection.execute(_cut(chosen, page, per_page)).all()
-        return _page([_tournament_row(row) for row in rows], page, per_page, total)
+            rows = connection.execute(_limited(chosen, page, per_page)).all()
+        return paged([_tournament_row(row) for row in rows], page, per_page, total)
 
     def tournament(self, tournament: str) -> tuple[Held, list[Sitting]] | None:
         """One without its matches; and these as far as results follow from them, oldest first."""
@@ -333,6 +333,12 @@ def _summed(some: Iterable[tuple[int, int, float]]) -> Totals:
     return Totals(matches=won + tied + lost, won=won, tied=tied, lost=lost, last_at=last)
 
 
+def linked(ids: tuple[str | None, str | None], rated: bool) -> tuple[bool, bool]:
+    """Has each of the players a page? Guests have none, and play no rated matches."""
+    first, second = (rated or each is not None for each in ids)
+    return first, second
+
+
 # Statements.
 
 
@@ -371,14 +377,21 @@ def _count_of(connection: sa.Connection, table: sa.Table) -> int:
     return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
 
 
-def _cut(chosen: sa.Select[Any], page: int, per_page: int) -> sa.Select[Any]:
+def _limited(chosen: sa.Select[Any], page: int, per_page: int) -> sa.Select[Any]:
     return chosen.offset(per_page * (page - 1)).limit(per_page)
 
 
 # Values from rows.
 
 
-def _page(items: Sequence[T], page: int, per_page: int, total: int) -> Page[T]:
+def cut(items: Sequence[T], page: int, per_page: int) -> Page[T]:
+    """One page of all items."""
+    first = per_page * (page - 1)
+    return paged(items[first : first + per_page], page, per_page, len(items))
+
+
+def paged(items: Sequence[T], page: int, per_page: int, total: int) -> Page[T]:
+    """The items of one page, of so many in all."""
     return Page(tuple(items), page, max(1, -(-total // per_page)), total)
 
 
@@ -387,10 +400,7 @@ def _match_row(row: sa.Row[Any]) -> MatchRow:
         match=row.id,
         game=row.game,
         players=(row.first, row.second),
-        linked=(
-            row.rated or row.first_account is not None,
-            row.rated or row.second_account is not None,
-        ),
+        linked=linked((row.first_account, row.second_account), row.rated),
         clock=row.clock,
         rated=row.rated,
         plies=row.plies,

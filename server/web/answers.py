@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +50,12 @@ class Answer:
     etag: str | None = None
     packed: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def revalidated(body: bytes, kind: str, headers: Mapping[str, str]) -> Answer:
+    """One that may be kept by whoever asks each time whether it has changed."""
+    etag = hashlib.sha256(body).hexdigest()[:32]
+    return Answer(body, kind=kind, cache="no-cache", etag=etag, headers=headers)
 
 
 class Refused(Exception):

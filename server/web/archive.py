@@ -252,6 +252,10 @@ class Archive:
             self._verdicts[tournament] = verdict
         return verdict
 
+    def aside(self, work: Callable[[], T]) -> Deferred[T]:
+        """Do something that takes long, in a thread."""
+        return deferToThreadPool(self._reactor, self._pool, work)
+
     # How it is read.
 
     def _read(self, read: Callable[[Reader], T], nothing: T) -> Deferred[T]:
