@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from server.match import Match
-from server.messages import News, Outcome, Overview, Person, RequestId, Summary, Totals
+from server.messages import News, Outcome, Overview, RequestId, Summary, Totals
 from server.session import Session
 from server.table import Table
 
@@ -39,7 +40,7 @@ class Gallery:
     def enter(self, session: Session, now: float, re: RequestId | None) -> None:
         """Show a session what there is, and from now on what is new."""
         if not self._onlookers:
-            self._shown = self._overview()
+            self._shown = self.overview()
             self._latest.clear()
             self._hub.look_around(now + INTERVAL_S)
         self._onlookers[session.key] = session
@@ -58,36 +59,30 @@ class Gallery:
 
     def look(self, now: float) -> None:
         """Tell all onlookers what is new."""
-        before, self._shown = self._shown, self._overview()
+        before, self._shown = self._shown, self.overview()
         news = difference(before, self._shown, self._latest)
         self._latest.clear()
         if news != _NOTHING:
             self._hub.tell_all(self._onlookers.values(), news)
         self._hub.look_around(now + INTERVAL_S)
 
-    def _overview(self) -> Overview:
+    def overview(self) -> Overview:
+        """Who and what is here."""
         hub = self._hub
-        # An account may have many sessions. Whoever is known by an account comes before guests.
-        known: dict[tuple[str, str], None] = {}
-        guests: dict[tuple[str, str], None] = {}
-        spectators = 0
-        for session in hub.people.present():
-            role = session.hello.role
-            if role == "spectator":
-                spectators += 1
-            else:
-                (known if session.account else guests)[session.name, role] = None
-        players = [*known, *guests]
-        roles = Counter(role for _, role in players)
+        # An account may have many sessions.
+        persons = {session.person: None for session in hub.people.present()}
+        players = [person for person in persons if person.role != "spectator"]
+        players.sort(key=attrgetter("guest"))
+        roles = Counter(person.role for person in persons)
         return Overview(
-            players=tuple(Person(name=name, role=role) for name, role in players[:SHOWN]),
+            players=tuple(players[:SHOWN]),
             seeks=tuple(offer.message() for offer in islice(hub.lobby, SHOWN)),
             matches=tuple(summary(table.match) for table in islice(hub.tables.values(), SHOWN)),
             outcomes=tuple(self._outcomes),
             totals=Totals(
                 humans=roles["human"],
                 bots=roles["bot"],
-                spectators=spectators,
+                spectators=roles["spectator"],
                 seeks=len(hub.lobby),
                 matches=len(hub.tables),
             ),
@@ -140,4 +135,5 @@ def _outcome(match: Match) -> Outcome:
         plies=match.ply,
         winner=result.winner,
         reason=result.reason,
+        text=result.text,
     )

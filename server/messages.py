@@ -433,11 +433,12 @@ class Summary(Struct, frozen=True):
     ply: int
 
 
-class Person(Struct, frozen=True):
+class Person(Struct, frozen=True, omit_defaults=True):
     """Somebody who is here."""
 
     name: str
     role: str
+    guest: bool = False
 
 
 class Listing(Event, frozen=True, kw_only=True):
@@ -457,6 +458,7 @@ class Outcome(Struct, frozen=True):
     plies: int
     winner: int
     reason: Reason
+    text: str
 
 
 class Totals(Struct, frozen=True):

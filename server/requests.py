@@ -31,7 +31,6 @@ from server.messages import (
     Move,
     Ok,
     Organize,
-    Person,
     Ping,
     Pong,
     Reason,
@@ -195,7 +194,7 @@ def unwatch(hub: Hub, asker: Asker, request: Unwatch) -> None:
 
 def list_(hub: Hub, asker: Asker, request: List) -> None:
     """Who and what is here."""
-    persons = [Person(name=s.name, role=s.hello.role) for s in hub.people.present()]
+    persons = [s.person for s in hub.people.present()]
     matches = [summary(table.match) for table in hub.tables.values()]
     listing = Listing(
         re=request.id,

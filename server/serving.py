@@ -38,6 +38,7 @@ from server.web.answers import Handler
 from server.web.api import Api
 from server.web.archive import Archive
 from server.web.finding import Finder
+from server.web.pages import pages
 from server.web.site import site
 from server.web.socket import Sockets
 
@@ -208,7 +209,7 @@ class _Server:
         """Of what can be read, by the first segment of its path."""
         archive = Archive(self._settings.database if self._keeper else None, reactor())
         finder = Finder(self._hub, archive)
-        return {"api": Api(self._hub, archive, finder)}
+        return {"api": Api(self._hub, archive, finder), **pages(self._hub, archive)}
 
     def _stop(self) -> None:
         if not self._listeners or self._stopping:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from server.limits import Bucket
-from server.messages import Ended, Hello
+from server.messages import Ended, Hello, Person
 from server.names import skeleton
 from server.records import Account
 
@@ -50,6 +50,11 @@ class Session:
     def stage(self) -> Stage:
         """Players play and watch, spectators watch."""
         return Stage.SPECTATOR if self.hello.role == "spectator" else Stage.PLAYER
+
+    @property
+    def person(self) -> Person:
+        """What others see of it."""
+        return Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
     @property
     def label(self) -> str:

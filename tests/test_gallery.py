@@ -35,13 +35,15 @@ def test_an_overview_has_who_is_here_what_is_sought_played_and_over() -> None:
     overview = zoe.ask(Look(id="l"), Overview)
     assert overview.re == "l"
     assert overview.players == (
-        Person("Ann", "bot"),
-        Person("Bob", "bot"),
-        Person("Zoe", "human"),
+        Person("Ann", "bot", guest=True),
+        Person("Bob", "bot", guest=True),
+        Person("Zoe", "human", guest=True),
     )
     assert [each.seek for each in overview.seeks] == [seek]
     assert [each.match for each in overview.matches] == [running]
-    assert overview.outcomes == (Outcome(over, GAME, ("Ann", "Bob"), 5, 1, Reason.RULES),)
+    assert overview.outcomes == (
+        Outcome(over, GAME, ("Ann", "Bob"), 5, 1, Reason.RULES, "Ann won"),
+    )
     assert overview.totals == Totals(humans=1, bots=2, spectators=1, seeks=1, matches=1)
 
 
@@ -62,7 +64,7 @@ def test_who_looks_is_told_once_a_second_what_is_new() -> None:
     bob.hang_up()
     house.wait(TICK_S)
     news = heard(eve)[-1]
-    assert (news.gone, news.left) == ((match,), (Person("Bob", "bot"),))
+    assert (news.gone, news.left) == ((match,), (Person("Bob", "bot", guest=True),))
     assert [(each.match, each.winner, each.reason) for each in news.outcomes] == [
         (match, 2, Reason.RESIGNATION)
     ]
@@ -107,7 +109,7 @@ def test_names_with_an_account_come_before_guests_and_count_once() -> None:
     ada = house.client("Ada", guest=False)
     house.client("Ada", token=ada.account_token)
     overview = eve.ask(Look(), Overview)
-    assert [each.name for each in overview.players] == ["Ada", "Eve"]
+    assert overview.players == (Person("Ada", "bot"), Person("Eve", "human", guest=True))
     assert (overview.totals.bots, overview.totals.humans) == (1, 1)
 
 
@@ -121,8 +123,8 @@ def test_a_long_list_is_cut_and_counted_and_fills_up_again() -> None:
     lines[0].hang_up()
     house.wait(TICK_S)
     (news,) = heard(eve)
-    assert news.left == (Person("bot 0", "bot"),)
-    assert news.came == (Person(f"bot {SHOWN}", "bot"),)
+    assert news.left == (Person("bot 0", "bot", guest=True),)
+    assert news.came == (Person(f"bot {SHOWN}", "bot", guest=True),)
 
 
 def test_news_wait_until_what_they_tell_of_is_stored() -> None:

@@ -191,10 +191,10 @@ EVENT_EXAMPLES: list[Event] = [
         players=(Person("Ann", "bot"),),
         seeks=(Seeking(seek="s", name="Ann", game="nim"),),
         matches=(Summary("m", "nim", ("Ann", "Bob"), "none", 4),),
-        outcomes=(Outcome("n", "nim", ("Ann", "Bob"), 7, 1, Reason.RULES),),
+        outcomes=(Outcome("n", "nim", ("Ann", "Bob"), 7, 1, Reason.RULES, "Ann won"),),
         totals=Totals(humans=0, bots=2, spectators=0, seeks=1, matches=1),
     ),
-    News(left=(Person("Ann", "bot"),), closed=("s",), gone=("m",)),
+    News(left=(Person("Ann", "bot", guest=True),), closed=("s",), gone=("m",)),
     Tournament(re=3, tournament="t", spec=SPEC),
     Tournament(tournament="t", spec=SPEC, over=True, out=(2, 0)),
     Fixture(

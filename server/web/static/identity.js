@@ -52,9 +52,9 @@ async function copy() {
     await navigator.clipboard.writeText(account().token);
     said.textContent = "Copied.";
   } catch {
-    part("token").type = "text";
+    part("shown").open = true;
     part("token").select();
-    said.textContent = "Copy it from the field.";
+    said.textContent = "Copy it from here:";
   }
 }
 
@@ -65,12 +65,12 @@ function leave() {
 }
 
 button.addEventListener("click", () => {
-  part("token").type = "password";
+  part("shown").open = false;
   part("copied").textContent = "";
   show();
   dialog.showModal();
 });
-for (const form of dialog.querySelectorAll("form.stack")) form.addEventListener("submit", submit);
+for (const form of dialog.querySelectorAll("form[aria-label]")) form.addEventListener("submit", submit);
 part("copy").addEventListener("click", copy);
 part("leave").addEventListener("click", leave);
 identity.addEventListener("account", show);

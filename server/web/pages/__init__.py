@@ -1,0 +1,16 @@
+"""The pages that people read: a file each, and here, under which address each is found."""
+
+from __future__ import annotations
+
+from server.hub import Hub
+from server.web.answers import Handler
+from server.web.archive import Archive
+from server.web.pages.lobby import lobby
+from server.web.site import only
+
+
+def pages(hub: Hub, archive: Archive) -> dict[str, Handler]:
+    """By the first segment of their path; below "matches", say, is also each single one."""
+    return {
+        "": only(lobby(hub, archive)),
+    }

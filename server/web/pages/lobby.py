@@ -1,0 +1,56 @@
+"""The lobby: who is here, what is sought and played, what has ended of late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+import games
+from server.hub import Hub
+from server.messages import Outcome, Overview
+from server.storage.reading import MatchRow, Page
+from server.web.answers import HTML, Answer, Asked, Handler
+from server.web.archive import Archive, Unavailable
+from server.web.templates import render
+
+RESULTS = 10
+
+
+def lobby(hub: Hub, archive: Archive) -> Handler:
+    """The page, as it is when it is asked for; its script keeps it up to date."""
+    described = [asdict(games.describe(name)) for name in games.names()]
+
+    def page(stored: Page[MatchRow]) -> Answer:
+        overview = hub.gallery.overview()
+        body = render(
+            "lobby.html",
+            overview=overview,
+            results=_results(overview, stored),
+            games=described,
+            data={"games": described},
+        )
+        return Answer(body, kind=HTML)
+
+    def handle(asked: Asked) -> Deferred[Answer]:
+        found = archive.matches(per_page=RESULTS)
+        return found.addErrback(_nothing).addCallback(page)
+
+    return handle
+
+
+def _nothing(failure: Failure) -> Page[MatchRow]:
+    """Without a database, the lobby is still good for playing."""
+    failure.trap(Unavailable)
+    return Page()
+
+
+def _results(overview: Overview, stored: Page[MatchRow]) -> Sequence[Outcome | MatchRow]:
+    """The latest first. What has just ended may not be stored yet, or nothing ever is."""
+    latest: dict[str, Outcome | MatchRow] = {
+        each.match: each for each in reversed(overview.outcomes)
+    }
+    older = (each for each in stored.items if each.match not in latest)
+    return [*latest.values(), *older][:RESULTS]
