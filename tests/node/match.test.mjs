@@ -86,7 +86,7 @@ test("only the clock of the player to move runs, and none without clocks", () =>
   clocks.set([{ main_s: 100, periods: 0 }, { main_s: 50, periods: 0 }], 2, 1000);
   assert.equal(clocks.show(1, 1030).time, "1:40");
   assert.equal(clocks.show(2, 1030).time, "0:20");
-  clocks.set([{ main_s: 100, periods: 0 }, { main_s: 20, periods: 0 }], 0, 1030);
+  clocks.set(clocks.at(1030), 0, 1030);
   assert.equal(clocks.show(2, 1099).time, "0:20");
 });
 
@@ -159,6 +159,18 @@ test("what is older than what is known is not taken", () => {
   match.end({ winner: 1, returns: [1, 0], reason: "resignation", text: "Bob resigned" });
   assert.ok(!match.refresh({ ...DATA, positions: match.positions }));
   assert.ok(match.refresh({ ...DATA, positions: match.positions, result: { winner: 1 } }));
+});
+
+test("each position has its clocks, and the last one those of now", () => {
+  const clocked = { ...DATA, control: FISCHER, clocks: [{ main_s: 9, periods: 0 }, { main_s: 8, periods: 0 }] };
+  const match = new Record(structuredClone(clocked));
+  assert.deepEqual(match.clocksAt(1), clocked.clocks);
+  assert.deepEqual(match.clocksAt(0), [{ main_s: 300, periods: 0 }, { main_s: 300, periods: 0 }]);
+  const later = [{ main_s: 9, periods: 0 }, { main_s: 4, periods: 0 }];
+  match.add(update(1, { clocks: later }));
+  match.end({ winner: 1, returns: [1, 0], reason: "rules", text: "Ann won" });
+  assert.deepEqual(match.clocksAt(2), later);
+  assert.equal(record().clocksAt(1), null);
 });
 
 test("win rates are all from the point of view of player 1", () => {

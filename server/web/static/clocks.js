@@ -52,10 +52,16 @@ export class Clocks {
     this.#since = now;
   }
 
+  /** What both have left, null without clocks. */
+  at(now) {
+    if (!this.#readings || !this.#control) return null;
+    const elapsed = (seat) => (seat === this.#running ? now - this.#since : 0);
+    return this.#readings.map((reading, at) => after(reading, this.#control, elapsed(at + 1)));
+  }
+
   /** What player `seat` has left, for people; null without clocks. */
   show(seat, now) {
-    if (!this.#readings || !this.#control) return null;
-    const elapsed = seat === this.#running ? now - this.#since : 0;
-    return spell(after(this.#readings[seat - 1], this.#control, elapsed), this.#control);
+    const readings = this.at(now);
+    return readings && spell(readings[seat - 1], this.#control);
   }
 }

@@ -80,11 +80,11 @@ function y(rate) {
   return HEIGHT * (1 - rate);
 }
 
-/** What was said with the move before that ply. */
+/** What was said last up to that ply. */
 function describe(record, ply) {
-  if (ply === 0) return "Before the first move";
-  const { player, picture } = record.positions[ply];
-  const [move, who] = [`${ply}. ${picture.name}`, record.players[player - 1]];
-  const said = record.rates()[player - 1].find((point) => point.ply === ply);
-  return said ? `${move}: ${percent(said.rate)}, says ${who}` : `${move}: ${who} says nothing`;
+  const said = record.rates().flat().filter((point) => point.ply <= ply);
+  if (!said.length) return ply ? "Nothing is said yet" : "Before the first move";
+  const { ply: at, rate } = said.reduce((one, other) => (one.ply > other.ply ? one : other));
+  const { player, picture } = record.positions[at];
+  return `${at}. ${picture.name}: ${percent(rate)}, says ${record.players[player - 1]}`;
 }

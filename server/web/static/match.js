@@ -34,6 +34,8 @@ class MatchPage {
   #isConnected = false;
   /** The ply of a move that is on its way, -1 for none. */
   #sent = -1;
+  /** Is all of the match being read anew? */
+  #isBehind = false;
   #title = document.title;
 
   constructor(data) {
@@ -87,6 +89,7 @@ class MatchPage {
 
   #go(ply) {
     if (!this.#browsing.go(ply)) return;
+    if (this.#record.over) this.#setClocks();
     this.#show();
     const address = new URL(location.href);
     if (this.#browsing.live) address.searchParams.delete("ply");
@@ -175,12 +178,12 @@ class MatchPage {
       await this.#link.request({ type: "watch", match: id });
     } catch (fault) {
       // Over since the page was made, most likely.
-      if (fault.code !== "lost") this.#fetch();
+      if (fault.code !== "lost") this.#catchUp();
     }
   }
 
   #started(event) {
-    if (!this.#record.start(event)) this.#fetch();
+    if (!this.#record.start(event)) this.#catchUp();
     this.#isConnected = true;
     if (event.seat) part("claim").hidden = true;
     this.#setClocks();
@@ -189,7 +192,7 @@ class MatchPage {
 
   #updated(event) {
     const before = this.#record.last;
-    if (!this.#record.add(event)) return this.#fetch();
+    if (!this.#record.add(event)) return this.#catchUp();
     if (this.#record.last === before) return;
     this.#browsing.grow(this.#record.last);
     this.#setClocks();
@@ -199,6 +202,7 @@ class MatchPage {
 
   #ended(event) {
     const { over, seat } = this.#record;
+    if (!over) this.#record.clocks = this.#clocks.at(seconds());
     this.#record.end(event);
     this.#setClocks();
     this.#show();
@@ -206,28 +210,39 @@ class MatchPage {
     this.#announce(`${outcome(event, this.#record.players)}. ${why(event)}`);
     if (part("resign-dialog").open) part("resign-dialog").close();
     // What the players thought is not told to those who play.
-    if (seat) this.#fetch();
+    if (seat) this.#catchUp();
   }
 
   /** Read all of the match anew: something was missed, or what was not told can now be known. */
-  async #fetch(attempt = 1) {
-    const mustBeOver = this.#record.over;
-    const answer = await fetch(`/api/matches/${encodeURIComponent(this.#record.id)}`).catch(() => null);
-    const data = answer?.ok ? await answer.json() : null;
-    if (!data || !this.#record.refresh(data) || (mustBeOver && !data.result)) {
-      if (attempt < ATTEMPTS) setTimeout(() => this.#fetch(attempt + 1), ASK_AGAIN_MS * attempt);
-      return;
+  async #catchUp() {
+    if (this.#isBehind) return;
+    this.#isBehind = true;
+    for (let attempt = 1; !(await this.#reload()) && attempt < ATTEMPTS; attempt += 1) {
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS * attempt));
     }
+    this.#isBehind = false;
+    if (!this.#record.over) this.#link.send({ type: "watch", match: this.#record.id });
+  }
+
+  /** True if what is stored by now is as new as what is known. */
+  async #reload() {
+    const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
+    const data = await fetch(address).then(
+      (answer) => (answer.ok ? answer.json() : null),
+      () => null,
+    );
+    if (!data || !this.#record.refresh(data)) return false;
     this.#browsing.grow(this.#record.last);
     this.#setClocks();
     this.#show();
-    if (!this.#record.over) this.#link.send({ type: "watch", match: this.#record.id });
+    return true;
   }
 
   // What is shown.
 
   #setClocks() {
-    this.#clocks.set(this.#record.clocks, this.#record.toMove, seconds());
+    const { over, last, toMove } = this.#record;
+    this.#clocks.set(this.#record.clocksAt(over ? this.#browsing.ply : last), toMove, seconds());
     this.#tick();
   }
 
@@ -271,6 +286,7 @@ class MatchPage {
     const isKnown = record.positions.some(({ info }) => info);
     part("chances").hidden = !isKnown || (plays && !record.over);
     if (part("chances").hidden) return;
+    record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
     this.#graph.show(record, this.#browsing.ply);
     this.#thoughts.show(position, record.players);
   }

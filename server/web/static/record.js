@@ -2,7 +2,7 @@
 // of a page is needed.
 
 /** Kept up to date by the server's events. `positions[ply]` is that after so many moves:
- * {picture, action, player, info}; the last three are of the move that led there. */
+ * {picture, action, player, info, clocks}; all but the picture are of the move that led there. */
 export class Record {
   /** From what the server says of a match, on its page or under /api/matches/ID. */
   constructor(data) {
@@ -51,13 +51,20 @@ export class Record {
   add(event) {
     if (event.ply > this.last) return false;
     if (event.ply < this.last) return true; // told again
-    const { action, player, info = null } = event;
+    const { action, player, info = null, clocks = null } = event;
     const picture = event.picture ?? { ...this.positions[this.last].picture, name: `#${action}` };
-    this.positions.push({ picture, action, player, info });
+    this.positions.push({ picture, action, player, info, clocks });
     this.toMove = event.to_move;
-    this.clocks = event.clocks ?? null;
+    this.clocks = clocks;
     this.choices = event.choices ?? [];
     return true;
+  }
+
+  /** What both had left when they looked at that position; in the last one, now or in the end. */
+  clocksAt(ply) {
+    if (ply === this.last && this.clocks) return this.clocks;
+    const full = this.control && { main_s: this.control.main_s, periods: this.control.periods };
+    return this.positions[ply].clocks ?? (full && [full, full]);
   }
 
   /** It is over, by an `ended`. */
@@ -82,7 +89,7 @@ export class Record {
   #replace(data) {
     this.positions = data.positions;
     this.toMove = data.to_move ?? 0;
-    this.clocks = data.clocks ?? null;
+    this.clocks = data.clocks ?? this.clocks ?? null;
     this.result = data.result ?? null;
   }
 }

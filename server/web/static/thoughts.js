@@ -19,11 +19,7 @@ export class Thoughts {
 
   /** Show those of the move that led to this position. */
   show({ player, picture, info }, players) {
-    if (!info) {
-      const who = player ? `${players[player - 1]} says nothing of this move.` : "";
-      this.#panel.replaceChildren(html("p", { class: "muted" }, who));
-      return;
-    }
+    if (!info) return this.#panel.replaceChildren();
     const parts = [html("p", {}, `${players[player - 1]} on ${picture.name}: ${summary(info)}`)];
     if (picture.line?.length) {
       const label = html("span", { class: "muted" }, "Expected: ");
