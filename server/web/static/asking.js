@@ -19,6 +19,7 @@ export class Asking {
   #bots = [];
   #guest = true;
   #wish; // the opponent that the address names
+  #chosen = false; // has the person chosen one?
 
   /** `games`: for each its name, what it is about and its parameters. */
   constructor(link, games) {
@@ -27,7 +28,10 @@ export class Asking {
     const { opponent, game, clock } = this.#form.elements;
     this.#form.addEventListener("submit", (event) => this.#submit(event));
     find("cancel").addEventListener("click", () => this.#cancel());
-    opponent.addEventListener("change", () => this.#showRated());
+    opponent.addEventListener("change", () => {
+      this.#chosen = true;
+      this.#showRated();
+    });
     opponent.addEventListener("blur", () => this.#renderOpponents(opponent));
     game.addEventListener("change", () => this.#showParameters());
     clock.addEventListener("change", () => {
@@ -73,11 +77,17 @@ export class Asking {
         others.map(({ name, role }) => option(PLAYER + name, role === "bot" ? `${name} (bot)` : name)),
       ),
     ];
-    const [isFirst, before] = [!opponent.length, opponent.value];
+    const before = this.#chosen ? opponent.value : this.#usual();
     opponent.replaceChildren(...groups.filter(Boolean));
-    opponent.value = isFirst && this.#wish ? PLAYER + this.#wish : before;
+    opponent.value = before;
     if (opponent.selectedIndex < 0) opponent.value = "";
     this.#showRated();
+  }
+
+  /** The one that is offered first. */
+  #usual() {
+    if (this.#wish) return PLAYER + this.#wish;
+    return this.#bots.length ? BOT + this.#bots[0] : "";
   }
 
   /** Play what somebody seeks. */
