@@ -209,7 +209,7 @@ class _Server:
         """Of what can be read, by the first segment of its path."""
         archive = Archive(self._settings.database if self._keeper else None, reactor())
         finder = Finder(self._hub, archive)
-        return {"api": Api(self._hub, archive, finder), **pages(self._hub, archive)}
+        return {"api": Api(self._hub, archive, finder), **pages(self._hub, archive, finder)}
 
     def _stop(self) -> None:
         if not self._listeners or self._stopping:
