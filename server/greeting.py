@@ -123,7 +123,7 @@ def _require_free(hub: Hub, owner: Account | None, name: str, now: float) -> Non
 
 def _is_expected(hub: Hub, session: Session) -> bool:
     """Is it here, or has it something to come back to, or to come for?"""
-    return bool(session.connection or session.matches) or hub.summoning.awaits(session)
+    return bool(session.connection or session.matches or hub.summoning.player_of(session))
 
 
 def _registered(hub: Hub, asker: Asker, name: str) -> tuple[Account, str]:

@@ -449,6 +449,7 @@ class Hub:
         table.match.resume(now + self.policy.restart_grace_s)
         self.log("match {match} goes on at ply {plies}", _about(table.match))
         self.settle(table, now)
+        self.summoning.take_up(table, now)
 
     def _expect(self, session: Session, now: float) -> None:
         """A session from before the server was started may come back."""

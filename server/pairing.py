@@ -37,4 +37,5 @@ def pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
     hub.lobby.take(newer)
     sessions = hub.people.sessions
     seats = sessions[first.session], sessions[second.session]
-    hub.begin(Table(match, seats), now)
+    bots = hub.summoning.player_of(seats[0]), hub.summoning.player_of(seats[1])
+    hub.begin(Table(match, seats, bots=bots), now)

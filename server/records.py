@@ -25,7 +25,8 @@ class Begun(Struct, frozen=True, kw_only=True, gc=False):
     """A match has started, under these terms. Guests have no account.
 
     `opening`: so many of its moves were made for its players. `max_plies`: with so many it is tied.
-    Of a `tournament`, `fixture` says which match it is.
+    Of a `tournament`, `fixture` says which match it is. `bots`: the player, where it is a bot that
+    the server has started.
     """
 
     match: str
@@ -41,6 +42,7 @@ class Begun(Struct, frozen=True, kw_only=True, gc=False):
     max_plies: int = 0
     tournament: str | None = None
     fixture: str | None = None
+    bots: tuple[str | None, str | None] = (None, None)
     at: float
 
 

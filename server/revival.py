@@ -45,6 +45,7 @@ def table_of(kept: Kept, people: People, accounts: Directory) -> Table:
         fixture=begun.fixture,
         opening=begun.opening,
         begun_at=begun.at,
+        bots=begun.bots,
     )
 
 

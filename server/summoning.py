@@ -32,12 +32,15 @@ _STEM = 24
 class _Bot:
     """`session` is made for it, and taken up by it when it comes: nobody else has its token.
 
-    `offer` is that of who asked for it, open until then.
+    `rival` is who asked for it, with the `offer` that is open until it comes; if its match was
+    begun before the server was started, there is none.
     """
 
     session: Session
     player: str
-    offer: Offer
+    rival: Session
+    offer: Offer | None
+    here: bool = False
 
 
 class Summoning:
@@ -53,26 +56,26 @@ class Summoning:
         """The players that may be summoned."""
         return self._hub.policy.offered if self._hub.policy.bots else ()
 
-    def awaits(self, session: Session) -> bool:
-        """Is it that of a bot, here or on its way?"""
-        return session.key in self._bots
+    def player_of(self, session: Session) -> str | None:
+        """The player of a bot, here or on its way; None if the session is none of those."""
+        bot = self._bots.get(session.key)
+        return bot.player if bot else None
 
     def admit(self, asker: Asker, player: str) -> None:
         """May it be summoned now? Raises Refused."""
-        policy, session = self._hub.policy, asker.session
+        policy, session, bots = self._hub.policy, asker.session, self._bots.values()
         if not self.offered:
             raise Refused(Code.NOT_ALLOWED, "this server starts no bots")
         if player not in self.offered:
             listed = ", ".join(self.offered)
             raise Refused(Code.NOT_ALLOWED, f"{player!r} is not among the bots here: {listed}")
-        offers = [bot.offer for bot in self._bots.values()]
-        if any(offer.session == session.key and self._is_open(offer) for offer in offers):
+        if any(bot.rival is session and not bot.here for bot in bots):
             raise Refused(Code.TOO_MANY, "a bot is on its way to you already")
-        most, mine = policy.bots_per_account, [o for o in offers if o.likeness == session.likeness]
-        if 0 < most <= len(mine):
+        most = policy.bots_per_account
+        if 0 < most <= sum(bot.rival.likeness == session.likeness for bot in bots):
             text = f"the server starts at most {most} bots at once for one player, and has for you"
             raise Refused(Code.TOO_MANY, text)
-        if policy.bots <= len(offers):
+        if policy.bots <= len(bots):
             text = f"the server starts at most {policy.bots} bots at once, and has: try again later"
             raise Refused(Code.TOO_MANY, text)
         if wait_s := self._quota.take(network(asker.caller.address), asker.now):
@@ -90,39 +93,32 @@ class Summoning:
             if not hub.accounts.like(name) and not hub.people.like(skeleton(name))
         )
 
-    def summon(self, asker: Session, offer: Offer, player: str, now: float) -> None:
-        """Have one come for the match that is offered to it."""
-        hub, name, token = self._hub, offer.opponent or "", self._hub.new_token()
-        hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
-        session = Session(digest(token), name, hello)
-        hub.people.add(session)
-        self._bots[session.key] = _Bot(session, player, offer)
-        hub.look_at_bot(session.key, now + COMING_S)
-        fields = {"bot": name, "player": player, "name": asker.name, "session": asker.label}
-        hub.log("{bot} ({player}) is started for {name}", fields)
-        hub.do(StartBot(session.key, name, player, offer.game, token))
+    def summon(self, rival: Session, offer: Offer, player: str, now: float) -> None:
+        """Have one come for the match that is offered to it by name."""
+        name = offer.opponent
+        assert name is not None
+        session, token = self._session(name)
+        self._start(_Bot(session, player, rival, offer), offer.game, token, now)
+
+    def take_up(self, table: Table, now: float) -> None:
+        """A match from before the server was started goes on: so do its bots, if there is room."""
+        hub, match = self._hub, table.match
+        for number, player in enumerate(table.bots if match.id in hub.tables else ()):
+            if player in self.offered and len(self._bots) < hub.policy.bots:
+                session, token = self._session(match.players[number])
+                bot = _Bot(session, player, table.seats[1 - number], None)
+                hub.reseat(table, 2 if number else 1, session, now)
+                self._start(bot, str(match.game), token, now)
 
     def came(self, session: Session, now: float) -> None:
         """A session has said hello: if a match was waiting for it, that begins."""
         hub, bot = self._hub, self._bots.get(session.key)
-        if bot is None or not self._is_open(bot.offer):
+        if bot is None or bot.here:
             return
-        minutes = hub.policy.bot_minutes
+        bot.here, minutes = True, hub.policy.bot_minutes
         hub.look_at_bot(session.key, now + minutes * 60 if minutes else None)
-        offer = Offer(
-            id=hub.new_id(),
-            session=session.key,
-            name=session.name,
-            likeness=session.likeness,
-            game=bot.offer.game,
-            clock=None,
-            rated=False,
-            opponent=bot.offer.name,
-            rival=bot.offer.likeness,
-            seat=None,
-            matches=1,
-        )
-        pair(hub, bot.offer, offer, now)
+        if bot.offer:
+            pair(hub, bot.offer, self._answer(bot.offer, session), now)
 
     def withdrawn(self, offer: Offer, now: float) -> None:
         """A seek is closed; a bot that was on its way for it has nothing to come for."""
@@ -148,11 +144,11 @@ class Summoning:
         hub, bot = self._hub, self._bots.get(key)
         if bot is None:
             return
-        if self._is_open(bot.offer):
+        if not bot.here:
             self.ended(key, f"it did not come within {COMING_S:g} s", now)
             return
         for match_id in list(bot.session.matches):
-            text = f"{bot.session.name} may play for {hub.policy.bot_minutes:g} minutes"
+            text = f"a bot may play for {hub.policy.bot_minutes:g} minutes, and these are over"
             table = hub.tables[match_id]
             table.match.abort(text, Reason.ABORTED)
             hub.settle(table, now)
@@ -164,13 +160,43 @@ class Summoning:
             return
         hub.look_at_bot(session.key, None)
         hub.do(EndBot(session.key))
-        if self._is_open(bot.offer):
+        if bot.offer and hub.lobby.get(bot.offer.id):
             hub.lobby.remove(bot.offer.id)
             text = f"{session.name} has failed to come; the log of the server says why"
-            hub.tell(hub.people.sessions[bot.offer.session], Notice(code="bot_failed", text=text))
+            hub.tell(bot.rival, Notice(code="bot_failed", text=text))
 
     def __len__(self) -> int:
         return len(self._bots)
 
-    def _is_open(self, offer: Offer) -> bool:
-        return self._hub.lobby.get(offer.id) is not None
+    def _session(self, name: str) -> tuple[Session, str]:
+        """One for a bot to take up, and its token."""
+        token = self._hub.new_token()
+        hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
+        session = Session(digest(token), name, hello)
+        self._hub.people.add(session)
+        return session, token
+
+    def _start(self, bot: _Bot, game: str, token: str, now: float) -> None:
+        hub, key, name = self._hub, bot.session.key, bot.session.name
+        self._bots[key] = bot
+        hub.look_at_bot(key, now + COMING_S)
+        fields = {"bot": name, "player": bot.player}
+        hub.log("{bot} ({player}) is started for {name}",
+                fields | {"name": bot.rival.name, "session": bot.rival.label})  # fmt: skip
+        hub.do(StartBot(key, name, bot.player, game, token))
+
+    def _answer(self, offer: Offer, session: Session) -> Offer:
+        """What a bot offers to who has asked for it."""
+        return Offer(
+            id=self._hub.new_id(),
+            session=session.key,
+            name=session.name,
+            likeness=session.likeness,
+            game=offer.game,
+            clock=None,
+            rated=False,
+            opponent=offer.name,
+            rival=offer.likeness,
+            seat=None,
+            matches=1,
+        )

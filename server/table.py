@@ -38,6 +38,8 @@ class Table:
     opening: int = 0
     #: In seconds since 1970.
     begun_at: float = 0.0
+    #: The players of the bots that the server has started for these seats.
+    bots: tuple[str | None, str | None] = (None, None)
 
     def __post_init__(self) -> None:
         self.drawing = Drawing(self.match)
@@ -173,6 +175,7 @@ class Table:
             max_plies=match.terms.max_plies,
             tournament=self.tournament,
             fixture=self.fixture,
+            bots=self.bots,
             at=at,
         )
 

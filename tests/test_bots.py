@@ -17,14 +17,16 @@ from click.testing import CliRunner
 from commands import PATIENCE_S, RunningServer, finish, run, running_server, start
 from house import GAME, WON, House, Line, administrator, hello_of, only, play
 from raw_client import Message, RawClient
+from test_stored_first import restarted
 
 import players
 from games import State
 from games.core import spec
+from players.client.main import main as playout_player
 from players.client.roster import Roster
 from server.children import PLAYER_NICENESS
 from server.effects import StartBot
-from server.main import main
+from server.main import main as playout_server
 from server.messages import (
     Cancel,
     Code,
@@ -301,7 +303,7 @@ def test_a_bot_plays_for_so_many_minutes() -> None:
     house.wait(60)
     ended = only(ann.inbox, Ended)
     assert (ended.winner, ended.reason) == (0, Reason.ABORTED)
-    assert ended.text == "random-1 may play for 1 minutes"
+    assert ended.text == "a bot may play for 1 minutes, and these are over"
     assert not house.bots
 
 
@@ -311,6 +313,56 @@ def test_an_administrator_sends_a_bot_away() -> None:
     ann.say(SUMMON)
     administrator(house, "Zoe").say(Dismiss(name="uct-1"))
     assert failed(ann.inbox)
+    assert not house.bots
+
+
+# After a restart.
+
+
+def interrupted(**policy: Any) -> tuple[House, Line, StartBot]:
+    """A server that was started again, who played a bot on it, and the bot of then."""
+    house = host(stored=True)
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    order = the_bot(house)
+    bot = come(house, order)
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:2])
+    return restarted(house, **{"bots": 4, "offered": OFFERED} | policy), ann, order
+
+
+def test_a_bot_is_started_again_for_a_match_that_goes_on() -> None:
+    house, ann, before = interrupted()
+    ann = house.client("Ann", session=ann.token)
+    order = the_bot(house)
+    assert (order.name, order.player, order.game) == (before.name, before.player, before.game)
+    assert house.line().refused(hello_of(order.name, session=before.token)) is Code.UNKNOWN_SESSION
+    bot = come(house, order)
+    match = only(bot.inbox, Started).match
+    house.wait(house.policy.restart_grace_s)
+    play(match, (ann, bot), WON[2:], ply=2)
+    assert only(ann.inbox, Ended).winner == 1
+    assert not house.bots
+    ann.hang_up()
+    house.wait(house.policy.reconnect_s)
+    assert house.is_empty()
+
+
+@pytest.mark.parametrize("policy", [{"bots": 0}, {"offered": ("random",)}])
+def test_a_bot_that_is_not_offered_any_more_does_not_come_back(policy: dict[str, Any]) -> None:
+    house, ann, _ = interrupted(**policy)
+    ann = house.client("Ann", session=ann.token)
+    assert not house.bots
+    house.wait(house.policy.reconnect_s)
+    ended = only(ann.inbox, Ended)
+    assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
+
+
+def test_a_bot_that_does_not_come_back_loses() -> None:
+    house, ann, _ = interrupted()
+    ann = house.client("Ann", session=ann.token)
+    house.wait(COMING_S)
+    ended = only(ann.inbox, Ended)
+    assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
     assert not house.bots
 
 
@@ -477,7 +529,7 @@ def test_who_hangs_up_leaves_no_process_behind(hosting: RunningServer) -> None:
     with RawClient(hosting.host, hosting.port) as bob:
         bob.hello()
         summon(bob)
-        assert bots_of(hosting)
+        wait_until(lambda: len(bots_of(hosting)) == 1)
     wait_until(lambda: not bots_of(hosting))
 
 
@@ -493,10 +545,27 @@ def test_bots_do_not_outlive_a_server_that_is_killed() -> None:
         bob.say("move", match=match, ply=0, action=0)
         bob.hear_until("update")
         summon(bob, "test_bots:Stuck")
+        wait_until(lambda: len(bots_of(server)) == 2)
         bots = bots_of(server)
-        assert len(bots) == 2
         server.process.kill()
         wait_until(lambda: not any("players.client" in command_of(bot) for bot in bots))
+
+
+def test_a_match_goes_on_after_a_server_that_is_killed(tmp_path: Path) -> None:
+    kept = ("--bots", "1", "--database", f"sqlite:///{tmp_path}/playout.db")
+    with running_server(*kept) as server, RawClient(server.host, server.port) as bob:
+        session = bob.hello("Bob")["session"]
+        summon(bob)
+        match = bob.hear_until("started")["match"]
+        bob.say("move", match=match, ply=0, action=4)
+        bob.hear_until("update", ply=1)
+        server.process.kill()
+    with running_server(*kept) as server, RawClient(server.host, server.port) as bob:
+        bob.hello("Bob", session=session)
+        shown = bob.hear_until("started", match=match)
+        action = shown["state"].index(0, 2) - 2
+        wait_until(lambda: bob.ask("move", match=match, ply=2, action=action)["type"] == "update")
+        assert bob.hear_until("update", ply=3)["player"] == 2
 
 
 def test_a_person_plays_a_bot_of_a_server_with_tls(tmp_path: Path) -> None:
@@ -518,9 +587,9 @@ def test_a_person_plays_a_bot_of_a_server_with_tls(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("more", [("--opponent", "Bob"), ("--rated", "--name", "Ada")])
 def test_who_summons_does_not_say_more_of_the_opponent(more: Sequence[str]) -> None:
-    code, output = run("playout-player", GAME, "human", "--summon", "random", *more)
-    assert code == 2
-    assert "--summon says who is played" in output
+    result = CliRunner().invoke(playout_player, [GAME, "human", "--summon", "random", *more])
+    assert result.exit_code == 2
+    assert "--summon says who is played" in result.output
 
 
 def test_a_person_is_told_that_no_bot_comes(hosting: RunningServer) -> None:
@@ -551,13 +620,13 @@ def test_bots_are_there_where_only_this_machine_can_connect(
 ) -> None:
     policies: list[Policy] = []
     monkeypatch.setattr("server.main.serve", lambda settings, policy: policies.append(policy))
-    result = CliRunner().invoke(main, options)
+    result = CliRunner().invoke(playout_server, options)
     assert result.exit_code == 0, result.output
     assert [policy.bots for policy in policies] == [bots]
 
 
 def test_a_player_that_cannot_be_read_is_refused() -> None:
-    result = CliRunner().invoke(main, ["--bot", "uct(time"])
+    result = CliRunner().invoke(playout_server, ["--bot", "uct(time"])
     assert result.exit_code == 2
     assert "cannot read 'uct(time'" in result.output
 

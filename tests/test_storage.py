@@ -71,9 +71,10 @@ def finished(match: str) -> Finished:
 
 def test_what_is_written_is_read_back(database: Database) -> None:
     moves = (played("m1", 0), played("m1", 1, 2))
-    database.save([ADA, begun("m1"), *moves, finished("m1"), begun("m2"), played("m2", 0)])
+    with_bot = begun("m2", bots=(None, "uct(time=0.3)"))
+    database.save([ADA, begun("m1"), *moves, finished("m1"), with_bot, played("m2", 0)])
     whole = Kept(begun=begun("m1"), moves=moves, finished=finished("m1"))
-    rest = Kept(begun=begun("m2"), moves=(played("m2", 0),))
+    rest = Kept(begun=with_bot, moves=(played("m2", 0),))
     assert list(database.matches()) == [whole, rest]
     assert database.unfinished() == [rest]
     assert database.finished_since(200.0) == [whole]

@@ -252,7 +252,7 @@ def restarted(house: House, after_s: float = 3.0, lost: int = 0, **policy: Any) 
     accounts = [record for record in records if type(record).__name__ == "Account"]
     again.hub = Hub(
         again.policy,
-        again.hub.random,
+        house.hub.random,  # no secret is made twice
         software="a test",
         accounts=accounts,  # type: ignore[arg-type]
         epoch=EPOCH + house.now + after_s,

@@ -92,7 +92,8 @@ class BadLine(ValueError):
 
 def portable(kept: Kept) -> Kept:
     """The match as it is read back: without accounts and sessions."""
-    begun = structs.replace(kept.begun, accounts=(None, None), sessions=("", ""))
+    nobody = (None, None)
+    begun = structs.replace(kept.begun, accounts=nobody, sessions=("", ""), bots=nobody)
     return structs.replace(kept, begun=begun)
 
 

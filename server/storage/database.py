@@ -476,6 +476,7 @@ def _begun_row(begun: Begun) -> tuple[Any, ...]:
         begun.max_plies,
         begun.tournament,
         begun.fixture,
+        *begun.bots,
     )
 
 
@@ -560,6 +561,7 @@ def begun_of(row: sa.Row[Any]) -> Begun:
         max_plies=row.max_plies,
         tournament=row.tournament,
         fixture=row.fixture,
+        bots=(row.first_bot, row.second_bot),
         at=row.begun_at,
     )
 

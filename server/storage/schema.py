@@ -35,7 +35,8 @@ accounts = Table(
     Column("revision", Integer, nullable=False),
 )
 
-#: Guests have no account. What belongs to the end is null until then.
+#: Guests have no account. What belongs to the end is null until then. Of a bot that the server has
+#: started, the player is kept, so that it can be started again.
 matches = Table(
     "matches",
     metadata,
@@ -62,6 +63,8 @@ matches = Table(
     Column("max_plies", Integer, nullable=False, server_default=text("0")),
     Column("tournament", Text),
     Column("fixture", Text),
+    Column("first_bot", Text),
+    Column("second_bot", Text),
 )
 Index("matches_unfinished", matches.c.id, sqlite_where=matches.c.ended_at.is_(None),
       postgresql_where=matches.c.ended_at.is_(None))  # fmt: skip
