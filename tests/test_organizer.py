@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
+import trustme
 from click.testing import CliRunner, Result
 from commands import running_server
 from raw_client import RawClient
@@ -181,15 +182,15 @@ def _database(folder: Path) -> tuple[str, str]:
 # A server that is there already.
 
 
-def _organize(file: Path, *options: str, token: str) -> tuple[int, str]:
+def _organize(file: Path, *options: str, token: str, **env: str) -> tuple[int, str]:
     """`run`, as a process of its own which does not wait for long."""
     code = (
         "from server.organizer import runner; runner._PATIENCE_S = 0.3;"
         "from server.organizer.main import main; main()"
     )
     words = [sys.executable, "-c", code, "run", str(file), *options]
-    env = os.environ | {"PLAYOUT_TOKEN": token}
-    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60, check=False)
+    told = os.environ | {"PLAYOUT_TOKEN": token} | env
+    done = subprocess.run(words, env=told, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -213,6 +214,60 @@ def test_who_may_not_hold_a_tournament_is_told_why(folder: Path) -> None:
             assert code == 1
             assert why in said
             assert "Traceback" not in said
+
+
+@pytest.fixture
+def secure(folder: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+    """How to reach a server that has a certificate for localhost, and tokens there by name."""
+    authority = trustme.CA()
+    certificate = authority.issue_cert("localhost")
+    authority.cert_pem.write_to_path(str(folder / "ca.pem"))
+    certificate.private_key_pem.write_to_path(str(folder / "key.pem"))
+    for part in certificate.cert_chain_pems:
+        part.write_to_path(str(folder / "cert.pem"), append=True)
+    url = f"sqlite:///{folder}/its.db"
+    tokens = prepare(url, "Zoe", ["Ann", "Bob"])
+    pems = ("--tls-cert", str(folder / "cert.pem"), "--tls-key", str(folder / "key.pem"))
+    with running_server("--database", url, *pems) as server:
+        yield ("--server", f"127.0.0.1:{server.port}", "--name", "Zoe"), tokens
+
+
+def test_over_tls_the_organizer_and_those_that_it_starts_know_the_server(
+    folder: Path, secure: tuple[tuple[str, ...], dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, tokens = secure
+    own_way = f"{sys.executable} -c 'import players.client.main as it; it.main()' any random"
+    file = folder / "tls.toml"
+    file.write_text(
+        SPEC.replace(', "nim"', "").replace("rounds = 5", "rounds = 1").replace("0.1/", "30/")
+        .replace("concurrency = 2", "concurrency = 1")
+        .replace("cat bot.txt", own_way) + 'player = "random"\n'
+    )  # fmt: skip
+    monkeypatch.chdir(folder)
+    code, said = _organize(
+        file, *server, "--ca", "ca.pem", "--tls-name", "localhost",
+        token=tokens["Zoe"], PLAYOUT_TOKEN_ANN=tokens["Ann"], PLAYOUT_TOKEN_BOB=tokens["Bob"],
+    )  # fmt: skip
+    assert code == 0, said
+    assert "2 of 2  tic_tac_toe" in said
+
+
+def test_a_server_that_cannot_be_trusted_is_told_nothing(
+    folder: Path, secure: tuple[tuple[str, ...], dict[str, str]]
+) -> None:
+    server, tokens = secure
+    for options, told in (
+        ((), "is --tls needed?"),
+        (
+            ("--tls", "--tls-name", "localhost"),
+            "is not signed by an authority known to this system",
+        ),
+        (("--ca", str(folder / "ca.pem")), "certificate is not for '127.0.0.1'"),
+    ):
+        code, said = _organize(folder / "SPEC.toml", *server, *options, token=tokens["Zoe"])
+        assert code == 1
+        assert told in said
+        assert "Traceback" not in said
 
 
 def _with_a_book(folder: Path, lines: int) -> Path:

@@ -7,13 +7,11 @@ from typing import Any, Protocol, cast
 
 from twisted.application.internet import ClientService, backoffPolicy
 from twisted.internet.endpoints import HostnameEndpoint
-from twisted.internet.interfaces import IAddress, IHandshakeListener
+from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
-from players.client.security import Security
 from server.messages import (
     AreYouThere,
     Code,
@@ -25,6 +23,7 @@ from server.messages import (
     RequestId,
     Welcome,
 )
+from server.security import Security, Verified
 from server.wire import decode_event, encode
 
 PING_EVERY_S = 10.0
@@ -69,16 +68,8 @@ class _Protocol(Int32StringReceiver):
         self._link.lost(self, reason)
 
 
-@implementer(IHandshakeListener)
-class _SecureProtocol(_Protocol):
+class _SecureProtocol(Verified, _Protocol):
     """Says nothing before it is known who is at the other end."""
-
-    def connectionMade(self) -> None:
-        self.transport.setTcpNoDelay(True)
-
-    def handshakeCompleted(self) -> None:
-        if not self.transport.disconnecting:  # as it is when the certificate was not right
-            self._link.made(self)
 
 
 class _Factory(Factory):

@@ -25,10 +25,10 @@ from players.client.link import Link
 from players.client.options import described
 from players.client.roster import Roster
 from players.client.screen import Screen
-from players.client.security import Security
 from players.client.trees import FORMATS, TreeFile
 from players.client.wish import Wish
 from server.messages import Enter, Seek, Summon
+from server.security import security, tls_options
 
 #: What is played if that is for the tournament to say, and the tournament if any will do.
 ANY = "any"
@@ -99,18 +99,7 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     show_envvar=True,
     type=click.IntRange(1, 65535),
 )
-@click.option(
-    "--tls", is_flag=True, help="Encrypt, and make sure that it is the server of that name."
-)
-@click.option(
-    "--ca",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Trust certificates signed by this one (PEM), instead of the system's; with --tls.",
-)
-@click.option(
-    "--tls-name", metavar="NAME", help="What the server's certificate says.  [default: the host]"
-)
+@tls_options
 @click.option(
     "--name",
     envvar="PLAYOUT_NAME",
@@ -230,7 +219,7 @@ def main(
     needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament}
     _require_account(name, guest, [option for option, value in needing.items() if value])
     account = None if guest or name is None else _account(name, (host, port), token_file)
-    security = _security(tls, ca, tls_name, host)
+    trusted = security(host, tls, ca, tls_name)
     roster = _roster(player, options, known)
     identity = Identity(
         name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
@@ -258,7 +247,7 @@ def main(
         reactor.callLater(0.05, reactor.stop)
 
     agent = Agent(reactor, roster, wish, identity, screen, finished)
-    agent.use(Link(reactor, (host, port), agent, retry_s, security))
+    agent.use(Link(reactor, (host, port), agent, retry_s, trusted))
     reactor.callWhenRunning(agent.link.open)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
     signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
@@ -322,18 +311,6 @@ def _account(name: str, server: tuple[str, int], token_file: Path | None) -> tok
     except tokens.TokenError as error:
         raise click.ClickException(str(error)) from error
     return account
-
-
-def _security(tls: bool, ca: Path | None, name: str | None, host: str) -> Security | None:
-    """How to be sure of the server. Raises UsageError."""
-    if not tls and ca is None:
-        if name is not None:
-            raise click.UsageError("--tls-name needs --tls")
-        return None
-    try:
-        return Security(name or host, ca)
-    except (OSError, ValueError) as error:
-        raise click.UsageError(f"--ca {ca}: {error}" if ca else f"--tls: {error}") from error
 
 
 def _warn(text: str) -> None:

@@ -19,6 +19,7 @@ from server.children import (
     send,
     stop,
 )
+from server.security import Security
 from server.tournament.spec import Entrant, Spec
 
 #: How long it waits before a process is started again, first and at most.
@@ -35,12 +36,13 @@ Start = Callable[[Entrant, Path], Process]
 
 
 def starter(spec: Spec, folder: Path, address: tuple[str, int], tournament: str,
-            tokens: Mapping[str, str]) -> Start:  # fmt: skip
+            tokens: Mapping[str, str], security: Security | None = None) -> Start:  # fmt: skip
     """How the entrants of a tournament are started: in that folder, with what they need to know.
 
     `tokens`: those of their accounts, by name; players keep their own where there is none.
     """
     host, port = address
+    safely = security.environment if security else {}
 
     def start(entrant: Entrant, log: Path) -> Process:
         told = {
@@ -48,6 +50,7 @@ def starter(spec: Spec, folder: Path, address: tuple[str, int], tournament: str,
             "PLAYOUT_PORT": str(port),
             "PLAYOUT_NAME": entrant.name,
             "PLAYOUT_TOURNAMENT": tournament,
+            **safely,
         }
         if token := tokens.get(entrant.name):
             told["PLAYOUT_TOKEN"] = token

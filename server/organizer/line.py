@@ -13,9 +13,11 @@ from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
 from server.messages import PROTOCOL, AreYouThere, Error, Event, Hello, Ping, Request, Welcome
+from server.security import Security, Verified
 from server.wire import MAX_FRAME, decode_event, encode
 
 _HELLO = "hello"
+_NO_WELCOME = "(is it a Playout server, and is --tls needed?)"
 
 
 class Listener(Protocol):
@@ -51,24 +53,35 @@ class _Protocol(Int32StringReceiver):
         self._line.frame(frame)
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        self._line.lost(reason.getErrorMessage())
+        self._line.lost(reason)
+
+
+class _SecureProtocol(Verified, _Protocol):
+    """Says nothing before it is known who is at the other end."""
 
 
 class _Factory(Factory):
     noisy = False
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, kind: type[_Protocol]) -> None:
         self._line = line
+        self._kind = kind
 
     def buildProtocol(self, addr: IAddress | None) -> _Protocol:
-        return _Protocol(self._line)
+        return self._kind(self._line)
 
 
 class Line:
     """Keeps a connection, as one who takes part in nothing."""
 
     def __init__(
-        self, reactor: Any, where: tuple[str, int], name: str, token: str, listener: Listener
+        self,
+        reactor: Any,
+        where: tuple[str, int],
+        name: str,
+        token: str,
+        listener: Listener,
+        security: Security | None = None,
     ) -> None:
         self._reactor = reactor
         self._hello = Hello(
@@ -81,14 +94,15 @@ class Line:
             software=f"playout-tournament {version('playout')}",
         )
         self._listener = listener
+        self._security = security
         self._protocol: _Protocol | None = None
         self._welcome = False
         #: How long a message may be, as far as the server has said so.
         self.frame_bytes = MAX_FRAME
         endpoint: Any = HostnameEndpoint(reactor, *where)
         self._service = ClientService(
-            endpoint,
-            cast(Any, _Factory(self)),
+            security.over(endpoint) if security else endpoint,
+            cast(Any, _Factory(self, _SecureProtocol if security else _Protocol)),
             retryPolicy=backoffPolicy(initialDelay=0.1, maxDelay=2.0, factor=1.5),
             clock=reactor,
         )
@@ -140,11 +154,17 @@ class Line:
             case _:
                 self._listener.received(event)
 
-    def lost(self, why: str) -> None:
-        """The connection is gone."""
+    def lost(self, reason: Failure) -> None:
+        """The connection is gone, or could not be trusted."""
+        trusted, welcome = self._protocol is not None, self._welcome
         self._protocol, self._welcome = None, False
         if self._service.running:
-            self._listener.cut_off(why)
+            problem = self._security.problem(reason) if self._security and not trusted else None
+            if problem:
+                self._listener.hopeless(problem)
+                return
+            why = reason.getErrorMessage()
+            self._listener.cut_off(why if welcome else f"{why} {_NO_WELCOME}")
             # Not before the service knows, too, that the connection is gone.
             self._reactor.callLater(0, self._await)
 

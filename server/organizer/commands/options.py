@@ -11,6 +11,7 @@ from platformdirs import user_data_path
 
 from server.options import host_and_port, http_address
 from server.organizer.embedded import HOST, is_free
+from server.security import tls_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,6 +69,7 @@ def server_options(command: F) -> F:
                 help="With --server: an account there, of an administrator; its token is in the "
                 "environment as PLAYOUT_TOKEN.",
             ),
+            tls_options,
             click.option(
                 "--port",
                 default=0,

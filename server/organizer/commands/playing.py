@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from server.children import Logs
 from server.commands.database import opened
@@ -28,6 +29,7 @@ from server.organizer.line import Line
 from server.organizer.live import screen
 from server.organizer.progress import Progress
 from server.organizer.runner import Runner, Wish
+from server.security import Security, security
 from server.storage import StorageError
 from server.tournament.report import writer
 from server.tournament.spec import Entrant, Spec, dumps, loads
@@ -40,7 +42,7 @@ Examples:
   playout-tournament run SPEC.toml --port 4242     entrants may log in by themselves, as:
                                                    playout-player any uct --tournament any
                                                      --name NAME --port 4242
-  PLAYOUT_TOKEN=... playout-tournament run SPEC.toml --server play.example:4242 --name Ada
+  PLAYOUT_TOKEN=... playout-tournament run SPEC.toml --server play.example:4242 --tls --name Ada
 
 Commands run in the folder of the file. Ctrl-C stops all; what was played is kept,
 and resume goes on.
@@ -58,11 +60,15 @@ Examples:
 class _Place:
     """Where it is played: on `server` as `name`, or on one of its own, at `port`.
 
-    That one has its page at `http`, and is left running in the end if it is to `stay`.
+    `tls`, `ca` and `tls_name` say how to be sure of the `server`. The one of its own has its page
+    at `http`, and is left running in the end if it is to `stay`.
     """
 
     server: tuple[str, int] | None
     name: str
+    tls: bool
+    ca: Path | None
+    tls_name: str | None
     port: int
     http: tuple[str, int] | None
     stay: bool
@@ -140,6 +146,7 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     here = {each.name: each for each in entrants}
     logs = Logs()
+    trusted = _security(place)
     try:
         embedded, name, tokens = _server(wish.spec, place, logs)
     except (StorageError, EmbeddedError) as error:
@@ -149,13 +156,13 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
     _say_who_is_awaited(wish.spec, address)
 
     def starter_of(spec: Spec, tournament: str) -> Start:
-        start = starter(spec, folder.resolve(), address, tournament, tokens)
+        start = starter(spec, folder.resolve(), address, tournament, tokens, trusted)
         return lambda entrant, log: start(here.get(entrant.name, entrant), log)
 
     if embedded:
         wish = _with_database(wish, place.database)
     runner = Runner(reactor, wish, starter_of, embedded, screen(), logs, stay=place.stay)
-    runner.use(Line(reactor, address, name, tokens[name], runner))
+    runner.use(Line(reactor, address, name, tokens[name], runner, trusted))
     runner.run()
     if runner.code == 0 and runner.progress:
         click.echo()
@@ -166,6 +173,19 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
     if logs.close():
         click.echo(f"What the processes have said is in {logs.folder}", err=True)
     sys.exit(runner.code)
+
+
+def _security(place: _Place) -> Security | None:
+    """How to be sure of the server, if it is not one of its own. Raises UsageError."""
+    if place.server:
+        return security(place.server[0], place.tls, place.ca, place.tls_name)
+    context = click.get_current_context()
+    for option in ("tls", "ca", "tls_name"):
+        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"--{option.replace('_', '-')} needs --server: one of its own is on this machine"
+            )
+    return None
 
 
 def _server(
