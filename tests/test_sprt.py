@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from scipy.optimize import brentq, minimize
 from server.tournament.evidence import NELO_PER_DEVIATION
 from server.tournament.schedule import Pair, Score
 from server.tournament.spec import Sprt
-from server.tournament.sprt import Bounds, Verdict, bounds, curve, llr, llrs, verdict
+from server.tournament.sprt import Bounds, Verdict, bounds, curve, llrs, verdict
 
 Floats = NDArray[np.float64]
 SCORES = np.linspace(0, 1, 5)
@@ -28,6 +29,10 @@ TESTS = st.builds(
     elo1=st.floats(-400, 400),
     model=st.sampled_from(["normalized", "logistic"]),
 )
+
+
+def llr(frequencies: Sequence[float], test: Sprt) -> float:
+    return float(llrs([frequencies], test)[0])
 
 
 # From fastchess, app/tests/sprt_test.cpp; it rounds to two digits.

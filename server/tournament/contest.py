@@ -147,7 +147,7 @@ class Contest:
 
     def is_decided(self) -> bool:
         """Is there nothing left to be found out?"""
-        if self._test and self._test.accepted:
+        if self._test and self._test.accepts(self._pairs()):
             return True
         return not self.running and all(pair.key in self._results for pair in self._pairs())
 
@@ -174,14 +174,13 @@ class Contest:
         self._known = None
         if self._test:
             self._test.add(key, self._results[key], first.repeated and second.repeated)
-            self._test.go_on(self._pairs())
 
 
 class _Test:
     """A sequential test, which is given its pairs in schedule order, as far as they are known."""
 
     def __init__(self, test: Sprt) -> None:
-        self.accepted = False
+        self._accepted = False
         self._test = test
         self._bounds = sprt.bounds(test)
         self._waiting: dict[Key, Score | None] = {}
@@ -192,17 +191,24 @@ class _Test:
         """A pair is complete; one that is `repeated` is no evidence."""
         self._waiting[key] = None if repeated else score
 
-    def go_on(self, pairs: Sequence[Pair]) -> None:
-        """Of the pairs in schedule order, take those that follow without a gap."""
+    def accepts(self, pairs: Sequence[Pair]) -> bool:
+        """Has it come to an end, by the pairs that follow each other without a gap?
+
+        `pairs`: all there are, in schedule order.
+        """
+        rows = []
         while self._given < len(pairs) and pairs[self._given].key in self._waiting:
             pair = pairs[self._given]
             self._given += 1
             score = self._waiting.pop(pair.key)
-            if score is not None and not self.accepted:
+            if score is not None:
                 points = score.total if pair.entrants[0] == 0 else 2 - score.total
                 self._counts[int(2 * points)] += 1
-                llr = sprt.llr(self._counts, self._test)
-                self.accepted = not self._bounds.lower < llr < self._bounds.upper
+                rows.append(tuple(self._counts))
+        if rows and not self._accepted:
+            lower, upper = self._bounds
+            self._accepted = any(not lower < each < upper for each in sprt.llrs(rows, self._test))
+        return self._accepted
 
 
 def _check(spec: Spec) -> None:

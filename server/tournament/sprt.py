@@ -56,11 +56,6 @@ def bounds(test: Sprt) -> Bounds:
     )
 
 
-def llr(frequencies: Sequence[float], test: Sprt) -> float:
-    """The LLR of `Pentanomial.frequencies` or `Trinomial.frequencies`; 0 where there are none."""
-    return float(llrs([frequencies], test)[0])
-
-
 def llrs(frequencies: ArrayLike, test: Sprt) -> Floats:
     """The LLR of each row of frequencies (n by 5 or n by 3, those of the lowest score first).
 
