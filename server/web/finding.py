@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 
-from twisted.internet.defer import Deferred
+from msgspec import structs
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.web import http
 
 from server.export.replay import Contradiction
@@ -19,6 +21,9 @@ from server.web.archive import Archive, Unavailable
 from server.web.match_data import MatchData, match_data, unstored_match_data
 from server.web.parameters import id_of
 
+#: Matches that were looked at last, of which a long one takes a megabyte.
+_KNOWN = 32
+
 
 class Finder:
     """Finds matches, for pages and for the API."""
@@ -29,6 +34,9 @@ class Finder:
         self._hub = hub
         self._archive = archive
         self._now = now
+        #: One is made at a time, which takes a tenth of a second if it is long; many may want it.
+        self._making = DeferredLock()
+        self._known: OrderedDict[str, MatchData] = OrderedDict()
 
     def running(
         self,
@@ -57,6 +65,27 @@ class Finder:
         return Deferred.fromCoroutine(self._data(id_of(match)))
 
     async def _data(self, match: str) -> MatchData:
+        async with self._making:
+            data = self._remembered(match)
+            if data is None:
+                data = await self._made(match)
+        self._known[match] = data
+        self._known.move_to_end(match)
+        if len(self._known) > _KNOWN:
+            self._known.popitem(last=False)
+        table = self._hub.tables.get(match)
+        if table is None or data.result:
+            return data
+        return structs.replace(data, clocks=table.match.readings(self._now()))
+
+    def _remembered(self, match: str) -> MatchData | None:
+        """Unless it is older than what there is at the table."""
+        data, table = self._known.get(match), self._hub.tables.get(match)
+        if data is None or data.result:
+            return data
+        return data if table and len(data.positions) > table.match.ply else None
+
+    async def _made(self, match: str) -> MatchData:
         table = self._hub.tables.get(match)
         try:
             kept = await self._archive.match(match)
@@ -64,24 +93,17 @@ class Finder:
             if table is None:
                 raise
             kept = None
-        now = self._now()
-        make: Callable[[], MatchData]
         if kept:
-            clocks = table.match.readings(now) if table and kept.finished is None else None
-            make = partial(match_data, kept, clocks)
+            make: Callable[[], MatchData] = partial(match_data, kept)
         elif table:
-            make = unstored_match_data(table, now)
+            make = unstored_match_data(table)
         else:
-            raise _no_match(match)
+            raise Refused(http.NOT_FOUND, f"there is no match {match!r}")
         try:
             return await self._archive.aside(make)
         except Contradiction as error:
             text = f"match {match} cannot be shown: {error}"
             raise Refused(http.NOT_FOUND, text) from error
-
-
-def _no_match(match: str) -> Refused:
-    return Refused(http.NOT_FOUND, f"there is no match {match!r}")
 
 
 def _row(table: Table) -> MatchRow:

@@ -81,25 +81,25 @@ class _Made(NamedTuple):
     info: Thought | None = None
 
 
-def match_data(kept: Kept, clocks: tuple[Reading, Reading] | None = None) -> MatchData:
-    """A stored match; of one that is being played, `clocks` are those of now.
+def match_data(kept: Kept) -> MatchData:
+    """A stored match, without the clocks of now. Takes long where there are many moves.
 
-    Takes long where there are many moves. Raises Contradiction if the rules are not those of then.
+    Raises Contradiction if the rules are not those of then.
     """
     replayed = replay(kept)
     made = [_Made(m.action, m.seat, m.clocks, m.at, m.info) for m in kept.moves]
-    return _data(kept.begun, replayed.game, replayed.states, made, clocks, kept.finished)
+    return _data(kept.begun, replayed.game, replayed.states, made, kept.finished)
 
 
-def unstored_match_data(table: Table, now: float) -> Callable[[], MatchData]:
+def unstored_match_data(table: Table) -> Callable[[], MatchData]:
     """What makes the same of a match that is being played and stored nowhere.
 
     It may be called in another thread, while the match goes on.
     """
     match, begun = table.match, table.begun(table.begun_at)
-    states, clocks = tuple(match.states), match.readings(now)
+    states = tuple(match.states)
     made = [_Made(action, match.mover(ply)) for ply, action in enumerate(match.moves)]
-    return lambda: _data(begun, match.game, states, made, clocks, None)
+    return lambda: _data(begun, match.game, states, made, None)
 
 
 def _data(
@@ -107,7 +107,6 @@ def _data(
     game: Game,
     states: Sequence[State],
     made: Sequence[_Made],
-    clocks: tuple[Reading, Reading] | None,
     finished: Finished | None,
 ) -> MatchData:
     actions = [each.action for each in made]
@@ -118,7 +117,6 @@ def _data(
         linked=linked(begun.accounts, begun.rated),
         clock=begun.clock,
         control=clock.parse(begun.clock),
-        clocks=clocks and _rounded(clocks),
         rated=begun.rated,
         tournament=begun.tournament,
         opening=begun.opening,
