@@ -130,7 +130,7 @@ class Hosting:
         contest = self._contests.get(tournament or "")
         if contest and match_id in contest.running:
             text = "it could not go on after a restart"
-            self._hub.store(end := _void(match_id, text, now + self._hub.epoch))
+            self._hub.store(end := void(match_id, text, now + self._hub.epoch))
             contest.ended(end, ())
 
     def go_on(self, now: float) -> None:
@@ -243,7 +243,8 @@ def told(contest: Contest) -> Tournament:
     )
 
 
-def _void(match_id: str, text: str, at: float) -> Finished:
+def void(match_id: str, text: str, at: float) -> Finished:
+    """The end of a match without a result."""
     return Finished(
         match=match_id, winner=0, returns=(0.0, 0.0), reason=Reason.ABORTED, text=text, at=at
     )

@@ -82,12 +82,12 @@ def folder(tmp_path: Path) -> Path:
 
 def test_help_has_examples_for_every_subcommand() -> None:
     assert "Examples:" in invoke("--help").output
-    for name in ("run", "resume", "status", "report", "export", "validate", "list"):
+    for name in set(main.commands):
         output = invoke(name, "--help").output
         assert "Example" in output
         assert "playout-tournament" in output
     assert set(main.commands) == {
-        "run", "resume", "status", "report", "export", "validate", "list"
+        "run", "resume", "conclude", "status", "report", "export", "validate", "list"
     }  # fmt: skip
 
 
@@ -390,6 +390,54 @@ def test_of_a_tournament_that_is_over_resume_shows_the_report(tmp_path: Path) ->
     assert told.exit_code == 0
     assert "Tournament t1 is over." in told.output
     assert "Crosstable" in told.output
+
+
+def test_one_that_is_abandoned_is_concluded_where_no_server_is(tmp_path: Path) -> None:
+    _store(tmp_path, spec(rounds=2, games=("tic_tac_toe",)))
+    database = Database(f"sqlite:///{tmp_path}/t.db")
+    database.save(list(_match(2, 1, (0, 3), 0))[:-1])
+    database.lock()
+    told = invoke("conclude", "t1", *_database(tmp_path))
+    assert told.exit_code == 1
+    assert "another server uses the database" in told.output
+    assert "ask it, with --server HOST:PORT" in " ".join(told.output.split())
+    database.close()
+    told = invoke("conclude", "t1", *_database(tmp_path))
+    assert (told.exit_code, told.output) == (0, "Tournament t1 is over, as it stands.\n")
+    assert "is over" in invoke("status", "t1", *_database(tmp_path)).output
+    assert not Database(f"sqlite:///{tmp_path}/t.db").unfinished()
+    for again, why in (("t1", "is over already"), ("t2", "there is no tournament 't2'")):
+        told = invoke("conclude", again, *_database(tmp_path))
+        assert told.exit_code == 1
+        assert why in told.output
+
+
+def test_on_a_server_an_administrator_concludes_it(folder: Path) -> None:
+    url = f"sqlite:///{folder}/its.db"
+    token = prepare(url, "Zoe", [])["Zoe"]
+    words = [sys.executable, "-c", "from server.organizer.main import main; main()", "conclude"]
+    with (
+        running_server("--database", url) as server,
+        RawClient(server.host, server.port) as zoe,
+    ):
+        zoe.hello("Zoe", token=token)
+        told = msgspec.to_builtins(source.read(folder / "SPEC.toml"))
+        tournament = zoe.ask("organize", spec=told)["tournament"]
+        for name, code, why in (
+            ("none", 1, "there is no tournament 'none'"),
+            (tournament, 0, "is over, as it stands"),
+        ):
+            done = subprocess.run(
+                [*words, name, "--server", f"{server.host}:{server.port}", "--name", "Zoe"],
+                env=os.environ | {"PLAYOUT_TOKEN": token},
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == code
+            assert why in done.stdout + done.stderr
+        assert zoe.hear_until("tournament")["over"]
 
 
 def test_changed_entrants_do_not_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import click
 
-from server.organizer.commands import export, list_, report, resume, run, status, validate
+from server.organizer.commands import conclude, export, list_, report, resume, run, status, validate
 
 EPILOG = """
 \b
@@ -44,5 +44,5 @@ def main() -> None:
     """Hold tournaments between bots, and find out which is stronger and how sure that is."""
 
 
-for command in (run, resume, status, report, export, validate, list_):
+for command in (run, resume, conclude, status, report, export, validate, list_):
     main.add_command(command)

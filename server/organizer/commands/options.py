@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,24 +53,41 @@ def spec_argument(command: F) -> F:
     return click.argument("file", metavar="SPEC.toml", type=kind)(command)
 
 
+def elsewhere_options(command: F) -> F:
+    """Which server, and as whom, if it is one that runs already."""
+    for option in (
+        tls_options,
+        click.option(
+            "--name",
+            default="organizer",
+            show_default=True,
+            help="With --server: an account there, of an administrator; its token is in the "
+            "environment as PLAYOUT_TOKEN.",
+        ),
+        click.option(
+            "--server",
+            metavar="HOST:PORT",
+            callback=_address,
+            help="On this server, which runs already, instead of one of its own or its database.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def organizers_token(name: str) -> str:
+    """The token of the account of that name. Raises UsageError."""
+    token = os.environ.get("PLAYOUT_TOKEN")
+    if not token:
+        raise click.UsageError(f"with --server, PLAYOUT_TOKEN must hold the token of {name}")
+    return token
+
+
 def server_options(command: F) -> F:
     """Where it is played."""
     for option in reversed(
         (
-            click.option(
-                "--server",
-                metavar="HOST:PORT",
-                callback=_address,
-                help="Play on this server, which runs already, instead of one of its own.",
-            ),
-            click.option(
-                "--name",
-                default="organizer",
-                show_default=True,
-                help="With --server: an account there, of an administrator; its token is in the "
-                "environment as PLAYOUT_TOKEN.",
-            ),
-            tls_options,
+            elsewhere_options,
             click.option(
                 "--port",
                 default=0,

@@ -20,6 +20,7 @@ from server.organizer import plan, source, stored
 from server.organizer.commands.options import (
     BadFile,
     database_option,
+    organizers_token,
     server_options,
     spec_argument,
 )
@@ -206,9 +207,7 @@ def _server(
             place.database, place.port, logs, registration=registration, http=place.http
         )
         return embedded, name, tokens
-    token = os.environ.get("PLAYOUT_TOKEN")
-    if not token:
-        raise click.UsageError(f"with --server, PLAYOUT_TOKEN must hold the token of {place.name}")
+    token = organizers_token(place.name)
     given = {each.name: os.environ.get(_variable(each.name)) for each in spec.entrants}
     tokens = {name: value for name, value in given.items() if value}
     return None, place.name, tokens | {place.name: token}

@@ -1,0 +1,78 @@
+"""`playout-tournament conclude`: a tournament that nobody goes on with is over."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from server.commands.database import opened
+from server.hosting import void
+from server.organizer import stored
+from server.organizer.commands.options import (
+    database_option,
+    elsewhere_options,
+    organizers_token,
+)
+from server.organizer.line import Line
+from server.organizer.messenger import Messenger
+from server.records import Concluded, Record
+from server.security import security
+from server.storage.database import InUse
+
+_EPILOG = """
+\b
+Examples:
+  playout-tournament conclude 19a3f0c2e10001
+  PLAYOUT_TOKEN=... playout-tournament conclude 19a3f0c2e10001 --server play.example:4242 --name Ada
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("tournament", metavar="ID")
+@elsewhere_options
+@database_option
+def conclude(
+    tournament: str,
+    server: tuple[str, int] | None,
+    name: str,
+    tls: bool,
+    ca: Path | None,
+    tls_name: str | None,
+    database: str,
+) -> None:
+    """End the tournament ID as it stands.
+
+    What was played is kept, also for the report; nothing more is played, and it cannot be resumed.
+    """
+    if server is None:
+        _in_database(tournament, database)
+    else:
+        reactor: Any = importlib.import_module("twisted.internet.reactor")
+        messenger = Messenger(reactor, tournament)
+        trusted = security(server[0], tls, ca, tls_name)
+        messenger.use(Line(reactor, server, name, organizers_token(name), messenger, trusted))
+        messenger.run()
+    click.echo(f"Tournament {tournament} is over, as it stands.")
+
+
+def _in_database(tournament: str, url: str) -> None:
+    """Where no server is. Raises ClickException."""
+    with opened(url) as database:
+        held = stored.find(database, tournament)
+        if held.concluded:
+            raise click.ClickException(f"tournament {tournament} is over already")
+        try:
+            database.lock()
+        except InUse as error:
+            raise click.ClickException(
+                f"{error}: if it plays this tournament, stop that first (Ctrl-C); if it is a "
+                "playout-server, ask it, with --server HOST:PORT"
+            ) from error
+        at = time.time()
+        running = (each.begun.match for each in held.matches if not each.finished)
+        records: list[Record] = [void(each, "the tournament is over", at) for each in running]
+        database.save([*records, Concluded(tournament=tournament, at=at)])
