@@ -56,7 +56,10 @@ def around(values: Sequence[float]) -> tuple[float, float]:
 
 
 class Plane:
-    """What curves are drawn in: `height` pixels, with marks and their numbers at both axes."""
+    """What curves are drawn in: `height` pixels, with marks and their numbers at both axes.
+
+    What is above or below goes along the edge.
+    """
 
     def __init__(self, across: tuple[float, float], up: tuple[float, float], height: float) -> None:
         """`across`, `up`: the least and the greatest number of each axis."""
@@ -99,11 +102,14 @@ class Plane:
         """A point."""
         return dot(kind, self._across.at(point[0]), self._up.at(point[1]))
 
+    def _inside(self, value: float) -> float:
+        return self._up.at(min(max(value, self._up.low), self._up.high))
+
     def _drawn(self, tag: str, kind: str, points: Iterable[Point]) -> str:
         """Points cannot be percent: they are drawn in a picture that is stretched."""
         scale = _FINE / 100
         places = " ".join(
-            f"{self._across.at(x) * scale:.1f},{self._up.at(y):.1f}" for x, y in points
+            f"{self._across.at(x) * scale:.1f},{self._inside(y):.1f}" for x, y in points
         )
         return (
             f'<svg width="100%" height="{self.height:g}" viewBox="0 0 {_FINE} {self.height:g}" '

@@ -39,6 +39,7 @@ from server.web.api import Api
 from server.web.archive import Archive
 from server.web.finding import Finder
 from server.web.pages import pages
+from server.web.pages.source import explain
 from server.web.site import site
 from server.web.socket import Sockets
 
@@ -186,6 +187,7 @@ class _Server:
             lambda: self._service.fault,
             handlers=self._handlers(),
             socket=sockets,
+            explain=explain,
         )
 
         def listening(listener: Any) -> None:

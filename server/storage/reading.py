@@ -119,16 +119,22 @@ class Reader:
         *,
         game: str | None = None,
         player: str | None = None,
+        opponent: str | None = None,
         tournament: str | None = None,
         page: int = 1,
         per_page: int = 50,
     ) -> Page[MatchRow]:
-        """Those that have ended, the latest first. Of a player who has no account by exact name."""
+        """Those that have ended, the latest first.
+
+        Of a player who has no account, and of an opponent, by the exact name that it had in them.
+        """
         conditions: list[sa.ColumnElement[bool]] = [matches.c.ended_at.is_not(None)]
         if game is not None:
             conditions.append(matches.c.game == game)
         if tournament is not None:
             conditions.append(matches.c.tournament == tournament)
+        if opponent is not None:
+            conditions.append(sa.or_(matches.c.first == opponent, matches.c.second == opponent))
         with self._database.reading() as connection:
             each: list[sa.ColumnElement[bool]] = [sa.true()]
             if player is not None:

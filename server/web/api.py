@@ -27,6 +27,9 @@ from server.web.parameters import Parameters, id_of, name_of
 #: What is public may be read by the pages of others.
 _FROM_ANYWHERE = {"Access-Control-Allow-Origin": "*"}
 
+#: By what matches are chosen.
+_MATCHES = ("game", "player", "opponent", "tournament")
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -100,14 +103,9 @@ class Api:
         raise Refused(http.NOT_FOUND, f"there is nothing here; see {there}")
 
     async def _matches(self, asked: Asked) -> Page[MatchRow]:
-        given = Parameters(asked, ("game", "player", "tournament", "state", "page", "per_page"))
-        chosen: dict[str, Any] = {
-            "game": given.game,
-            "player": given.player,
-            "tournament": given.tournament,
-            "page": given.page,
-            "per_page": given.per_page,
-        }
+        given = Parameters(asked, (*_MATCHES, "state", "page", "per_page"))
+        names = (*_MATCHES, "page", "per_page")
+        chosen: dict[str, Any] = {name: getattr(given, name) for name in names}
         if given.choice("state", "finished", ("finished", "running")) == "running":
             return self._finder.running(**chosen)
         return await self._archive.matches(**chosen)

@@ -143,14 +143,23 @@ class Archive:
         *,
         game: str | None = None,
         player: str | None = None,
+        opponent: str | None = None,
         tournament: str | None = None,
         page: int = 1,
         per_page: int = 50,
     ) -> Deferred[Page[MatchRow]]:
-        """Those that have ended, the latest first. Of a player who is a guest by exact name."""
+        """Those that have ended, the latest first.
+
+        Of a player who is a guest, and of an opponent, by the exact name that it had in them.
+        """
         return self._read(
             lambda reader: reader.matches(
-                game=game, player=player, tournament=tournament, page=page, per_page=per_page
+                game=game,
+                player=player,
+                opponent=opponent,
+                tournament=tournament,
+                page=page,
+                per_page=per_page,
             ),
             Page(),
         )

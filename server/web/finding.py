@@ -43,17 +43,18 @@ class Finder:
         *,
         game: str | None = None,
         player: str | None = None,
+        opponent: str | None = None,
         tournament: str | None = None,
         page: int = 1,
         per_page: int = 50,
     ) -> Page[MatchRow]:
         """Those that are being played, the latest first; as of `Archive.matches`."""
-        likeness = None if player is None else skeleton(player)
+        likenesses = {skeleton(each) for each in (player, opponent) if each is not None}
         found = [
             table
             for table in self._hub.tables.values()
             if (game is None or str(table.match.game) == game)
-            and (likeness is None or likeness in (each.likeness for each in table.seats))
+            and likenesses <= {each.likeness for each in table.seats}
             and (tournament is None or table.tournament == tournament)
         ]
         tables = cut(found[::-1], page, per_page)

@@ -70,14 +70,22 @@ class Parameters:
     @property
     def player(self) -> str | None:
         """A name."""
-        text = self._given.get("player")
-        return text if text is None else name_of(text)
+        return self._name("player")
+
+    @property
+    def opponent(self) -> str | None:
+        """That of one who played against the other."""
+        return self._name("opponent")
 
     @property
     def tournament(self) -> str | None:
         """The id of one."""
         text = self._given.get("tournament")
         return text if text is None else id_of(text)
+
+    def _name(self, name: str) -> str | None:
+        text = self._given.get(name)
+        return text if text is None else name_of(text)
 
 
 def name_of(text: str) -> str:

@@ -6,6 +6,20 @@ from importlib.metadata import version
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from server.export.text import utc
+from server.tournament.report.words import count
+
+_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
+
+
+def _about(seconds: float) -> str:
+    """A length of time in round words."""
+    for unit, name in _UNITS:
+        if seconds >= unit:
+            return f"about {count(round(seconds / unit), name)}"
+    return "less than a minute"
+
+
 _ENVIRONMENT = Environment(
     loader=PackageLoader("server.web", "templates"),
     autoescape=True,
@@ -14,6 +28,9 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.globals["software"] = f"Playout {version('playout')}"
+_ENVIRONMENT.filters["utc"] = lambda at, form="%Y-%m-%d %H:%M": f"{utc(at):{form}}"
+_ENVIRONMENT.filters["about"] = _about
+_ENVIRONMENT.filters["count"] = count
 
 
 def render(name: str, **context: object) -> bytes:

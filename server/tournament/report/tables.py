@@ -100,7 +100,8 @@ def _standings(report: Report) -> Table:
 
 def _crosstable(report: Report) -> Table:
     cells = [[words.cell(each) for each in row] for row in report.crosstable]
-    return _square("Crosstable", report, cells)
+    table = _square("Crosstable", report, cells)
+    return table._replace(whom={**table.whom, **_against(in_order(report))})
 
 
 def _superiority(report: Report) -> Table:
@@ -122,7 +123,7 @@ def _square(title: str, report: Report, cells: list[list[str]]) -> Table:
         )
         for number, one in enumerate(order, 1)
     ]
-    return Table(title, head, rows, 2, {**_named(order, 1), **_against(order)})
+    return Table(title, head, rows, 2, _named(order, 1))
 
 
 def _duel(report: Report, duel: Duel) -> Table:

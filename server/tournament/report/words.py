@@ -34,5 +34,6 @@ def tally(tally: Tally) -> str:
 
 
 def count(number: int, one: str) -> str:
-    """`1 pair`, `2 pairs`."""
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+    """`1 pair`, `2 pairs`, `3 matches`."""
+    ending = "" if number == 1 else "es" if one.endswith("ch") else "s"
+    return f"{number} {one}{ending}"

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import msgspec
 from markupsafe import Markup
-from twisted.internet.defer import Deferred
-from twisted.web import http
 
 from server.export.text import utc
 from server.messages import Reason
-from server.web.answers import HTML, Answer, Asked, Handler, Refused
-from server.web.archive import Archive, Unavailable
+from server.web.answers import HTML, Answer, Asked, Handler
+from server.web.archive import Archive
 from server.web.downloads import FORMATS, download
 from server.web.finding import Finder
 from server.web.match_data import MatchData
 from server.web.modules import modules
+from server.web.pages.source import shown
 from server.web.templates import render
 
 
@@ -23,14 +22,11 @@ def match(finder: Finder, archive: Archive) -> Handler:
 
     async def answer(asked: Asked) -> Answer:
         name = "/".join(asked.path)
-        try:
-            if "." in name:
-                return await download(archive, name)
-            return _page(await finder.data(name))
-        except Unavailable as error:
-            raise Refused(http.SERVICE_UNAVAILABLE, str(error)) from error
+        if "." in name:
+            return await download(archive, name)
+        return _page(await finder.data(name))
 
-    return lambda asked: Deferred.fromCoroutine(answer(asked))
+    return shown(answer)
 
 
 def _page(data: MatchData) -> Answer:

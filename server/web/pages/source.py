@@ -1,0 +1,59 @@
+"""Where pages have what they show from, and how they become answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from twisted.internet.defer import Deferred
+from twisted.web import http
+
+from server.hub import Hub
+from server.web.answers import HTML, Answer, Asked, Handler, Refused
+from server.web.archive import Archive, Unavailable
+from server.web.finding import Finder
+from server.web.templates import render
+
+Show = Callable[[Asked], Awaitable[Answer]]
+_TITLES = {
+    http.NOT_FOUND: "There is nothing here",
+    http.SERVICE_UNAVAILABLE: "Not at the moment",
+    http.INTERNAL_SERVER_ERROR: "Something went wrong",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """What runs, what is stored, and matches wherever they are."""
+
+    hub: Hub
+    archive: Archive
+    finder: Finder
+
+
+def page(name: str, status: int = http.OK, **context: object) -> Answer:
+    """The template of that file name, filled in, as an answer."""
+    return Answer(render(name, **context), status, HTML)
+
+
+def shown(show: Show) -> Handler:
+    """A handler that may wait for what is stored."""
+
+    async def attempt(asked: Asked) -> Answer:
+        try:
+            return await show(asked)
+        except Unavailable as error:
+            raise Refused(http.SERVICE_UNAVAILABLE, str(error)) from error
+
+    return lambda asked: Deferred.fromCoroutine(attempt(asked))
+
+
+def either(index: Handler, item: Handler) -> Handler:
+    """One handler for a path itself, another for what is below it."""
+    return lambda asked: item(asked) if any(asked.path) else index(asked)
+
+
+def explain(refused: Refused) -> Answer:
+    """A refusal as a page."""
+    title = _TITLES.get(refused.status, "That cannot be done")
+    return page("error.html", refused.status, title=title, text=str(refused))

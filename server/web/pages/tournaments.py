@@ -1,0 +1,126 @@
+"""`/tournaments`: all that are stored; `/tournaments/ID`: what one has shown, also meanwhile."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+from markupsafe import Markup
+from twisted.web import http
+
+from server.storage.reading import MatchRow, Page
+from server.tournament.report import Report, html
+from server.tournament.report.tables import Whom, summary
+from server.web.answers import Answer, Asked, Handler, Refused
+from server.web.archive import Archive, TournamentRecord
+from server.web.pages.source import Source, page, shown
+from server.web.parameters import Parameters, id_of
+
+#: Of the matches of a tournament; from these it is told how long it will last.
+_LATEST = 20
+#: So many boards move.
+_BOARDS = 12
+#: So many tournaments that run are looked into, to say in a list how far they have come.
+_LOOKED_INTO = 10
+#: Reports that are remembered as they are written.
+_WRITTEN = 16
+
+
+def index(source: Source) -> Handler:
+    """The list."""
+
+    async def show(asked: Asked) -> Answer:
+        found = await source.archive.tournaments(Parameters(asked, ("page",)).page)
+        running = [each.tournament for each in found.items if each.ended_at is None]
+        records = [await source.archive.tournament(each) for each in running[:_LOOKED_INTO]]
+        return page(
+            "tournaments.html",
+            found=found,
+            progress={each.tournament: each.report for each in records if each},
+        )
+
+    return shown(show)
+
+
+def item(source: Source) -> Handler:
+    """One: its page or, as `?part=`, what of it changes while it is played."""
+    written = _Written(source.archive)
+
+    async def show(asked: Asked) -> Answer:
+        tournament = id_of("/".join(asked.path))
+        part = Parameters(asked, ("part",)).choice("part", "page", _PARTS)
+        record = await source.archive.tournament(tournament)
+        if record is None:
+            raise Refused(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
+        ended = await source.archive.matches(tournament=tournament, per_page=_LATEST)
+        return page(
+            _PARTS[part],
+            record=record,
+            running=source.finder.running(tournament=tournament, per_page=_BOARDS),
+            ended=ended,
+            summary=summary(record.report),
+            left_s=_left_s(record, ended),
+            sections=await written.sections(record) if part != "running" else "",
+        )
+
+    return shown(show)
+
+
+_PARTS = {
+    "page": "tournament.html",
+    "tables": "tournament_tables.html",
+    "running": "tournament_running.html",
+}
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A report as it was written last."""
+
+    report: Report
+    html: Markup
+
+
+class _Written:
+    """Reports as HTML, which for many entrants takes a while: written in threads, and kept."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._known: OrderedDict[str, _Section] = OrderedDict()
+
+    async def sections(self, record: TournamentRecord) -> Markup:
+        """All that a tournament has shown."""
+        known = self._known.get(record.tournament)
+        if known is None or known.report is not record.report:
+            known = _Section(record.report, await self._archive.aside(lambda: _html(record)))
+            self._known[record.tournament] = known
+            if len(self._known) > _WRITTEN:
+                self._known.popitem(last=False)
+        return known.html
+
+
+def _html(record: TournamentRecord) -> Markup:
+    names = [each.name for each in record.spec.entrants]
+
+    def link(whom: Whom) -> str:
+        if len(whom) == 1:
+            return f"/players/{quote(names[whom[0]], safe='')}"
+        one, other = whom
+        query = {"tournament": record.tournament, "player": names[one], "opponent": names[other]}
+        return f"/matches?{urlencode(query)}"
+
+    # It escapes what was typed by somebody.
+    return Markup("\n".join(html.sections(record.report, link)))
+
+
+def _left_s(record: TournamentRecord, ended: Page[MatchRow]) -> float | None:
+    """How long it will last if it goes on as it did lately; None if nobody can tell."""
+    report = record.report
+    if record.ended_at or report.pairs is None or not ended.items:
+        return None
+    first, last = ended.items[-1], ended.items[0]
+    if last.ended_at is None or len(ended.items) < 2:
+        return None
+    matches = 2 * (report.pairs - report.done)
+    return matches * (last.ended_at - first.begun_at) / len(ended.items)
