@@ -62,6 +62,7 @@ class Metrics(Collector):
         sessions: Callable[[], int],
         matches: Callable[[], int],
         accounts: Callable[[], int],
+        bots: Callable[[], int],
         storage_up: Callable[[], bool],
     ) -> None:
         """What the functions return is asked for when somebody reads; they must not raise."""
@@ -70,6 +71,7 @@ class Metrics(Collector):
             ("sessions", "Sessions, connected or expected back.", sessions),
             ("matches", "Matches that are being played.", matches),
             ("accounts", "Accounts that are registered.", accounts),
+            ("bots", "Bots that the server has started.", bots),
             ("storage_up", "1 while the database can be written, otherwise 0.", storage_up),
         )
         self._connections = 0

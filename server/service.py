@@ -121,6 +121,7 @@ class Service:
             sessions=lambda: len(hub.people.sessions),
             matches=lambda: len(hub.tables),
             accounts=lambda: len(hub.accounts),
+            bots=lambda: len(hub.summoning),
             storage_up=lambda: self.fault is None,
         )
         self._hub = hub

@@ -22,7 +22,7 @@ SEED = random.SystemRandom().randrange(2**32)
 def test_whatever_comes_the_server_has_no_fault_and_bystanders_play_on(options: list[str]) -> None:
     with (
         stored() as database,
-        serving([*options, database, "--reconnect-s=1"]) as server,
+        serving([*options, database, "--reconnect-s=1", "--bots=1"]) as server,
         playing(server.port, size=9) as bystanders,
     ):
         fuzzer = Fuzzer(server, SEED, list(NAMES))

@@ -25,6 +25,7 @@ def metrics() -> Metrics:
         sessions=lambda: 0,
         matches=lambda: 0,
         accounts=lambda: 0,
+        bots=lambda: 0,
         storage_up=lambda: True,
     )
 
@@ -177,7 +178,7 @@ from server import log, metrics
 from server.web.site import site
 log.begin(as_json=True)
 of = metrics.Metrics(
-    connections=int, sessions=int, matches=int, accounts=int, storage_up=lambda: True
+    connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True
 )
 port = reactor.listenTCP(0, site(of, lambda: None), interface="127.0.0.1")
 print(port.getHost().port, flush=True)

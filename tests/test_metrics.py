@@ -24,6 +24,7 @@ class House:
     sessions: int = 0
     matches: int = 0
     accounts: int = 0
+    bots: int = 0
     storage_up: bool = True
 
 
@@ -33,6 +34,7 @@ def metrics_of(house: House) -> Metrics:
         sessions=lambda: house.sessions,
         matches=lambda: house.matches,
         accounts=lambda: house.accounts,
+        bots=lambda: house.bots,
         storage_up=lambda: house.storage_up,
     )
 
@@ -61,12 +63,14 @@ def test_gauges_show_what_is_so_when_they_are_read() -> None:
     assert read(metrics)["playout_matches"] == 0
     assert read(metrics)["playout_storage_up"] == 1
     house.connections, house.sessions, house.matches, house.accounts = 4, 3, 2, 1
+    house.bots = 5
     house.storage_up = False
     seen = read(metrics)
     assert seen["playout_connections"] == 4
     assert seen["playout_sessions"] == 3
     assert seen["playout_matches"] == 2
     assert seen["playout_accounts"] == 1
+    assert seen["playout_bots"] == 5
     assert seen["playout_storage_up"] == 0
 
 
