@@ -32,7 +32,8 @@ export class Thoughts {
   #table(tops, played) {
     const head = html("tr", {}, cell("th", "Move"), cell("th", "Visits", "number"));
     head.append(cell("th", "Win rate", "number"));
-    const best = [...tops].sort((a, b) => b.visits - a.visits).slice(0, ROWS);
+    const seen = tops.filter(({ visits }) => visits > 0);
+    const best = seen.sort((a, b) => b.visits - a.visits).slice(0, ROWS);
     const rows = best.map((top) => this.#row(top, top.name === played));
     const table = html("table", { class: "table" }, html("thead", {}, head));
     table.append(html("tbody", {}, ...rows));
