@@ -45,16 +45,13 @@ class Session:
 
     def __post_init__(self) -> None:
         self.likeness = skeleton(self.name)
+        #: What others see of it.
+        self.person = Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
     @property
     def stage(self) -> Stage:
         """Players play and watch, spectators watch."""
         return Stage.SPECTATOR if self.hello.role == "spectator" else Stage.PLAYER
-
-    @property
-    def person(self) -> Person:
-        """What others see of it."""
-        return Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
     @property
     def label(self) -> str:

@@ -28,6 +28,7 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
         body = render(
             "lobby.html",
             overview=overview,
+            seeks=[seek for seek in overview.seeks if not seek.opponent],
             results=_results(overview, stored),
             games=described,
             data={"games": described},
