@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from msgspec import structs
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
@@ -43,6 +44,9 @@ from server.messages import (
 
 #: The ids of requests; those of moves are their plies.
 _HELLO, _RESUMED, _WISH, _RESIGN = "hello", "resumed", "wish", "resign"
+#: So short a thought is had at once, and the line waits: to a thread and back takes a while, too,
+#: and wakes another core.
+_AT_ONCE_S = 0.05
 #: Errors that come of messages that crossed; the match itself says what to do next.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 #: Errors after which the server may be more welcoming later.
@@ -344,24 +348,29 @@ class Agent:
             ply=seat.ply,
             max_plies=seat.game.max_plies,
         )
-        self._in_thread(seat, Doing.CHOOSING, self._chosen, seat.player.choose, limit)
+        quick = limit.seconds is not None and limit.seconds <= _AT_ONCE_S
+        run = maybeDeferred if quick and not seat.player.human else self._in_thread
+        self._think(seat, Doing.CHOOSING, self._chosen, run, seat.player.choose, limit)
 
     def _ponder(self, seat: Seat) -> None:
-        self._in_thread(seat, Doing.PONDERING, self._pondered, seat.player.ponder)
+        self._think(seat, Doing.PONDERING, self._pondered, self._in_thread, seat.player.ponder)
 
-    def _in_thread(
+    def _in_thread(self, think: Callable[..., Any], *about: object) -> Deferred[Any]:
+        return deferToThreadPool(self._reactor, self._reactor.getThreadPool(), think, *about)
+
+    def _think(
         self,
         seat: Seat,
         doing: Doing,
         then: Callable[[Any, Seat, int], None],
+        run: Callable[..., Deferred[Any]],
         think: Callable[..., Any],
         *more: object,
     ) -> None:
-        """Let the player think in a thread; what it returns goes to `then`, in this one."""
+        """Let the player think; what it returns goes to `then`, in this thread."""
         seat.doing, seat.since = doing, seat.ply
         seat.player.ready()
-        pool = self._reactor.getThreadPool()
-        running = deferToThreadPool(self._reactor, pool, think, tuple(seat.states), *more)
+        running = run(think, tuple(seat.states), *more)
         running.addBoth(self._stopped, seat)
         running.addCallback(then, seat, seat.ply)
         running.addErrback(self._failed, seat)

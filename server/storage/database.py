@@ -426,10 +426,10 @@ _CLAIM = (
     .where(matches.c.id == sa.bindparam("its_match"))
     .values(
         first_session=sa.case(
-            (_ITS_SEAT == sa.literal_column("1"), _ITS_SESSION), else_=matches.c.first_session
+            (sa.literal_column("1") == _ITS_SEAT, _ITS_SESSION), else_=matches.c.first_session
         ),
         second_session=sa.case(
-            (_ITS_SEAT == sa.literal_column("2"), _ITS_SESSION), else_=matches.c.second_session
+            (sa.literal_column("2") == _ITS_SEAT, _ITS_SESSION), else_=matches.c.second_session
         ),
     )
 )

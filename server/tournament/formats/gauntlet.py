@@ -14,6 +14,9 @@ class Gauntlet(Format):
     In each round it meets all, and all pairs have the same opening.
     """
 
+    def knows_more(self, known: int, results: Results) -> bool:
+        return False
+
     def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
         return [
             pair

@@ -14,6 +14,9 @@ class RoundRobin(Format):
     All meet all before any meet again, and in each such cycle all pairs have the same opening.
     """
 
+    def knows_more(self, known: int, results: Results) -> bool:
+        return False
+
     def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
         cycle = circle(self.entrants)
         return [
