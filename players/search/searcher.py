@@ -107,6 +107,9 @@ class TreeSearch(Player):
         self._reporting_s = reported - thought
         return Choice(info.actions[0].action, replace(info, seconds=reported - started))
 
+    def longest_s(self, limit: Limit) -> float | None:
+        return _tighter(limit, self._limit).seconds
+
     def _winning_at_once(self, state: State, info: Info) -> Info:
         """With the move that wins at once, if there is one, in front of those that win later."""
         game, player = self.game, self.game.current_player(state)

@@ -17,6 +17,7 @@ class Match(Format):
     only_two = True
 
     def knows_more(self, known: int, results: Results) -> bool:
+        """Unless there is no end, they do not."""
         return known < self._rounds(results) * len(self.games)
 
     def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:

@@ -15,6 +15,7 @@ class RoundRobin(Format):
     """
 
     def knows_more(self, known: int, results: Results) -> bool:
+        """They do not."""
         return False
 
     def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
