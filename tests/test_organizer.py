@@ -540,9 +540,9 @@ class Troupe:
         entrants = [Entrant(name, "", command=command) for name, command in commands.items()]
         start = starter(spec(), Path.cwd(), ("127.0.0.1", 4242), "t1", {"Ann": "secret"})
 
-        def counted(entrant: Entrant, log: Path) -> Any:
+        def counted(entrant: Entrant, number: int, log: Path) -> Any:
             self.started += 1
-            return start(entrant, log)
+            return start(entrant, number, log)
 
         self.crew = Crew(entrants, counted, logs, self.said.append, self.suspended.append)
         for name in commands:
