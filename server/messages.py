@@ -554,9 +554,9 @@ class AreYouThere(Event, frozen=True, kw_only=True, tag="ping"):
 
 
 class Notice(Event, frozen=True, kw_only=True):
-    """Something that concerns everybody who plays or watches, or a bot that one waits for."""
+    """Something that concerns everybody who plays or watches, or what one waits for."""
 
-    code: Literal["storage_down", "storage_up", "bot_failed"]
+    code: Literal["storage_down", "storage_up", "bot_failed", "seeks_closed"]
     text: str
 
 

@@ -53,6 +53,8 @@ _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 _FOR_NOW = (Code.TOO_MANY, Code.CLOSING)
 #: Errors about the connection as a whole, after which it is kept, or made again.
 _PASSING = (Code.TOO_MANY, Code.RATE_LIMITED, Code.TIMEOUT)
+#: A player, unlike a person, may be late with its first move; not so often in a row.
+_MOST_UNMOVED = 3
 
 
 class Agent:
@@ -87,6 +89,8 @@ class Agent:
         #: Has everything about running matches been said on this one?
         self._settled = False
         self._seat: Seat | None = None
+        #: Matches in a row that came to nothing while it was to make its first move.
+        self._unmoved = 0
         #: What was said of the next match before the player was done with this one.
         self._later: list[Started | Update | Ended] = []
 
@@ -307,9 +311,14 @@ class Agent:
             return
         self.tally.count(event.winner, seat.number)
         self._screen.ended(event)
-        if seat.player.human and event.reason is Reason.VOID and seat.asked is Asked.CHOICE:
-            self._say("You did not move, so no other match is looked for.")
-            self._leaving_with = 1
+        if event.reason is not Reason.VOID:
+            self._unmoved = 0
+        elif seat.asked is Asked.CHOICE:
+            self._unmoved += 1
+            if self._unmoved == (1 if seat.player.human else _MOST_UNMOVED):
+                who = "You" if seat.player.human else "The player"
+                self._say(f"{who} did not move in time, so no other match is looked for.")
+                self._leaving_with = 1
         seat.over = True
         self._tell_player(seat.player.ended, event.winner, event.text)
         self._go_on(seat)
