@@ -27,21 +27,27 @@ PLAYOUT = [str(Path(sys.executable).with_name("playout-server")), "--port=0", "-
 #: Without limits. Who leaves is not waited for.
 UNLIMITED = [*PLAYOUT, "--reconnect-s=0", *(f"--{name}=0" for name in LIMITS)]
 NOTHING_STORED = "--database=none"
+#: With its page, too.
+PAGE = "--http=127.0.0.1:0"
 RELAY = [sys.executable, "-P", str(Path(__file__).with_name("_relay.py"))]
 REPACKING_RELAY = [*RELAY, "--repack"]
 
 
 class Served(NamedTuple):
-    """A running process: where it listens, and what it says on standard error."""
+    """A running process: where it listens, what it says on standard error, where its page is."""
 
     port: int
     pid: int
     log: IO[bytes]
+    page: int = 0
 
 
 @contextlib.contextmanager
 def serving(command: Sequence[str]) -> Iterator[Served]:
-    """Run a program that prints `... listening on HOST:PORT`, until the end of the block."""
+    """Run a program that prints `... listening on HOST:PORT`, until the end of the block.
+
+    Before that it may print `... page on HOST:PORT`.
+    """
     with (
         tempfile.TemporaryFile() as log,
         subprocess.Popen(
@@ -50,14 +56,21 @@ def serving(command: Sequence[str]) -> Iterator[Served]:
     ):
         try:
             assert process.stdout is not None
-            announced = process.stdout.readline().strip()
+            announced, page = process.stdout.readline(), 0
+            if "page on" in announced:
+                page = _port(announced)
+                announced = process.stdout.readline()
             if not announced:
                 log.seek(0)
                 said = log.read().decode(errors="replace")[-2000:]
                 raise click.ClickException(f"{command[0]} does not start:\n{said}")
-            yield Served(int(announced.rpartition(":")[2]), process.pid, log)
+            yield Served(_port(announced), process.pid, log, page)
         finally:
             process.kill()
+
+
+def _port(announced: str) -> int:
+    return int(announced.rpartition(":")[2].rstrip("/\n"))
 
 
 @contextlib.contextmanager
