@@ -14,10 +14,11 @@ from server.records import Record
 
 
 class Send(Struct, frozen=True, gc=False):
-    """Say this on these connections."""
+    """Say this on these connections; to those who are `patient` after all who are not."""
 
     connections: tuple[int, ...]
     message: Event
+    patient: bool = False
 
 
 class Close(Struct, frozen=True, gc=False):
@@ -75,6 +76,10 @@ class Wake(Struct, frozen=True, gc=False):
     at: float | None
 
 
+class Idle(Struct, frozen=True, gc=False):
+    """Call `show` when nothing else is to be done."""
+
+
 class Log(Struct, frozen=True, gc=False):
     """Something that the operator may want to know; `text` is a format over `fields`."""
 
@@ -86,4 +91,4 @@ class Stopped(Struct, frozen=True, gc=False):
     """Nothing is left to be done."""
 
 
-Effect = Send | Close | Trust | Pause | Store | StartBot | EndBot | Wake | Log | Stopped
+Effect = Send | Close | Trust | Pause | Store | StartBot | EndBot | Wake | Idle | Log | Stopped

@@ -63,7 +63,7 @@ class Gallery:
         news = difference(before, self._shown, self._latest)
         self._latest.clear()
         if news != _NOTHING:
-            self._hub.tell_all(self._onlookers.values(), news)
+            self._hub.tell_onlookers(self._onlookers.values(), news)
         self._hub.look_around(now + INTERVAL_S)
 
     def overview(self) -> Overview:

@@ -15,7 +15,7 @@ from msgspec import DecodeError
 import games
 from server.accounts import Directory
 from server.alarm import Alarms
-from server.effects import Close, Effect, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.effects import Close, Effect, Idle, Log, Pause, Send, Stopped, Store, Trust, Wake
 from server.gallery import Gallery
 from server.hosting import Hosting
 from server.limits import BURST_S, Bucket, Quota
@@ -45,7 +45,7 @@ from server.messages import (
 from server.outbox import Outbox
 from server.people import People
 from server.policy import Policy
-from server.records import Account, Claimed, Held, Kept, Record
+from server.records import Account, Claimed, Held, Kept, Played, Record
 from server.requests import TABLE
 from server.revival import table_of
 from server.session import Asker, Caller, Session, Stage
@@ -105,6 +105,7 @@ class Hub:
         self._outbox: Outbox[Send | Close | Stopped] = Outbox()
         self._records = 0
         self._waiting: deque[tuple[int, Table]] = deque()
+        self._unshown: list[Table] = []
         self._ids = 0
         self._storage_fails = False
 
@@ -178,7 +179,16 @@ class Hub:
             if table.awaits == awaited and table.match.status is not Status.ENDED:
                 table.match.resume(now)
                 self._alarms.set(table.match.id, table.match.deadline())
+            if table.unshown:
+                self._show_when_idle(table)
         self._effects += self._outbox.release(number)
+        return self._done()
+
+    def show(self) -> list[Effect]:
+        """Nothing else is to be done: those who watch are told of moves that players know of."""
+        tables, self._unshown = self._unshown, []
+        for table in tables:
+            self.show_moves(table)
         return self._done()
 
     def storage_fails(self, fails: bool) -> list[Effect]:
@@ -336,10 +346,20 @@ class Hub:
         if not before.matches:
             self.forget(before, now)
 
-    def moved(self, table: Table, record: Record) -> None:
+    def moved(self, table: Table, played: Played, now: float) -> None:
         """A move was made: nobody's clock runs until it is stored and announced."""
-        self.store(record)
+        self.store(played)
         self._await(table)
+        table.show_later(played.ply, now, played.info, self._records)
+
+    def show_moves(self, table: Table) -> None:
+        """Tell those who watch of all moves that they were not told of."""
+        for move in table.unshown:
+            for sessions, update in table.shown(move):
+                if lines := _lines(sessions):
+                    effect = Send(lines, update, patient=True)
+                    self._when_stored(lines, move.record, effect)
+        table.unshown.clear()
 
     def table(self, match_id: str) -> Table:
         """Where a match is being played. Raises Refused."""
@@ -362,11 +382,11 @@ class Hub:
         self.store(finished)
         ended = table.ended()
         self._note_result(table, ended, now)
-        self.tell_all([*table.seats, *table.watchers()], ended)
+        self.tell_all(table.seats, ended)
+        self.show_moves(table)
+        self.tell_onlookers(table.watchers(), ended)
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(table, now)
-        if match.missing:
-            self._look_for_nobody(table.seats[match.missing - 1], now)
         self.gallery.ended(table)
         self.summoning.over(table, now)
         if table.tournament:
@@ -425,14 +445,18 @@ class Hub:
 
     def tell_all(self, sessions: Iterable[Session], message: Event) -> None:
         """Say something to those of some sessions that are connected."""
-        here = {session.connection for session in sessions if session.connection is not None}
-        self.send(tuple(here), message)
+        self.send(_lines(sessions), message)
 
-    def send(self, connections: tuple[int, ...], message: Event) -> None:
+    def tell_onlookers(self, sessions: Iterable[Session], message: Event) -> None:
+        """Say something to those who only look on: players come first, however many these are."""
+        self.send(_lines(sessions), message, patient=True)
+
+    def send(self, connections: tuple[int, ...], message: Event, *, patient: bool = False) -> None:
         """Say something on some connections, when all that it rests on is stored."""
         if type(message) in _RESTS_ON_RECORDS:
             if connections:
-                self._when_stored(connections, self._records, Send(connections, message))
+                effect = Send(connections, message, patient)
+                self._when_stored(connections, self._records, effect)
         else:
             for connection in connections:  # each at once, unless something before it is held
                 self._when_stored((connection,), 0, Send((connection,), message))
@@ -442,14 +466,6 @@ class Hub:
         self._effects.append(Log(text, fields))
 
     # The rest.
-
-    def _look_for_nobody(self, session: Session, now: float) -> None:
-        """Who is not there for one match shall not spoil the next one, by a seek of before."""
-        offers = self.lobby.of_session(session.key)
-        for offer in offers:
-            self.withdraw(offer, now)
-        if offers:
-            self.tell(session, _SEEKS_CLOSED)
 
     def _take_up(self, table: Table, now: float) -> None:
         """A match goes on, after a while for its players to come back."""
@@ -487,6 +503,11 @@ class Hub:
         table.match.hold()
         table.awaits = self._records
         self._waiting.append((self._records, table))
+
+    def _show_when_idle(self, table: Table) -> None:
+        if not self._unshown:
+            self._effects.append(Idle())
+        self._unshown.append(table)
 
     def _done(self) -> list[Effect]:
         at = self._alarms.next()
@@ -603,10 +624,6 @@ class Hub:
         self._when_stored((_NOBODY,), self._records, Stopped())
 
 
-_SEEKS_CLOSED = Notice(
-    code="seeks_closed",
-    text="you made no move, so your open seeks are closed: seek again when you are there",
-)
 _STORAGE_NOTICE = {
     True: Notice(
         code="storage_down",
@@ -614,6 +631,10 @@ _STORAGE_NOTICE = {
     ),
     False: Notice(code="storage_up", text="the server stores again: matches go on"),
 }
+
+
+def _lines(sessions: Iterable[Session]) -> tuple[int, ...]:
+    return tuple({s.connection for s in sessions if s.connection is not None})
 
 
 def _about(match: Match) -> dict[str, object]:

@@ -133,12 +133,11 @@ def move(hub: Hub, asker: Asker, request: Move) -> None:
         return
     if played:
         at = asker.now + hub.epoch
-        hub.moved(table, table.played(request.ply, asker.now, request.info, at))
+        hub.moved(table, table.played(request.ply, asker.now, request.info, at), asker.now)
         asker.caller.bucket.give_back()
     session = asker.session
-    updates = table.updates(request.ply, asker.now, request.info, session, request.id)
-    for sessions, update in updates:
-        hub.tell_all(sessions, update)
+    for player, update in table.updates(request.ply, asker.now, session, request.id):
+        hub.tell(player, update)
         if not played:  # a repetition is answered, and not announced again
             break
     hub.settle(table, asker.now)
@@ -182,6 +181,7 @@ def watch(hub: Hub, asker: Asker, request: Watch) -> None:
     """See a match: how it stands, then every move."""
     table = hub.table(request.match)
     if table.seat_of(asker.session) is None:
+        hub.show_moves(table)  # those who join are not told again what they see at once
         table.watch(asker.session)
     hub.tell(asker.session, table.started(asker.session, asker.now, request.id))
 
@@ -219,7 +219,7 @@ def enter(hub: Hub, asker: Asker, request: Enter) -> None:
     """Be there for the matches of tournaments."""
     if asker.session.account is None:
         raise Refused(Code.NOT_FOR_GUESTS, "only those who have an account enter tournaments")
-    hub.hosting.enter(asker.session, request, asker.now)
+    hub.hosting.enter(asker.session, request.tournament, request.matches, asker.now)
     hub.tell(asker.session, Ok(re=request.id))
 
 

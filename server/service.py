@@ -14,6 +14,7 @@ from server.effects import (
     Close,
     Effect,
     EndBot,
+    Idle,
     Log,
     Pause,
     Send,
@@ -24,9 +25,10 @@ from server.effects import (
     Wake,
 )
 from server.hub import Hub
-from server.messages import Code, Error, Event, Move
+from server.messages import Code, Error, Move
 from server.metrics import Metrics
 from server.records import Account, Finished, Played, Record
+from server.turn import Turn
 from server.wire import ADMINISTRATORS_FRAME, MAX_FRAME, Language, Unreadable
 
 LONGEST_SLEEP_S = 1.0
@@ -45,8 +47,8 @@ class Line(Protocol):
     def address(self) -> str | None:
         """Where it comes from, None as long as a proxy has not said so."""
 
-    def say(self, data: bytes) -> None:
-        """Send a message in its language."""
+    def say(self, data: bytes, *, patient: bool = False) -> None:
+        """Send a message in its language; if `patient`, when nothing else is to be done."""
 
     def close(self) -> None:
         """End it when everything was sent."""
@@ -105,6 +107,7 @@ class Service:
         self,
         hub: Hub,
         timer: Timer,
+        turn: Turn,
         stopped: Callable[[], None],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -126,6 +129,7 @@ class Service:
         )
         self._hub = hub
         self._timer = timer
+        self._turn = turn
         self._stopped = stopped
         self._now = now
         self._lines: dict[int, Line] = {}
@@ -228,7 +232,7 @@ class Service:
         recorded = self._recorded
         for effect in effects:
             if type(effect) is Send:  # most are
-                self._send(effect.connections, effect.message)
+                self._send(effect)
             else:
                 self._do_rarer(effect)
         if self.keeper is None and self._recorded != recorded:
@@ -240,6 +244,8 @@ class Service:
                 self._store(number, record)
             case Wake(at):
                 self._wake_at(at)
+            case Idle():
+                self._turn.at_leisure(self._show)
             case Log(text, fields):
                 _log.info(text, **fields)
             case StartBot() if self.bots:
@@ -256,17 +262,18 @@ class Service:
             case Stopped():
                 self._stopped()
 
-    def _send(self, connections: tuple[int, ...], message: Event) -> None:
+    def _send(self, effect: Send) -> None:
+        message, patient = effect.message, effect.patient
         if isinstance(message, Error):
             self.metrics.refused(message.code)
         written: dict[Language, bytes] = {}
-        for number in connections:
+        for number in effect.connections:
             if line := self._lines.get(number):
                 language = line.language
                 data = written.get(language)
                 if data is None:
                     data = written[language] = language.encode(message)
-                line.say(data)
+                line.say(data, patient=patient)
 
     def _store(self, number: int, record: Record) -> None:
         self._recorded = number
@@ -300,6 +307,9 @@ class Service:
             # Not for long at a time: the reactor follows the system's clock, which may be set.
             delay = min(max(0.0, at - self._now()), LONGEST_SLEEP_S)
             self._waiting = self._timer.callLater(delay, self._wake)
+
+    def _show(self) -> None:
+        self._do(self._hub.show())
 
     def _wake(self) -> None:
         self._waiting = None

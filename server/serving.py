@@ -113,7 +113,7 @@ class _Server:
         self._hub = Hub(
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
-        self._service = Service(self._hub, reactor(), self._finish)
+        self._service = Service(self._hub, reactor(), turn, self._finish)
         if policy.bots:
             self._start_bots()
         if keeper:

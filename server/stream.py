@@ -42,6 +42,8 @@ class Stream(ABC):
         self._service = service
         self._turn = turn
         self._unsent: list[bytes] = []
+        #: Will it be sent at the end of this turn?
+        self._hurried = False
         self._unread_bytes = unread_bytes
         self._unread = 0
         self._closing = False
@@ -86,10 +88,16 @@ class Stream(ABC):
     def turn_to(self) -> None:
         """Read what has come meanwhile, and what comes."""
 
-    def say(self, data: bytes) -> None:
-        """Send bytes, at the end of the turn. Who lets too much wait is dropped."""
-        if not self._unsent:
+    def say(self, data: bytes, *, patient: bool = False) -> None:
+        """Send bytes at the end of the turn, or, if `patient`, at leisure.
+
+        Who lets too much wait is dropped.
+        """
+        if not patient and not self._hurried:
+            self._hurried = True
             self._turn.at_its_end(self._send)
+        elif not self._unsent:
+            self._turn.at_leisure(self._send)
         self._unsent.append(data)
 
     def close(self) -> None:
@@ -143,6 +151,7 @@ class Stream(ABC):
             return
         data = b"".join(self._unsent)
         self._unsent = []
+        self._hurried = False
         if "unread" in self._deaf:
             self._unread += len(data)
             if 0 < self._unread_bytes < self._unread:

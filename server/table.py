@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from msgspec import structs
+
 from server.drawing import Drawing
 from server.match import Match
-from server.messages import Ended, RequestId, Seat, Started, Thought, Update
+from server.messages import Ended, Reading, RequestId, Seat, Started, Thought, Update
 from server.records import Begun, Finished, Played
 from server.session import Session
 
@@ -22,6 +24,15 @@ class _Audience(NamedTuple):
     legal: bool
     views: bool
     informed: bool
+
+
+class Shown(NamedTuple):
+    """A move that those who watch are to be told of: all of it that may change meanwhile."""
+
+    ply: int
+    info: Thought | None
+    clocks: tuple[Reading, Reading] | None
+    record: int
 
 
 @dataclass
@@ -43,6 +54,8 @@ class Table:
 
     def __post_init__(self) -> None:
         self.drawing = Drawing(self.match)
+        #: Moves that those who watch have not been told of.
+        self.unshown: list[Shown] = []
         self._watchers: dict[_Audience, dict[str, Session]] = {}
 
     def seat_of(self, session: Session) -> Seat | None:
@@ -102,45 +115,59 @@ class Table:
         )
 
     def updates(
-        self, ply: int, now: float, info: Thought | None, mover: Session, re: RequestId | None
-    ) -> Iterator[tuple[list[Session], Update]]:
-        """Move number `ply`, the same message for all who see the same; the mover's first.
+        self, ply: int, now: float, mover: Session, re: RequestId | None
+    ) -> Iterator[tuple[Session, Update]]:
+        """Move number `ply`, for both who play; the mover's first, with its request's id.
 
-        Only those who watch, and are not called as one of the players, are told what the mover
-        thinks; only those who asked for them get legal actions and views, and choices when it is
-        their turn; the mover gets its request's id.
+        Only those who asked for them get legal actions and views, and choices when it is their
+        turn. Neither is told what the other thinks.
         """
-        match, drawing = self.match, self.drawing
-        after, to_move = match.states[ply + 1], match.to_move_at(ply + 1)
-        clocks = match.readings(now)
-
-        def update(
-            audience: _Audience, re: RequestId | None = None, chooses: bool = False
-        ) -> Update:
-            told = info if audience.informed else None
-            return Update(
-                re=re,
-                match=match.id,
-                ply=ply,
-                player=match.mover(ply),
-                action=match.moves[ply],
-                state=after,
-                to_move=to_move,
-                clocks=clocks,
-                info=told,
-                legal_actions=match.legal_actions(ply + 1) if audience.legal else None,
-                picture=drawing.picture(ply + 1, told) if audience.views else None,
-                choices=drawing.choices(ply + 1) if chooses and audience.views else None,
-            )
-
+        to_move = self.match.to_move_at(ply + 1)
+        clocks = self.match.readings(now)
         for session in sorted(self.seats, key=lambda each: each is not mover):
             hello = session.hello
             audience = _Audience(hello.legal_actions, hello.views, informed=False)
-            answered = re if session is mover else None
-            yield [session], update(audience, answered, self.seat_of(session) == to_move)
+            update = self._update(Shown(ply, None, clocks, 0), audience)
+            chooses = hello.views and self.seat_of(session) == to_move
+            yield (
+                session,
+                structs.replace(
+                    update,
+                    re=re if session is mover else None,
+                    choices=self.drawing.choices(ply + 1) if chooses else None,
+                ),
+            )
+
+    def show_later(self, ply: int, now: float, info: Thought | None, record: int) -> None:
+        """Have move number `ply` among those that are `shown` next; it rests on that record."""
+        if any(self._watchers.values()):
+            self.unshown.append(Shown(ply, info, self.match.readings(now), record))
+
+    def shown(self, move: Shown) -> Iterator[tuple[list[Session], Update]]:
+        """A move for those who watch, the same message for all who see the same.
+
+        Only those who are not called as one of the players are told what the mover thinks; legal
+        actions and views are as for players.
+        """
         for audience, sessions in self._watchers.items():
             if sessions:
-                yield list(sessions.values()), update(audience)
+                yield list(sessions.values()), self._update(move, audience)
+
+    def _update(self, move: Shown, audience: _Audience) -> Update:
+        match, after = self.match, move.ply + 1
+        info = move.info if audience.informed else None
+        return Update(
+            match=match.id,
+            ply=move.ply,
+            player=match.mover(move.ply),
+            action=match.moves[move.ply],
+            state=match.states[after],
+            to_move=match.to_move_at(after),
+            clocks=move.clocks,
+            info=info,
+            legal_actions=match.legal_actions(after) if audience.legal else None,
+            picture=self.drawing.picture(after, info) if audience.views else None,
+        )
 
     def ended(self) -> Ended:
         """How it ended."""

@@ -12,6 +12,7 @@ from server.effects import (
     Close,
     Effect,
     EndBot,
+    Idle,
     Log,
     Pause,
     Send,
@@ -57,6 +58,7 @@ class House:
     """A hub and its clients, joined in memory; time passes when it is told to.
 
     What it wants stored is stored at once, or when `commit` is called if the database is `slow`.
+    What it wants done when nothing else is to be done is done so, or by `rest` if it is `busy`.
     """
 
     def __init__(self, **policy: Any) -> None:
@@ -75,6 +77,7 @@ class House:
         self.bots: dict[str, StartBot] = {}
         self.now = 0.0
         self.alarm: float | None = None
+        self.idle = self.busy = False
         self.stopped = 0
         self.lines: dict[int, Line] = {}
         self._numbers = itertools.count(1)
@@ -106,6 +109,8 @@ class House:
                     self.lines[number].open = False
                 case Wake(at):
                     self.alarm = at
+                case Idle():
+                    self.idle = True
                 case Log(text, fields):
                     self.logged.append(f"{text.format(**fields)} {dict(fields)}")
                 case Store(number, record):
@@ -124,11 +129,19 @@ class House:
                     self.stopped += 1
         if not self.slow and self.committed < len(self.stored):
             self.commit()
+        if not self.busy:
+            self.rest()
 
     def commit(self) -> None:
         """All that there is to store is stored."""
         self.committed = len(self.stored)
         self.do(self.hub.committed(self.committed, self.now))
+
+    def rest(self) -> None:
+        """There is nothing else to be done; while it is `busy`, there always is."""
+        if self.idle:
+            self.idle = False
+            self.do(self.hub.show())
 
     def wait(self, seconds: float) -> None:
         """Let time pass, and wake the hub when it asked for it."""

@@ -53,9 +53,10 @@ class Web:
     def __init__(self, *, proxied: bool = False, unread_bytes: int = 0) -> None:
         self.clock = Clock()
         self.hub = Hub(source=random.Random(1))
-        self.service = Service(self.hub, self.clock, lambda: None, now=self.clock.seconds)
+        turn = Turn(self.clock)
+        self.service = Service(self.hub, self.clock, turn, lambda: None, now=self.clock.seconds)
         sockets = Sockets(
-            self.service, Turn(self.clock), self.clock, unread_bytes=unread_bytes, proxied=proxied
+            self.service, turn, self.clock, unread_bytes=unread_bytes, proxied=proxied
         )
         self.site: Any = site(metrics(), lambda: None, socket=sockets)
         self.site.reactor = self.clock

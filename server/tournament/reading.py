@@ -32,18 +32,11 @@ class SpecError(ValueError):
     """A file that cannot be used: a line of text for each error, `SPEC.toml:7: ...`."""
 
 
-def read(
-    text: str,
-    *,
-    where: str = "SPEC.toml",
-    files: Files = lambda path: None,
-    code: str = "",
-) -> Spec:
+def read(text: str, *, where: str = "SPEC.toml", files: Files = lambda path: None) -> Spec:
     """The tournament that a file describes. Raises SpecError.
 
     `where`: the name of the file, for errors. `files`: what other files have in them, for openings
-    and for versions, by path relative to the folder of this one; None where there is none. `code`:
-    which players and games are installed, for versions too.
+    and for versions, by path relative to the folder of this one; None where there is none.
     """
     try:
         text.encode()
@@ -55,7 +48,7 @@ def read(
         raise SpecError(f"{where}:1: lists and tables are too deep in each other") from None
     except ValueError:
         raise SpecError(f"{where}:1: a number with thousands of digits, or no UTF-8") from None
-    spec = _tournament(Table(values, (), "a tournament", faults), files, code)
+    spec = _tournament(Table(values, (), "a tournament", faults), files)
     if faults.found:
         in_order = sorted(faults.found, key=lambda fault: fault[0])
         raise SpecError("\n".join(text for _, text in in_order))
@@ -69,11 +62,11 @@ def _located(error: str, text: str) -> str:
     return f"{found[2] or text.count(chr(10)) + 1}: {found[1]}"
 
 
-def _tournament(top: Table, files: Files, code: str) -> Spec:
+def _tournament(top: Table, files: Files) -> Spec:
     format_ = top.need("format", checks.one_of("format", FORMATS), "")
     fewest = 0 if format_ == "sprt" else 1
     loaded = _games(top)
-    entrants = _entrants(top, format_, files, code)
+    entrants = _entrants(top, format_, files)
     spec = Spec(
         name=top.need("name", checks.visible(200), ""),
         games=tuple(loaded),
@@ -103,11 +96,11 @@ def _games(top: Table) -> dict[str, Game]:
     return loaded
 
 
-def _entrants(top: Table, format_: str, files: Files, code: str) -> tuple[Entrant, ...]:
+def _entrants(top: Table, format_: str, files: Files) -> tuple[Entrant, ...]:
     entrants: list[Entrant] = []
     alike: dict[str, str] = {}
     for table in top.tables("entrants", "an entrant"):
-        entrant = _entrant(table, files, code)
+        entrant = _entrant(table, files)
         entrants.append(entrant)
         skeleton = names.skeleton(entrant.name)
         if skeleton in alike:
@@ -121,14 +114,14 @@ def _entrants(top: Table, format_: str, files: Files, code: str) -> tuple[Entran
     return tuple(entrants)
 
 
-def _entrant(table: Table, files: Files, code: str) -> Entrant:
+def _entrant(table: Table, files: Files) -> Entrant:
     player = table.take("player", checks.player, None)
     command = table.take("command", checks.command, None)
     if "player" in table and "command" in table:
         table.fault("an entrant has a player or a command, not both", "command")
     digest = ""
     if player:
-        digest = version.of_player(player, files, code)
+        digest = version.of_player(player, files)
     elif command:
         digest = version.of_command(command, files)
     entrant = Entrant(

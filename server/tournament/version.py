@@ -14,18 +14,16 @@ Files = Callable[[str], bytes | None]
 _DIGITS = 12
 
 
-def of_player(player: str, files: Files, code: str = "") -> str:
+def of_player(player: str, files: Files) -> str:
     """Of a player with its options, in whatever order they are written.
 
-    `code` says which players and games are installed. The file of a `module:Class` counts, if it is
-    in the folder. Raises SpecError.
+    The file of a `module:Class` counts, if it is in the folder. Raises SpecError.
     """
     wanted = spec.parse(player)
     options = [f"{key}={value}" for key, value in sorted(wanted.options.items())]
     module, colon, _ = wanted.name.partition(":")
-    own = files(module.replace(".", "/") + ".py") if colon else None
-    words = [wanted.name, *options, code]
-    return _digest([*(each.encode() for each in words), own or b""])
+    code = files(module.replace(".", "/") + ".py") if colon else None
+    return _digest([wanted.name.encode(), *(each.encode() for each in options), code or b""])
 
 
 def of_command(command: str, files: Files) -> str:
