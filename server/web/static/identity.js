@@ -22,6 +22,7 @@ function show() {
   part("change").hidden = Boolean(here?.playing.length);
   part("take").hidden = !isGuest;
   part("leave").hidden = !mine;
+  part("leave").textContent = `Leave the name ${mine?.name}`;
   part("fault").textContent = here?.fault ? `As ${mine?.name}, you were refused: ${here.fault}` : "";
   part("token").value = mine?.token ?? "";
 }

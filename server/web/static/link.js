@@ -2,7 +2,7 @@
 
 import { account, guestName, identity, session, setSession } from "./account.js";
 
-const FIRST_WAIT_MS = 500, LONGEST_WAIT_MS = 20_000;
+const FIRST_WAIT_MS = 500, LONGEST_WAIT_MS = 10_000;
 /** So long after the last message the server is asked for a sign of life, and has so long to answer. */
 const QUIET_MS = 25_000, ANSWER_MS = 10_000;
 

@@ -55,7 +55,7 @@ const handlers = {
   started(event) {
     if (!event.seat) return;
     if (asking.isWaiting && !known.has(event.match)) {
-      location.assign(`/matches/${encodeURIComponent(event.match)}`);
+      location.assign(addressOf(event.match));
       return;
     }
     known.add(event.match);
@@ -69,10 +69,6 @@ const handlers = {
 
   notice({ code, text }) {
     if (code === "bot_failed") asking.fail(text);
-  },
-
-  closing() {
-    asking.fail("The server is about to stop: there are no new matches.");
   },
 };
 
@@ -144,7 +140,7 @@ function showResults(outcomes) {
 }
 
 function resultRow({ match, players: [first, second], game, plies, text }) {
-  const name = html("a", { href: `/matches/${encodeURIComponent(match)}` }, `${first} – ${second}`);
+  const name = html("a", { href: addressOf(match) }, `${first} – ${second}`);
   return html(
     "tr",
     {},
@@ -162,7 +158,7 @@ function showToMe() {
   showList(find("challenges"), "key", items, ({ text, match, seek }) => {
     const error = html("p", { class: "error", role: "alert" });
     const act = match
-      ? html("a", { class: "button primary", href: `/matches/${encodeURIComponent(match)}` }, "Back to the match")
+      ? html("a", { class: "button small primary", href: addressOf(match), "aria-label": `Back to the match: ${text}` }, "Back to the match")
       : button("Accept", `Accept: ${text}`, () => asking.accept(seek, error), "primary");
     const line = html("div", { class: "row apart" }, html("p", { class: "name" }, text), act);
     return html("div", { class: "card challenge" }, line, error);
@@ -183,6 +179,10 @@ function button(text, label, act, kind = "") {
   const element = html("button", { type: "button", class: `button small ${kind}`, "aria-label": label }, text);
   element.addEventListener("click", act);
   return element;
+}
+
+function addressOf(match) {
+  return `/matches/${encodeURIComponent(match)}`;
 }
 
 function more(number, one, many, rest) {
