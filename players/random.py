@@ -18,3 +18,6 @@ class Random(Player):
 
     def choose(self, states: Sequence[State], limit: Limit) -> Choice:
         return Choice(self._random.choice(self.game.legal_actions(states[-1])))
+
+    def longest_s(self, limit: Limit) -> float | None:
+        return 0.0

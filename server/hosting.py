@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 import games
 from server import clock
 from server.match import Match, Refused, Status, Terms
-from server.messages import Code, Fixture, Reason, Tournament
+from server.messages import Code, Enter, Fixture, Reason, Tournament
 from server.names import skeleton
 from server.records import Concluded, Finished, Organized, Suspended
 from server.session import Session
@@ -24,11 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Presence:
-    """A session that is there for the matches of one tournament, or of all; so many at once."""
+    """A session that is there for matches, and how it has entered."""
 
     session: Session
-    tournament: str | None
-    matches: int
+    request: Enter
 
 
 class Hosting:
@@ -66,14 +67,14 @@ class Hosting:
         text = f"there is no tournament {tournament!r}, or it was over long ago"
         raise Refused(Code.UNKNOWN_TOURNAMENT, text)
 
-    def enter(self, session: Session, tournament: str | None, matches: int, now: float) -> None:
+    def enter(self, session: Session, request: Enter, now: float) -> None:
         """A session is there for matches. Raises Refused."""
-        if tournament is not None:
-            contest = self.contest(tournament)
+        if request.tournament is not None:
+            contest = self.contest(request.tournament)
             if session.likeness not in contest.entrants:
                 text = f"{session.name!r} is not among the entrants of {contest.spec.name!r}"
                 raise Refused(Code.NOT_ALLOWED, text)
-        self._present[session.key] = _Presence(session, tournament, matches)
+        self._present[session.key] = _Presence(session, request)
         self.go_on(now)
 
     def leave(self, session: Session, now: float) -> None:
@@ -88,7 +89,7 @@ class Hosting:
         """Tell a session all that has happened so far, and from now on what happens."""
         self._followers.setdefault(contest.id, {})[session.key] = session
         for fixture in contest.fixtures.values():
-            self._hub.tell(session, fixture)
+            self._hub.tell(session, self._with_processes(fixture))
 
     def suspend(self, contest: Contest, name: str, now: float) -> None:
         """Go on without an entrant. Raises Refused."""
@@ -170,8 +171,9 @@ class Hosting:
         for presence in self._present.values():
             session = presence.session
             place = contest.entrants.get(session.likeness)
-            if place is not None and presence.tournament in (None, contest.id):
-                room = presence.matches - len(session.matches)
+            request = presence.request
+            if place is not None and request.tournament in (None, contest.id):
+                room = request.matches - len(session.matches)
                 if room > 0:
                     free.setdefault(place, []).extend([session] * room)
         return free
@@ -233,7 +235,18 @@ class Hosting:
     def _tell(self, contest: Contest, event: Fixture | Tournament) -> None:
         followers = self._followers.get(contest.id)
         if followers:
+            if isinstance(event, Fixture):
+                event = self._with_processes(event)
             self._hub.tell_all(followers.values(), event)
+
+    def _with_processes(self, fixture: Fixture) -> Fixture:
+        """As long as it is played, it is known by whom."""
+        table = self._hub.tables.get(fixture.match)
+        if table is None or fixture.winner is not None:
+            return fixture
+        first, second = (self._present.get(session.key) for session in table.seats)
+        numbers = (first and first.request.process, second and second.request.process)
+        return structs.replace(fixture, processes=numbers)
 
 
 def told(contest: Contest) -> Tournament:

@@ -387,6 +387,8 @@ class Hub:
         self.tell_onlookers(table.watchers(), ended)
         self.log("match {match} ended after {plies} plies: {result} ({reason})", _about(match))
         self._remove(table, now)
+        if match.missing:
+            self._look_for_nobody(table.seats[match.missing - 1], now)
         self.gallery.ended(table)
         self.summoning.over(table, now)
         if table.tournament:
@@ -466,6 +468,14 @@ class Hub:
         self._effects.append(Log(text, fields))
 
     # The rest.
+
+    def _look_for_nobody(self, session: Session, now: float) -> None:
+        """Who is not there for one match shall not spoil the next one, by a seek of before."""
+        offers = self.lobby.of_session(session.key)
+        for offer in offers:
+            self.withdraw(offer, now)
+        if offers:
+            self.tell(session, _SEEKS_CLOSED)
 
     def _take_up(self, table: Table, now: float) -> None:
         """A match goes on, after a while for its players to come back."""
@@ -624,6 +634,10 @@ class Hub:
         self._when_stored((_NOBODY,), self._records, Stopped())
 
 
+_SEEKS_CLOSED = Notice(
+    code="seeks_closed",
+    text="you made no move, so your open seeks are closed: seek again when you are there",
+)
 _STORAGE_NOTICE = {
     True: Notice(
         code="storage_down",

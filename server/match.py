@@ -73,6 +73,8 @@ class Match:
         self.states: list[State] = [game.initial_state()]
         self.moves: list[int] = []
         self.result: Result | None = None
+        #: Who never moved, and so left the match without result.
+        self.missing: int | None = None
         self._movers: list[Seat] = []
         self._held = False
         self._next = game.current_player(self.state)
@@ -281,6 +283,7 @@ class Match:
     def _fail(self, seat: int, reason: Reason, what: str) -> None:
         """`seat` has not done what it should have: a loss, unless it was never in the match."""
         if self.terms.void_unmoved and seat not in self._movers:
+            self.missing = seat
             self.abort(f"{self._name(seat)} never moved, and {what}", Reason.VOID)
         else:
             self._lose(seat, reason, what)

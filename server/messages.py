@@ -289,11 +289,13 @@ class Enter(Request, frozen=True, kw_only=True):
     """Be there for the matches of the tournaments in which one's name is entered, or of one.
 
     They begin by themselves, at most `matches` at once, as long as the connection lasts. A match
-    of the same account whose session is gone is taken over.
+    of the same account whose session is gone is taken over. `process` is for those who follow: the
+    number by which whoever has started several for an account tells them apart.
     """
 
     tournament: Key | None = None
     matches: Annotated[int, Meta(ge=1, le=100)] = 1
+    process: Annotated[int, Meta(ge=1, le=10_000)] | None = None
 
 
 class Organize(Request, frozen=True, kw_only=True):
@@ -517,7 +519,8 @@ class Fixture(Event, frozen=True, kw_only=True):
     `round`, `board` and `number` are the place of its pair in the schedule, `leg` is 1 for the
     first match of the pair and 2 for the second. `attempt` grows when a pair is played again after
     one of its matches came to no result: what is of earlier attempts does not count. Until the end
-    `winner` and `reason` are missing. `repeated`: the same moves between the same two as before.
+    `winner` and `reason` are missing, and `processes` are the numbers that those who play have said
+    in `enter`. `repeated`: the same moves between the same two as before.
     """
 
     tournament: str
@@ -532,6 +535,7 @@ class Fixture(Event, frozen=True, kw_only=True):
     plies: int = 0
     winner: int | None = None
     reason: Reason | None = None
+    processes: tuple[int | None, int | None] = (None, None)
     repeated: bool = False
 
 
@@ -550,9 +554,9 @@ class AreYouThere(Event, frozen=True, kw_only=True, tag="ping"):
 
 
 class Notice(Event, frozen=True, kw_only=True):
-    """Something that concerns everybody who plays or watches, or a bot that one waits for."""
+    """Something that concerns everybody who plays or watches, or what one waits for."""
 
-    code: Literal["storage_down", "storage_up", "bot_failed"]
+    code: Literal["storage_down", "storage_up", "bot_failed", "seeks_closed"]
     text: str
 
 

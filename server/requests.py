@@ -219,7 +219,7 @@ def enter(hub: Hub, asker: Asker, request: Enter) -> None:
     """Be there for the matches of tournaments."""
     if asker.session.account is None:
         raise Refused(Code.NOT_FOR_GUESTS, "only those who have an account enter tournaments")
-    hub.hosting.enter(asker.session, request.tournament, request.matches, asker.now)
+    hub.hosting.enter(asker.session, request, asker.now)
     hub.tell(asker.session, Ok(re=request.id))
 
 

@@ -418,6 +418,19 @@ def test_a_person_who_is_not_there_is_given_no_other_match(
     assert bool(evening.said(Seek)) is not leaves
 
 
+def test_a_player_that_never_makes_a_first_move_in_time_is_given_no_match_for_ever() -> None:
+    evening = Evening(Thinker(GAME))
+    evening.resumed()
+    for number in range(3):
+        assert not evening.codes
+        assert evening.said(Seek)
+        evening.start(match=f"m{number}")
+        evening.end(winner=0, reason=Reason.VOID, match=f"m{number}")
+        evening.think()
+    assert evening.codes == [1]
+    assert not evening.said(Seek)
+
+
 def test_a_match_whose_end_is_never_told(evening: Evening) -> None:
     evening.start()
     evening.lose_the_line()

@@ -391,10 +391,23 @@ def test_a_sequential_test_has_always_more_to_play() -> None:
     endless = format_of("sprt", 2, games=2, rounds=0)
     known = endless.pairs({})
     assert len(known) == 2 * AHEAD
-    more = endless.pairs({known[-1].key: TIED})
+    most = {pair.key: TIED for pair in known[:-2]}
+    more = endless.pairs(most)
     assert more[: len(known)] == known
     assert len(more) == 4 * AHEAD
+    for results in ({}, most):
+        for count in (len(known), len(more)):
+            assert endless.knows_more(count, results) == (len(endless.pairs(results)) > count)
     assert format_of("sprt", 2, rounds=5).pairs({}) == format_of("match", 2, rounds=5).pairs({})
+
+
+@pytest.mark.parametrize("name", ["round_robin", "gauntlet", "match"])
+def test_what_is_known_in_advance_does_not_depend_on_results(name: str) -> None:
+    format_ = format_of(name, 2, games=2, rounds=3)
+    known = format_.pairs({})
+    results = {pair.key: TIED for pair in known}
+    assert not format_.knows_more(len(known), results)
+    assert format_.pairs(results) == known
 
 
 # Matching.

@@ -21,6 +21,7 @@ from house import (
     sit_down,
 )
 
+from server.accounts import digest
 from server.hub import Hub
 from server.messages import (
     REQUESTS,
@@ -518,6 +519,28 @@ def test_who_never_moves_in_time_loses_nothing() -> None:
         ended = only(line.inbox, Ended)
         assert (ended.winner, ended.reason) == (0, Reason.VOID)
         assert "Bob never moved" in ended.text
+
+
+def test_who_makes_no_move_is_given_no_other_match_by_itself() -> None:
+    house = House(credit_cap_s=0.0)
+    ann, bob = house.client("Ann"), house.client("Bob")
+    bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
+    bob.say(Seek(game="nim"))
+    ann.say(Seek(game=GAME, seat=2, matches=5))
+    assert len(bob.heard(Started)) == 5
+    bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
+    assert house.hub.lobby.of_session(digest(bob.token))
+    house.wait(10.0)
+    (notice,) = bob.heard(Notice)
+    assert notice.code == "seeks_closed"
+    assert not house.matches
+    assert not house.hub.lobby.of_session(digest(bob.token))
+    ann.say(Seek(game=GAME))
+    ann.say(Seek(game="nim"))
+    assert not house.matches
+    assert not ann.heard(Notice)
+    bob.say(Seek(game="nim"))
+    assert house.only_match().players in (("Ann", "Bob"), ("Bob", "Ann"))
 
 
 def test_who_has_moved_and_then_does_not_move_in_time_loses() -> None:

@@ -459,6 +459,29 @@ def test_another_file_is_not_taken_for_the_tournaments_own(folder: Path) -> None
     assert "it differs in rounds" in refused.output
 
 
+def test_a_new_release_of_playout_makes_new_versions(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / "SPEC.toml"
+    file.write_text(SPEC.replace('command = "cat bot.txt"', 'player = "uct"'))
+    before = source.read(file)
+    assert source.changed(before.entrants, folder) == []
+    monkeypatch.setattr(source, "installed", lambda: "another")
+    assert source.changed(before.entrants, folder) == ["Ann"]
+
+
+def test_what_is_installed_is_what_is_in_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = source.installed.__wrapped__()
+    assert first == source.installed.__wrapped__()
+    (tmp_path / "players").mkdir()
+    (tmp_path / "players" / "__init__.py").write_text("# another")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "players", raising=False)
+    assert source.installed.__wrapped__() != first
+
+
 def test_versions_that_were_given_are_believed(folder: Path) -> None:
     given = Entrant("Ann", "2.1", command="cat bot.txt")
     assert source.changed([given], folder / "elsewhere") == []
@@ -540,9 +563,9 @@ class Troupe:
         entrants = [Entrant(name, "", command=command) for name, command in commands.items()]
         start = starter(spec(), Path.cwd(), ("127.0.0.1", 4242), "t1", {"Ann": "secret"})
 
-        def counted(entrant: Entrant, log: Path) -> Any:
+        def counted(entrant: Entrant, number: int, log: Path) -> Any:
             self.started += 1
-            return start(entrant, log)
+            return start(entrant, number, log)
 
         self.crew = Crew(entrants, counted, logs, self.said.append, self.suspended.append)
         for name in commands:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 import stat
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -233,60 +235,49 @@ class Told:
     """Hears what the writer says."""
 
     def __init__(self) -> None:
-        self.numbers: list[int] = []
+        self.stored_up_to: list[tuple[int, int]] = []
         self.failures: list[str] = []
         self.changed: list[Account] = []
-        self.something = threading.Event()
+        self.failure = threading.Event()
 
     def stored(self, number: int, records: int, seconds: float) -> None:
-        self.numbers.append(number)
-        self.something.set()
+        self.stored_up_to.append((number, records))
 
     def failed(self, reason: str) -> None:
         self.failures.append(reason)
-        self.something.set()
+        self.failure.set()
 
     def account_changed(self, account: Account, revision: int) -> None:
         self.changed.append(account)
-        self.something.set()
-
-    def wait(self) -> None:
-        assert self.something.wait(20.0)
-        self.something.clear()
 
 
-def test_records_are_stored_in_order_and_what_is_left_at_the_end_too(tmp_path: Path) -> None:
+def test_records_are_stored_in_order_and_those_that_come_together_at_once(tmp_path: Path) -> None:
     database, told = Database(f"sqlite:///{tmp_path}/kept.db"), Told()
     database.migrate()
     writer = Writer(database, told, 0)
-    writer.start()
-    writer.put(1, begun("m"))
-    told.wait()
-    for ply in range(500):
-        writer.put(ply + 2, played("m", ply))
-    assert writer.close(20.0)
-    assert told.numbers == sorted(set(told.numbers))
-    assert told.numbers[-1] == 501
-    assert len(told.numbers) < 400, "those that come together share a transaction"
+    writer.write([(1, begun("m"))])
+    writer.write([(ply + 2, played("m", ply)) for ply in range(500)])
+    assert told.stored_up_to == [(1, 1), (501, 500)]
     assert [move.ply for move in database.unfinished()[0].moves] == list(range(500))
 
 
 def test_a_database_that_is_locked_is_waited_for(tmp_path: Path) -> None:
     database, told = Database(f"sqlite:///{tmp_path}/kept.db?timeout=0.1"), Told()
     database.migrate()
-    blocker = sqlite3.connect(tmp_path / "kept.db", isolation_level=None)
+    blocker = sqlite3.connect(tmp_path / "kept.db", isolation_level=None, check_same_thread=False)
     blocker.execute("BEGIN IMMEDIATE")
-    writer = Writer(database, told, 0)
-    writer.start()
-    writer.put(1, begun("m"))
-    told.wait()
+
+    def unblock() -> None:
+        assert told.failure.wait(20.0)
+        assert told.stored_up_to == []
+        blocker.execute("ROLLBACK")
+
+    with ThreadPoolExecutor(1) as other:
+        unblocked = other.submit(unblock)
+        Writer(database, told, 0).write([(1, begun("m"))])
+        unblocked.result()
     assert "locked" in told.failures[0]
-    assert told.numbers == []
-    blocker.execute("ROLLBACK")
-    told.something.clear()
-    while not told.numbers:
-        told.wait()
-    assert writer.close(20.0)
+    assert told.stored_up_to == [(1, 1)]
     assert len(database.unfinished()) == 1
 
 
@@ -295,8 +286,9 @@ def test_an_operator_who_changes_an_account_is_noticed(tmp_path: Path) -> None:
     database, told = Database(url), Told()
     database.migrate()
     writer = Writer(database, told, 0)
-    writer.start()
     Database(url).put_account(ADA)
-    told.wait()
+    until = time.monotonic() + 20.0
+    while not told.changed and time.monotonic() < until:
+        time.sleep(0.1)
+        writer.look_at_accounts()
     assert told.changed == [ADA]
-    assert writer.close(20.0)

@@ -257,6 +257,14 @@ def test_the_version_of_a_player_is_what_it_plays_with() -> None:
     assert len({of("bots.mine:Bot", files) for files in (None, old, new)}) == 3
 
 
+def test_with_other_players_installed_a_player_is_another_version() -> None:
+    digests = {version.of_player("uct", {}.get, code) for code in ("", "1", "2")}
+    assert len(digests) == 3
+    entrants = [read(EXAMPLE, code=code).entrants for code in ("1", "2")]
+    changed = [one.name for one, other in zip(*entrants, strict=True) if one != other]
+    assert changed == ["uct"], "and not what has a version that was given"
+
+
 def test_the_version_of_a_command_is_its_words_and_the_files_among_them() -> None:
     def of(command: str, **files: bytes) -> str:
         return version.of_command(command, files.get)

@@ -308,6 +308,24 @@ def test_who_follows_later_is_told_all() -> None:
     assert eve.heard(Tournament)[-1] == zoe.heard(Tournament)[-1]
 
 
+def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
+    house = House()
+    zoe, tournament = organized(house, spec_of())
+    bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
+    for number, line in enumerate(bots.lines, 2):
+        line.say(Enter(process=number))
+    eve = house.client("Eve")
+    eve.say(Follow(tournament=tournament.tournament))
+    for line in (zoe, eve):
+        (begun,) = line.heard(Fixture)
+        assert begun.players == ("Ann", "Bob")
+        assert begun.processes == (2, 3)
+    bots.play()
+    assert [each.processes for each in last(zoe).values()] == [(None, None)] * 2
+    second = [each for each in zoe.heard(Fixture) if each.leg == 2 and each.winner is None]
+    assert [each.processes for each in second] == [(3, 2)]
+
+
 def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
     house = House(claim_after_s=5.0, reconnect_s=60.0)
     zoe, _ = organized(house, spec_of())

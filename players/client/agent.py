@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from msgspec import structs
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
@@ -43,12 +44,17 @@ from server.messages import (
 
 #: The ids of requests; those of moves are their plies.
 _HELLO, _RESUMED, _WISH, _RESIGN = "hello", "resumed", "wish", "resign"
+#: So short a thought is had at once, and the line waits: a thread takes 0.15 ms there and back,
+#: and on a machine that is busy, much more.
+_AT_ONCE_S = 0.02
 #: Errors that come of messages that crossed; the match itself says what to do next.
 _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 #: Errors after which the server may be more welcoming later.
 _FOR_NOW = (Code.TOO_MANY, Code.CLOSING)
 #: Errors about the connection as a whole, after which it is kept, or made again.
 _PASSING = (Code.TOO_MANY, Code.RATE_LIMITED, Code.TIMEOUT)
+#: A player, unlike a person, may be late with its first move; not so often in a row.
+_MOST_UNMOVED = 3
 
 
 class Agent:
@@ -83,6 +89,8 @@ class Agent:
         #: Has everything about running matches been said on this one?
         self._settled = False
         self._seat: Seat | None = None
+        #: Matches in a row that came to nothing while it was to make its first move.
+        self._unmoved = 0
         #: What was said of the next match before the player was done with this one.
         self._later: list[Started | Update | Ended] = []
 
@@ -303,9 +311,14 @@ class Agent:
             return
         self.tally.count(event.winner, seat.number)
         self._screen.ended(event)
-        if seat.player.human and event.reason is Reason.VOID and seat.asked is Asked.CHOICE:
-            self._say("You did not move, so no other match is looked for.")
-            self._leaving_with = 1
+        if event.reason is not Reason.VOID:
+            self._unmoved = 0
+        elif seat.asked is Asked.CHOICE:
+            self._unmoved += 1
+            if self._unmoved == (1 if seat.player.human else _MOST_UNMOVED):
+                who = "You" if seat.player.human else "The player"
+                self._say(f"{who} did not move in time, so no other match is looked for.")
+                self._leaving_with = 1
         seat.over = True
         self._tell_player(seat.player.ended, event.winner, event.text)
         self._go_on(seat)
@@ -344,24 +357,30 @@ class Agent:
             ply=seat.ply,
             max_plies=seat.game.max_plies,
         )
-        self._in_thread(seat, Doing.CHOOSING, self._chosen, seat.player.choose, limit)
+        longest_s = seat.player.longest_s(limit)
+        quick = longest_s is not None and longest_s <= _AT_ONCE_S
+        run = maybeDeferred if quick else self._in_thread
+        self._think(seat, Doing.CHOOSING, self._chosen, run, seat.player.choose, limit)
 
     def _ponder(self, seat: Seat) -> None:
-        self._in_thread(seat, Doing.PONDERING, self._pondered, seat.player.ponder)
+        self._think(seat, Doing.PONDERING, self._pondered, self._in_thread, seat.player.ponder)
 
-    def _in_thread(
+    def _in_thread(self, think: Callable[..., Any], *about: object) -> Deferred[Any]:
+        return deferToThreadPool(self._reactor, self._reactor.getThreadPool(), think, *about)
+
+    def _think(
         self,
         seat: Seat,
         doing: Doing,
         then: Callable[[Any, Seat, int], None],
+        run: Callable[..., Deferred[Any]],
         think: Callable[..., Any],
         *more: object,
     ) -> None:
-        """Let the player think in a thread; what it returns goes to `then`, in this one."""
+        """Let the player think; what it returns goes to `then`, in this thread."""
         seat.doing, seat.since = doing, seat.ply
         seat.player.ready()
-        pool = self._reactor.getThreadPool()
-        running = deferToThreadPool(self._reactor, pool, think, tuple(seat.states), *more)
+        running = run(think, tuple(seat.states), *more)
         running.addBoth(self._stopped, seat)
         running.addCallback(then, seat, seat.ply)
         running.addErrback(self._failed, seat)

@@ -237,7 +237,13 @@ def main(
         else:
             wish = Wish(Summon(player=summon, game=rules, clock=clock, seat=seat), matches)
     else:
-        wish = Wish(Enter(tournament=None if tournament == ANY else tournament))
+        process = os.environ.get("PLAYOUT_PROCESS", "")
+        wish = Wish(
+            Enter(
+                tournament=None if tournament == ANY else tournament,
+                process=int(process) if process.isdecimal() else None,
+            )
+        )
     tree_file = _tree_file(roster.make, tree, tree_visits)
     screen = Screen(report.console(), quiet=quiet, show=show, tree_file=tree_file)
     codes: list[int] = []

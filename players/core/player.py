@@ -80,7 +80,7 @@ class Choice:
 class Player(ABC):
     """Plays one side of one game. The keyword parameters of `__init__` are its options.
 
-    `choose` and `ponder` are called in another thread than the rest, never both at a time.
+    `choose` and `ponder` may be called in another thread than the rest, never both at a time.
     """
 
     #: What the server is told: is this a person?
@@ -98,6 +98,13 @@ class Player(ABC):
 
         Raises Cancelled soon after `cancel`, and Resigned to give up.
         """
+
+    def longest_s(self, limit: Limit) -> float | None:
+        """How many seconds `choose` takes at most; None if that is not known.
+
+        Who keeps to little may be called in the thread in which all else is done.
+        """
+        return None
 
     def ponder(self, states: Sequence[State]) -> None:
         """Think on the opponent's time: `states[-1]` is the opponent's to move.

@@ -86,6 +86,7 @@ class TreeSearch(Player):
             f"memory_mb={memory_mb} is too little for {game}, threads={threads}",
         )
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
+        self._reporting_s = 0.0  # how long it took last time to say what was found out
         self._searched: tuple[int, State] | None = None  # the ply and the state of the roots
 
     def choose(self, states: Sequence[State], limit: Limit) -> Choice:
@@ -96,11 +97,18 @@ class TreeSearch(Player):
         seconds = float("inf") if limit.seconds is None else limit.seconds
         most = MOST_SIMULATIONS if limit.simulations is None else limit.simulations
         self._take_up(states, seconds)
-        done = self._think(min(most, MOST_SIMULATIONS), started + seconds, limit.saves)
-        info = self._info(done, clock.perf_counter() - started)
+        deadline = started + seconds - min(self._reporting_s, seconds / 4)
+        done = self._think(min(most, MOST_SIMULATIONS), deadline, limit.saves)
+        thought = clock.perf_counter()
+        info = self._info(done)
         if info.proven == 1:
             info = self._winning_at_once(states[-1], info)
-        return Choice(info.actions[0].action, info)
+        reported = clock.perf_counter()
+        self._reporting_s = reported - thought
+        return Choice(info.actions[0].action, replace(info, seconds=reported - started))
+
+    def longest_s(self, limit: Limit) -> float | None:
+        return _tighter(limit, self._limit).seconds
 
     def _winning_at_once(self, state: State, info: Info) -> Info:
         """With the move that wins at once, if there is one, in front of those that win later."""
@@ -188,18 +196,18 @@ class TreeSearch(Player):
             raise Cancelled
         return done
 
-    def _info(self, simulations: int, seconds: float) -> Info:
+    def _info(self, simulations: int) -> Info:
+        """What was found out; how long it took is not known yet."""
         considered = inspection.considered(self._workers)
         best = considered[0]
         proven = inspection.proven(considered, any(worker.complete for worker in self._workers))
         return Info(
-            simulations,
-            seconds,
-            max(worker.depth for worker in self._workers),
-            best.win_rate if proven is None else (1 + proven) / 2,
-            inspection.line(self._workers[0], best.action),
-            considered,
-            proven,
+            simulations=simulations,
+            depth=max(worker.depth for worker in self._workers),
+            win_rate=best.win_rate if proven is None else (1 + proven) / 2,
+            line=inspection.line(self._workers[0], best.action),
+            actions=considered,
+            proven=proven,
         )
 
     def _neighbours(self) -> NDArray[np.int64]:

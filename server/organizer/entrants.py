@@ -31,8 +31,8 @@ _PATIENCE_S = 2.0
 #: How long a player goes on trying to reach the server.
 _RETRY_S = 3600
 
-#: Starts a process of an entrant, which writes to this log. Raises OSError.
-Start = Callable[[Entrant, Path], Process]
+#: Starts a process of an entrant, by its number, which writes to this log. Raises OSError.
+Start = Callable[[Entrant, int, Path], Process]
 
 
 def starter(spec: Spec, folder: Path, address: tuple[str, int], tournament: str,
@@ -44,12 +44,13 @@ def starter(spec: Spec, folder: Path, address: tuple[str, int], tournament: str,
     host, port = address
     safely = security.environment if security else {}
 
-    def start(entrant: Entrant, log: Path) -> Process:
+    def start(entrant: Entrant, number: int, log: Path) -> Process:
         told = {
             "PLAYOUT_HOST": host,
             "PLAYOUT_PORT": str(port),
             "PLAYOUT_NAME": entrant.name,
             "PLAYOUT_TOURNAMENT": tournament,
+            "PLAYOUT_PROCESS": str(number),
             **safely,
         }
         if token := tokens.get(entrant.name):
@@ -113,6 +114,11 @@ class Crew:
         """How many an entrant has, or is to have again."""
         return len(self._slots.get(name, ()))
 
+    def process(self, name: str, number: int | None) -> Process | None:
+        """The process of an entrant that has this number, if it runs."""
+        slots = self._slots.get(name, ())
+        return next((slot.process for slot in slots if slot.number == number), None)
+
     def add(self, name: str) -> None:
         """One more for an entrant, if it is one that is started here and takes part."""
         if name in self._slots:
@@ -133,7 +139,7 @@ class Crew:
                 self._ended(slot, how_it_ended(slot.process), now, blamed=reachable)
             elif slot.process is None and now >= slot.again_at:
                 try:
-                    slot.process = self._start(slot.entrant, slot.log)
+                    slot.process = self._start(slot.entrant, slot.number, slot.log)
                 except OSError as error:
                     self._ended(slot, f"cannot be started: {error}", now, blamed=True)
 

@@ -41,7 +41,7 @@ def cores() -> int:
 
 def concurrency(spec: Spec) -> int:
     """How many matches at once if the tournament does not say: as many as there are cores for."""
-    return max(1, cores() // max(_busy(*two) for two in combinations(spec.entrants, 2)))
+    return max(1, cores() // match_cores(spec))
 
 
 def pairs(spec: Spec) -> Span:
@@ -73,9 +73,14 @@ def thinking_s(spec: Spec) -> float | None:
     return 2 * most * longest / max(1, spec.concurrency)
 
 
+def match_cores(spec: Spec) -> int:
+    """How many threads think at once in a match, at most."""
+    return max(_busy(*two) for two in combinations(spec.entrants, 2))
+
+
 def strain(spec: Spec) -> str | None:
     """What to say if bots want to think with more cores than there are."""
-    wanted = spec.concurrency * max(_busy(*two) for two in combinations(spec.entrants, 2))
+    wanted = spec.concurrency * match_cores(spec)
     if wanted <= cores():
         return None
     return (

@@ -29,6 +29,7 @@ from server.messages import (
     Tournament,
 )
 from server.organizer.adjudicator import Adjudicator
+from server.organizer.cores import Cores
 from server.organizer.embedded import Embedded, EmbeddedError
 from server.organizer.entrants import Crew, Start
 from server.organizer.line import Line
@@ -100,6 +101,7 @@ class Runner:
         self._tournament = wish.tournament
         self._organizing = False
         self._crew: Crew | None = None
+        self._cores: Cores | None = None
         self._adjudicator: Adjudicator | None = None
         self._keep_crashing: set[str] = set()
         self._cut_off_at: float | None = None
@@ -221,7 +223,10 @@ class Runner:
 
     def _fixture(self, fixture: Fixture) -> None:
         progress = self.progress
-        if progress is None or not progress.put(fixture):
+        if progress is None:
+            return
+        self._place(fixture)
+        if not progress.put(fixture):
             return
         if progress.is_caught_up:
             self._screen.ended(progress, fixture)
@@ -229,6 +234,17 @@ class Runner:
             for seat, name in enumerate(fixture.players, 1):
                 if not (fixture.reason in _ABSENT and fixture.winner == 3 - seat):
                     self._crew.played(name)
+
+    def _place(self, fixture: Fixture) -> None:
+        """See to it that matches do not get in each other's way."""
+        if self._cores is None or self._crew is None:
+            return
+        if fixture.winner is not None:
+            self._cores.ended(fixture.match)
+            return
+        who = zip(fixture.players, fixture.processes, strict=True)
+        playing = [self._crew.process(name, number) for name, number in who]
+        self._cores.begun(fixture.match, [process for process in playing if process])
 
     def _caught_up(self) -> None:
         assert self.progress is not None
@@ -265,6 +281,7 @@ class Runner:
         start = self._starter(spec, event.tournament)
         entrants = [each for place, each in enumerate(spec.entrants) if place not in event.out]
         self._crew = Crew(entrants, start, self._logs, self._screen.say, self._suspend)
+        self._cores = Cores(spec)
         for name, count in at_first(spec).items():
             for _ in range(count):
                 self._crew.add(name)

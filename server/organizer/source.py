@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import importlib.util
 import os
 import re
 import shlex
@@ -10,6 +13,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from server.children import own, own_environment
@@ -42,7 +46,7 @@ def read(path: Path) -> Spec:
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: is no text in UTF-8") from error
     try:
-        spec = reading.read(text, where=str(path), files=files_in(path.parent))
+        spec = reading.read(text, where=str(path), files=files_in(path.parent), code=installed())
     except reading.SpecError as error:
         raise SourceError(str(error)) from error
     size = len(encode(Organize(spec=spec)))
@@ -52,6 +56,24 @@ def read(path: Path) -> Spec:
             f"{_MOST_BYTES:,}: give fewer or shorter openings, or several tournaments a part each"
         )
     return replace(spec, concurrency=spec.concurrency or plan.concurrency(spec))
+
+
+@functools.cache
+def installed() -> str:
+    """Which players and games there are: a digest of Playout's own, and the versions of others'."""
+    digest = hashlib.sha256()
+    for package in ("games", "players"):
+        found = importlib.util.find_spec(package)
+        for folder in found.submodule_search_locations or () if found else ():
+            for file in sorted(Path(folder).rglob("*.py")):
+                digest.update(file.name.encode() + file.read_bytes())
+    others = {
+        f"{point.dist.name} {point.dist.version}"
+        for group in ("playout.games", "playout.players")
+        for point in entry_points(group=group)
+        if point.dist
+    }
+    return " ".join([digest.hexdigest(), *sorted(others)])
 
 
 def files_in(folder: Path) -> version.Files:
@@ -97,7 +119,7 @@ def differences(spec: Spec, stored: Spec) -> list[str]:
 def _version(entrant: Entrant, files: version.Files) -> str:
     """As it is now. One who logs in from elsewhere has what it was given."""
     if entrant.player:
-        return version.of_player(entrant.player, files)
+        return version.of_player(entrant.player, files, installed())
     return version.of_command(entrant.command, files) if entrant.command else entrant.version
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
@@ -79,13 +80,14 @@ class Contest:
         self._results: dict[Key, Score] = {}
         self._lines: set[str] = set()
         self._known: list[Pair] | None = None
+        self._complete = 0
         self._test = _Test(spec.sprt) if spec.sprt and spec.format == "sprt" else None
 
     def due(self) -> Iterator[Due]:
         """What is to be played and does not run yet, in schedule order."""
         if self.over:
             return
-        for pair in self._pairs():
+        for pair in itertools.islice(self._pairs(), self._through(), None):
             if pair.key not in self._results:
                 attempt = self._attempts.get(pair.key, 1)
                 for leg in LEGS:
@@ -149,17 +151,27 @@ class Contest:
         """Is there nothing left to be found out?"""
         if self._test and self._test.accepts(self._pairs()):
             return True
-        return not self.running and all(pair.key in self._results for pair in self._pairs())
+        return not self.running and self._through() == len(self._pairs())
 
     def suspend(self, entrant: int) -> None:
         """Go on without one of the entrants."""
         self.out.append(entrant)
-        self._known = None
+        self._known, self._complete = None, 0
 
     def _pairs(self) -> list[Pair]:
         if self._known is None:
             self._known = self._format.pairs(self._results, self.out)
         return self._known
+
+    def _through(self) -> int:
+        """With so many pairs, from the first on, one is through; none of these is looked at again.
+
+        The schedule may be of thousands, and this is asked after each match.
+        """
+        pairs = self._pairs()
+        while self._complete < len(pairs) and pairs[self._complete].key in self._results:
+            self._complete += 1
+        return self._complete
 
     def _counts(self, fixture: Fixture) -> bool:
         return fixture.attempt == self._attempts.get(key_of(fixture))
@@ -171,7 +183,8 @@ class Contest:
             return
         first, second = legs[1], legs[2]
         self._results[key] = Score(_share(first.winner, 1), _share(second.winner, 2))
-        self._known = None
+        if self._known and self._format.knows_more(len(self._known), self._results):
+            self._known = None
         if self._test:
             self._test.add(key, self._results[key], first.repeated and second.repeated)
 

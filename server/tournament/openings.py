@@ -7,10 +7,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import numpy as np
-
 import games
-from games import RETURNS, Game, KernelGame, State
+from games import Game, State
+from games.core.lookahead import mean_return, wins_within
 from games.core.random import Rng, draw, seeded
 from server.tournament.spec import Openings
 
@@ -20,7 +19,7 @@ Opening = tuple[int, ...]
 PLAYOUTS: Final = 256
 BOUNDS: Final = (0.35, 0.65)
 
-#: With so many actions or fewer, four plies are looked ahead; with more, two: gomoku takes 9 ms.
+#: With so many actions or fewer, four plies are looked ahead; with more, two.
 FEW_ACTIONS: Final = 32
 
 #: Who finds so many in a row unsuitable does not look for more.
@@ -127,37 +126,14 @@ def is_open(game: Game, state: State, seed: int) -> bool:
     41 of these are lost. Nim is won by somebody from everywhere.
     """
     plies = 4 if len(game.legal_actions(state)) <= FEW_ACTIONS else 2
-    if game.winner(state) or any(_is_won(game, state, player, plies) for player in (1, 2)):
+    if game.winner(state) or any(wins_within(game, state, player, plies) for player in (1, 2)):
         return False
     low, high = BOUNDS
     return low <= _share(game, state, seed) <= high
-
-
-def _is_won(game: Game, state: State, player: int, plies: int) -> bool:
-    """Does `player` win within so many plies, whatever the other does?"""
-    if plies == 0 or game.winner(state):
-        return game.winner(state) == player
-    after = (
-        _is_won(game, game.next_state(state, action), player, plies - 1)
-        for action in game.legal_actions(state)
-    )
-    return any(after) if game.current_player(state) == player else all(after)
 
 
 def _share(game: Game, state: State, seed: int) -> float:
     """Of what can be had in random playouts, the share of the first player."""
     digest = hashlib.sha256(repr((seed, state)).encode()).digest()
     rng = seeded(int.from_bytes(digest[:8], "big"))
-    total = sum(RETURNS[_playout(game, state, rng)][0] for _ in range(PLAYOUTS))
-    return total / PLAYOUTS
-
-
-def _playout(game: Game, state: State, rng: Rng) -> int:
-    """Who wins when all moves are random."""
-    if isinstance(game, KernelGame):
-        board, trace = game.board(state), np.empty(game.max_plies, dtype=np.int64)
-        game.kernels.playout(board, rng, trace)
-        return int(board[1])
-    while actions := game.legal_actions(state):
-        state = game.next_state(state, actions[draw(rng, len(actions))])
-    return game.winner(state)
+    return mean_return(game, state, rng, PLAYOUTS)

@@ -32,11 +32,18 @@ class SpecError(ValueError):
     """A file that cannot be used: a line of text for each error, `SPEC.toml:7: ...`."""
 
 
-def read(text: str, *, where: str = "SPEC.toml", files: Files = lambda path: None) -> Spec:
+def read(
+    text: str,
+    *,
+    where: str = "SPEC.toml",
+    files: Files = lambda path: None,
+    code: str = "",
+) -> Spec:
     """The tournament that a file describes. Raises SpecError.
 
     `where`: the name of the file, for errors. `files`: what other files have in them, for openings
-    and for versions, by path relative to the folder of this one; None where there is none.
+    and for versions, by path relative to the folder of this one; None where there is none. `code`:
+    which players and games are installed, for versions too.
     """
     try:
         text.encode()
@@ -48,7 +55,7 @@ def read(text: str, *, where: str = "SPEC.toml", files: Files = lambda path: Non
         raise SpecError(f"{where}:1: lists and tables are too deep in each other") from None
     except ValueError:
         raise SpecError(f"{where}:1: a number with thousands of digits, or no UTF-8") from None
-    spec = _tournament(Table(values, (), "a tournament", faults), files)
+    spec = _tournament(Table(values, (), "a tournament", faults), files, code)
     if faults.found:
         in_order = sorted(faults.found, key=lambda fault: fault[0])
         raise SpecError("\n".join(text for _, text in in_order))
@@ -62,11 +69,11 @@ def _located(error: str, text: str) -> str:
     return f"{found[2] or text.count(chr(10)) + 1}: {found[1]}"
 
 
-def _tournament(top: Table, files: Files) -> Spec:
+def _tournament(top: Table, files: Files, code: str) -> Spec:
     format_ = top.need("format", checks.one_of("format", FORMATS), "")
     fewest = 0 if format_ == "sprt" else 1
     loaded = _games(top)
-    entrants = _entrants(top, format_, files)
+    entrants = _entrants(top, format_, files, code)
     spec = Spec(
         name=top.need("name", checks.visible(200), ""),
         games=tuple(loaded),
@@ -96,11 +103,11 @@ def _games(top: Table) -> dict[str, Game]:
     return loaded
 
 
-def _entrants(top: Table, format_: str, files: Files) -> tuple[Entrant, ...]:
+def _entrants(top: Table, format_: str, files: Files, code: str) -> tuple[Entrant, ...]:
     entrants: list[Entrant] = []
     alike: dict[str, str] = {}
     for table in top.tables("entrants", "an entrant"):
-        entrant = _entrant(table, files)
+        entrant = _entrant(table, files, code)
         entrants.append(entrant)
         skeleton = names.skeleton(entrant.name)
         if skeleton in alike:
@@ -114,14 +121,14 @@ def _entrants(top: Table, format_: str, files: Files) -> tuple[Entrant, ...]:
     return tuple(entrants)
 
 
-def _entrant(table: Table, files: Files) -> Entrant:
+def _entrant(table: Table, files: Files, code: str) -> Entrant:
     player = table.take("player", checks.player, None)
     command = table.take("command", checks.command, None)
     if "player" in table and "command" in table:
         table.fault("an entrant has a player or a command, not both", "command")
     digest = ""
     if player:
-        digest = version.of_player(player, files)
+        digest = version.of_player(player, files, code)
     elif command:
         digest = version.of_command(command, files)
     entrant = Entrant(

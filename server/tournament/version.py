@@ -14,16 +14,18 @@ Files = Callable[[str], bytes | None]
 _DIGITS = 12
 
 
-def of_player(player: str, files: Files) -> str:
+def of_player(player: str, files: Files, code: str = "") -> str:
     """Of a player with its options, in whatever order they are written.
 
-    The file of a `module:Class` counts, if it is in the folder. Raises SpecError.
+    `code` says which players and games are installed. The file of a `module:Class` counts, if it is
+    in the folder. Raises SpecError.
     """
     wanted = spec.parse(player)
     options = [f"{key}={value}" for key, value in sorted(wanted.options.items())]
     module, colon, _ = wanted.name.partition(":")
-    code = files(module.replace(".", "/") + ".py") if colon else None
-    return _digest([wanted.name.encode(), *(each.encode() for each in options), code or b""])
+    own = files(module.replace(".", "/") + ".py") if colon else None
+    words = [wanted.name, *options, code]
+    return _digest([*(each.encode() for each in words), own or b""])
 
 
 def of_command(command: str, files: Files) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from server.export.text import utc
@@ -28,6 +29,10 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.globals["software"] = f"Playout {version('playout')}"
+#: For `tojson`, which escapes what could end a script; it is fast, and knows our structs.
+_ENVIRONMENT.policies["json.dumps_function"] = lambda value, **_: msgspec.json.encode(
+    value
+).decode()
 _ENVIRONMENT.filters["utc"] = lambda at, form="%Y-%m-%d %H:%M": f"{utc(at):{form}}"
 _ENVIRONMENT.filters["about"] = _about
 _ENVIRONMENT.filters["count"] = count

@@ -158,7 +158,7 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
 
     def starter_of(spec: Spec, tournament: str) -> Start:
         start = starter(spec, folder.resolve(), address, tournament, tokens, trusted)
-        return lambda entrant, log: start(here.get(entrant.name, entrant), log)
+        return lambda entrant, *rest: start(here.get(entrant.name, entrant), *rest)
 
     if embedded:
         wish = _with_database(wish, place.database)

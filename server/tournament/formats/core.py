@@ -45,6 +45,10 @@ class Format(ABC):
         known = self._schedule(results, out)
         return [pair for pair in known if not left_out(pair, results, out)]
 
+    def knows_more(self, known: int, results: Results) -> bool:
+        """Do results say more of the pairs, of which so many were known, than fewer results did?"""
+        return True
+
     @abstractmethod
     def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
         """The same, with those that cannot be played."""

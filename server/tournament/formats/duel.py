@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from server.tournament.formats.core import Format, encounter, swapped
 from server.tournament.schedule import Pair, Results
 
-#: So many rounds are known beyond the last that has a result, when there is no end.
+#: When there is no end, this is how many rounds become known at once.
 AHEAD = 64
 
 
@@ -15,6 +15,10 @@ class Match(Format):
     """The two meet `rounds` times, with one pair for each game; a new opening each time."""
 
     only_two = True
+
+    def knows_more(self, known: int, results: Results) -> bool:
+        """Unless there is no end, they do not."""
+        return known < self._rounds(results) * len(self.games)
 
     def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
         return [
@@ -36,5 +40,5 @@ class Sequential(Match):
     def _rounds(self, results: Results) -> int:
         if self.rounds:
             return self.rounds
-        last = max((round_ for round_, _, _ in results), default=0)
-        return last + max(AHEAD, 2 * self.concurrency)
+        needed = len(results) // len(self.games) + max(AHEAD // 2, 2 * self.concurrency)
+        return AHEAD * (1 + needed // AHEAD)

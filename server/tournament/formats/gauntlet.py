@@ -14,6 +14,10 @@ class Gauntlet(Format):
     In each round it meets all, and all pairs have the same opening.
     """
 
+    def knows_more(self, known: int, results: Results) -> bool:
+        """They do not."""
+        return False
+
     def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
         return [
             pair

@@ -14,6 +14,10 @@ class RoundRobin(Format):
     All meet all before any meet again, and in each such cycle all pairs have the same opening.
     """
 
+    def knows_more(self, known: int, results: Results) -> bool:
+        """They do not."""
+        return False
+
     def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
         cycle = circle(self.entrants)
         return [

@@ -6,9 +6,8 @@ from server.hub import Hub
 from server.web.answers import Handler
 from server.web.archive import Archive
 from server.web.finding import Finder
-from server.web.pages import games, matches, players, tournaments
+from server.web.pages import games, match, matches, players, tournaments
 from server.web.pages.lobby import lobby
-from server.web.pages.match import match
 from server.web.pages.source import Source, either
 from server.web.site import only
 
@@ -18,7 +17,7 @@ def pages(hub: Hub, archive: Archive, finder: Finder) -> dict[str, Handler]:
     source = Source(hub, archive, finder)
     return {
         "": only(lobby(hub, archive)),
-        "matches": either(matches.index(source), match(finder, archive)),
+        "matches": either(matches.index(source), match.item(source)),
         "players": either(players.index(source), players.item(source)),
         "tournaments": either(tournaments.index(source), tournaments.item(source)),
         "games": only(games.index(source)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -32,11 +32,12 @@ def index(source: Source) -> Handler:
 
     async def show(asked: Asked) -> Answer:
         found = await source.archive.tournaments(Parameters(asked, ("page",)).page)
-        running = [each.tournament for each in found.items if each.ended_at is None]
-        records = [await source.archive.tournament(each) for each in running[:_LOOKED_INTO]]
+        goes_on = [each.tournament for each in found.items if each.ended_at is None]
+        records = [await source.archive.tournament(each) for each in goes_on[:_LOOKED_INTO]]
         return page(
             "tournaments.html",
             found=found,
+            running=Counter(table.tournament for table in source.hub.tables.values()),
             progress={each.tournament: each.report for each in records if each},
         )
 
@@ -61,7 +62,7 @@ def item(source: Source) -> Handler:
             ended=ended,
             summary=summary(record.report),
             left_s=_left_s(record, ended),
-            sections=await written.sections(record) if part != "running" else "",
+            sections=await written.sections(record) if part != "progress" else "",
         )
 
     return shown(show)
@@ -69,8 +70,8 @@ def item(source: Source) -> Handler:
 
 _PARTS = {
     "page": "tournament.html",
+    "progress": "tournament_progress.html",
     "tables": "tournament_tables.html",
-    "running": "tournament_running.html",
 }
 
 

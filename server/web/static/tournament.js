@@ -4,131 +4,148 @@ import { BoardView } from "./board.js";
 import { showConnection } from "./connection.js";
 import { Link } from "./link.js";
 
-const TABLES_MS = 5000, RUNNING_MS = 2000;
+const PROGRESS_MS = 2000, TABLES_MS = 5000;
 /** A match has ended: the next one begins about now. */
 const SOON_MS = 300;
+const TIMEOUT_MS = 10_000;
 
-/** The boards of the matches that are being played, by match. */
+/** The boards of the matches that are being played. */
 class Boards {
+  #places = new Map(); // from a match to where it is drawn, and by what
   #link;
-  #views = new Map();
 
-  constructor() {
+  constructor(onEnded) {
     this.#link = new Link({
-      onEvent: (event) => this.#receive(event),
+      onEvent: (event) => this.#receive(event, onEnded),
       onState: showConnection,
     });
   }
 
-  /** Put each board where there is a place for it now, and watch and forget accordingly. */
-  place(list) {
-    const places = new Map();
-    for (const item of list.querySelectorAll("[data-match]")) places.set(item.dataset.match, item);
-    for (const match of [...this.#views.keys()]) {
-      if (places.has(match)) continue;
-      this.#views.delete(match);
+  /** Keep the boards of the matches that the part still has, watch those that are new. */
+  place(part) {
+    const items = [...part.querySelectorAll("[data-match]")];
+    const wanted = new Map(items.map((item) => [item.dataset.match, item]));
+    for (const match of this.#places.keys()) {
+      if (wanted.has(match)) continue;
+      this.#places.delete(match);
       this.#link.send({ type: "unwatch", match });
     }
-    for (const [match, item] of places) {
-      const known = this.#views.get(match);
+    for (const [match, item] of wanted) {
+      const empty = item.querySelector(".board-place");
+      const known = this.#places.get(match);
       if (known) {
-        item.querySelector(".board-place").replaceWith(known.element);
-        continue;
+        empty.replaceWith(known.element);
+      } else {
+        this.#places.set(match, { element: empty, view: null });
+        this.#watch(match);
       }
-      const element = item.querySelector(".board-place");
-      this.#views.set(match, { element, view: null });
-      this.#watch(match);
     }
   }
 
   #watch(match) {
-    // One that is over by now is not there any more.
+    // What is over by now cannot be watched any more.
     this.#link.request({ type: "watch", match }).catch(() => {});
   }
 
-  #receive(event) {
+  #receive(event, onEnded) {
     if (event.type === "welcome") {
-      for (const match of this.#views.keys()) this.#watch(match);
+      for (const match of this.#places.keys()) this.#watch(match);
       return;
     }
-    const known = this.#views.get(event.match);
+    const known = this.#places.get(event.match);
     if (!known) return;
     if (event.type === "started" && event.board) {
       known.element.replaceChildren();
       known.view = new BoardView(known.element, event.board, { small: true });
     }
     if (event.picture) known.view?.show(event.picture);
-    if (event.type === "ended") later("running", SOON_MS);
+    if (event.type === "ended") onEnded();
   }
 }
 
-const parts = {
-  running: { element: document.getElementById("running"), everyMs: RUNNING_MS },
-  tables: { element: document.getElementById("tables"), everyMs: TABLES_MS },
-};
-const boards = new Boards();
-boards.place(parts.running.element);
+/** A part of the page that is fetched again and again, until the tournament is over. */
+class Part {
+  #name;
+  #everyMs;
+  #onShown;
+  #timer = null;
+  #at = Infinity;
+  #shown = null;
 
-/** Fetch a part in so long, unless that is to be done sooner. */
-function later(name, milliseconds) {
-  const part = parts[name];
-  const at = performance.now() + milliseconds;
-  if (part.timer && part.at <= at) return;
-  clearTimeout(part.timer);
-  part.at = at;
-  part.timer = setTimeout(() => renew(name), milliseconds);
-}
+  constructor(name, everyMs, onShown = () => {}) {
+    this.#name = name;
+    this.element = document.getElementById(name);
+    this.#everyMs = everyMs;
+    this.#onShown = onShown;
+    this.renewIn(everyMs);
+  }
 
-async function renew(name) {
-  const part = parts[name];
-  part.timer = null;
-  // Who does not look does not ask.
-  if (!document.hidden) {
+  /** Fetch it in so long, or sooner if that was said before. */
+  renewIn(milliseconds) {
+    const at = performance.now() + milliseconds;
+    if (at >= this.#at) return;
+    clearTimeout(this.#timer);
+    this.#at = at;
+    this.#timer = setTimeout(() => this.#renew(), milliseconds);
+  }
+
+  async #renew() {
+    this.#at = Infinity;
+    const last = isOver() && !document.hidden;
+    if (!document.hidden) await this.#fetch(); // who does not look does not ask
+    if (!last) this.renewIn(this.#everyMs);
+  }
+
+  async #fetch() {
     try {
-      const answer = await fetch(`?part=${name}`, { signal: AbortSignal.timeout(10_000) });
-      if (answer.ok) show(name, await answer.text());
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const answer = await fetch(`?part=${this.#name}`, { signal });
+      if (answer.ok) this.#show(await answer.text());
     } catch {
-      // Not reachable at the moment, of which the link tells: try again.
+      // Not reachable at the moment, of which the link tells.
     }
   }
-  if (!document.querySelector('[data-over="yes"]')) later(name, part.everyMs);
-}
 
-/** Put what is new in its place. The server has escaped what was typed by somebody. */
-function show(name, text) {
-  const part = parts[name];
-  const fresh = new DOMParser().parseFromString(text, "text/html").body;
-  if (part.shown === text) return;
-  part.shown = text;
-  const focused = part.element.contains(document.activeElement) ? document.activeElement : null;
-  exchange(part.element, fresh);
-  if (name === "running") boards.place(part.element);
-  if (focused && !focused.isConnected && focused.href) {
-    part.element.querySelector(`a[href="${CSS.escape(focused.getAttribute("href"))}"]`)?.focus();
+  /** What comes from the server has no markup in it but the server's own. */
+  #show(text) {
+    if (text === this.#shown) return;
+    this.#shown = text;
+    const focused = this.element.contains(document.activeElement) ? document.activeElement : null;
+    const fresh = new DOMParser().parseFromString(text, "text/html").body;
+    exchange(this.element, [...fresh.children]);
+    this.#onShown();
+    if (focused && !focused.isConnected) this.#focus(focused.getAttribute("href"));
   }
-  if (name === "tables" && document.querySelector('[data-over="yes"]')) {
-    parts.running.element.replaceChildren();
-    boards.place(parts.running.element);
+
+  #focus(address) {
+    const links = [...this.element.querySelectorAll("a[href]")];
+    links.find((each) => each.getAttribute("href") === address)?.focus({ preventScroll: true });
   }
 }
 
-/** Of two lists of sections, replace those that differ. */
-function exchange(element, fresh) {
-  const before = [...element.children], after = [...fresh.children];
-  const same = before.length === after.length;
-  if (!same) {
+function isOver() {
+  return document.querySelector('[data-over="yes"]') !== null;
+}
+
+/** Replace those sections that have changed; wide tables stay scrolled as they are. */
+function exchange(element, after) {
+  const before = [...element.children];
+  if (before.length !== after.length) {
     element.replaceChildren(...after);
     return;
   }
   before.forEach((section, place) => {
-    if (section.outerHTML === after[place].outerHTML) return;
+    const fresh = after[place];
+    if (section.outerHTML === fresh.outerHTML) return;
     const scrolled = [...section.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
-    section.replaceWith(after[place]);
-    [...after[place].querySelectorAll(".scroll")].forEach((each, number) => {
+    section.replaceWith(fresh);
+    fresh.querySelectorAll(".scroll").forEach((each, number) => {
       each.scrollLeft = scrolled[number] ?? 0;
     });
   });
 }
 
-later("running", RUNNING_MS);
-later("tables", TABLES_MS);
+const progress = new Part("progress", PROGRESS_MS, () => boards.place(progress.element));
+const boards = new Boards(() => progress.renewIn(SOON_MS));
+boards.place(progress.element);
+new Part("tables", TABLES_MS);
