@@ -415,6 +415,11 @@ class Hub:
         """Send somebody away, who does not come back."""
         if session.connection is not None:
             self.decline(session.connection, Refused(Code.DISMISSED, text), None)
+        self.part_with(session, now)
+
+    def part_with(self, session: Session, now: float) -> None:
+        """End a session, here or not, that has nothing more to do."""
+        if session.connection is not None:
             self._close(session.connection, now)
         self.forget(session, now)
 

@@ -130,7 +130,7 @@ class Summoning:
         """A match has ended, and with it what its bots are there for."""
         for session in table.seats:
             if session.key in self._bots:
-                self._hub.dismiss(session, "the match is over", now)
+                self._hub.part_with(session, now)
 
     def ended(self, key: str, why: str, now: float) -> None:
         """A bot has ended by itself: it does not come, or does not come back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -101,7 +102,7 @@ def test_the_bot_is_gone_when_its_match_is_over() -> None:
     bot = come(house, the_bot(house))
     play(only(ann.inbox, Started).match, (ann, bot), WON)
     assert only(ann.inbox, Ended).reason is Reason.RULES
-    assert isinstance(bot.inbox[-2], Ended)
+    assert isinstance(bot.inbox[-1], Ended)
     assert not bot.open
     assert not house.bots
     house.wait(house.policy.reconnect_s)
@@ -534,7 +535,8 @@ def test_who_hangs_up_leaves_no_process_behind(hosting: RunningServer) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
-def test_bots_do_not_outlive_a_server_that_is_killed() -> None:
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
     with (
         running_server("--bots", "2", "--bot", "test_bots:Stuck", env=FINDABLE) as server,
         RawClient(server.host, server.port) as bob,
@@ -547,7 +549,7 @@ def test_bots_do_not_outlive_a_server_that_is_killed() -> None:
         summon(bob, "test_bots:Stuck")
         wait_until(lambda: len(bots_of(server)) == 2)
         bots = bots_of(server)
-        server.process.kill()
+        server.process.send_signal(end)
         wait_until(lambda: not any("players.client" in command_of(bot) for bot in bots))
 
 
