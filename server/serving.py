@@ -34,8 +34,8 @@ from server.storage.database import first_line
 from server.storage.keeper import Keeper
 from server.tcp import Connections
 from server.turn import Turn
-from server.web.answers import Handler
-from server.web.api import Api
+from server.web.answers import Handled
+from server.web.api import Api, as_json
 from server.web.archive import Archive
 from server.web.finding import Finder
 from server.web.pages import pages
@@ -182,11 +182,14 @@ class _Server:
             unread_bytes=self._settings.unread_bytes,
             proxied=self._settings.http_proxied,
         )
+        archive = Archive(self._settings.database if self._keeper else None, reactor())
+        finder = Finder(self._hub, archive)
         factory = site(
             self._service.metrics,
             lambda: self._service.fault,
-            handlers=self._handlers(),
+            handlers=pages(self._hub, archive, finder),
             socket=sockets,
+            api=Handled(Api(self._hub, archive, finder), as_json),
             explain=explain,
         )
 
@@ -206,12 +209,6 @@ class _Server:
 
         where = endpoint(reactor(), *self._settings.http, proxied=False)
         where.listen(factory).addCallbacks(listening, not_listening)
-
-    def _handlers(self) -> dict[str, Handler]:
-        """Of what can be read, by the first segment of its path."""
-        archive = Archive(self._settings.database if self._keeper else None, reactor())
-        finder = Finder(self._hub, archive)
-        return {"api": Api(self._hub, archive, finder), **pages(self._hub, archive, finder)}
 
     def _stop(self) -> None:
         if not self._listeners or self._stopping:

@@ -15,12 +15,12 @@ o o .
 class Duel:
     """Two honest players at a game of tic-tac-toe, which the first will win."""
 
-    def __init__(self, first: RawClient, second: RawClient) -> None:
+    def __init__(self, first: RawClient, second: RawClient, clock: str = "none") -> None:
         self.players = (first, second)
         self.ply = 0
         self.names = tuple(player.hello()["name"] for player in self.players)
-        first.say("seek", game="tic_tac_toe", clock="none", seat=1, opponent=self.names[1])
-        second.say("seek", game="tic_tac_toe", clock="none", seat=2, opponent=self.names[0])
+        first.say("seek", game="tic_tac_toe", clock=clock, seat=1, opponent=self.names[1])
+        second.say("seek", game="tic_tac_toe", clock=clock, seat=2, opponent=self.names[0])
         first_seen, second_seen = (player.hear_until("started") for player in self.players)
         assert first_seen["players"] == second_seen["players"] == list(self.names)
         self.match: str = first_seen["match"]

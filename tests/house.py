@@ -255,9 +255,11 @@ def administrator(house: House, name: str, **hello: Any) -> Line:
     return house.client(name, token=token, **hello)
 
 
-def match_between(first: Line, second: Line, *, clock: str = "none") -> str:
-    first.say(Seek(game=GAME, clock=clock, seat=1))
-    return second.ask(Seek(game=GAME, clock=clock, seat=2), Started).match
+def match_between(
+    first: Line, second: Line, *, game: str = GAME, clock: str = "none", rated: bool = False
+) -> str:
+    first.say(Seek(game=game, clock=clock, rated=rated, seat=1))
+    return second.ask(Seek(game=game, clock=clock, rated=rated, seat=2), Started).match
 
 
 def play(match: str, players: tuple[Line, Line], actions: Sequence[int], ply: int = 0) -> None:

@@ -19,7 +19,7 @@ from server.messages import Seeking
 from server.storage.reading import MatchRow, Page, PlayerRow, TournamentRow, cut
 from server.tournament.report import Report
 from server.web.answers import JSON, Answer, Asked, Refused, revalidated
-from server.web.archive import Archive, PlayerRecord, Unavailable
+from server.web.archive import Archive, PlayerRecord
 from server.web.finding import Finder
 from server.web.match_data import MatchData
 from server.web.parameters import Parameters, id_of, name_of
@@ -78,25 +78,18 @@ class Api:
         }
 
     def __call__(self, asked: Asked) -> Deferred[Answer]:
-        """The answer to a request; a refusal is JSON, too."""
+        """The answer to a request. Fails with Refused."""
         return Deferred.fromCoroutine(self._answer(asked))
 
     async def _answer(self, asked: Asked) -> Answer:
-        try:
-            body = _encode(await self._found(asked))
-        except Refused as refused:
-            return explain(refused)
-        except Unavailable as error:
-            return explain(Refused(http.SERVICE_UNAVAILABLE, str(error)))
-        return revalidated(body, JSON, _FROM_ANYWHERE)
+        return revalidated(_encode(await self._found(asked)), JSON, _FROM_ANYWHERE)
 
     async def _found(self, asked: Asked) -> object:
-        """Raises Refused, Unavailable."""
         all_, one = self._routes.get(asked.path[0] if asked.path else "", (None, None))
         match asked.path:
             case (_,) if all_:
                 return await all_(asked)
-            case (_, which) if one:
+            case (_, which) if one and which:
                 Parameters(asked, ())
                 return await one(which)
         there = ", ".join(f"/api/{name}" for name in self._routes)
@@ -169,7 +162,7 @@ def described() -> list[Description]:
     return found
 
 
-def explain(refused: Refused) -> Answer:
+def as_json(refused: Refused) -> Answer:
     """A refusal as JSON."""
     body = _encode({"error": str(refused)})
     return Answer(body, refused.status, JSON, headers=_FROM_ANYWHERE)

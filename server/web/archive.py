@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
 from twisted.internet.threads import deferToThreadPool
 from twisted.logger import Logger
 from twisted.python.threadpool import ThreadPool
+from twisted.web import http
 
 import games
 from server import ladder
@@ -35,6 +36,7 @@ from server.tournament.gather import Gathered
 from server.tournament.openings import OpeningError
 from server.tournament.report import Report
 from server.tournament.spec import Spec
+from server.web.answers import Refused
 
 T = TypeVar("T")
 
@@ -50,8 +52,11 @@ _MOST_KNOWN = 64
 _log = Logger(namespace="server")
 
 
-class Unavailable(Exception):
-    """The database does not answer: what to tell who asks for a page."""
+class Unavailable(Refused):
+    """The database does not answer: what to tell who asks."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(http.SERVICE_UNAVAILABLE, text)
 
 
 class TournamentRecord(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ FORMATS = {
 
 
 def download(archive: Archive, name: str) -> Deferred[Answer]:
-    """The file of that name, `MATCH.FORMAT`. Fails with Refused or Unavailable."""
+    """The file of that name, `MATCH.FORMAT`. Fails with Refused."""
     return Deferred.fromCoroutine(_download(archive, name))
 
 

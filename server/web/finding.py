@@ -62,7 +62,7 @@ class Finder:
         return paged(rows, page, per_page, tables.total)
 
     def data(self, match: str) -> Deferred[MatchData]:
-        """All of one. Fails with Refused, where there is none, or with Unavailable."""
+        """All of one. Fails with Refused, as where there is none."""
         return Deferred.fromCoroutine(self._data(id_of(match)))
 
     async def _data(self, match: str) -> MatchData:

@@ -48,12 +48,14 @@ def site(
     healthy: Callable[[], str | None],
     handlers: Mapping[str, Handler] | None = None,
     socket: Any = None,
+    api: Any = None,
     explain: Explain = as_text,
 ) -> Site:
     """All that is served; `healthy` returns what is wrong, if anything is.
 
     `handlers`: of pages, by the first segment of their path, which is "" for the first page.
-    `socket`: the resource of live links. `explain`: how a refusal looks to one who wants a page.
+    `socket` and `api` are resources: of live links, and of what is for programs. `explain`: how a
+    refusal looks to one who wants a page.
     """
 
     def health(asked: Asked) -> Answer:
@@ -67,8 +69,9 @@ def site(
         **(handlers or {}),
     }
     root: Any = _Root(every, explain)
-    if socket is not None:
-        root.putChild(b"socket", socket)
+    for name, resource in ((b"socket", socket), (b"api", api)):
+        if resource is not None:
+            root.putChild(name, resource)
     return _Site(root, _Request, timeout=REQUEST_S)
 
 

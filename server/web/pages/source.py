@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.web import http
 
 from server.hub import Hub
 from server.web.answers import HTML, Answer, Asked, Handler, Refused
-from server.web.archive import Archive, Unavailable
+from server.web.archive import Archive
 from server.web.finding import Finder
 from server.web.templates import render
 
-Show = Callable[[Asked], Awaitable[Answer]]
+Show = Callable[[Asked], Coroutine[Any, Any, Answer]]
 _TITLES = {
     http.NOT_FOUND: "There is nothing here",
     http.SERVICE_UNAVAILABLE: "Not at the moment",
@@ -38,14 +39,7 @@ def page(name: str, status: int = http.OK, **context: object) -> Answer:
 
 def shown(show: Show) -> Handler:
     """A handler that may wait for what is stored."""
-
-    async def attempt(asked: Asked) -> Answer:
-        try:
-            return await show(asked)
-        except Unavailable as error:
-            raise Refused(http.SERVICE_UNAVAILABLE, str(error)) from error
-
-    return lambda asked: Deferred.fromCoroutine(attempt(asked))
+    return lambda asked: Deferred.fromCoroutine(show(asked))
 
 
 def either(index: Handler, item: Handler) -> Handler:
