@@ -26,8 +26,8 @@ _PLAYER = "players.client.main:main"
 _LOOK_EVERY_S = 0.1
 #: How long one that is cut off goes on trying.
 _RETRY_S = 5
-#: Libraries start as many threads as there are cores, to do nothing.
-_FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+#: Otherwise numpy's library starts as many threads as there are cores, to do nothing.
+_FEW_THREADS = {"OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
