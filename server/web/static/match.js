@@ -163,15 +163,21 @@ class MatchPage {
   #hear(event) {
     this.#rematch?.hear(event);
     if (event.type === "welcome") this.#welcome(event);
-    else if (event.type === "notice") part("note").textContent = event.text;
+    else if (event.type === "notice") this.#notice(event);
+    else if (event.type === "closing") part("notice").textContent = closing(event);
     else if (event.match !== this.#record.id) return;
     else if (event.type === "started") this.#started(event);
     else if (event.type === "update") this.#updated(event);
     else if (event.type === "ended") this.#ended(event);
   }
 
+  #notice({ code, text }) {
+    if (code !== "bot_failed") part("notice").textContent = code === "storage_up" ? "" : text;
+  }
+
   async #welcome(event) {
     const { id } = this.#record;
+    part("notice").textContent = "";
     part("claim").hidden = !event.away?.includes(id);
     if (this.#record.over) return;
     try {
@@ -294,6 +300,11 @@ class MatchPage {
   #announce(text) {
     part("announcer").textContent = text;
   }
+}
+
+function closing({ seconds, kept }) {
+  const then = kept ? "Matches go on when it is back." : "Matches that are not over by then have no result.";
+  return `The server stops in ${Math.ceil(seconds)} seconds at most. ${then}`;
 }
 
 function write(element, text) {
