@@ -24,6 +24,7 @@ EPILOG = """
 \b
 Examples:
   playout-server                        on 127.0.0.1, port 4242
+  playout-server --open                 and shows its page, to watch and to play
   playout-server --port 0               on a free port, which it prints
   playout-server --config playout.toml  with options from a file, as in:
                                           port = 4242
@@ -84,6 +85,8 @@ def main(context: click.Context, /, **options: Any) -> None:
         raise click.UsageError("--tls-cert and --tls-key belong together")
     if options["bots"] is None:
         options["bots"] = bots_by_default(options)
+    if options["open"] and options["http"] is None:
+        raise click.UsageError("--open needs the page: not --http none")
     given = context.get_parameter_source("http") is not click.core.ParameterSource.DEFAULT
     settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
     stored, offered = settings["database"] != "none", options.pop("bot")

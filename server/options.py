@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 OFFERED = ("random", "flat(time=0.3)", "uct(time=0.3)", "uct(time=2)", "rave(time=1)")
 _BOTS = 4
 
-_FLAGS = ("http_proxied", "log_json", "proxy_protocol")
+_FLAGS = ("http_proxied", "log_json", "open", "proxy_protocol")
 
 
 def default_database() -> str:
@@ -265,6 +265,7 @@ def listening_options(command: F) -> F:
                 is_flag=True,
                 help="Believe what a proxy says of where requests come from: X-Forwarded-For.",
             ),
+            click.option("--open", is_flag=True, help="Open the page in your browser."),
         )
     ):
         command = option(command)

@@ -20,10 +20,19 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 import games
-from server import log
+from server import browser, log
 from server.bots import Bots
 from server.hub import Hub
-from server.listening import TlsError, encrypted, endpoint, host_of, is_loopback, room_for, spelled
+from server.listening import (
+    TlsError,
+    encrypted,
+    endpoint,
+    host_of,
+    is_loopback,
+    page_address,
+    room_for,
+    spelled,
+)
 from server.loop import DelayMeter
 from server.policy import Policy
 from server.reactor import install as install_reactor
@@ -56,7 +65,10 @@ _GC_NEW = 20_000
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What the operator decides that is no matter of policy. `http_given`: by an option?"""
+    """What the operator decides that is no matter of policy.
+
+    `http_given`: by an option? `open`: show the page in a browser.
+    """
 
     host: str | None
     port: int
@@ -70,6 +82,7 @@ class Settings:
     grace_s: float
     log_json: bool
     http_given: bool
+    open: bool
 
 
 def serve(settings: Settings, policy: Policy) -> None:
@@ -166,14 +179,31 @@ class _Server:
 
     def _listening(self, listener: Any) -> None:
         self._listeners.append(listener)
-        self._open_http(lambda: _announce("listening on", listener.getHost()))
+
+        def announce(page: str | None) -> None:
+            where = listener.getHost()
+            _announce(f"listening on {spelled(where.host, where.port)}")
+            if page:
+                _announce(f"page at {page}")
+            if self._settings.open:
+                self._show(page)
+
+        self._open_http(announce)
 
     def _not_listening(self, failure: Failure) -> None:
         self._fail(f"cannot listen: {failure.getErrorMessage()}")
 
-    def _open_http(self, then: Callable[[], None]) -> None:
+    def _show(self, page: str | None) -> None:
+        if page:
+            browser.show(page)
+        else:
+            click.echo("playout-server: there is no page to open: its port is taken; "
+                       "see --http", err=True)  # fmt: skip
+
+    def _open_http(self, then: Callable[[str | None], None]) -> None:
+        """Then call `then` with the address of the page, if there is one."""
         if self._settings.http is None:
-            then()
+            then(None)
             return
         sockets = Sockets(
             self._service,
@@ -195,9 +225,8 @@ class _Server:
 
         def listening(listener: Any) -> None:
             self._listeners.append(listener)
-            if self._settings.http_given:
-                _announce("page on", listener.getHost())
-            then()
+            where = listener.getHost()
+            then(page_address(where.host, where.port))
 
         def not_listening(failure: Failure) -> None:
             text = f"cannot listen for HTTP: {failure.getErrorMessage()}"
@@ -205,7 +234,7 @@ class _Server:
                 self._fail(text)
             else:  # another server has the usual port; this one is none the worse
                 _log.warn("{text}; going on without", text=text)
-                then()
+                then(None)
 
         where = endpoint(reactor(), *self._settings.http, proxied=False)
         where.listen(factory).addCallbacks(listening, not_listening)
@@ -267,8 +296,8 @@ def reactor() -> Any:
     return reactor
 
 
-def _announce(what: str, where: Any) -> None:
-    click.echo(f"playout-server: {what} {spelled(where.host, where.port)}")
+def _announce(text: str) -> None:
+    click.echo(f"playout-server: {text}")
     sys.stdout.flush()
 
 

@@ -57,14 +57,11 @@ class RunningServer:
         self.process = process
         self._log = log
         assert process.stdout
-        #: The host and port of its page, where it was asked for one.
-        self.page: tuple[str, int] | None = None
         announcement = process.stdout.readline()
-        if "page on" in announcement:
-            self.page = _where(announcement)
-            announcement = process.stdout.readline()
         assert "listening on" in announcement, f"{announcement} {self.finish()}"
         self.host, self.port = _where(announcement)
+        #: The host and port of its page, where it was asked for one.
+        self.page = None if _http_of(process) == "none" else _where(process.stdout.readline())
 
     @property
     def address(self) -> tuple[str, str]:
@@ -83,8 +80,16 @@ class RunningServer:
         return code, self._log.read()
 
 
+def _http_of(process: subprocess.Popen[str]) -> str:
+    """What the last `--http` of a command said."""
+    words = list(map(str, process.args))  # type: ignore[arg-type]
+    return words[len(words) - words[::-1].index("--http")]
+
+
 def _where(announcement: str) -> tuple[str, int]:
-    host, _, port = announcement.rsplit(maxsplit=1)[-1].rpartition(":")
+    """What `listening on HOST:PORT` says, or `page at http://HOST:PORT/`."""
+    where = announcement.rsplit(maxsplit=1)[-1].removeprefix("http://").rstrip("/")
+    host, _, port = where.rpartition(":")
     return host, int(port)
 
 

@@ -124,7 +124,8 @@ class Embedded:
         words = own(
             "server.main:main",
             *("--host", HOST, "--port", str(self.address[1])),
-            *("--http", spelled(*self.http) if self.http else "none"),
+            # Bots for those who look on would take the cores of those who play.
+            *("--http", spelled(*self.http) if self.http else "none", "--bots", "0"),
             *("--database", without_power_cuts(self._database)),
             *("--registration", self._registration),
             *("--reconnect-s", str(_RECONNECT_S), "--restart-grace-s", str(_RESTART_GRACE_S)),
