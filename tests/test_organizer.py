@@ -656,6 +656,7 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
         "PLAYOUT_HOST=127.0.0.1",
         "PLAYOUT_NAME=Ann",
         "PLAYOUT_PORT=4242",
+        "PLAYOUT_PROCESS=1",
         "PLAYOUT_TOKEN=secret",
         "PLAYOUT_TOURNAMENT=t1",
     ]

@@ -254,7 +254,8 @@ def test_the_example_of_two_is_what_its_pairs_say() -> None:
     found = evidence.evidence(evidence.Pentanomial(5, 1, 12, 1, 2, 20))
     assert f"{found.elo:+.1f} ± {found.elo_error:.1f}" in GUIDE
     assert f"{found.nelo:+.1f} ± {found.nelo_error:.1f}" in GUIDE
-    assert f"{sprt.llr((5, 1, 13, 2, 20), Sprt(0, 50)):.2f} (-2.94 to 2.94)" in GUIDE
+    (llr,) = sprt.llrs([(5, 1, 13, 2, 20)], Sprt(0, 50))
+    assert f"{llr:.2f} (-2.94 to 2.94)" in GUIDE
 
 
 def test_who_wins_ten_pairs_is_above_what_the_guide_says() -> None:
