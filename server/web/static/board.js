@@ -320,7 +320,8 @@ export class BoardView {
     const [row, column] = this.#layout.placeOf(cell);
     const step = STEPS[event.key];
     if (event.key === "Enter" || event.key === " ") this.#click(cell);
-    else if (event.key === "Escape") this.#click(-1);
+    else if (event.key === "Escape" && this.#picked.length) this.#click(-1);
+    else if (event.key === "Escape") event.target.blur();
     else if (step) this.#focus(this.#layout.cellAt(row + step[0], column + step[1]));
     else if (event.key === "Home") this.#focus(this.#layout.cellAt(row, 0));
     else if (event.key === "End") this.#focus(this.#lastOf(row));

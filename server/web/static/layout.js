@@ -39,7 +39,7 @@ export function cellName(board, cell) {
   if (board.geometry === "columns") {
     return `column ${board.column_labels[column]}, row ${board.rows - row}`;
   }
-  return `${board.column_labels[column]}${board.row_labels[row]}`;
+  return `${board.column_labels[column] ?? column + 1}${board.row_labels[row]}`;
 }
 
 /** What lies on a cell, in a word; `players` are the names of player 1 and player 2. */

@@ -75,7 +75,7 @@ class MatchPage {
       if (target.returnValue === "resign") this.#request({ type: "resign" });
       target.returnValue = "";
     });
-    part("claim-seat").addEventListener("click", () => this.#request({ type: "claim" }));
+    part("claim-seat").addEventListener("click", () => this.#claim());
   }
 
   #press(event) {
@@ -126,13 +126,24 @@ class MatchPage {
     this.#show();
   }
 
-  /** Ask the server for something in this match; if it refuses, say so. */
+  /** Take one's own seat; the session that had it may have a while to come back first. */
+  async #claim() {
+    if (this.#record.over) return;
+    part("claim-seat").disabled = true;
+    const fault = await this.#request({ type: "claim" });
+    if (fault?.seconds) setTimeout(() => this.#claim(), fault.seconds * 1000);
+    else part("claim-seat").disabled = false;
+  }
+
+  /** Ask the server for something in this match; if it refuses, say why, and return that. */
   async #request(message) {
     part("entry-fault").textContent = "";
     try {
       await this.#link.request({ ...message, match: this.#record.id });
+      return null;
     } catch (fault) {
       part("entry-fault").textContent = fault.message;
+      return fault;
     }
   }
 
@@ -281,6 +292,7 @@ class MatchPage {
     part("live").hidden = record.over || live;
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;
+    if (record.over) part("claim").hidden = true;
     part("again").hidden = !record.over || record.seat === null;
     document.title = mine ? `Your turn · ${this.#title}` : this.#title;
   }
@@ -288,7 +300,7 @@ class MatchPage {
   /** Who plays sees what the opponent thinks when the match is over. */
   #showThoughts(position) {
     const record = this.#record;
-    const plays = record.seat !== null || session()?.playing?.includes(record.id);
+    const plays = record.players.includes(session()?.name);
     const isKnown = record.positions.some(({ info }) => info);
     part("chances").hidden = !isKnown || (plays && !record.over);
     if (part("chances").hidden) return;
