@@ -179,8 +179,9 @@ def test_neither_waits_for_the_other_when_one_reads_and_one_writes(
 def test_a_database_that_is_not_there_is_said_to_be_down(loop: Loop, tmp_path: Path) -> None:
     archive = Archive(f"sqlite:///{tmp_path}/nowhere/kept.db", loop)
     for asked in (archive.matches(), archive.ratings(GAME), archive.player("Ann")):
-        with pytest.raises(Unavailable, match="does not answer"):
+        with pytest.raises(Unavailable, match="does not answer") as raised:
             loop.wait(asked)
+        assert raised.value.status == 503
 
 
 def test_a_database_that_comes_back_is_read_again(loop: Loop, postgres: Postgres) -> None:
