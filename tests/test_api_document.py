@@ -74,11 +74,8 @@ class Document:
         return [[cell.strip() for cell in row.split("|")[1:-1]] for row in found[1].splitlines()]
 
     def fields(self, heading: str) -> dict[str, str]:
-        """Types by name; in the protocol's document, where there are defaults, with those."""
-        return {
-            name.strip("`"): type_ if default[:1] not in "`" else f"{type_}, may be missing"
-            for name, type_, default, *_ in self.rows(heading, "Field")
-        }
+        """Types by name."""
+        return {row[0].strip("`"): row[1] for row in self.rows(heading, "Field")}
 
 
 API, PROTOCOL = Document("api.md"), Document("protocol.md")
@@ -123,20 +120,20 @@ def _problems_of_list(value: object, type_: str, where: str) -> Iterator[str]:
 
 def _problems_of_map(value: object, document: str, anchor: str, where: str) -> Iterator[str]:
     heading = anchor.replace("-", " ")
-    if document:  # the protocol's, whose types are tested with it
-        described = dict.fromkeys(PROTOCOL.fields(heading), "")
-        described["type"] = ""
+    if not isinstance(value, dict):
+        yield f"{where}: expected a map, not {value!r}"
+    elif document:  # the protocol's, which is tested with it
+        known = {"type", *PROTOCOL.fields(heading)}
+        yield from (f"{where}.{key} is not described" for key in value.keys() - known)
     else:
         described = API.fields(heading)
-    assert isinstance(value, dict), where
-    yield from (f"{where}.{key} is not described" for key in value.keys() - described.keys())
-    for key, type_ in described.items():
-        if key in value:
-            if type_:
-                plain = type_.removesuffix(", may be missing")
+        yield from (f"{where}.{key} is not described" for key in value.keys() - described.keys())
+        for key, type_ in described.items():
+            plain = type_.removesuffix(", may be missing")
+            if key in value:
                 yield from problems(value[key], plain, f"{where}.{key}")
-        elif type_ and not type_.endswith("may be missing"):
-            yield f"{where}.{key} is missing"
+            elif plain == type_:
+                yield f"{where}.{key} is missing"
 
 
 def test_each_kind_of_answer_has_its_section() -> None:
