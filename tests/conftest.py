@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from benchmarks import _chromium
 from benchmarks._postgres import NotInstalled, Postgres
 from benchmarks._postgres import postgres as postgres_cluster
+from browser import People, Site, running_site
 from commands import RunningServer, running_server
+from playwright.sync_api import Browser
 
 from server.storage import Database
 
@@ -74,3 +77,31 @@ def database(url: str) -> Iterator[Database]:
     database.migrate()
     yield database
     database.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One for the tests of a file; where nothing is skipped, there must be."""
+    try:
+        with _chromium.chromium() as browser:
+            yield browser
+    except _chromium.NotInstalled as lacking:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"the pages were not looked at: {lacking}")
+        pytest.skip(str(lacking))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A server with its pages, for tests that do not mind others."""
+    with running_site(tmp_path_factory.mktemp("site")) as site:
+        yield site
+
+
+@pytest.fixture
+def people(chromium: Browser, site: Site) -> Iterator[People]:
+    """Whoever comes to the site. No page may have had a fault by the end."""
+    people = People(chromium, site.address)
+    yield people
+    people.leave()
+    assert people.faults == []

@@ -1,0 +1,43 @@
+"""The Chromium of the system, driven by playwright, which brings none of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+
+from playwright.sync_api import Browser, sync_playwright
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+#: Without a sandbox, which root is refused; and without what it looks up on the network by itself.
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class NotInstalled(Exception):
+    """There is no Chromium on this machine."""
+
+    def __init__(self) -> None:
+        super().__init__("it needs Chromium; install with: apt install chromium")
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """One that runs, until the end of the block. Raises NotInstalled."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        raise NotInstalled
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
