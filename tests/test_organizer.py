@@ -5,20 +5,23 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
+from urllib.error import URLError
 
 import msgspec
 import pytest
 import trustme
 from click.testing import CliRunner, Result
-from commands import running_server
+from commands import finish, running_server, start
 from raw_client import RawClient
 from rich.console import Console
 
@@ -26,7 +29,13 @@ from server.accounts import digest
 from server.children import Logs
 from server.messages import Fixture, Reason, Tournament
 from server.organizer import plan, source
-from server.organizer.embedded import Embedded, EmbeddedError, organizer_beside, prepare
+from server.organizer.embedded import (
+    Embedded,
+    EmbeddedError,
+    is_free,
+    organizer_beside,
+    prepare,
+)
 from server.organizer.entrants import BACK_OFF_S, CRASHES, LONGEST_BACK_OFF_S, Crew, starter
 from server.organizer.live import Lines, drawn, result
 from server.organizer.main import main
@@ -772,6 +781,54 @@ def test_a_port_that_is_taken_is_said_to_be(logs: Logs) -> None:
 def test_the_organizer_has_a_name_of_its_own() -> None:
     assert organizer_beside(["Ann"]) == "organizer"
     assert organizer_beside(["Organizer"]).startswith("organizer ")
+
+
+# The page of its own server.
+
+
+STAYING = """\
+name = "a short one"
+games = ["nim(chips=3)"]
+format = "match"
+clock = "10/move"
+[[entrants]]
+name = "Ann"
+player = "random"
+[[entrants]]
+name = "Bob"
+player = "random"
+"""
+
+
+def test_a_tournament_is_watched_at_its_page_which_stays_when_asked(tmp_path: Path) -> None:
+    file = tmp_path / "short.toml"
+    file.write_text(STAYING)
+    where = ("--http", "127.0.0.1:0", "--stay", "--database", f"sqlite:///{tmp_path}/t.db")
+    process = start("playout-tournament", "run", str(file), *where, stdin=subprocess.DEVNULL)
+    assert process.stdout
+    try:
+        said: list[str] = []
+        for line in process.stdout:
+            said.append(line)
+            if "The server stays" in line:
+                break
+        (page,) = re.findall(r"Watch it at (\S+)", "".join(said))
+        assert f"The server stays, at {page};" in said[-1]
+        with urllib.request.urlopen(page, timeout=20) as response:
+            assert "a short one" in response.read().decode()
+        process.send_signal(signal.SIGINT)
+        code, rest = finish(process)
+    finally:
+        process.kill()
+    assert (code, rest) == (0, ""), said
+    with pytest.raises(URLError):
+        urllib.request.urlopen(page, timeout=20)
+
+
+def test_the_usual_port_of_the_page_may_be_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert not is_free("127.0.0.1", taken.getsockname()[1])
+    assert is_free("127.0.0.1", 0)
 
 
 # What one sees.
