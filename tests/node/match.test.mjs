@@ -162,9 +162,10 @@ test("what is older than what is known is not taken", () => {
 });
 
 test("each position has its clocks, and the last one those of now", () => {
-  const clocked = { ...DATA, control: FISCHER, clocks: [{ main_s: 9, periods: 0 }, { main_s: 8, periods: 0 }] };
+  const now = [{ main_s: 9, periods: 0 }, { main_s: 8, periods: 0 }];
+  const clocked = { ...DATA, control: FISCHER, clocks: now };
   const match = new Record(structuredClone(clocked));
-  assert.deepEqual(match.clocksAt(1), clocked.clocks);
+  assert.deepEqual(match.clocksAt(1), now);
   assert.deepEqual(match.clocksAt(0), [{ main_s: 300, periods: 0 }, { main_s: 300, periods: 0 }]);
   const later = [{ main_s: 9, periods: 0 }, { main_s: 4, periods: 0 }];
   match.add(update(1, { clocks: later }));
@@ -192,6 +193,11 @@ test("a move is announced with whose turn it is", () => {
   assert.equal(notation.announcement(update(2), match), "Ann plays move 3; your turn.");
   match.add(update(3, { to_move: 0 }));
   assert.equal(notation.announcement(update(3), match), "You play move 4.");
+});
+
+test("who plays hears what becomes of the match when the server stops", () => {
+  assert.match(notation.farewell({ seconds: 4.2, kept: true }), /5 seconds .*go on/);
+  assert.match(notation.farewell({ seconds: 4.2 }), /no result/);
 });
 
 test("the result is told in words", () => {

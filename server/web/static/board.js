@@ -6,6 +6,7 @@ import { html, svg } from "./svg.js";
 
 /** A cell is so wide in the drawing's own units. */
 const CELL = 40;
+const EDGE = 2;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const FALL_MS = 60;
 /** Cells that are narrower on the screen are hard to hit with a finger: that takes a second tap. */
@@ -98,11 +99,11 @@ export class BoardView {
     const left = named && board.row_labels.some(Boolean) ? font * 1.7 : 0;
     const top = named ? font * 1.6 : 0;
     const [width, height] = [columns * CELL, rows * CELL];
-    const edge = 2;
     this.#svg.replaceChildren();
+    const box = [-left, -top, width + left, height + top];
     const attributes = {
       class: `board is-${board.geometry} is-${board.piece}${small ? " is-small" : ""}`,
-      viewBox: `${-left - edge} ${-top - edge} ${width + left + 2 * edge} ${height + top + 2 * edge}`,
+      viewBox: box.map((each, at) => (at < 2 ? each - EDGE : each + 2 * EDGE)).join(" "),
       ...(small ? { "aria-hidden": "true" } : { role: "grid", "aria-label": label ?? "Board" }),
     };
     for (const [key, value] of Object.entries(attributes)) this.#svg.setAttribute(key, value);
@@ -255,8 +256,9 @@ export class BoardView {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (this.#options.small || still) return;
     const from = { transform: `translateY(${-(row + 1) * CELL}px)` };
+    const frames = [from, { transform: "none" }];
     const options = { duration: FALL_MS * (row + 2), easing: "cubic-bezier(.5,0,.9,.6)" };
-    this.#layers.pieces.at(cell)?.firstElementChild?.animate([from, { transform: "none" }], options);
+    this.#layers.pieces.at(cell)?.firstElementChild.animate(frames, options);
   }
 
   // What people do.

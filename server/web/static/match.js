@@ -8,7 +8,7 @@ import { showConnection } from "./connection.js";
 import { Graph } from "./graph.js";
 import { Link } from "./link.js";
 import { MoveList } from "./moves.js";
-import { announcement, outcome, read, standing, why } from "./notation.js";
+import { announcement, farewell, outcome, read, standing, why } from "./notation.js";
 import { Record } from "./record.js";
 import { Rematch } from "./rematch.js";
 import { Thoughts } from "./thoughts.js";
@@ -119,6 +119,7 @@ class MatchPage {
   }
 
   async #play(action) {
+    this.#go(Infinity);
     this.#sent = this.#record.last;
     this.#show();
     await this.#request({ type: "move", ply: this.#sent, action });
@@ -175,7 +176,7 @@ class MatchPage {
     this.#rematch?.hear(event);
     if (event.type === "welcome") this.#welcome(event);
     else if (event.type === "notice") this.#notice(event);
-    else if (event.type === "closing") part("notice").textContent = closing(event);
+    else if (event.type === "closing") part("notice").textContent = farewell(event);
     else if (event.match !== this.#record.id) return;
     else if (event.type === "started") this.#started(event);
     else if (event.type === "update") this.#updated(event);
@@ -241,14 +242,12 @@ class MatchPage {
     if (!this.#record.over) this.#link.send({ type: "watch", match: this.#record.id });
   }
 
-  /** True if what is stored by now is as new as what is known. */
+  /** False if the server cannot say yet what is as new as what is known. */
   async #reload() {
     const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
-    const data = await fetch(address).then(
-      (answer) => (answer.ok ? answer.json() : null),
-      () => null,
-    );
-    if (!data || !this.#record.refresh(data)) return false;
+    const answer = await fetch(address).catch(() => null);
+    if (answer?.status === 404) return true; // it is over, and this server stores nothing
+    if (!answer?.ok || !this.#record.refresh(await answer.json())) return false;
     this.#browsing.grow(this.#record.last);
     this.#setClocks();
     this.#show();
@@ -312,11 +311,6 @@ class MatchPage {
   #announce(text) {
     part("announcer").textContent = text;
   }
-}
-
-function closing({ seconds, kept }) {
-  const then = kept ? "Matches go on when it is back." : "Matches that are not over by then have no result.";
-  return `The server stops in ${Math.ceil(seconds)} seconds at most. ${then}`;
 }
 
 function write(element, text) {

@@ -38,6 +38,13 @@ export function announcement({ player, picture }, record) {
   return `${who} ${picture.name}${record.toMove ? `; ${next}` : ""}.`;
 }
 
+/** What is said when the server is about to stop, by its `closing`. */
+export function farewell({ seconds, kept }) {
+  const then = kept ? "go on when it is back" : "have no result";
+  const when = `The server stops in ${Math.ceil(seconds)} seconds at most.`;
+  return `${when} Matches that are not over by then ${then}.`;
+}
+
 /** A rate from 0 to 1 for people. */
 export function percent(rate) {
   return `${(100 * rate).toFixed(rate > 0 && rate < 1 ? 1 : 0)} %`;

@@ -63,12 +63,16 @@ function cell(name, text, style = null) {
   return html(name, { class: style, scope: name === "th" ? "col" : null }, text);
 }
 
-/** "61 % after 20,000 simulations, 11 plies deep, 0.98 s; a proven win". */
+function count(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** "a proven win; 61.0 % to win; 20,000 simulations, depth 11, 0.98 s". */
 function summary(info) {
   const { win_rate: rate, simulations, depth, seconds, proven } = info;
   const given = (value) => value !== null && value !== undefined;
   const effort = [
-    given(simulations) && `${simulations.toLocaleString("en")} simulations`,
+    given(simulations) && count(simulations, "simulation"),
     given(depth) && `depth ${depth}`,
     given(seconds) && `${seconds.toFixed(2)} s`,
   ].filter(Boolean);
