@@ -791,6 +791,7 @@ name = "a short one"
 games = ["nim(chips=3)"]
 format = "match"
 clock = "10/move"
+concurrency = 1
 [[entrants]]
 name = "Ann"
 player = "random"
