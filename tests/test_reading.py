@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from benchmarks._postgres import Postgres
 from msgspec import structs
 
 from server.accounts import digest
@@ -239,6 +240,18 @@ def test_rated_matches_with_a_result_are_found_in_the_order_of_their_ends(
 def test_nothing_can_be_written(reader: Reader) -> None:
     with reader._database.reading() as connection, pytest.raises(sa.exc.SQLAlchemyError):
         connection.exec_driver_sql("DELETE FROM matches")
+
+
+def test_options_of_a_connection_hold_for_reading_too(postgres: Postgres) -> None:
+    with sa.create_engine(postgres.url).begin() as connection:
+        connection.execute(sa.text("CREATE SCHEMA elsewhere"))
+    url = f"{postgres.url}{'&' if '?' in postgres.url else '?'}options=-csearch_path%3Delsewhere"
+    database, reader = Database(url), Reader(url)
+    database.migrate()
+    database.save(match(1, "Ann", "Bob"))
+    assert reader.matches().total == 1
+    reader.close()
+    database.close()
 
 
 def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:

@@ -42,8 +42,9 @@ from server.storage.schema import accounts, matches, moves, suspensions, tournam
 _LOCK = 0x706C61796F7574
 #: How long one who writes waits for another who does.
 _BUSY_S = 5.0
-#: In a database of its own machine or network, where nothing but a fault takes as long.
+#: What pages ask of PostgreSQL: nothing but a fault takes as long, nor is silent for as long.
 _LONGEST_READ_MS = 20_000
+_LONGEST_SILENCE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
 #: Matches that are read at a time.
 _CHUNK = 200
 #: In the URL of a SQLite database: full or normal.
@@ -346,9 +347,8 @@ def _engine_options(url: sa.URL, only_read: bool) -> dict[str, Any]:
         return {"connect_args": {"timeout": wait_s, "check_same_thread": False}}
     connect: dict[str, Any] = {"connect_timeout": 5}
     if only_read:
-        connect["options"] = (
-            f"-c default_transaction_read_only=on -c statement_timeout={_LONGEST_READ_MS}"
-        )
+        only = f"-c default_transaction_read_only=on -c statement_timeout={_LONGEST_READ_MS}"
+        connect |= _LONGEST_SILENCE | {"options": f"{url.query.get('options', '')} {only}"}
     return {
         "connect_args": connect,
         "pool_pre_ping": True,

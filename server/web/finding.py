@@ -66,10 +66,10 @@ class Finder:
         return Deferred.fromCoroutine(self._data(id_of(match)))
 
     async def _data(self, match: str) -> MatchData:
-        async with self._making:
-            data = self._remembered(match)
-            if data is None:
-                data = await self._made(match)
+        data = self._remembered(match)
+        if data is None:
+            async with self._making:
+                data = self._remembered(match) or await self._made(match)
         self._known[match] = data
         self._known.move_to_end(match)
         if len(self._known) > _KNOWN:
