@@ -60,6 +60,15 @@ class Quota:
         return bucket.take(now)
 
 
+def is_address(text: str) -> bool:
+    """Is it an address of IP, and not a name?"""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def network(address: str) -> str:
     """What counts as one address: of IPv6, the 64 bits that a household or a machine is given."""
     try:

@@ -211,6 +211,7 @@ class _Server:
             reactor(),
             unread_bytes=self._settings.unread_bytes,
             proxied=self._settings.http_proxied,
+            local=is_loopback(self._settings.http[0]) and not self._settings.http_proxied,
         )
         archive = Archive(self._settings.database if self._keeper else None, reactor())
         finder = Finder(self._hub, archive)

@@ -22,7 +22,7 @@ from server.web.site import MAX_CONNECTIONS, REQUEST_S, site
 from server.web.socket import MISSED_PINGS, PING_S, Sockets
 
 REQUEST = (
-    "GET /socket HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "GET /socket HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     f"Sec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13"
 )
 
@@ -50,24 +50,22 @@ class Transport(StringTransport):
 class Web:
     """A site with a hub behind it."""
 
-    def __init__(self, *, proxied: bool = False, unread_bytes: int = 0) -> None:
+    def __init__(
+        self, *, proxied: bool = False, local: bool = False, unread_bytes: int = 0
+    ) -> None:
         self.clock = Clock()
         self.hub = Hub(source=random.Random(1))
         turn = Turn(self.clock)
         self.service = Service(self.hub, self.clock, turn, lambda: None, now=self.clock.seconds)
         sockets = Sockets(
-            self.service, turn, self.clock, unread_bytes=unread_bytes, proxied=proxied
+            self.service, turn, self.clock, unread_bytes=unread_bytes, proxied=proxied, local=local
         )
         self.site: Any = site(metrics(), lambda: None, socket=sockets)
         self.site.reactor = self.clock
 
     def line(self, *headers: str) -> Line:
         line = Line(self)
-        request = "\r\n".join([REQUEST, *headers, "", ""])
-        line.protocol.dataReceived(request.encode())
-        head, _, _ = line.transport.value().partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 101 ")
-        line.transport.clear()
+        assert line.ask(*headers) == 101
         return line
 
     def wait(self, seconds: float) -> None:
@@ -82,6 +80,14 @@ class Line:
         self.transport = Transport(peerAddress=HERE)
         self.protocol.makeConnection(self.transport)
         self._frames = FrameProtocol(client=True, extensions=[])
+
+    def ask(self, *headers: str) -> int:
+        """The status of the answer to a request for a line."""
+        request = "\r\n".join([REQUEST, *headers, "", ""])
+        self.protocol.dataReceived(request.encode())
+        status = int(self.transport.value().split()[1])
+        self.transport.clear()
+        return status
 
     def send(self, opcode: Opcode, payload: bytes = b"") -> None:
         assert len(payload) < 126
@@ -215,3 +221,24 @@ def test_one_for_whom_too_much_waits_is_dropped() -> None:
         web.clock.advance(0)
     assert line.transport.disconnected
     assert sum(len(str(frame.payload)) for frame in line.heard()) <= 5000
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8080", 101),
+        ("[::1]:8080", 101),
+        ("localhost:8080", 101),
+        ("playout.localhost", 101),
+        ("elsewhere.example:8080", 403),
+        ("localhost.elsewhere.example", 403),
+        ("127.0.0.1.elsewhere.example", 403),
+        ("[::1", 403),
+    ],
+)
+def test_a_name_that_leads_to_this_machine_need_not_be_its_own(host: str, status: int) -> None:
+    headers = f"Host: {host}", f"Origin: http://{host}"
+    assert Line(Web(local=True)).ask(*headers) == status
+    if host != "[::1":
+        assert Line(Web(local=False)).ask(*headers) == 101
+        assert Line(Web(local=True)).ask(f"Host: {host}") == 101, "no browser asks"

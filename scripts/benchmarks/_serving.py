@@ -46,7 +46,7 @@ class Served(NamedTuple):
 def serving(command: Sequence[str]) -> Iterator[Served]:
     """Run a program that prints `... listening on HOST:PORT`, until the end of the block.
 
-    Before that it may print `... page on HOST:PORT`.
+    With a page, its address is on the next line.
     """
     with (
         tempfile.TemporaryFile() as log,
@@ -56,14 +56,12 @@ def serving(command: Sequence[str]) -> Iterator[Served]:
     ):
         try:
             assert process.stdout is not None
-            announced, page = process.stdout.readline(), 0
-            if "page on" in announced:
-                page = _port(announced)
-                announced = process.stdout.readline()
+            announced = process.stdout.readline()
             if not announced:
                 log.seek(0)
                 said = log.read().decode(errors="replace")[-2000:]
                 raise click.ClickException(f"{command[0]} does not start:\n{said}")
+            page = _port(process.stdout.readline()) if PAGE in command else 0
             yield Served(_port(announced), process.pid, log, page)
         finally:
             process.kill()

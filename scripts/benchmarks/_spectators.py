@@ -27,7 +27,7 @@ QUIET_S = 1.0
 AT_ONCE = 100
 NICE = 19
 
-_UPDATE = re.compile(rb'"type":"update","match":"(\w+)","ply":(\d+)')
+_UPDATE = re.compile(rb'"type":"update","match":"(\w+)","ply":(\d+),')
 #: No longer than what that finds, so that one that comes in two pieces is found once.
 _TAIL = 60
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -17,7 +16,7 @@ from twisted.web.server import NOT_DONE_YET, Request
 from wsproto.frame_protocol import CloseReason, Frame, FrameProtocol, Opcode, ParseFailed
 from wsproto.utilities import generate_accept_token
 
-from server.limits import BURST_S, Bucket
+from server.limits import BURST_S, Bucket, is_address
 from server.messages import Code, Event
 from server.stream import MAX_FIRST_FRAME, Stream
 from server.turn import Turn
@@ -60,20 +59,32 @@ class Sockets(Resource):
     isLeaf = True
 
     def __init__(
-        self, service: Service, turn: Turn, timer: Any, *, unread_bytes: int, proxied: bool
+        self,
+        service: Service,
+        turn: Turn,
+        timer: Any,
+        *,
+        unread_bytes: int,
+        proxied: bool,
+        local: bool,
     ) -> None:
-        """`timer` is Twisted's reactor. `proxied`: a proxy says where each request comes from."""
+        """`timer` is Twisted's reactor. `proxied`: a proxy says where each request comes from.
+
+        `local`: nobody else's machine reaches this one. Then no other host has a page here.
+        """
         super().__init__()  # type: ignore[no-untyped-call]
         self._service = service
         self._turn = turn
         self._timer = timer
         self._unread_bytes = unread_bytes
         self._proxied = proxied
+        self._local = local
 
     def render(self, request: Request) -> int:
         """Make the line, or say why not."""
         try:
             key = _key(request)
+            _require_own_page(request, self._local)
         except Refused as refused:
             send(request, as_text(refused))
             return NOT_DONE_YET
@@ -233,26 +244,32 @@ def _key(request: Request) -> bytes:
         nonce = b""
     if len(nonce) != 16:
         raise Refused(http.BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64")
-    if not _is_from_here(said("Origin"), said("Host") or ""):
-        raise Refused(http.FORBIDDEN, "this page is from elsewhere")
     return key
 
 
-def _is_from_here(origin: str | None, host: str) -> bool:
-    """Was the page that asks loaded from this host? What is no browser need not say."""
+def _require_own_page(request: Request, local: bool) -> None:
+    """The page that asks is from here, if a page asks: programs send no Origin. Raises Refused.
+
+    Any name may be made to lead to this machine, by whoever owns it (DNS rebinding). So if the
+    server is `local`, its pages are at an address in numbers, or at localhost.
+    """
+    origin, host = request.getHeader("Origin"), request.getHeader("Host") or ""
     if origin is None:
-        return True
+        return
     try:
-        return urlsplit(origin).netloc.lower() == host.lower() != ""
+        own = urlsplit(origin).netloc.lower() == host.lower() != ""
+        name = urlsplit(f"//{host}").hostname or ""
     except ValueError:
-        return False
+        own = False
+    if not own:
+        raise Refused(http.FORBIDDEN, "this page is from elsewhere")
+    if local and not is_address(name) and name.rpartition(".")[2] != "localhost":
+        text = f"{name} is not this machine; behind a proxy, the server is told --http-proxied"
+        raise Refused(http.FORBIDDEN, text)
 
 
 def _address(request: Request) -> str | None:
     """Where a proxy says that a request comes from: the last one, as others may have said more."""
     values = request.requestHeaders.getRawHeaders("X-Forwarded-For") or [""]
     last = values[-1].rpartition(",")[2].strip()
-    try:
-        return str(ip_address(last))
-    except ValueError:
-        return None
+    return last if is_address(last) else None
