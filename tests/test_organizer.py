@@ -119,8 +119,12 @@ def test_a_good_file_is_described(folder: Path) -> None:
     [
         ('"nim"', '"nym"', "SPEC.toml:2: games: unknown game 'nym'; did you mean 'nim'"),
         ("rounds = 5", "rounds = 0", "SPEC.toml:4: rounds"),
-        ("cat bot.txt", "no_such_program", "Ann: there is no program 'no_such_program'"),
-        ("cat bot.txt", "./bot.txt", "Ann: there is no program './bot.txt' that could be run"),
+        ("cat bot.txt", "no_such", "SPEC.toml:9: Ann: there is no program 'no_such'"),
+        (
+            "cat bot.txt",
+            "./bot.txt",
+            "SPEC.toml:9: Ann: there is no program './bot.txt' that could",
+        ),
         ("command = ", "player = ", "SPEC.toml:9: "),
         ('name = "a try"', "name = ", "SPEC.toml:1: "),
     ],
@@ -142,7 +146,7 @@ def test_a_player_that_cannot_be_had_is_found_before_anything_begins(folder: Pat
     file.write_text(SPEC.replace('command = "cat bot.txt"', 'player = "utc(c=1)"'))
     failed = invoke("validate", str(file))
     assert failed.exit_code == 2
-    assert "Ann: unknown player 'utc'; did you mean 'uct'" in failed.output
+    assert "SPEC.toml:9: Ann: unknown player 'utc'; did you mean 'uct'" in failed.output
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -625,6 +629,29 @@ def test_who_keeps_crashing_is_suspended_and_the_rest_goes_on(logs: Logs) -> Non
     assert process.poll() is not None
 
 
+def test_of_who_ends_the_last_words_are_said(logs: Logs) -> None:
+    said: list[str] = []
+    named = [Entrant(name, "", command="cat") for name in ("мир", "мік")]
+
+    def start(entrant: Entrant, number: int, log: Path) -> subprocess.Popen[bytes]:
+        log.write_text(f"Starting ...\n{entrant.name}: no such book\n" if number == 1 else "")
+        process = subprocess.Popen(["false"])
+        process.wait()
+        return process
+
+    crew = Crew(named, start, logs, said.append, lambda name: None)
+    for entrant in named:
+        crew.add(entrant.name)
+    crew.look(0.0, reachable=True)
+    crew.look(0.0, reachable=True)
+    assert said[0].endswith("ends: мир: no such book")
+    assert said[1].endswith("ends: мік: no such book")
+    crew.add("мир")
+    crew.look(0.1, reachable=True)
+    crew.look(0.1, reachable=True)
+    assert said[2].endswith("It has said nothing")
+
+
 def test_a_match_that_was_played_makes_up_for_crashes(logs: Logs) -> None:
     troupe = Troupe(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
@@ -676,7 +703,7 @@ def test_what_a_process_has_started_ends_with_it(logs: Logs) -> None:
     troupe = Troupe(logs, Ann="sh -c 'sleep 60 & echo $!; exit 1'")
     troupe.look(0)
     troupe.look(0)
-    _wait_until_gone(int(logs.of("Ann-1").read_text()))
+    _wait_until_gone(int(logs.of("1-Ann-1").read_text()))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")

@@ -64,7 +64,8 @@ def create(make: type[T], *arguments: object, **options: object) -> T:
     except spec.SpecError:
         raise
     except Exception as error:
-        raise spec.SpecError(f"{make.__name__} cannot be made: {error!r}") from error
+        purpose = "".join(f" for {each}" for each in arguments)
+        raise spec.SpecError(f"{make.__name__} cannot be made{purpose}: {error!r}") from error
 
 
 def _class_of(module: ModuleType, base: type[T]) -> type[T]:

@@ -124,7 +124,8 @@ class Crew:
         if name in self._slots:
             slots = self._slots[name]
             number = len(slots) + 1
-            log = self._logs.of(f"{name}-{number}")
+            place = list(self._entrants).index(name) + 1  # of names, files keep only plain letters
+            log = self._logs.of(f"{place}-{name}-{number}")
             slots.append(Slot(self._entrants[name], number, log))
 
     def look(self, now: float, *, reachable: bool) -> None:
@@ -170,10 +171,17 @@ class Crew:
             return
         self._logs.wanted = True
         if slot.crashes < CRASHES:
-            self._say(f"{slot} {how}; it is started again in {wait_s:g} s. Its output: {slot.log}")
+            self._say(f"{slot} {how}; it is started again in {wait_s:g} s. {self._output(slot)}")
             return
         name = slot.entrant.name
         self._say(f"{slot} {how}, {CRASHES} times without playing a match: "
-                  f"{name} is suspended. Its output: {slot.log}")  # fmt: skip
+                  f"{name} is suspended. {self._output(slot)}")  # fmt: skip
         self.dismiss(name)
         self._suspend(name)
+
+    def _output(self, slot: Slot) -> str:
+        """Where it is what a process has said, and the end of it."""
+        last = self._logs.tail(slot.log.stem).splitlines()[-1:]
+        return (
+            f"Its output, in {slot.log}, ends: {last[0][:200]}" if last else "It has said nothing"
+        )

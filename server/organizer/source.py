@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.metadata import entry_points
@@ -21,6 +21,8 @@ from server.messages import Organize
 from server.organizer import plan
 from server.tournament import reading, version
 from server.tournament.spec import Entrant, Spec
+from server.tournament.toml_lines import Path as Place
+from server.tournament.toml_lines import lines_of
 from server.wire import ADMINISTRATORS_FRAME, encode
 
 #: The first time on a machine, the search is compiled.
@@ -89,11 +91,18 @@ def files_in(folder: Path) -> version.Files:
     return content
 
 
-def check(spec: Spec, folder: Path) -> None:
-    """Can its players and commands be started, from that folder? Raises SourceError."""
+def check(spec: Spec, folder: Path, file: Path | None = None) -> None:
+    """Can its players and commands be started, from that folder? `file` is where they stand.
+
+    Raises SourceError.
+    """
     faults = [*_missing(spec.entrants, folder), *_unusable(spec, folder)]
     if faults:
-        raise SourceError("\n".join(faults))
+        lines = lines_of(file.read_text(encoding="utf-8")) if file else {}
+        raise SourceError("\n".join(
+            f"{_where(file, lines, place)}{spec.entrants[place].name}: {fault}"
+            for place, fault in sorted(faults)
+        ))  # fmt: skip
 
 
 def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
@@ -123,22 +132,30 @@ def _version(entrant: Entrant, files: version.Files) -> str:
     return version.of_command(entrant.command, files) if entrant.command else entrant.version
 
 
-def _missing(entrants: Iterable[Entrant], folder: Path) -> Iterator[str]:
-    for each in entrants:
+def _where(file: Path | None, lines: Mapping[Place, int], place: int) -> str:
+    """The line on which it stands who an entrant is."""
+    found = (lines.get(("entrants", place, key)) for key in ("player", "command"))
+    line = next((each for each in found if each), None)
+    return f"{file}:{line}: " if line else ""
+
+
+def _missing(entrants: Iterable[Entrant], folder: Path) -> Iterator[tuple[int, str]]:
+    """Commands that cannot be run: the place of the entrant, and why."""
+    for place, each in enumerate(entrants):
         program = shlex.split(each.command)[0] if each.command else ""
         where = str(folder / program) if os.sep in program else program
         if program and shutil.which(where) is None:
-            yield f"{each.name}: there is no program {program!r} that could be run"
+            yield place, f"there is no program {program!r} that could be run"
 
 
-def _unusable(spec: Spec, folder: Path) -> Iterator[str]:
-    players = [each for each in spec.entrants if each.player]
+def _unusable(spec: Spec, folder: Path) -> Iterator[tuple[int, str]]:
+    """Players that cannot be had: the place of the entrant, and why."""
+    places = [place for place, each in enumerate(spec.entrants) if each.player]
     with ThreadPoolExecutor(plan.cores()) as pool:
-        for each, fault in zip(
-            players, pool.map(lambda one: _fault(one, spec, folder), players), strict=True
-        ):
+        faults = pool.map(lambda place: _fault(spec.entrants[place], spec, folder), places)
+        for place, fault in zip(places, faults, strict=True):
             if fault:
-                yield f"{each.name}: {fault}"
+                yield place, fault
 
 
 def _fault(entrant: Entrant, spec: Spec, folder: Path) -> str | None:

@@ -25,6 +25,13 @@ from server.tournament.toml_table import Faults, Table
 from server.tournament.version import Files
 
 MOST_ROUNDS = 1_000_000
+#: What newcomers to TOML mostly mean, by the beginning of what tomllib says.
+_REMEDIES = {
+    "Invalid value": " (text stands in quotes)",
+    "Illegal character '\\n'": " (the quotes are not closed)",
+    "Cannot declare ('entrants',) twice": " (each entrant begins with [[entrants]])",
+    "Cannot overwrite a value": " (the key is there twice)",
+}
 _AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 
 
@@ -63,10 +70,15 @@ def read(
 
 
 def _located(error: str, text: str) -> str:
+    """An error of tomllib with its line, what stands there and, if it is a usual one, a remedy."""
     found = _AT_LINE.fullmatch(error)
     if not found:
         return f"1: {error}"
-    return f"{found[2] or text.count(chr(10)) + 1}: {found[1]}"
+    lines = text.split("\n")
+    number = min(int(found[2] or len(lines)), len(lines))
+    remedy = next((text for start, text in _REMEDIES.items() if found[1].startswith(start)), "")
+    shown = lines[number - 1].strip()
+    return f"{number}: {found[1]}{remedy}" + (f": {shown[:60]}" if shown.isprintable() else "")
 
 
 def _tournament(top: Table, files: Files, code: str) -> Spec:
@@ -111,7 +123,9 @@ def _entrants(top: Table, format_: str, files: Files, code: str) -> tuple[Entran
         entrants.append(entrant)
         skeleton = names.skeleton(entrant.name)
         if skeleton in alike:
-            table.fault(f"name: {entrant.name!r} is taken: there is {alike[skeleton]!r}", "name")
+            other = alike[skeleton]
+            how = "has this name" if other == entrant.name else f"is called {other!r}, much alike"
+            table.fault(f"name: {entrant.name!r} is taken: another entrant {how}", "name")
         elif skeleton:
             alike[skeleton] = entrant.name
     if len(entrants) == 1:
@@ -138,7 +152,7 @@ def _entrant(table: Table, files: Files, code: str) -> Entrant:
         command=command,
         threads=table.take("threads", checks.whole(1, 1024), _threads(player)),
     )
-    table.close()
+    table.close(above=Spec.__dataclass_fields__, what="the first [[entrants]]")
     return entrant
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import TypeVar
 
 from games.core import spec
@@ -85,10 +85,14 @@ class Table:
             if values is not None:
                 yield Table(values, (*self.path, key, i), kind, self._faults)
 
-    def close(self) -> None:
-        """There is nothing else to take."""
+    def close(self, above: Container[str] = (), what: str = "") -> None:
+        """There is nothing else to take; keys that belong `above` come before `what`."""
         for key in self._values:
-            if key not in self._known:
+            if key in self._known:
+                continue
+            if key in above:
+                self.fault(f"{key} must stand above {what}, where the tournament's keys are", key)
+            else:
                 self.fault(str(spec.unknown(f"key of {self._kind}", key, self._known)), key)
 
     def _checked(self, check: Check[T], value: object, key: str, instead: T, *place: int) -> T:

@@ -155,6 +155,8 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
     address = embedded.address if embedded else place.server
     assert address is not None
     _say_who_is_awaited(wish.spec, address)
+    if not embedded:
+        _say_who_has_no_token(wish.spec, tokens)
 
     def starter_of(spec: Spec, tournament: str) -> Start:
         start = starter(spec, folder.resolve(), address, tournament, tokens, trusted)
@@ -263,19 +265,27 @@ def _say_who_is_awaited(spec: Spec, address: tuple[str, int]) -> None:
             click.echo(f"{each.name} is awaited at {address[0]}:{address[1]}")
 
 
+def _say_who_has_no_token(spec: Spec, tokens: Mapping[str, str]) -> None:
+    """Of those that are started here; if their names are somebody else's, they cannot play."""
+    for each in spec.entrants:
+        if (each.player or each.command) and each.name not in tokens:
+            click.echo(f"{each.name} has no token in {_variable(each.name)}: it needs a name that "
+                       "is free there, or a token that it has kept")  # fmt: skip
+
+
 def _checked(file: Path) -> Spec:
     """The tournament of a file, whose players can be had. Raises BadFile."""
     try:
         spec = source.read(file)
     except source.SourceError as error:
         raise BadFile(str(error)) from error
-    _check(spec, file.parent)
+    _check(spec, file.parent, file)
     return spec
 
 
-def _check(spec: Spec, folder: Path) -> None:
+def _check(spec: Spec, folder: Path, file: Path | None = None) -> None:
     try:
-        source.check(spec, folder)
+        source.check(spec, folder, file)
     except source.SourceError as error:
         raise BadFile(str(error)) from error
 

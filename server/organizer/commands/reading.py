@@ -51,7 +51,7 @@ def validate(file: Path) -> None:
     """Say what is wrong with SPEC.toml, or what the tournament will be."""
     try:
         spec = source.read(file)
-        source.check(spec, file.parent)
+        source.check(spec, file.parent, file)
     except source.SourceError as error:
         raise BadFile(str(error)) from error
     for line in plan.described(spec):
