@@ -686,7 +686,8 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
     troupe = Troupe(logs, Ann="env", Bob="env")
     troupe.look(0)
     troupe.look(0)
-    told = {name: logs.of(f"{name}-1").read_text().splitlines() for name in ("Ann", "Bob")}
+    names = enumerate(("Ann", "Bob"), start=1)
+    told = {name: logs.of(f"{n}-{name}-1").read_text().splitlines() for n, name in names}
     ours = sorted(line for line in told["Ann"] if line.startswith("PLAYOUT_"))
     assert ours == [
         "PLAYOUT_HOST=127.0.0.1",
