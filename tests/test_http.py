@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import urllib.request
@@ -79,11 +80,13 @@ class Response:
     """What came back, taken apart."""
 
     def __init__(self, data: bytes) -> None:
-        head, _, body = data.decode().partition("\r\n\r\n")
-        status, *lines = head.split("\r\n")
+        head, _, body = data.partition(b"\r\n\r\n")
+        status, *lines = head.decode().split("\r\n")
         self.status = int(status.split()[1])
         self.headers = dict(line.split(": ", 1) for line in lines)
-        self.body = body
+        packed = self.headers.get("Content-Encoding") == "gzip"
+        self.size = len(body)
+        self.body = (gzip.decompress(body) if packed else body).decode()
 
 
 @pytest.fixture
@@ -136,6 +139,60 @@ def test_headers_give_nothing_away_and_nothing_is_kept(web: Web, path: str) -> N
     assert "Server" not in headers
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/nowhere", "/static/style.css", "/socket"])
+def test_a_page_loads_nothing_from_elsewhere_and_is_in_no_frame(web: Web, path: str) -> None:
+    policy = dict(
+        part.split(" ", 1) for part in web.get(path).headers["Content-Security-Policy"].split("; ")
+    )
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert "unsafe" not in str(policy)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("style.css", "text/css"), ("link.js", "text/javascript")]
+)
+def test_what_pages_are_made_of_is_compressed_and_sent_once(web: Web, name: str, kind: str) -> None:
+    request = f"GET /static/{name} HTTP/1.1\nHost: here"
+    plain = web.ask(request)
+    assert plain.headers["Content-Type"] == f"{kind}; charset=utf-8"
+    assert plain.headers["Cache-Control"] == "no-cache"
+    packed = web.ask(f"{request}\nAccept-Encoding: br, gzip")
+    assert packed.body == plain.body
+    assert packed.size < 0.6 * plain.size
+    assert packed.headers["Vary"] == plain.headers["Vary"] == "Accept-Encoding"
+    again = web.ask(f"{request}\nIf-None-Match: {plain.headers['ETag']}")
+    assert (again.status, again.body) == (304, "")
+    assert web.ask(f'{request}\nIf-None-Match: W/"other"').status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static",
+        "/static/",
+        "/static/nothing.js",
+        "/static/../site.py",
+        "/static/%2e%2e/site.py",
+        "/static/..%2fsite.py",
+        "/static/..%5csite.py",
+        "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd",
+        "/static/style.css/..",
+        "/static/style.css%00.js",
+        "/static/style.css/",
+        "/static/STYLE.CSS",
+        "//static/style.css",
+        "/../server/web/static/style.css",
+        "/static/%ff",
+    ],
+)
+def test_no_path_leads_out_of_what_pages_are_made_of(web: Web, path: str) -> None:
+    response = web.get(path)
+    assert response.status in (400, 404)
+    assert "import" not in response.body
 
 
 def test_a_second_request_on_the_same_line_is_answered(web: Web) -> None:
