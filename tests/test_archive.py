@@ -13,13 +13,18 @@ import pytest
 from benchmarks._postgres import Postgres
 from past import GAME, MEMBERS, TOURNAMENT_MATCHES, Past
 from test_reading import match as match_records
+from test_tournaments import spec_of
 from twisted.internet.defer import Deferred
 
 from server.ladder import Ladder
+from server.records import Organized
 from server.storage import Database
 from server.storage.reading import Page
-from server.web import archive as archive_module
-from server.web.archive import Archive, Unavailable
+from server.tournament.spec import dumps
+from server.web import aside
+from server.web.answers import Refused
+from server.web.archive import Archive
+from server.web.aside import Unavailable
 
 T = TypeVar("T")
 
@@ -144,12 +149,30 @@ def test_ratings_are_worked_out_again_when_there_are_more_matches(
     first = loop.wait(archive.ratings(GAME))
     database.save(match_records(2, "Bob", "Ann"))
     assert loop.wait(archive.ratings(GAME)) is first, "for a while they are good enough"
-    monkeypatch.setattr(archive_module.time, "monotonic", lambda: 1e9)
+    monkeypatch.setattr(aside.time, "monotonic", lambda: 1e9)
     second = loop.wait(archive.ratings(GAME))
     assert (first.matches, second.matches) == (1, 2)
-    monkeypatch.setattr(archive_module.time, "monotonic", lambda: 2e9)
+    monkeypatch.setattr(aside.time, "monotonic", lambda: 2e9)
     assert loop.wait(archive.ratings(GAME)) is second, "nothing has happened since"
     database.close()
+
+
+def test_a_tournament_that_cannot_be_read_does_not_count_and_says_why(
+    loop: Loop, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db"
+    database = Database(url)
+    database.migrate()
+    odd = dumps(spec_of(format="of the future"))
+    database.save([Organized(tournament="t", name="odd", spec=odd, at=1.0)])
+    database.save(match_records(1, "Ann", "Bob", tournament="t", fixture="1.1.1.1.1"))
+    database.save(match_records(2, "Ann", "Bob"))
+    database.close()
+    archive = Archive(url, loop)
+    assert loop.wait(archive.ratings(GAME)).matches == 1
+    with pytest.raises(Refused, match="cannot be shown.*future"):
+        loop.wait(archive.tournament("t"))
+    assert loop.wait(archive.tournaments()).total == 1
 
 
 def test_who_asks_at_the_same_time_is_given_the_same(loop: Loop, stored: tuple[str, Past]) -> None:
@@ -201,7 +224,7 @@ def test_a_database_that_comes_back_is_read_again(loop: Loop, postgres: Postgres
 
 def test_who_is_one_too_many_is_asked_to_come_back(loop: Loop, stored: tuple[str, Past]) -> None:
     archive = Archive(stored[0], loop)
-    asked = [archive.matches() for _ in range(archive_module._WAITING)]
+    asked = [archive.matches() for _ in range(aside.MOST_WAITING)]
     with pytest.raises(Unavailable, match="again in a while"):
         loop.wait(archive.matches())
     for each in asked:

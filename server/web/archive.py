@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from msgspec import DecodeError, Struct
 from sqlalchemy.exc import SQLAlchemyError
-from twisted.internet.defer import Deferred, DeferredLock, fail, succeed
-from twisted.internet.threads import deferToThreadPool
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
-from twisted.python.threadpool import ThreadPool
 from twisted.web import http
 
 import games
@@ -37,26 +33,11 @@ from server.tournament.openings import OpeningError
 from server.tournament.report import Report
 from server.tournament.spec import Spec
 from server.web.answers import Refused
+from server.web.aside import Aside, Unavailable
 
 T = TypeVar("T")
 
-#: One of them computes, the others answer at once.
-_THREADS = 3
-#: Requests that wait for a thread, at most: who asks for more is told to come back.
-_WAITING = 100
-#: What was computed is good for so long; and for so many times what it took.
-_GOOD_S, _GOOD_TIMES = 5.0, 10.0
-#: Of what was computed, the least recently used is dropped.
-_MOST_KNOWN = 64
-
 _log = Logger(namespace="server")
-
-
-class Unavailable(Refused):
-    """The database does not answer: what to tell who asks."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(http.SERVICE_UNAVAILABLE, text)
 
 
 class TournamentRecord(Struct, frozen=True, kw_only=True):
@@ -118,28 +99,16 @@ class _History:
         )
 
 
-@dataclass
-class _Known:
-    """Something that was computed, and until when it need not be looked at again."""
-
-    value: Any
-    until: float
-
-
 class Archive:
-    """Reads one database; without one, it is empty. What a Deferred fails with is Unavailable."""
+    """Reads one database; without one, it is empty. What a Deferred fails with is Refused."""
 
     def __init__(self, url: str | None, reactor: Any) -> None:
         self._reader = Reader(url) if url else None
-        self._reactor = reactor
-        self._pool = ThreadPool(0, _THREADS, name="archive")
-        self._waiting = 0
-        self._computing = DeferredLock()
-        #: Changed by one computation at a time.
-        self._known: OrderedDict[Hashable, _Known] = OrderedDict()
+        self._aside = Aside(reactor)
         self._verdicts: dict[str, Verdict] = {}
-        reactor.callWhenRunning(self._pool.start)
-        reactor.addSystemEventTrigger("during", "shutdown", self._close)
+        self._fault: str | None = None
+        if self._reader:
+            reactor.addSystemEventTrigger("after", "shutdown", self._reader.close)
 
     # What there is.
 
@@ -183,7 +152,7 @@ class Archive:
 
     def rated_games(self) -> Deferred[list[str]]:
         """The games of which there are rated matches, sorted."""
-        found = self._compute("games", lambda reader, _: reader.rated_games(), None)
+        found = self._compute("games", lambda reader, _: reader.rated_games())
         return found.addCallback(lambda known: known or [])
 
     # What follows from it.
@@ -197,12 +166,12 @@ class Archive:
         return Deferred.fromCoroutine(self._player(name))
 
     def tournament(self, tournament: str) -> Deferred[TournamentRecord | None]:
-        """One, and what it has shown so far. Of one that cannot be read, None."""
+        """One, and what it has shown so far."""
 
         def compute(reader: Reader, before: TournamentRecord | None) -> TournamentRecord | None:
             return before if before and before.ended_at else _tournament(reader, tournament)
 
-        return self._compute(("tournament", tournament), compute, None)
+        return self._compute(("tournament", tournament), compute)
 
     async def _ratings(self, game: str) -> Ladder:
         rating = await self._rating(game)
@@ -230,7 +199,7 @@ class Archive:
             bouts = self._bouts(reader, game)
             return _Rating(freshness, bouts, ladder.ladder(game, bouts)) if bouts else None
 
-        return self._compute(("rating", game), compute, None)
+        return self._compute(("rating", game), compute)
 
     def _history(self, rating: _Rating, name: str) -> Deferred[_History | None]:
         def compute(_: Reader, before: _History | None) -> _History:
@@ -238,7 +207,7 @@ class Archive:
                 return before
             return _History(rating, ladder.histories(rating.bouts, name))
 
-        return self._compute(("history", rating.ladder.game, name), compute, None)
+        return self._compute(("history", rating.ladder.game, name), compute)
 
     def _bouts(self, reader: Reader, game: str) -> list[Bout]:
         rated = reader.rated(game)
@@ -268,76 +237,40 @@ class Archive:
 
     def aside(self, work: Callable[[], T]) -> Deferred[T]:
         """Do something that takes long, in a thread."""
-        return deferToThreadPool(self._reactor, self._pool, work)
+        return self._aside.do(work)
 
     # How it is read.
 
     def _read(self, read: Callable[[Reader], T], nothing: T) -> Deferred[T]:
         """In a thread; `nothing` is what is read without a database."""
-        return self._asked(lambda reader: self._in_thread(read, reader), nothing)
+        reader = self._reader
+        if reader is None:
+            return succeed(nothing)
+        return self._aside.do(lambda: self._attempt(lambda: read(reader)))
 
     def _compute(
-        self,
-        key: Hashable,
-        compute: Callable[[Reader, Any], T | None],
-        nothing: T | None,
+        self, key: Hashable, compute: Callable[[Reader, Any], T | None]
     ) -> Deferred[T | None]:
-        """What takes long: one at a time, and again only after a while.
-
-        `compute` is given what it returned the last time, or None.
-        """
-        known = self._known.get(key)
-        if known and time.monotonic() < known.until:
-            return succeed(known.value)
-
-        def renewed(reader: Reader) -> T | None:
-            return self._renewed(key, lambda before: compute(reader, before))
-
-        return self._asked(
-            lambda reader: self._computing.run(self._in_thread, renewed, reader), nothing
+        """As `Aside.compute`."""
+        reader = self._reader
+        if reader is None:
+            return succeed(None)
+        return self._aside.compute(
+            key, lambda before: self._attempt(lambda: compute(reader, before))
         )
 
-    def _asked(self, ask: Callable[[Reader], Deferred[T]], nothing: T) -> Deferred[T]:
-        if self._reader is None:
-            return succeed(nothing)
-        if self._waiting >= _WAITING:
-            return fail(Unavailable("too much is asked for at the moment; try again in a while"))
-        self._waiting += 1
-        return ask(self._reader).addBoth(self._answered)
-
-    def _answered(self, result: T) -> T:
-        self._waiting -= 1
-        return result
-
-    def _in_thread(self, read: Callable[[Reader], T], reader: Reader) -> Deferred[T]:
-        return deferToThreadPool(self._reactor, self._pool, _attempt, read, reader)
-
-    def _renewed(self, key: Hashable, compute: Callable[[Any], T | None]) -> T | None:
-        known, begun = self._known.pop(key, None), time.monotonic()
-        if known is None or begun >= known.until:  # otherwise another has been first
-            value = compute(known.value if known else None)
-            if value is None:  # whatever was asked for is not there: remembered is what is
-                return None
-            ended = time.monotonic()
-            known = _Known(value, ended + max(_GOOD_S, _GOOD_TIMES * (ended - begun)))
-        self._known[key] = known
-        if len(self._known) > _MOST_KNOWN:
-            self._known.popitem(last=False)
-        return cast(T, known.value)
-
-    def _close(self) -> None:
-        self._pool.stop()
-        if self._reader:
-            self._reader.close()
-
-
-def _attempt(read: Callable[[Reader], T], reader: Reader) -> T:
-    """Raises Unavailable."""
-    try:
-        return read(reader)
-    except SQLAlchemyError as error:
-        _log.warn("the database cannot be read: {reason}", reason=first_line(error))
-        raise Unavailable("the database does not answer at the moment") from error
+    def _attempt(self, read: Callable[[], T]) -> T:
+        """Raises Unavailable; why is logged once."""
+        try:
+            found = read()
+        except SQLAlchemyError as error:
+            reason = first_line(error)
+            if reason != self._fault:
+                _log.warn("the database cannot be read: {reason}", reason=reason)
+            self._fault = reason
+            raise Unavailable("the database does not answer at the moment") from error
+        self._fault = None
+        return found
 
 
 _UNREADABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
@@ -351,9 +284,8 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
     try:
         contest = contest_of(held, sittings)
     except _UNREADABLE as error:
-        text = "tournament {tournament} cannot be shown: {why}"
-        _log.warn(text, tournament=tournament, why=str(error))
-        return None
+        text = f"tournament {tournament} cannot be shown: {error}"
+        raise Refused(http.NOT_FOUND, text) from error
     fixtures = tuple(contest.fixtures.values())
     return TournamentRecord(
         tournament=tournament,

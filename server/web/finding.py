@@ -17,7 +17,8 @@ from server.names import skeleton
 from server.storage.reading import MatchRow, Page, cut, linked, paged
 from server.table import Table
 from server.web.answers import Refused
-from server.web.archive import Archive, Unavailable
+from server.web.archive import Archive
+from server.web.aside import Unavailable
 from server.web.match_data import MatchData, match_data, unstored_match_data
 from server.web.parameters import id_of
 

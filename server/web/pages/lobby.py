@@ -13,7 +13,8 @@ from server.hub import Hub
 from server.messages import Outcome, Overview
 from server.storage.reading import MatchRow, Page
 from server.web.answers import HTML, Answer, Asked, Handler
-from server.web.archive import Archive, Unavailable
+from server.web.archive import Archive
+from server.web.aside import Unavailable
 from server.web.templates import render
 
 RESULTS = 10
