@@ -19,6 +19,8 @@ _MARKS = 5
 _FINE = 1000
 #: So near to an edge, in percent, a text in the middle of its place might be cut off.
 _NEAR = 8
+#: Beside the numbers at the left edge.
+_ASIDE = 16.0
 _TOP, _BOTTOM = 8.0, 24.0
 
 Point = tuple[float, float]
@@ -64,7 +66,7 @@ class Plane:
     def __init__(self, across: tuple[float, float], up: tuple[float, float], height: float) -> None:
         """`across`, `up`: the least and the greatest number of each axis."""
         self.height = height
-        self._across = Axis(*across, 0.0, 100.0)
+        self._across = Axis(*across, 1.0, 99.0)
         self._up = Axis(*up, height - _BOTTOM, _TOP)
 
     def level_grid(self) -> Iterator[str]:
@@ -85,10 +87,10 @@ class Plane:
             yield text(x, self.height - _BOTTOM + 14, label, _anchor(x))
 
     def level(self, kind: str, value: float, label: str) -> Iterator[str]:
-        """A line at a number of its own, with a text at its end."""
+        """A line at a number of its own, with a text where curves that begin at 0 seldom are."""
         y = self._up.at(value)
         yield line(kind, (0, y), (100, y))
-        yield text(100, y - 8 if y > _TOP + 16 else y + 10, label, "end")
+        yield text(_ASIDE, y - 8 if y > _TOP + 16 else y + 10, label, "start")
 
     def curve(self, kind: str, points: Iterable[Point]) -> str:
         """From point to point."""

@@ -35,10 +35,10 @@ def history(versions: Iterable[VersionRecord]) -> Markup:
 
 
 def _seen(curves: Sequence[Sequence[Point]]) -> tuple[float, float]:
-    """All ratings, and the errors of now: those of the first matches are beyond all bounds."""
+    """All ratings, and the later errors: those of the first matches are beyond all bounds."""
     ratings = [each.rating for curve in curves for each in curve]
-    last = [curve[-1] for curve in curves if curve]
-    errors = [end for each in last for end in (each.rating - each.error, each.rating + each.error)]
+    later = [each for curve in curves for each in curve[len(curve) // 3 :]]
+    errors = [end for each in later for end in (each.rating - each.error, each.rating + each.error)]
     return around([*ratings, *errors])
 
 

@@ -87,13 +87,14 @@ def _section(title: str, content: str) -> str:
 
 def _table(table: Table, link: Link) -> str:
     head = "".join(
-        f'<th class="{_kind(table, column)}">{_shown(each)}</th>'
+        f'<th class="{_kind(table, 0, column)}" scope="col">{_shown(each)}</th>'
         for column, each in enumerate(table.head)
     )
     kind, shown = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
     body = "\n".join(_row(table, row, link) for row, _ in enumerate(table.rows))
     return (
-        f'<div class="scroll"><table class="{kind}">\n'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{_shown(table.title)}">'
+        f'<table class="{kind}">\n'
         f"<thead>{shown}</thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
     )
 
@@ -104,13 +105,14 @@ def _row(table: Table, row: int, link: Link) -> str:
         whom = table.whom.get((row, column), ())
         address = link(whom) if whom and text else ""
         content = f'<a href="{escape(address)}">{_shown(text)}</a>' if address else _shown(text)
-        who = " who" if len(whom) == 1 else ""
-        written.append(f'<td class="{_kind(table, column)}{who}">{content}</td>')
+        written.append(f'<td class="{_kind(table, row, column)}">{content}</td>')
     return f"<tr>{''.join(written)}</tr>"
 
 
-def _kind(table: Table, column: int) -> str:
-    return "name" if column < table.names else "number"
+def _kind(table: Table, row: int, column: int) -> str:
+    """Words or numbers; and is it the column that says whom a row is about?"""
+    who = " who" if len(table.whom.get((row, column), ())) == 1 else ""
+    return ("name" if column < table.names else "number") + who
 
 
 def _shown(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
@@ -12,10 +13,11 @@ from twisted.web import http
 from server.storage.reading import MatchRow, Page
 from server.tournament.report import Report, html
 from server.tournament.report.tables import Whom, summary
-from server.web.answers import Answer, Asked, Handler, Refused
+from server.web.answers import HTML, Answer, Asked, Handler, Refused, revalidated
 from server.web.archive import Archive, TournamentRecord
 from server.web.pages.source import Source, page, shown
 from server.web.parameters import Parameters, id_of
+from server.web.templates import render
 
 #: Of the matches of a tournament; from these it is told how long it will last.
 _LATEST = 20
@@ -23,8 +25,8 @@ _LATEST = 20
 _BOARDS = 12
 #: So many tournaments that run are looked into, to say in a list how far they have come.
 _LOOKED_INTO = 10
-#: Reports that are remembered as they are written.
-_WRITTEN = 16
+#: Reports that are remembered as they are written; and answers, for so long.
+_WRITTEN, _REMEMBERED, _FRESH_S = 16, 64, 1.0
 
 
 def index(source: Source) -> Handler:
@@ -47,15 +49,25 @@ def index(source: Source) -> Handler:
 def item(source: Source) -> Handler:
     """One: its page or, as `?part=`, what of it changes while it is played."""
     written = _Written(source.archive)
+    recent: OrderedDict[tuple[str, str], _Recent] = OrderedDict()
 
     async def show(asked: Asked) -> Answer:
         tournament = id_of("/".join(asked.path))
         part = Parameters(asked, ("part",)).choice("part", "page", _PARTS)
+        known = recent.get((tournament, part))
+        if known is None or time.monotonic() >= known.until:
+            known = _Recent(await make(tournament, part), time.monotonic() + _FRESH_S)
+            recent[tournament, part] = known
+            if len(recent) > _REMEMBERED:
+                recent.popitem(last=False)
+        return known.answer
+
+    async def make(tournament: str, part: str) -> Answer:
         record = await source.archive.tournament(tournament)
         if record is None:
             raise Refused(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
         ended = await source.archive.matches(tournament=tournament, per_page=_LATEST)
-        return page(
+        body = render(
             _PARTS[part],
             record=record,
             running=source.finder.running(tournament=tournament, per_page=_BOARDS),
@@ -64,6 +76,7 @@ def item(source: Source) -> Handler:
             left_s=_left_s(record, ended),
             sections=await written.sections(record) if part != "progress" else "",
         )
+        return revalidated(body, HTML, {})
 
     return shown(show)
 
@@ -73,6 +86,14 @@ _PARTS = {
     "progress": "tournament_progress.html",
     "tables": "tournament_tables.html",
 }
+
+
+@dataclass(frozen=True)
+class _Recent:
+    """An answer, and until when all who ask get the same."""
+
+    answer: Answer
+    until: float
 
 
 @dataclass(frozen=True)
