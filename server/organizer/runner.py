@@ -271,8 +271,18 @@ class Runner:
                 self._screen.say(f"The server does not suspend anybody: {error.text}")
 
     def _ask_again(self, re: object) -> None:
-        if self._line.is_open and re in (_ORGANIZE, _FOLLOW):
-            self._ask()
+        if not self._line.is_open:  # all is asked anew when it is
+            return
+        match re:
+            case "organize" if not self._organizing and self._tournament is None:
+                self._ask()
+            case "follow":
+                self._ask()
+            case "suspend":
+                for name in self._keep_crashing:
+                    self._ask_to_suspend(name)
+            case "told":
+                self._line.send(Ping(id=_TOLD))
 
     # Those who play.
 
