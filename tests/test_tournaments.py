@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -146,6 +147,20 @@ def test_a_tournament_is_played_to_its_end() -> None:
         if leg == 1:
             second = fixtures[(*key, 2, attempt)]
             assert first.players == second.players[::-1], "colours are swapped"
+
+
+@pytest.mark.parametrize("format_", ["swiss", "round_robin"])
+def test_everybody_moves_first_in_half_of_all_matches_and_against_each(format_: str) -> None:
+    house = House()
+    bots = Bots(house, *(member(house, name) for name in NAMES))
+    for line in bots.lines:
+        line.say(Enter())
+    zoe, _ = organized(house, spec_of(4, format=format_, rounds=3, concurrency=2))
+    bots.play()
+    assert zoe.heard(Tournament)[-1].over
+    seated = Counter(fixture.players for fixture in last(zoe).values())
+    assert seated.total() == (12 if format_ == "swiss" else 36)
+    assert all(seated[first, second] == seated[second, first] for first, second in seated)
 
 
 def test_both_matches_of_a_pair_begin_with_its_opening() -> None:

@@ -22,7 +22,8 @@ from server.tournament.schedule import Pair, Results
 class Past:
     """What the rounds so far mean for the next one; in tuples, a number for each entrant.
 
-    `begun`: in how many more pairs it had the first move than it had not. `met`: each two who did,
+    `begun`: in how many more pairs it had the first move in the first match than it had not; over
+    both matches of a pair, everybody has it as often as not. `met`: each two who did,
     once for each time. `withdrawn`: who is not paired any more.
     """
 
