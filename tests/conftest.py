@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import http_site
 import pytest
 import sqlalchemy as sa
 from benchmarks import _chromium
@@ -13,6 +14,7 @@ from benchmarks._postgres import NotInstalled, Postgres
 from benchmarks._postgres import postgres as postgres_cluster
 from browser import People, Site, running_site
 from commands import RunningServer, running_server
+from past import Past
 from playwright.sync_api import Browser
 
 from server.storage import Database
@@ -105,3 +107,15 @@ def people(chromium: Browser, site: Site) -> Iterator[People]:
     yield people
     people.leave()
     assert people.faults == []
+
+
+@pytest.fixture(scope="session")
+def past_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[http_site.Site]:
+    """One for all tests that only read, or clear away what they have begun."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('api')}/kept.db"
+    past = Past(url)
+    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
+        yield http_site.Site(server, past)
+        code, log = server.stop()
+    assert code == 0, log
+    assert "Traceback" not in log, log

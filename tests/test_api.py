@@ -2,90 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import html
-import http.client
 import json
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from commands import RunningServer, running_server
+from commands import running_server
 from duel import Duel
-from past import GAME, MEMBERS, NIM, THOUGHT, TIED, TOURNAMENT_MATCHES, Past
-from raw_client import RawClient
+from http_site import Site
+from past import GAME, MEMBERS, NIM, THOUGHT, TIED, TOURNAMENT_MATCHES
 
 import games
 from server.ladder import ANCHOR
 
-
-class Answer:
-    """Status, headers and body of an answer."""
-
-    def __init__(self, response: http.client.HTTPResponse) -> None:
-        self.status = response.status
-        self.headers = response.headers
-        self.body = response.read()
-
-    @property
-    def json(self) -> Any:
-        assert self.headers["Content-Type"] == "application/json"
-        return json.loads(self.body)
-
-
-class Site:
-    """A server that has taken up what another has left, and on which a match is played."""
-
-    def __init__(self, server: RunningServer, past: Past) -> None:
-        assert server.page
-        self.server = server
-        self.past = past
-        self._where = server.page
-
-    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        """Of any path, which is sent as it is given."""
-        connection = http.client.HTTPConnection(*self._where, timeout=20)
-        with contextlib.closing(connection):
-            connection.request(method, path, headers={k.replace("_", "-"): v
-                                                      for k, v in headers.items()})  # fmt: skip
-            return Answer(connection.getresponse())
-
-    def get(self, path: str) -> Any:
-        """What is at a path below /api."""
-        answer = self.ask(f"/api/{path}")
-        assert answer.status == 200, answer.body
-        return answer.json
-
-    def refused(self, path: str) -> tuple[int, str]:
-        answer = self.ask(f"/api/{path}")
-        assert set(answer.json) == {"error"}
-        return answer.status, answer.json["error"]
-
-    def client(self) -> RawClient:
-        return RawClient(self.server.host, self.server.port)
-
-    def ids(self, path: str) -> list[str]:
-        return [each["match"] for each in self.get(path)["items"]]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    url = f"sqlite:///{tmp_path_factory.mktemp('api')}/kept.db"
-    past = Past(url)
-    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
-        yield Site(server, past)
-        code, log = server.stop()
-    assert code == 0, log
-    assert "Traceback" not in log, log
-
-
 # Lists.
 
 
-def test_matches_that_have_ended(site: Site) -> None:
-    past = site.past
-    found = site.get("matches?player=Ann&per_page=3")
+def test_matches_that_have_ended(past_site: Site) -> None:
+    past = past_site.past
+    found = past_site.get("matches?player=Ann&per_page=3")
     assert [each["match"] for each in found["items"]] == [past.resigned, past.tied, past.won]
     assert (found["page"], found["pages"], found["total"]) == (1, 3, 7)
     assert found["items"][0] == {
@@ -105,63 +40,65 @@ def test_matches_that_have_ended(site: Site) -> None:
     }
 
 
-def test_matches_are_chosen_by_game_player_and_tournament(site: Site) -> None:
-    past = site.past
-    assert site.ids("matches?game=nim(chips=7)") == [past.nim]
-    assert site.ids("matches?game=%20nim%28chips%3D7%29") == [past.nim]
-    assert site.ids("matches?player=guest-1") == [past.nim, past.resigned]
-    assert site.ids(f"matches?player=ANN&game={GAME}&page=1&per_page=2") == [
+def test_matches_are_chosen_by_game_player_and_tournament(past_site: Site) -> None:
+    past = past_site.past
+    assert past_site.ids("matches?game=nim(chips=7)") == [past.nim]
+    assert past_site.ids("matches?game=%20nim%28chips%3D7%29") == [past.nim]
+    assert past_site.ids("matches?player=guest-1") == [past.nim, past.resigned]
+    assert past_site.ids(f"matches?player=ANN&game={GAME}&page=1&per_page=2") == [
         past.resigned, past.tied
     ]  # fmt: skip
-    assert site.ids("matches?player=bob&opponent=guest-1") == [past.nim]
-    assert len(site.ids(f"matches?tournament={past.cup}")) == TOURNAMENT_MATCHES
-    assert site.ids("matches?tournament=none&player=&game=") == []
+    assert past_site.ids("matches?player=bob&opponent=guest-1") == [past.nim]
+    assert len(past_site.ids(f"matches?tournament={past.cup}")) == TOURNAMENT_MATCHES
+    assert past_site.ids("matches?tournament=none&player=&game=") == []
 
 
-def test_running_matches_are_those_at_the_tables(site: Site) -> None:
-    with site.client() as first, site.client() as second:
+def test_running_matches_are_those_at_the_tables(past_site: Site) -> None:
+    with past_site.client() as first, past_site.client() as second:
         duel = Duel(first, second)
         duel.play(2)
-        found = site.get("matches?state=running")
-        assert [each["match"] for each in found["items"]] == [duel.match, site.past.unfinished]
+        found = past_site.get("matches?state=running")
+        assert [each["match"] for each in found["items"]] == [duel.match, past_site.past.unfinished]
         running = found["items"][0]
         assert (running["plies"], running["ended_at"], running["winner"]) == (2, None, None)
         assert running["linked"] == [False, False]
         assert found["items"][1]["linked"] == [True, True]
-        assert site.ids("matches?state=running&player=cyd") == [site.past.unfinished]
-        assert site.ids("matches?state=running&per_page=1&page=2") == [site.past.unfinished]
-        assert site.ids(f"matches?state=running&tournament={site.past.cup}") == []
+        assert past_site.ids("matches?state=running&player=cyd") == [past_site.past.unfinished]
+        assert past_site.ids("matches?state=running&per_page=1&page=2") == [
+            past_site.past.unfinished
+        ]
+        assert past_site.ids(f"matches?state=running&tournament={past_site.past.cup}") == []
         duel.finish()
 
 
-def test_players_and_their_ratings(site: Site) -> None:
-    found = site.get("players")
+def test_players_and_their_ratings(past_site: Site) -> None:
+    found = past_site.get("players")
     assert {each["name"] for each in found["items"]} == set(MEMBERS)
     assert found["items"][-1]["name"] == "Dan"
     assert found["items"][-1]["totals"]["matches"] == 0
-    rated = site.get(f"players?game={GAME}&per_page=3")
+    rated = past_site.get(f"players?game={GAME}&per_page=3")
     assert (len(rated["items"]), rated["total"], rated["matches"]) == (3, 5, TOURNAMENT_MATCHES + 2)
     assert [each["rating"] for each in rated["items"]] == sorted(
         (each["rating"] for each in rated["items"]), reverse=True
     )
-    everybody = site.get(f"players?game={GAME}")["items"]
+    everybody = past_site.get(f"players?game={GAME}")["items"]
     (anchor,) = (e for e in everybody if [e["name"], e["version"]] == rated["anchor"])
     assert (anchor["rating"], anchor["error"]) == (ANCHOR, 0)
-    assert site.get("players?game=othello")["items"] == []
+    assert past_site.get("players?game=othello")["items"] == []
 
 
-def test_tournaments_games_and_seeks(site: Site) -> None:
-    (cup,) = site.get("tournaments")["items"]
-    assert (cup["tournament"], cup["name"], cup["matches"]) == (site.past.cup, "a cup", 6)
-    described = {each["name"]: each for each in site.get("games")["items"]}
+def test_tournaments_games_and_seeks(past_site: Site) -> None:
+    (cup,) = past_site.get("tournaments")["items"]
+    assert (cup["tournament"], cup["name"], cup["matches"]) == (past_site.past.cup, "a cup", 6)
+    described = {each["name"]: each for each in past_site.get("games")["items"]}
     assert set(described) == set(games.names())
     assert described["nim"]["parameters"][0]["name"] == "chips"
     assert all(each["about"] for each in described.values())
-    assert site.get("seeks")["items"] == []
-    with site.client() as seeker:
+    assert past_site.get("seeks")["items"] == []
+    with past_site.client() as seeker:
         seeker.hello("seeker")
         asked = seeker.ask("seek", game=NIM, clock="1/move", seat=2)
-        (seek,) = site.get("seeks")["items"]
+        (seek,) = past_site.get("seeks")["items"]
         del asked["re"]
         assert seek == asked
 
@@ -169,8 +106,8 @@ def test_tournaments_games_and_seeks(site: Site) -> None:
 # Single ones.
 
 
-def test_a_match_has_every_position(site: Site) -> None:
-    found = site.get(f"matches/{site.past.tied}")
+def test_a_match_has_every_position(past_site: Site) -> None:
+    found = past_site.get(f"matches/{past_site.past.tied}")
     assert (found["players"], found["to_move"], found["linked"]) == (["Ann", "Bob"], 0, [True] * 2)
     assert found["result"]["winner"] == -1
     assert found["board"]["columns"] == 3
@@ -183,8 +120,8 @@ def test_a_match_has_every_position(site: Site) -> None:
     assert positions[1]["picture"]["last"] == [0]
 
 
-def test_what_a_bot_thought_is_with_its_move(site: Site) -> None:
-    thought = site.get(f"matches/{site.past.tied}")["positions"][1]
+def test_what_a_bot_thought_is_with_its_move(past_site: Site) -> None:
+    thought = past_site.get(f"matches/{past_site.past.tied}")["positions"][1]
     assert thought["info"] == {"win_rate": 0.75, "simulations": 100, "seconds": 0.25}
     assert thought["picture"]["line"] == ["a1", "b1"]
     tops = thought["picture"]["tops"]
@@ -193,26 +130,26 @@ def test_what_a_bot_thought_is_with_its_move(site: Site) -> None:
     assert len(tops) < len(THOUGHT.actions)
 
 
-def test_a_match_that_is_played_is_shown_as_it_stands(site: Site) -> None:
-    unfinished = site.get(f"matches/{site.past.unfinished}")
+def test_a_match_that_is_played_is_shown_as_it_stands(past_site: Site) -> None:
+    unfinished = past_site.get(f"matches/{past_site.past.unfinished}")
     assert ("result" in unfinished, unfinished["to_move"]) == (False, 1)
     assert len(unfinished["positions"]) == 3
-    with site.client() as first, site.client() as second:
+    with past_site.client() as first, past_site.client() as second:
         duel = Duel(first, second, clock="300+3")
         duel.play(1)
-        found = site.get(f"matches/{duel.match}")
+        found = past_site.get(f"matches/{duel.match}")
         assert [each.get("action") for each in found["positions"]] == [None, 0]
         assert 0 < found["clocks"][1]["main_s"] < 300
         assert found["to_move"] == 2
         duel.play(2)
-        assert len(site.get(f"matches/{duel.match}")["positions"]) == 4
+        assert len(past_site.get(f"matches/{duel.match}")["positions"]) == 4
         duel.finish()
-        over = site.get(f"matches/{duel.match}")
+        over = past_site.get(f"matches/{duel.match}")
         assert (over["result"]["winner"], "clocks" in over) == (1, False)
 
 
-def test_a_player_and_how_it_has_become_so_strong(site: Site) -> None:
-    found = site.get("players/ann")
+def test_a_player_and_how_it_has_become_so_strong(past_site: Site) -> None:
+    found = past_site.get("players/ann")
     assert found["name"] == "Ann"
     (record,) = found["games"]
     assert record["totals"]["matches"] == 7
@@ -226,9 +163,9 @@ def test_a_player_and_how_it_has_become_so_strong(site: Site) -> None:
         )
 
 
-def test_a_tournament_is_its_report(site: Site) -> None:
-    found = site.get(f"tournaments/{site.past.cup}")
-    assert found["tournament"] == site.past.cup
+def test_a_tournament_is_its_report(past_site: Site) -> None:
+    found = past_site.get(f"tournaments/{past_site.past.cup}")
+    assert found["tournament"] == past_site.past.cup
     assert found["ended_at"] >= found["begun_at"]
     report = found["report"]
     assert (report["name"], report["done"]) == ("a cup", 3)
@@ -238,23 +175,23 @@ def test_a_tournament_is_its_report(site: Site) -> None:
 # How it is asked.
 
 
-def test_everybody_may_read_and_ask_whether_there_is_news(site: Site) -> None:
-    answer = site.ask("/api/games", Origin="https://elsewhere.example")
+def test_everybody_may_read_and_ask_whether_there_is_news(past_site: Site) -> None:
+    answer = past_site.ask("/api/games", Origin="https://elsewhere.example")
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    again = site.ask("/api/games", If_None_Match=answer.headers["ETag"])
+    again = past_site.ask("/api/games", If_None_Match=answer.headers["ETag"])
     assert (again.status, again.body) == (304, b"")
-    packed = site.ask("/api/games", Accept_Encoding="gzip")
+    packed = past_site.ask("/api/games", Accept_Encoding="gzip")
     assert json.loads(gzip.decompress(packed.body)) == answer.json
-    head = site.ask("/api/games", "HEAD")
+    head = past_site.ask("/api/games", "HEAD")
     assert (head.status, head.body) == (200, b"")
     assert head.headers["Content-Length"] == answer.headers["Content-Length"]
-    assert "Access-Control-Allow-Origin" not in site.ask("/healthz").headers
+    assert "Access-Control-Allow-Origin" not in past_site.ask("/healthz").headers
 
 
-def test_nothing_can_be_written(site: Site) -> None:
+def test_nothing_can_be_written(past_site: Site) -> None:
     for method in ("POST", "PUT", "DELETE"):
-        answer = site.ask("/api/matches", method)
+        answer = past_site.ask("/api/matches", method)
         assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
         assert "only GET and HEAD" in answer.json["error"]
 
@@ -284,8 +221,8 @@ def test_nothing_can_be_written(site: Site) -> None:
         ("players/Ann?page=1", "there is no parameter 'page' here: there are none"),
     ],
 )
-def test_what_cannot_be_meant_is_explained(site: Site, path: str, said: str) -> None:
-    status, error = site.refused(path)
+def test_what_cannot_be_meant_is_explained(past_site: Site, path: str, said: str) -> None:
+    status, error = past_site.refused(path)
     assert status == 400
     assert said in error
 
@@ -295,18 +232,18 @@ def test_what_cannot_be_meant_is_explained(site: Site, path: str, said: str) -> 
     ["matches/none", "players/Nobody", "players/guest-1", "tournaments/none", "matches/a/b",
      "games/nim", "seeks/1", "", "nothing", "matches/", "../api/matches/x/y", "players/a%2fb"],
 )  # fmt: skip
-def test_what_is_not_there_is_not_found(site: Site, path: str) -> None:
-    assert site.refused(path)[0] == 404
+def test_what_is_not_there_is_not_found(past_site: Site, path: str) -> None:
+    assert past_site.refused(path)[0] == 404
 
 
 @pytest.mark.parametrize("path", ["/api/%ff", "/api/matches?player=%ff", "/api/../../etc/passwd"])
-def test_odd_addresses_lead_nowhere(site: Site, path: str) -> None:
-    assert site.ask(path).status in (400, 404)
+def test_odd_addresses_lead_nowhere(past_site: Site, path: str) -> None:
+    assert past_site.ask(path).status in (400, 404)
 
 
-def test_pages_beyond_the_last_are_empty(site: Site) -> None:
+def test_pages_beyond_the_last_are_empty(past_site: Site) -> None:
     for kind in ("matches", "players", "tournaments", "games", "seeks"):
-        found = site.get(f"{kind}?page=1000000&per_page=200")
+        found = past_site.get(f"{kind}?page=1000000&per_page=200")
         assert found["items"] == []
         assert found["page"] == 1_000_000 > found["pages"]
 
@@ -314,15 +251,15 @@ def test_pages_beyond_the_last_are_empty(site: Site) -> None:
 # Files.
 
 
-def test_a_match_can_be_had_as_a_file(site: Site) -> None:
-    past = site.past
-    answer = site.ask(f"/matches/{past.won}.pgn")
+def test_a_match_can_be_had_as_a_file(past_site: Site) -> None:
+    past = past_site.past
+    answer = past_site.ask(f"/matches/{past.won}.pgn")
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{past.won}.pgn"'
     assert b'[White "Ann"]' in answer.body
-    assert site.ask(f"/matches/{past.won}.sgf").body.startswith(b"(;")
-    line = site.ask(f"/matches/{past.tied}.json").json
+    assert past_site.ask(f"/matches/{past.won}.sgf").body.startswith(b"(;")
+    line = past_site.ask(f"/matches/{past.tied}.json").json
     assert (line["match"], len(line["moves"][0]["info"]["actions"])) == (past.tied, 9)
-    assert site.ask(f"/matches/{past.unfinished}.json").json["finished"] is None
+    assert past_site.ask(f"/matches/{past.unfinished}.json").json["finished"] is None
 
 
 @pytest.mark.parametrize(
@@ -334,9 +271,9 @@ def test_a_match_can_be_had_as_a_file(site: Site) -> None:
         ("..%2f.json", ""),
     ],
 )
-def test_a_file_that_cannot_be_had_is_explained(site: Site, name: str, said: str) -> None:
-    ids = vars(site.past)
-    answer = site.ask(f"/matches/{name.format(**ids)}")
+def test_a_file_that_cannot_be_had_is_explained(past_site: Site, name: str, said: str) -> None:
+    ids = vars(past_site.past)
+    answer = past_site.ask(f"/matches/{name.format(**ids)}")
     assert answer.status in (400, 404)
     assert said.format(**ids) in html.unescape(answer.body.decode())
 

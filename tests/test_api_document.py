@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from http_site import Site
 from past import GAME, Past
-from test_api import Site, site
 
 from games.core.description import Description, Parameter
 from server.ladder import Entry, Point
@@ -20,8 +20,6 @@ from server.web.api import Api, Ranking, TournamentAnswer
 from server.web.archive import GameRecord, PlayerRecord, VersionRecord
 from server.web.match_data import Ending, MatchData, Position
 from server.web.parameters import MOST_PER_PAGE, PAGES, PER_PAGE
-
-__all__ = ["site"]  # the fixture
 
 DOCS = Path(__file__).parent.parent / "docs"
 KINDS: dict[str, Any] = {
@@ -158,12 +156,12 @@ def test_every_path_is_described() -> None:
 
 
 @pytest.mark.parametrize(("path", "type_"), PATHS)
-def test_an_answer_is_as_described(site: Site, path: str, type_: str) -> None:
-    with site.client() as seeker:
+def test_an_answer_is_as_described(past_site: Site, path: str, type_: str) -> None:
+    with past_site.client() as seeker:
         seeker.hello()
         seeker.ask("seek", game=GAME, clock="1/move", opponent="nobody", seat=1)
-        for asked in asked_of(site.past, path):
-            answer = site.get(asked.removeprefix("/api/"))
+        for asked in asked_of(past_site.past, path):
+            answer = past_site.get(asked.removeprefix("/api/"))
             kind, *items = re.findall(r"\[[^]]*\]\([^)]*\)", type_.partition(",")[0])
             found = list(problems(answer, kind, asked))
             for each in answer["items"] if items else ():
@@ -185,10 +183,12 @@ def asked_of(past: Past, path: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("path", "parameters"), [(path, each) for path, _, each in ROWS])
-def test_the_parameters_are_those_that_are_allowed(site: Site, path: str, parameters: str) -> None:
+def test_the_parameters_are_those_that_are_allowed(
+    past_site: Site, path: str, parameters: str
+) -> None:
     described = re.findall(r"`(\w+)`", parameters)
-    bare = asked_of(site.past, path)[0].partition("?")[0].removeprefix("/api/")
-    _, error = site.refused(f"{bare}?nonsense=1")
+    bare = asked_of(past_site.past, path)[0].partition("?")[0].removeprefix("/api/")
+    _, error = past_site.refused(f"{bare}?nonsense=1")
     _, _, allowed = error.partition("allowed are ")
     if path == "/api/players":
         described.append("game")  # with which the answer is another

@@ -170,7 +170,7 @@ def test_a_tournament_that_cannot_be_read_does_not_count_and_says_why(
     database.close()
     archive = Archive(url, loop)
     assert loop.wait(archive.ratings(GAME)).matches == 1
-    with pytest.raises(Refused, match="cannot be shown.*future"):
+    with pytest.raises(Refused, match=r"cannot be shown.*future"):
         loop.wait(archive.tournament("t"))
     assert loop.wait(archive.tournaments()).total == 1
 

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import pytest
 from commands import RunningServer, running_server
 from house import administrator
+from http_site import Site
 from past import GAME, MEMBERS, NIM, Past
-from test_api import Site
 from test_tournaments import TOKEN, Bots, member, spec_of
 
 import games
