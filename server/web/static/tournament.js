@@ -129,20 +129,17 @@ function isOver() {
 
 /** Replace those sections that have changed; wide tables stay scrolled as they are. */
 function exchange(element, after) {
+  const tables = () => [...element.querySelectorAll(".scroll")];
+  const scrolled = new Map(tables().map((each) => [each.ariaLabel, each.scrollLeft]));
   const before = [...element.children];
-  if (before.length !== after.length) {
-    element.replaceChildren(...after);
-    return;
-  }
-  before.forEach((section, place) => {
-    const fresh = after[place];
-    if (section.outerHTML === fresh.outerHTML) return;
-    const scrolled = [...section.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
-    section.replaceWith(fresh);
-    fresh.querySelectorAll(".scroll").forEach((each, number) => {
-      each.scrollLeft = scrolled[number] ?? 0;
+  if (before.length === after.length) {
+    before.forEach((section, place) => {
+      if (section.outerHTML !== after[place].outerHTML) section.replaceWith(after[place]);
     });
-  });
+  } else {
+    element.replaceChildren(...after);
+  }
+  for (const each of tables()) each.scrollLeft = scrolled.get(each.ariaLabel) ?? 0;
 }
 
 const progress = new Part("progress", PROGRESS_MS, () => boards.place(progress.element));
