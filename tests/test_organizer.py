@@ -12,16 +12,16 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.error import URLError
 
 import msgspec
 import pytest
 import trustme
 from click.testing import CliRunner, Result
-from commands import finish, running_server, start
+from commands import RunningServer, finish, running_server, start
 from raw_client import RawClient
 from rich.console import Console
 
@@ -195,6 +195,26 @@ def _database(folder: Path) -> tuple[str, str]:
 # A server that is there already.
 
 
+class Elsewhere(NamedTuple):
+    """A server of somebody else, whose administrator is Zoe; tokens are by name."""
+
+    server: RunningServer
+    url: str
+    tokens: Mapping[str, str]
+
+    def asked_by(self, name: str) -> tuple[str, ...]:
+        """The options of a command."""
+        return "--server", f"127.0.0.1:{self.server.port}", "--name", name
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('elsewhere')}/its.db"
+    tokens = prepare(url, "Zoe", ["Ada"])
+    with running_server("--database", url) as server:
+        yield Elsewhere(server, url, tokens)
+
+
 def _organize(file: Path, *options: str, token: str, **env: str) -> tuple[int, str]:
     """`run`, as a process of its own which does not wait for long."""
     code = (
@@ -214,41 +234,39 @@ def test_a_server_that_is_not_there(folder: Path) -> None:
     assert "Traceback" not in said
 
 
-def test_who_may_not_hold_a_tournament_is_told_why(folder: Path) -> None:
-    url = f"sqlite:///{folder}/its.db"
-    right = prepare(url, "somebody", ["Ada"])["Ada"]
-    with running_server("--database", url) as server:
-        options = ("--server", f"{server.host}:{server.port}", "--name", "Ada")
-        for token, why in (
-            ("wrong", "does not let the organizer in: "),
-            (right, "this is for administrators; whoever operates the server makes"),
-        ):
-            code, said = _organize(folder / "SPEC.toml", *options, token=token)
-            assert code == 1
-            assert why in said
-            assert "Traceback" not in said
+def test_who_may_not_hold_a_tournament_is_told_why(folder: Path, elsewhere: Elsewhere) -> None:
+    for token, file, why in (
+        ("wrong", folder / "SPEC.toml", "does not let the organizer in: "),
+        (elsewhere.tokens["Ada"], folder / "SPEC.toml",
+         "this is for administrators; whoever operates the server makes"),
+        (elsewhere.tokens["Ada"], _with_a_book(folder, 20_000),
+         "from who is no administrator the server takes at most 65,536; whoever operates"),
+    ):  # fmt: skip
+        code, said = _organize(file, *elsewhere.asked_by("Ada"), token=token)
+        assert code == 1
+        assert why in said
+        assert "Traceback" not in said
 
 
-@pytest.fixture
-def secure(folder: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """How to reach a server that has a certificate for localhost, and tokens there by name."""
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Elsewhere, str]]:
+    """One that has a certificate for localhost, and the file of the authority that gave it."""
+    folder = tmp_path_factory.mktemp("secure")
     authority = trustme.CA()
     certificate = authority.issue_cert("localhost")
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
-    certificate.private_key_pem.write_to_path(str(folder / "key.pem"))
-    for part in certificate.cert_chain_pems:
-        part.write_to_path(str(folder / "cert.pem"), append=True)
+    certificate.private_key_and_cert_chain_pem.write_to_path(str(folder / "own.pem"))
     url = f"sqlite:///{folder}/its.db"
     tokens = prepare(url, "Zoe", ["Ann", "Bob"])
-    pems = ("--tls-cert", str(folder / "cert.pem"), "--tls-key", str(folder / "key.pem"))
+    pems = ("--tls-cert", str(folder / "own.pem"), "--tls-key", str(folder / "own.pem"))
     with running_server("--database", url, *pems) as server:
-        yield ("--server", f"127.0.0.1:{server.port}", "--name", "Zoe"), tokens
+        yield Elsewhere(server, url, tokens), str(folder / "ca.pem")
 
 
 def test_over_tls_the_organizer_and_those_that_it_starts_know_the_server(
-    folder: Path, secure: tuple[tuple[str, ...], dict[str, str]], monkeypatch: pytest.MonkeyPatch
+    folder: Path, secure: tuple[Elsewhere, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server, tokens = secure
+    server, ca = secure
     own_way = f"{sys.executable} -c 'import players.client.main as it; it.main()' any random"
     file = folder / "tls.toml"
     file.write_text(
@@ -256,28 +274,30 @@ def test_over_tls_the_organizer_and_those_that_it_starts_know_the_server(
         .replace("concurrency = 2", "concurrency = 1")
         .replace("cat bot.txt", own_way) + 'player = "random"\n'
     )  # fmt: skip
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(Path(ca).parent)
     code, said = _organize(
-        file, *server, "--ca", "ca.pem", "--tls-name", "localhost",
-        token=tokens["Zoe"], PLAYOUT_TOKEN_ANN=tokens["Ann"], PLAYOUT_TOKEN_BOB=tokens["Bob"],
+        file, *server.asked_by("Zoe"), "--ca", Path(ca).name, "--tls-name", "localhost",
+        token=server.tokens["Zoe"],
+        PLAYOUT_TOKEN_ANN=server.tokens["Ann"], PLAYOUT_TOKEN_BOB=server.tokens["Bob"],
     )  # fmt: skip
     assert code == 0, said
     assert "2 of 2  tic_tac_toe" in said
 
 
 def test_a_server_that_cannot_be_trusted_is_told_nothing(
-    folder: Path, secure: tuple[tuple[str, ...], dict[str, str]]
+    folder: Path, secure: tuple[Elsewhere, str]
 ) -> None:
-    server, tokens = secure
+    server, ca = secure
     for options, told in (
         ((), "is --tls needed?"),
         (
             ("--tls", "--tls-name", "localhost"),
             "is not signed by an authority known to this system",
         ),
-        (("--ca", str(folder / "ca.pem")), "certificate is not for '127.0.0.1'"),
+        (("--ca", ca), "certificate is not for '127.0.0.1'"),
     ):
-        code, said = _organize(folder / "SPEC.toml", *server, *options, token=tokens["Zoe"])
+        words = (*server.asked_by("Zoe"), *options)
+        code, said = _organize(folder / "SPEC.toml", *words, token=server.tokens["Zoe"])
         assert code == 1
         assert told in said
         assert "Traceback" not in said
@@ -293,22 +313,20 @@ def _with_a_book(folder: Path, lines: int) -> Path:
     return file
 
 
-def test_a_book_of_thousands_of_openings_is_taken(folder: Path) -> None:
-    url = f"sqlite:///{folder}/its.db"
-    token = prepare(url, "Zoe", [])["Zoe"]
+def test_a_book_of_thousands_of_openings_is_taken(folder: Path, elsewhere: Elsewhere) -> None:
     read = source.read(_with_a_book(folder, 20_000))
     told = msgspec.to_builtins(read)
-    with (
-        running_server("--database", url) as server,
-        RawClient(server.host, server.port) as zoe,
-        RawClient(server.host, server.port) as ann,
-    ):
-        assert zoe.hello("Zoe", token=token)["frame_bytes"] == ADMINISTRATORS_FRAME
+    server = elsewhere.server
+    with RawClient(server.host, server.port) as zoe, RawClient(server.host, server.port) as ann:
+        welcome = zoe.hello("Zoe", token=elsewhere.tokens["Zoe"])
+        assert welcome["frame_bytes"] == ADMINISTRATORS_FRAME
         assert "frame_bytes" not in ann.hello("Ann")
-        assert zoe.ask("organize", spec=told)["spec"]["openings"] == {"plies": 0, "lines": {}}
+        answer = zoe.ask("organize", spec=told)
+        assert answer["spec"]["openings"] == {"plies": 0, "lines": {}}
         ann.say("organize", spec=told)
         assert ann.hear()["code"] == "frame_too_large"
-    (held,) = Database(url).tournaments()
+    held = Database(elsewhere.url).tournament(answer["tournament"])
+    assert held
     assert loads(held.organized.spec).openings == read.openings
 
 
@@ -319,16 +337,6 @@ def test_a_book_that_is_too_long_is_said_to_be(
     failed = invoke("validate", str(_with_a_book(folder, 300)))
     assert failed.exit_code == 2
     assert "bytes, and may have 1,000: give fewer or shorter openings" in failed.output
-
-
-def test_who_may_not_bring_a_long_book_is_told_why(folder: Path) -> None:
-    url = f"sqlite:///{folder}/its.db"
-    token = prepare(url, "somebody", ["Ada"])["Ada"]
-    with running_server("--database", url) as server:
-        options = ("--server", f"{server.host}:{server.port}", "--name", "Ada")
-        code, said = _organize(_with_a_book(folder, 20_000), *options, token=token)
-    assert code == 1
-    assert "from who is no administrator the server takes at most 65,536; whoever operates" in said
 
 
 # What is stored.
@@ -425,14 +433,10 @@ def test_one_that_is_abandoned_is_concluded_where_no_server_is(tmp_path: Path) -
         assert why in told.output
 
 
-def test_on_a_server_an_administrator_concludes_it(folder: Path) -> None:
-    url = f"sqlite:///{folder}/its.db"
-    token = prepare(url, "Zoe", [])["Zoe"]
+def test_on_a_server_an_administrator_concludes_it(folder: Path, elsewhere: Elsewhere) -> None:
     words = [sys.executable, "-c", "from server.organizer.main import main; main()", "conclude"]
-    with (
-        running_server("--database", url) as server,
-        RawClient(server.host, server.port) as zoe,
-    ):
+    token, server = elsewhere.tokens["Zoe"], elsewhere.server
+    with RawClient(server.host, server.port) as zoe:
         zoe.hello("Zoe", token=token)
         told = msgspec.to_builtins(source.read(folder / "SPEC.toml"))
         tournament = zoe.ask("organize", spec=told)["tournament"]
@@ -441,7 +445,7 @@ def test_on_a_server_an_administrator_concludes_it(folder: Path) -> None:
             (tournament, 0, "is over, as it stands"),
         ):
             done = subprocess.run(
-                [*words, name, "--server", f"{server.host}:{server.port}", "--name", "Zoe"],
+                [*words, name, *elsewhere.asked_by("Zoe")],
                 env=os.environ | {"PLAYOUT_TOKEN": token},
                 capture_output=True,
                 text=True,
