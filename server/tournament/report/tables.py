@@ -63,7 +63,8 @@ def in_order(report: Report) -> list[int]:
 
 def _progress(report: Report) -> str:
     if report.pairs is None:
-        return f"{words.count(report.done, 'pair')} so far"
+        decided = any(each.test and each.test.accepted for each in report.duels)
+        return words.count(report.done, "pair") + ("" if decided else " so far")
     return f"{report.done} of {words.count(report.pairs, 'pair')}"
 
 
