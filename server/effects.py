@@ -14,11 +14,17 @@ from server.records import Record
 
 
 class Send(Struct, frozen=True, gc=False):
-    """Say this on these connections; to those who are `patient` after all who are not."""
+    """Say this on these connections."""
 
     connections: tuple[int, ...]
     message: Event
-    patient: bool = False
+
+
+class Show(Struct, frozen=True, gc=False):
+    """Say these on connections of those who only look on, when nothing else is to be done."""
+
+    connections: tuple[int, ...]
+    messages: tuple[Event, ...]
 
 
 class Close(Struct, frozen=True, gc=False):
@@ -77,7 +83,7 @@ class Wake(Struct, frozen=True, gc=False):
 
 
 class Idle(Struct, frozen=True, gc=False):
-    """Call `show` when nothing else is to be done."""
+    """Call `show` when nothing else is to be done, as long as something is `unshown`."""
 
 
 class Log(Struct, frozen=True, gc=False):
@@ -91,4 +97,6 @@ class Stopped(Struct, frozen=True, gc=False):
     """Nothing is left to be done."""
 
 
-Effect = Send | Close | Trust | Pause | Store | StartBot | EndBot | Wake | Idle | Log | Stopped
+Effect = (
+    Send | Show | Close | Trust | Pause | Store | StartBot | EndBot | Wake | Idle | Log | Stopped
+)

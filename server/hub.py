@@ -15,7 +15,7 @@ from msgspec import DecodeError
 import games
 from server.accounts import Directory
 from server.alarm import Alarms
-from server.effects import Close, Effect, Idle, Log, Pause, Send, Stopped, Store, Trust, Wake
+from server.effects import Close, Effect, Idle, Log, Pause, Send, Show, Stopped, Store, Trust, Wake
 from server.gallery import Gallery
 from server.hosting import Hosting
 from server.limits import BURST_S, Bucket, Quota
@@ -57,6 +57,9 @@ from server.tournament.openings import OpeningError
 ENDED_KEPT = 1000
 #: How long somebody who was asked for a sign of life has to give one.
 ANSWER_S = 60.0
+
+#: Moves that those who watch are told of at once: each takes a third of a millisecond to draw.
+AT_ONCE = 4
 
 #: What rests on all that was done before, and so waits until that is stored.
 _RESTS_ON_RECORDS = frozenset(
@@ -102,10 +105,10 @@ class Hub:
         self._alarms = Alarms()
         self._woken_at: float | None = None
         self._effects: list[Effect] = []
-        self._outbox: Outbox[Send | Close | Stopped] = Outbox()
+        self._outbox: Outbox[Send | Show | Close | Stopped] = Outbox()
         self._records = 0
         self._waiting: deque[tuple[int, Table]] = deque()
-        self._unshown: list[Table] = []
+        self._unshown: deque[Table] = deque()
         self._ids = 0
         self._storage_fails = False
 
@@ -184,11 +187,18 @@ class Hub:
         self._effects += self._outbox.release(number)
         return self._done()
 
+    @property
+    def unshown(self) -> bool:
+        """Is there anything that those who watch have not been told of?"""
+        return bool(self._unshown)
+
     def show(self) -> list[Effect]:
-        """Nothing else is to be done: those who watch are told of moves that players know of."""
-        tables, self._unshown = self._unshown, []
-        for table in tables:
-            self.show_moves(table)
+        """Nothing else is to be done: those who watch are told of some moves."""
+        if self._unshown:
+            table = self._unshown[0]
+            self._show_moves(table, AT_ONCE)
+            if not table.unshown:
+                self._unshown.popleft()
         return self._done()
 
     def storage_fails(self, fails: bool) -> list[Effect]:
@@ -354,12 +364,7 @@ class Hub:
 
     def show_moves(self, table: Table) -> None:
         """Tell those who watch of all moves that they were not told of."""
-        for move in table.unshown:
-            for sessions, update in table.shown(move):
-                if lines := _lines(sessions):
-                    effect = Send(lines, update, patient=True)
-                    self._when_stored(lines, move.record, effect)
-        table.unshown.clear()
+        self._show_moves(table, len(table.unshown))
 
     def table(self, match_id: str) -> Table:
         """Where a match is being played. Raises Refused."""
@@ -456,14 +461,14 @@ class Hub:
 
     def tell_onlookers(self, sessions: Iterable[Session], message: Event) -> None:
         """Say something to those who only look on: players come first, however many these are."""
-        self.send(_lines(sessions), message, patient=True)
+        if lines := _lines(sessions):
+            self._when_stored(lines, self._records, Show(lines, (message,)))
 
-    def send(self, connections: tuple[int, ...], message: Event, *, patient: bool = False) -> None:
+    def send(self, connections: tuple[int, ...], message: Event) -> None:
         """Say something on some connections, when all that it rests on is stored."""
         if type(message) in _RESTS_ON_RECORDS:
             if connections:
-                effect = Send(connections, message, patient)
-                self._when_stored(connections, self._records, effect)
+                self._when_stored(connections, self._records, Send(connections, message))
         else:
             for connection in connections:  # each at once, unless something before it is held
                 self._when_stored((connection,), 0, Send((connection,), message))
@@ -506,7 +511,7 @@ class Hub:
             session.results.append((at, ended))
 
     def _when_stored(
-        self, connections: tuple[int, ...], after: int, effect: Send | Close | Stopped
+        self, connections: tuple[int, ...], after: int, effect: Send | Show | Close | Stopped
     ) -> None:
         if self._outbox.passes(connections, after):
             self._effects.append(effect)
@@ -518,6 +523,14 @@ class Hub:
         table.match.hold()
         table.awaits = self._records
         self._waiting.append((self._records, table))
+
+    def _show_moves(self, table: Table, most: int) -> None:
+        moves, table.unshown = table.unshown[:most], table.unshown[most:]
+        if not moves:
+            return
+        for sessions, updates in table.shown(moves):
+            if lines := _lines(sessions):
+                self._when_stored(lines, moves[-1].record, Show(lines, updates))
 
     def _show_when_idle(self, table: Table) -> None:
         if not self._unshown:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from twisted.logger import Logger
@@ -18,6 +18,7 @@ from server.effects import (
     Log,
     Pause,
     Send,
+    Show,
     StartBot,
     Stopped,
     Store,
@@ -25,7 +26,7 @@ from server.effects import (
     Wake,
 )
 from server.hub import Hub
-from server.messages import Code, Error, Move
+from server.messages import Code, Error, Event, Move
 from server.metrics import Metrics
 from server.records import Account, Finished, Played, Record
 from server.turn import Turn
@@ -199,6 +200,8 @@ class Service:
     def stored(self, number: int, records: int, seconds: float) -> None:
         """All records up to a number are safe."""
         self.metrics.committed(seconds, records)
+        if number == self._recorded:
+            self._turn.release()
         self.recovered()
         self._commit(number)
 
@@ -244,6 +247,9 @@ class Service:
                 self._store(number, record)
             case Wake(at):
                 self._wake_at(at)
+            case Show(connections, messages):
+                for onlooker, data in self._written(connections, messages):
+                    onlooker.say(data, patient=True)
             case Idle():
                 self._turn.at_leisure(self._show)
             case Log(text, fields):
@@ -263,17 +269,24 @@ class Service:
                 self._stopped()
 
     def _send(self, effect: Send) -> None:
-        message, patient = effect.message, effect.patient
+        message = effect.message
         if isinstance(message, Error):
             self.metrics.refused(message.code)
+        for line, data in self._written(effect.connections, (message,)):
+            line.say(data)
+
+    def _written(
+        self, connections: tuple[int, ...], messages: tuple[Event, ...]
+    ) -> Iterator[tuple[Line, bytes]]:
+        """The lines, each with the messages in its language."""
         written: dict[Language, bytes] = {}
-        for number in effect.connections:
+        for number in connections:
             if line := self._lines.get(number):
                 language = line.language
                 data = written.get(language)
                 if data is None:
-                    data = written[language] = language.encode(message)
-                line.say(data, patient=patient)
+                    data = written[language] = b"".join(map(language.encode, messages))
+                yield line, data
 
     def _store(self, number: int, record: Record) -> None:
         self._recorded = number
@@ -282,6 +295,7 @@ class Service:
         elif isinstance(record, Finished):
             self.metrics.ended(record.reason)
         if self.keeper:
+            self._turn.hold()
             self.keeper.put(number, record)
 
     def _trust(self, number: int, *, administrator: bool) -> None:
@@ -308,8 +322,9 @@ class Service:
             delay = min(max(0.0, at - self._now()), LONGEST_SLEEP_S)
             self._waiting = self._timer.callLater(delay, self._wake)
 
-    def _show(self) -> None:
+    def _show(self) -> bool:
         self._do(self._hub.show())
+        return self._hub.unshown
 
     def _wake(self) -> None:
         self._waiting = None

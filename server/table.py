@@ -143,15 +143,16 @@ class Table:
         if any(self._watchers.values()):
             self.unshown.append(Shown(ply, info, self.match.readings(now), record))
 
-    def shown(self, move: Shown) -> Iterator[tuple[list[Session], Update]]:
-        """A move for those who watch, the same message for all who see the same.
+    def shown(self, moves: list[Shown]) -> Iterator[tuple[list[Session], tuple[Update, ...]]]:
+        """Moves for those who watch, the same messages for all who see the same.
 
         Only those who are not called as one of the players are told what the mover thinks; legal
         actions and views are as for players.
         """
         for audience, sessions in self._watchers.items():
             if sessions:
-                yield list(sessions.values()), self._update(move, audience)
+                updates = tuple(self._update(move, audience) for move in moves)
+                yield list(sessions.values()), updates
 
     def _update(self, move: Shown, audience: _Audience) -> Update:
         match, after = self.match, move.ply + 1

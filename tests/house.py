@@ -16,6 +16,7 @@ from server.effects import (
     Log,
     Pause,
     Send,
+    Show,
     StartBot,
     Stopped,
     Store,
@@ -104,6 +105,9 @@ class House:
                         if self.slow and not self.lines[number].open:
                             continue  # it has hung up since this was held back
                         self.lines[number].hear(decode_event(encode(message)))
+                case Show(connections, messages):
+                    for message in messages:
+                        self.do([Send(connections, message)])
                 case Close(number):
                     assert self.lines[number].open
                     self.lines[number].open = False
@@ -141,7 +145,8 @@ class House:
         """There is nothing else to be done; while it is `busy`, there always is."""
         if self.idle:
             self.idle = False
-            self.do(self.hub.show())
+            while self.hub.unshown:
+                self.do(self.hub.show())
 
     def wait(self, seconds: float) -> None:
         """Let time pass, and wake the hub when it asked for it."""

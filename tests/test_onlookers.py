@@ -115,19 +115,31 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 class Loop:
-    """Does in each turn what was asked for before it."""
+    """Does in each turn what was asked for before it, whatever the delay."""
 
     def __init__(self) -> None:
-        self.calls: list[Callable[[], None]] = []
+        self.calls: list[Later] = []
 
-    def callLater(self, delay: float, call: Callable[[], None]) -> None:
-        assert delay == 0
-        self.calls.append(call)
+    def callLater(self, delay: float, call: Callable[[], None]) -> Later:
+        self.calls.append(Later(delay, call))
+        return self.calls[-1]
 
     def turn(self) -> None:
         calls, self.calls = self.calls, []
-        for call in calls:
-            call()
+        for later in calls:
+            later.call()
+
+
+class Later:
+    def __init__(self, delay: float, call: Callable[[], None]) -> None:
+        self.delay = delay
+        self.call = call
+
+    def active(self) -> bool:
+        return True
+
+    def reset(self, delay: float) -> None:
+        self.delay = delay
 
 
 def doer(done: list[str], name: str, seconds: list[float]) -> Callable[[], None]:
@@ -152,6 +164,49 @@ def test_what_is_done_at_leisure_leaves_room_for_the_rest(seconds: list[float]) 
     loop.turn()
     assert done[-2:] == ["6", "7"]
     assert not loop.calls
+
+
+def test_what_is_not_done_at_once_goes_on_before_what_comes_after_it() -> None:
+    loop, done = Loop(), list[str]()
+    turns = Turn(loop)
+
+    def thrice() -> bool:
+        done.append("some")
+        return len(done) < 3
+
+    turns.at_leisure(thrice)
+    turns.at_leisure(lambda: done.append("after"))
+    loop.turn()
+    assert done == ["some", "some", "some", "after"]
+
+
+def test_there_is_no_leisure_while_others_wait(seconds: list[float]) -> None:
+    loop, done = Loop(), list[str]()
+    turns = Turn(loop)
+    for number in range(7):
+        turns.at_leisure(doer(done, str(number), seconds))
+    loop.turn()
+    turns.hold()
+    loop.turn()
+    assert done == ["0", "1", "2"]
+    (later,) = loop.calls
+    assert later.delay == pytest.approx(turn.HOLD_S)
+    turns.release()
+    assert later.delay == 0
+    loop.turn()
+    assert done == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_nobody_is_put_off_for_ever(seconds: list[float]) -> None:
+    loop, done = Loop(), list[str]()
+    turns = Turn(loop)
+    for number in range(4):
+        turns.at_leisure(doer(done, str(number), seconds))
+    loop.turn()
+    turns.hold()
+    seconds.append(seconds[-1] + turn.HOLD_S)
+    loop.turn()
+    assert done == ["0", "1", "2", "3"]
 
 
 def test_what_fails_does_not_keep_others_waiting() -> None:

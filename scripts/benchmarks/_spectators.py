@@ -130,7 +130,7 @@ class _Spectator:
 
 
 def _live(page: int, count: int, matches: int, line: Connection) -> None:
-    os.nice(NICE)
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)
     try:
         with contextlib.ExitStack() as stack:
             spectators = _welcome(page, count, stack)
