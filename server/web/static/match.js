@@ -268,7 +268,7 @@ class MatchPage {
       const shown = this.#clocks.show(seat, now) ?? { time: "", periods: "", low: false };
       write(part(`clock-${seat}`), shown.time);
       write(part(`periods-${seat}`), shown.periods);
-      part(`seat-${seat}`).classList.toggle("low", shown.low);
+      part(`seat-${seat}`).classList.toggle("low", shown.low && !this.#record.over);
     }
   }
 
