@@ -165,7 +165,16 @@ class UltimateTicTacToe(KernelGame):
         forced = state[83]
         where = "anywhere" if forced == ANYWHERE else f"on board {_BOARDS[forced]}"
         note = "" if state[1] else f"to move {where}"
-        return View(9, 9, tuple(cells), clicks, block=3, note=note)
+        blocks = tuple(_winner(state[2 + 9 * inner : 11 + 9 * inner]) for inner in range(9))
+        return View(9, 9, tuple(cells), clicks, block=3, blocks=blocks, note=note)
+
+
+def _winner(cells: State) -> int:
+    """Of a small board: who has three in a row there, 0 for nobody."""
+    for player in (1, 2):
+        if WINS[sum(1 << cell for cell in range(9) if cells[cell] == player)]:
+            return player
+    return 0
 
 
 def _place(action: int) -> int:

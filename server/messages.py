@@ -146,6 +146,7 @@ class Picture(Struct, frozen=True, omit_defaults=True):
 
     `last` are the cells of the move that led here, and `name` is how people write it. `line` and
     `tops` are what the one who made it thought of: the moves it expected, and those it looked at.
+    `blocks` says of each block of the board, row by row, who has won it, 0 for nobody.
     """
 
     cells: tuple[int, ...]
@@ -154,6 +155,7 @@ class Picture(Struct, frozen=True, omit_defaults=True):
     line: tuple[str, ...]
     tops: tuple[Top, ...]
     name: str | None = None
+    blocks: tuple[int, ...] = ()
 
 
 class Choice(Struct, frozen=True, gc=False):

@@ -41,18 +41,19 @@ def picture_of(
 ) -> Picture:
     """The position after `ply` moves; `info` is what the last of them was sent with."""
     view = game.view(states[ply])
-    cells = tuple(map(int, view.cells))  # such as numpy's cannot be sent
-    if ply == 0:
-        return Picture(cells=cells, last=(), note=view.note, line=(), tops=())
-    before, action = states[ply - 1], moves[ply - 1]
     picture = Picture(
-        cells=cells,
-        last=_cells(game.view(before), action),
+        cells=tuple(map(int, view.cells)),  # such as numpy's cannot be sent
+        last=(),
         note=view.note,
         line=(),
         tops=(),
-        name=game.action_name(before, action),
+        blocks=tuple(map(int, view.blocks)),
     )
+    if ply == 0:
+        return picture
+    before, action = states[ply - 1], moves[ply - 1]
+    last, name = _cells(game.view(before), action), game.action_name(before, action)
+    picture = structs.replace(picture, last=last, name=name)
     return with_thought(picture, game, before, info) if info else picture
 
 

@@ -117,6 +117,17 @@ def test_every_game_can_be_drawn_and_clicked_through(name: str) -> None:
     assert game.winner(states[-1])
 
 
+def test_a_small_board_that_is_won_is_said_to_be_somebodys() -> None:
+    game = games.load("ultimate_tic_tac_toe")
+    moves: list[int] = []
+    states = [game.initial_state()]
+    for name in ("i3", "i7", "g3", "c7", "h3"):
+        moves.append(game.parse_action(states[-1], name))
+        states.append(game.next_state(states[-1], moves[-1]))
+    owners = [picture_of(game, states, moves, ply).blocks for ply in range(6)]
+    assert owners == [(0,) * 9] * 5 + [(0, 0, 1, 0, 0, 0, 0, 0, 0)]
+
+
 def test_no_more_moves_are_named_than_anybody_reads() -> None:
     game = games.load("gomoku")
     states, moves = [game.initial_state(), game.next_state(game.initial_state(), 7)], [7]

@@ -27,6 +27,8 @@ class View:
     piece: Literal["mark", "disc", "stone", "chip"] = "mark"
     #: A heavy line after every so many cells, 0 for none.
     block: int = 0
+    #: Of each such block of cells, row by row: who has won it, 0 for nobody.
+    blocks: tuple[int, ...] = ()
     #: What the cells do not tell, for people.
     note: str = ""
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellName, layoutOf, pieceName } from "../../server/web/static/layout.js";
+import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "../../server/web/static/layout.js";
 import { exact, nextCells, pick, targetOf } from "../../server/web/static/picking.js";
 
 const GRID = {
@@ -71,6 +71,17 @@ test("one click is enough where nothing else begins with it", () => {
   assert.deepEqual(nextCells(choices), new Set([4, 5]));
   assert.deepEqual(pick(choices, [], 5), { action: 1 });
   assert.deepEqual(pick(choices, [], 3), { picked: [] });
+});
+
+test("blocks count row by row, and each has its cells", () => {
+  const nine = { columns: 9, block: 3 };
+  assert.deepEqual([0, 1, 4, 8].map((at) => blockEnds(nine, at)), [
+    [0, 20],
+    [3, 23],
+    [30, 50],
+    [60, 80],
+  ]);
+  assert.deepEqual([0, 3, 20, 40, 80].map((cell) => blockOf(nine, cell)), [0, 1, 0, 4, 8]);
 });
 
 test("cells are picked in order, and another first cell begins anew", () => {

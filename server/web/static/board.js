@@ -1,6 +1,6 @@
 // A board, drawn as SVG from what the server says of its geometry and of a position.
 
-import { cellName, layoutOf, pieceName } from "./layout.js";
+import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "./layout.js";
 import { exact, nextCells, pick, targetOf } from "./picking.js";
 import { html, svg } from "./svg.js";
 
@@ -166,11 +166,11 @@ export class BoardView {
       hint: circle(17),
     };
     this.#over = geometry !== "grid" || style === "stone";
-    const layers = {};
+    const layers = { blocks: new Layer("blocks", wonBlock(this.#board), (at) => this.#middle(at)) };
     for (const [name, draw] of Object.entries(draws)) {
       layers[name] = new Layer(name, draw, (cell) => this.#centre(cell));
-      this.#svg.append(layers[name].element);
     }
+    this.#svg.append(...Object.values(layers).map(({ element }) => element));
     return layers;
   }
 
@@ -206,8 +206,9 @@ export class BoardView {
   // What changes with each position.
 
   #draw() {
-    const { cells, last } = this.#picture;
+    const { cells, last, blocks = [] } = this.#picture;
     const layers = this.#layers;
+    layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
     this.#targets = nextCells(this.#choices, this.#picked);
     layers.pieces.show(new Map([...cells.entries()].filter(([, value]) => value !== 0)));
     const lastLayer = this.#over ? layers.over : layers.under;
@@ -231,6 +232,8 @@ export class BoardView {
     const words = [cellName(this.#board, cell)];
     words.push(pieceName(this.#board, this.#picture.cells[cell] ?? 0, this.#options.players));
     if (this.#picture.last.includes(cell)) words.push("last move");
+    const owner = this.#picture.blocks?.[blockOf(this.#board, cell)];
+    if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
     if (this.#picked.includes(cell)) words.push("picked");
     if (this.#targets.has(cell)) words.push("can be played");
     return words.join(", ");
@@ -351,6 +354,12 @@ export class BoardView {
     const [row, column] = this.#layout.placeOf(cell);
     return [(column + 0.5) * CELL, (row + 0.5) * CELL];
   }
+
+  /** The centre of a block: half-way between those of its first and its last cell. */
+  #middle(at) {
+    const [first, last] = blockEnds(this.#board, at).map((cell) => this.#centre(cell));
+    return [(first[0] + last[0]) / 2, (first[1] + last[1]) / 2];
+  }
 }
 
 /** Things of one sort that lie on cells. Only those that have changed are drawn again. */
@@ -409,6 +418,16 @@ function piece(style, value) {
   if (!owner) return svg("text", { class: "piece-number", y: 5 }, String(value));
   if (style === "mark") return svg("path", { ...MARKS[value], class: `piece-mark ${owner}` });
   return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
+}
+
+/** What lies under a block that somebody has won: its ground tinted, a large piece of theirs. */
+function wonBlock({ block, piece: style }) {
+  const size = block * CELL;
+  const ground = { x: -size / 2, y: -size / 2, width: size, height: size };
+  return (owner) => {
+    const large = svg("g", { transform: `scale(${block * 0.9})` }, piece(style, owner));
+    return svg("g", {}, svg("rect", ground), large);
+  };
 }
 
 /** The lines between cells, after every `step`; or, with an inset, through their centres. */

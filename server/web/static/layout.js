@@ -25,6 +25,19 @@ export function layoutOf(board, flipped = false) {
   };
 }
 
+/** The first and the last cell of a block; blocks count row by row. */
+export function blockEnds({ columns, block }, at) {
+  const across = columns / block;
+  const first = Math.floor(at / across) * block * columns + (at % across) * block;
+  return [first, first + (block - 1) * (columns + 1)];
+}
+
+/** The block in which a cell lies. */
+export function blockOf({ columns, block }, cell) {
+  const [row, column] = [Math.floor(cell / columns), cell % columns];
+  return Math.floor(row / block) * (columns / block) + Math.floor(column / block);
+}
+
 /** About twice as wide as high, in fives where there is a choice. */
 function heapColumns(count) {
   if (count <= 7) return count;
