@@ -1,0 +1,176 @@
+"""The page of a match in a real Chromium: until something is painted, and how much is transferred.
+
+Two bots play a match over TCP on a server of their own, and it is opened when it is over, with all
+its positions and what the bots thought of each. *New* is a browser that has never been here, so
+that everything is fetched; *again* is the same one reloading the page: styles and scripts are asked
+for, and have not changed. The lower bound is an answer of a word, `/healthz`, in the same browser.
+Loads take turns. *First paint* is the browser's own `first-contentful-paint`, from the start of the
+navigation; *board* is when the board of the match is there; bytes are those on the line, headers
+and compression included.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+from playwright.sync_api import Browser, Page
+
+from benchmarks._bench import Bench
+from benchmarks._chromium import NotInstalled, chromium
+from benchmarks._measure import Sample
+from benchmarks._serving import PAGE, UNLIMITED, Served, serving, stored
+from benchmarks._table import Column, Table, Target
+
+#: The last one has most cells and most moves: nobody gets a whole row.
+GAMES = ("connect_four", "othello", "gomoku", "mnk(m=19,n=19,k=19)")
+BARE = "/healthz"
+PLAYER = str(Path(sys.executable).with_name("playout-player"))
+PLAYING_S = 120.0
+
+FIRST_PAINT = Target("paint_ms", at_most=300.0)
+BYTES = Target("kb", at_most=150.0)
+
+PAINT = (
+    Column("page", "page"),
+    Column("browser", "browser"),
+    Column("moves", "moves"),
+    Column("paint_ms", "first paint, ms", ".0f"),
+    Column("board_ms", "board, ms", ".0f"),
+    Column("bare", "times an answer of a word", ".1f"),
+)
+TRANSFER = (
+    Column("page", "page"),
+    Column("browser", "browser"),
+    Column("requests", "requests"),
+    Column("kb", "kB", ".1f"),
+)
+
+#: When something was painted first, once it was.
+_PAINTED = """() => new Promise((resolve) => {
+  new PerformanceObserver((list) => {
+    const paint = list.getEntriesByName("first-contentful-paint")[0];
+    if (paint) resolve(paint.startTime);
+  }).observe({ type: "paint", buffered: true });
+})"""
+#: Pictures of the page are a sixtieth of a second apart.
+_BOARD = """() => new Promise((resolve) => {
+  const look = () => {
+    if (document.querySelector("#board .layer.pieces")) resolve(performance.now());
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
+@dataclass(frozen=True)
+class Match:
+    """What is opened."""
+
+    game: str
+    path: str
+    moves: int
+
+
+@dataclass
+class Loads:
+    """What was measured of a page, a number a load."""
+
+    paint_ms: list[float] = field(default_factory=list)
+    board_ms: list[float] = field(default_factory=list)
+    requests: list[float] = field(default_factory=list)
+    kb: list[float] = field(default_factory=list)
+
+
+def run(bench: Bench) -> list[Table]:
+    """Two tables: time, and bytes."""
+    rounds = bench.pick(15, 4)
+    try:
+        with stored() as database, serving([*UNLIMITED, PAGE, database]) as served:
+            matches = [_played(served, game) for game in bench.track(GAMES)]
+            with chromium() as browser:
+                taken = _loads(bench, browser, served, [each.path for each in matches], rounds)
+    except NotInstalled as lacking:
+        raise click.ClickException(str(lacking)) from lacking
+    return _tables(matches, taken)
+
+
+def _played(served: Served, game: str) -> Match:
+    """Two bots play, and are gone."""
+    options = ("--option=time=0.01", "--clock=none", f"--port={served.port}", "--guest", "--quiet")
+    bots = [
+        subprocess.Popen(
+            [PLAYER, game, "uct", *options, f"--name={name}"], stdout=subprocess.DEVNULL
+        )
+        for name in ("Ann", "Bob")
+    ]
+    for bot in bots:
+        if bot.wait(PLAYING_S):
+            raise click.ClickException(f"a bot failed at {game}")
+    with urllib.request.urlopen(f"http://127.0.0.1:{served.page}/api/matches") as answer:
+        newest = json.load(answer)["items"][0]
+    return Match(game, f"/matches/{newest['match']}", newest["plies"])
+
+
+def _loads(
+    bench: Bench, browser: Browser, served: Served, paths: Sequence[str], rounds: int
+) -> dict[tuple[str, str], Loads]:
+    """By the page and how well the browser knows it; the first round is not counted."""
+    taken: dict[tuple[str, str], Loads] = defaultdict(Loads)
+    address = f"http://127.0.0.1:{served.page}"
+    for number, _ in enumerate(bench.track([f"round {n}" for n in range(rounds + 1)])):
+        for path in (BARE, *paths):
+            with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+                page = context.new_page()
+                for kind in ("new", "again"):
+                    loads = taken[path, kind] if number else Loads()
+                    _load(page, address + path, loads)
+    return taken
+
+
+def _load(page: Page, address: str, loads: Loads) -> None:
+    line = page.context.new_cdp_session(page)
+    line.send("Network.enable")
+    sizes = list[float]()
+    line.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    page.goto(address)
+    loads.paint_ms.append(page.evaluate(_PAINTED))
+    if not address.endswith(BARE):
+        loads.board_ms.append(page.evaluate(_BOARD))
+    page.wait_for_load_state("networkidle")
+    line.detach()
+    loads.requests.append(len(sizes))
+    loads.kb.append(sum(sizes) / 1e3)
+
+
+def _tables(matches: Sequence[Match], taken: dict[tuple[str, str], Loads]) -> list[Table]:
+    paint = Table("Until something is painted", PAINT)
+    transfer = Table("What is transferred", TRANSFER)
+    shown = {each.path: each for each in matches}
+    for (path, kind), loads in taken.items():
+        match = shown.get(path)
+        name, paint_ms = match.game if match else path, Sample(loads.paint_ms)
+        paint.add(
+            FIRST_PAINT if match else None,
+            page=name,
+            browser=kind,
+            moves=match.moves if match else None,
+            paint_ms=paint_ms,
+            board_ms=Sample(loads.board_ms) if match else None,
+            bare=paint_ms.over(Sample(taken[BARE, kind].paint_ms)),
+        )
+        transfer.add(
+            BYTES if match else None,
+            page=name,
+            browser=kind,
+            requests=Sample(loads.requests),
+            kb=Sample(loads.kb),
+        )
+    return [paint, transfer]
