@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from msgspec import structs
-
 from server.drawing import Drawing
 from server.match import Match
-from server.messages import Ended, Reading, RequestId, Seat, Started, Thought, Update
+from server.messages import Choice, Ended, Reading, RequestId, Seat, Started, Thought, Update
 from server.records import Begun, Finished, Played
 from server.session import Session
 
@@ -127,12 +125,12 @@ class Table:
         for session in sorted(self.seats, key=lambda each: each is not mover):
             hello = session.hello
             audience = _Audience(hello.legal_actions, hello.views, informed=False)
-            update = self._update(Shown(ply, None, clocks, 0), audience)
             chooses = hello.views and self.seat_of(session) == to_move
             yield (
                 session,
-                structs.replace(
-                    update,
+                self._update(
+                    Shown(ply, None, clocks, 0),
+                    audience,
                     re=re if session is mover else None,
                     choices=self.drawing.choices(ply + 1) if chooses else None,
                 ),
@@ -154,10 +152,18 @@ class Table:
                 updates = tuple(self._update(move, audience) for move in moves)
                 yield list(sessions.values()), updates
 
-    def _update(self, move: Shown, audience: _Audience) -> Update:
+    def _update(
+        self,
+        move: Shown,
+        audience: _Audience,
+        *,
+        re: RequestId | None = None,
+        choices: tuple[Choice, ...] | None = None,
+    ) -> Update:
         match, after = self.match, move.ply + 1
         info = move.info if audience.informed else None
         return Update(
+            re=re,
             match=match.id,
             ply=move.ply,
             player=match.mover(move.ply),
@@ -168,6 +174,7 @@ class Table:
             info=info,
             legal_actions=match.legal_actions(after) if audience.legal else None,
             picture=self.drawing.picture(after, info) if audience.views else None,
+            choices=choices,
         )
 
     def ended(self) -> Ended:

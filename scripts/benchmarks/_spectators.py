@@ -130,6 +130,7 @@ class _Spectator:
 
 
 def _live(page: int, count: int, matches: int, line: Connection) -> None:
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
     try:
         with contextlib.ExitStack() as stack:
