@@ -5,23 +5,28 @@ Pictures of them are left in tests/screenshots, for whoever wants to look.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import People, Site, running_site
 from commands import run
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from raw_client import RawClient
 
 import games
+from server.records import Organized
+from server.storage import Database
 from server.storage.reading import Reader
+from server.tournament.spec import Entrant, Spec, dumps
 
 PICTURES = Path(__file__).parent / "screenshots"
 AXE = Path(__file__).parent / "node" / "node_modules" / "axe-core" / "axe.min.js"
+#: It has to stay text wherever it is shown.
+HOSTILE = "<img src=x onerror=hacked=1>"
 SCREENS = ((1280, 900), (360, 740))
 MAX_BYTES = 150_000
 
@@ -82,13 +87,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         arguments = ("run", str(folder / f"{name}.toml"), "--database", database, "--http", "none")
         code, said = run("playout-tournament", *arguments)
         assert code == 0, said
-    with running_site(folder) as site, ExitStack() as others:
+    with contextlib.closing(Database(database)) as stored:
+        stored.save([organized()])
+    with running_site(folder) as site, contextlib.ExitStack() as others:
         for game, (*names, plies) in LIVE.items():
             play_some(site, others, game, names, plies)
         yield site
 
 
-def play_some(site: Site, others: ExitStack, game: str, names: list[str], plies: int) -> None:
+def organized() -> Organized:
+    """A tournament whose organizer is not there at the moment, and meant no good."""
+    entrants = (Entrant(HOSTILE, HOSTILE), Entrant("honest", "1"))
+    spec = Spec(name=HOSTILE, games=("nim",), format="round_robin", entrants=entrants)
+    return Organized(tournament="hostile", name=HOSTILE, spec=dumps(spec), at=1_700_000_000.0)
+
+
+def play_some(
+    site: Site, others: contextlib.ExitStack, game: str, names: list[str], plies: int
+) -> None:
     """Two bots begin a match, and think about their next move until the end of the block."""
     both = [RawClient(site.server.host, site.server.port) for _ in range(2)]
     for seat, (bot, name) in enumerate(zip(both, names, strict=True), start=1):
@@ -123,7 +139,9 @@ def paths(site: Site) -> dict[str, str]:
         "tournaments": "/tournaments",
         "tournament": f"/tournaments/{held['autumn cup']}",
         "sequential_test": f"/tournaments/{held['is it stronger?']}",
+        "interrupted": "/tournaments/hostile",
         "games": "/games",
+        "not_found": "/matches/nothing",
         **{f"match_{game}": f"/matches/{match}" for game, match in over.items()},
     }
 
@@ -136,7 +154,8 @@ def best_matches(reader: Reader) -> list[Any]:
 
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
-    "sequential_test", "games", *(f"match_{game}" for game in games.names()),
+    "sequential_test", "interrupted", "games", "not_found",
+    *(f"match_{game}" for game in games.names()),
 )  # fmt: skip
 
 
@@ -164,6 +183,8 @@ def test_everybody_can_read_a_page(
     people: People, paths: dict[str, str], judge: Callable[[Page], list[str]], name: str
 ) -> None:
     PICTURES.mkdir(exist_ok=True)
+    if name == "not_found":
+        people.tolerate("404")
     page = people.come(paths[name], reduced_motion="reduce")
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
@@ -177,6 +198,27 @@ def test_everybody_can_read_a_page(
             assert judge(page) == [], f"{name} at {width} px, {theme}"
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= page.evaluate("document.documentElement.clientWidth"), f"{wide} px wide"
+
+
+def test_what_is_wrong_with_a_page_is_noticed(
+    chromium: Browser, site: Site, judge: Callable[[Page], list[str]]
+) -> None:
+    people = People(chromium, site.address)
+    page = people.come("/games")
+    assert people.faults == judge(page) == []
+    with page.expect_response("**/nothing"):
+        page.evaluate("document.querySelector('h1').innerHTML = '<img src=/static/nothing>'")
+    with page.expect_event("pageerror"):
+        page.evaluate("setTimeout(() => nonsense())")
+    with page.expect_event("console", lambda said: "Policy" in said.text):
+        page.evaluate("document.body.setAttribute('style', 'color: red')")
+    (fault,) = judge(page)
+    assert fault.startswith("image-alt: ")
+    people.leave()
+    for part in ("status 404", "nonsense is not defined", "Content Security Policy"):
+        assert any(part in each for each in people.faults), people.faults
+    people.tolerate("status|Failed to load|nonsense|Content Security Policy")
+    assert people.faults == []
 
 
 def see_the_boards(page: Page) -> None:
@@ -221,6 +263,16 @@ def test_a_tournament_is_read_down_to_its_matches(people: People, paths: dict[st
     expect(page.get_by_role("heading", level=1)).to_have_text("autumn cup")
     page.goto(paths["sequential_test"])
     expect(page.get_by_text("elo1 is accepted").last).to_be_visible()
+
+
+def test_what_a_tournament_is_called_is_text(people: People) -> None:
+    page = people.come("/tournaments")
+    page.get_by_role("link", name=HOSTILE).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+    for path in ("/tournaments", "/tournaments/hostile", "/matches?tournament=hostile"):
+        page.goto(path)
+        assert page.locator("img[src=x]").count() == 0
+        assert page.evaluate("typeof hacked") == "undefined"
 
 
 def test_a_player_is_found_by_its_rating(people: People) -> None:

@@ -37,7 +37,7 @@ def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
     people: People, site: Site
 ) -> None:
     page = people.come()
-    arguments = ("connect_four", "uct", "--option", "time=0.1", "--clock", "none", "--quiet")
+    arguments = ("connect_four", "uct", "--option", "time=0.25", "--clock", "none", "--quiet")
     bots = [
         start("playout-player", *arguments, *site.server.address, "--guest", "--name", name)
         for name in ("left", "right")
@@ -57,7 +57,7 @@ def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
     expect(page.locator("#standing")).to_have_text(result_in(kept))
     # What both thought all along was sent live, too.
     expect(page.locator("#graph")).to_be_visible()
-    expect(page.locator("#thoughts")).to_contain_text("simulations")
+    expect(page.locator("#thoughts")).to_contain_text("simulation")
     assert shown_ply(page) == len(kept.moves)
 
 
