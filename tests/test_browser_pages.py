@@ -6,6 +6,7 @@ Pictures of them are left in tests/screenshots, for whoever wants to look.
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -163,7 +164,10 @@ NAMES = (
 def judge() -> Callable[[Page], list[str]]:
     """axe-core, which finds what people cannot read or reach; what is serious, in words."""
     if not AXE.is_file():
-        pytest.fail("axe-core is missing: cd tests/node && npm ci")
+        lacking = "it needs axe-core (apt install nodejs npm), then: cd tests/node && npm ci"
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"the pages were not judged: {lacking}")
+        pytest.skip(lacking)
 
     def violations(page: Page) -> list[str]:
         page.evaluate(AXE.read_text())
