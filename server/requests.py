@@ -137,9 +137,8 @@ def move(hub: Hub, asker: Asker, request: Move) -> None:
         asker.caller.bucket.give_back()
     session = asker.session
     for player, update in table.updates(request.ply, asker.now, session, request.id):
-        hub.tell(player, update)
-        if not played:  # a repetition is answered, and not announced again
-            break
+        if played or player is session:  # a repetition is answered, and not announced again
+            hub.tell(player, update)
     hub.settle(table, asker.now)
 
 

@@ -115,14 +115,15 @@ class Table:
     def updates(
         self, ply: int, now: float, mover: Session, re: RequestId | None
     ) -> Iterator[tuple[Session, Update]]:
-        """Move number `ply`, for both who play; the mover's first, with its request's id.
+        """Move number `ply`, for both who play; the mover's, with its request's id, comes last.
 
+        Who is to move begins to think a little sooner for it, above all on a core that both share.
         Only those who asked for them get legal actions and views, and choices when it is their
         turn. Neither is told what the other thinks.
         """
         to_move = self.match.to_move_at(ply + 1)
         clocks = self.match.readings(now)
-        for session in sorted(self.seats, key=lambda each: each is not mover):
+        for session in sorted(self.seats, key=lambda each: each is mover):
             hello = session.hello
             audience = _Audience(hello.legal_actions, hello.views, informed=False)
             chooses = hello.views and self.seat_of(session) == to_move

@@ -27,6 +27,8 @@ class Cores:
         ]
         self._free = shares if len(shares) == spec.concurrency > 1 else []
         self._taken: dict[str, list[int]] = {}
+        #: Where processes are, by their ids: the same two often play the next match, too.
+        self._kept: dict[int, list[int]] = {}
 
     def begun(self, match: str, processes: Iterable[Process]) -> None:
         """A match is played by these."""
@@ -34,7 +36,9 @@ class Cores:
             self._taken[match] = self._free.pop()
         if share := self._taken.get(match):
             for process in processes:
-                _keep(process, share)
+                if self._kept.get(process.pid) != share:
+                    self._kept[process.pid] = share
+                    _keep(process, share)
 
     def ended(self, match: str) -> None:
         """It is over."""
