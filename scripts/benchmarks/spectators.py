@@ -152,12 +152,18 @@ def _match(
 def _turns(
     selector: selectors.BaseSelector, latencies_s: list[float]
 ) -> Iterator[tuple[Player, Message]]:
-    """Who is to move, and with what; the latencies of moves before."""
+    """Who is to move, and with what, when the mover has its own copy of the move before."""
     dialogue = _Thoughtful(GAME)
+    due: tuple[Player, Message] | None = None
+    made = 0
     while True:
         for player, reply, _ in replies(selector, dialogue, SILENCE_S, latencies_s.append):
             if reply["type"] == "move":
-                yield player, reply
+                due = player, reply
+        if due and len(latencies_s) == made:
+            made += 1
+            turn, due = due, None
+            yield turn
 
 
 def _lobby(seconds: float, served: Served, spectators: Spectators | None) -> list[float]:
