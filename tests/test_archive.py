@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred
 from server.ladder import Ladder
 from server.records import Organized
 from server.storage import Database
-from server.storage.reading import Page
+from server.storage.reading import MatchFilter, Page
 from server.tournament.spec import dumps
 from server.web import aside
 from server.web.answers import Refused
@@ -77,7 +77,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Past]:
 
 def test_without_a_database_there_is_nothing(loop: Loop) -> None:
     archive = Archive(None, loop)
-    assert loop.wait(archive.matches(game=GAME)) == Page()
+    assert loop.wait(archive.matches(MatchFilter(game=GAME))) == Page()
     assert loop.wait(archive.players()) == Page()
     assert loop.wait(archive.tournaments()) == Page()
     assert loop.wait(archive.rated_games()) == []

@@ -22,7 +22,7 @@ from raw_client import RawClient
 import games
 from server.records import Organized
 from server.storage import Database
-from server.storage.reading import Reader
+from server.storage.reading import MatchFilter, Reader
 from server.tournament.spec import Entrant, Spec, dumps
 
 PICTURES = Path(__file__).parent / "screenshots"
@@ -152,7 +152,7 @@ def paths(site: Site) -> dict[str, str]:
 
 def best_matches(reader: Reader) -> list[Any]:
     """Of two that think."""
-    found = reader.matches(player="uct", opponent="rave", per_page=200).items
+    found = reader.matches(MatchFilter(player="uct", opponent="rave"), per_page=200).items
     return [row for row in found if row.tournament]
 
 

@@ -25,7 +25,7 @@ from server.records import (
     Suspended,
 )
 from server.storage import Database
-from server.storage.reading import Freshness, Reader, Totals, TournamentRow
+from server.storage.reading import Freshness, MatchFilter, Reader, Totals, TournamentRow
 from server.tournament.spec import Entrant, Spec, dumps
 
 GAME, OTHER = "tic_tac_toe", "nim(chips=3)"
@@ -103,8 +103,9 @@ def reader(database: Database) -> Iterator[Reader]:
     reader.close()
 
 
-def numbers(reader: Reader, **asked: Any) -> list[int]:
-    return [int(each.match[1:]) for each in reader.matches(**asked).items]
+def numbers(reader: Reader, page: int = 1, per_page: int = 50, **chosen: str) -> list[int]:
+    found = reader.matches(MatchFilter(**chosen), page, per_page)
+    return [int(each.match[1:]) for each in found.items]
 
 
 def test_matches_that_have_ended_are_listed_the_latest_first(reader: Reader) -> None:
@@ -134,7 +135,7 @@ def test_matches_are_found_by_game_tournament_and_player(reader: Reader) -> None
     assert numbers(reader, tournament="t1") == [8]
     assert numbers(reader, player="Ann") == [8, 7, 4, 3, 2, 1]
     assert numbers(reader, player="ANN", per_page=2, page=2) == [4, 3]
-    assert reader.matches(player="Ann").total == 6
+    assert reader.matches(MatchFilter(player="Ann")).total == 6
     assert numbers(reader, player="Ann", game=GAME, per_page=3) == [8, 7, 4]
     assert numbers(reader, player="guest") == [5, 3]
     assert numbers(reader, player="nobody") == []
@@ -270,7 +271,7 @@ def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:
             plans.extend(row[3] for row in plan)
 
     for asked in ({"game": GAME}, {"player": "Ann"}, {"player": "guest"}, {"tournament": "t1"}):
-        assert reader.matches(**asked)
+        assert reader.matches(MatchFilter(**asked))
     assert reader.match("m001")
     assert reader.player("Ann")
     assert reader.tournament("t1")

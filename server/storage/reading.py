@@ -101,6 +101,21 @@ class Freshness(NamedTuple):
     last_at: float | None
 
 
+class MatchFilter(NamedTuple):
+    """Which matches: those for which all of it holds that is given.
+
+    Of a player who has no account, and of an opponent, by the exact name that it had in them.
+    """
+
+    game: str | None = None
+    player: str | None = None
+    opponent: str | None = None
+    tournament: str | None = None
+
+
+ALL = MatchFilter()
+
+
 class Reader:
     """Reads one database. Every method raises SQLAlchemyError when it fails."""
 
@@ -115,19 +130,10 @@ class Reader:
     # Matches.
 
     def matches(
-        self,
-        *,
-        game: str | None = None,
-        player: str | None = None,
-        opponent: str | None = None,
-        tournament: str | None = None,
-        page: int = 1,
-        per_page: int = 50,
+        self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> Page[MatchRow]:
-        """Those that have ended, the latest first.
-
-        Of a player who has no account, and of an opponent, by the exact name that it had in them.
-        """
+        """Those that have ended, the latest first."""
+        game, player, opponent, tournament = chosen
         conditions: list[sa.ColumnElement[bool]] = [matches.c.ended_at.is_not(None)]
         if game is not None:
             conditions.append(matches.c.game == game)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -16,7 +15,7 @@ from games import Description
 from server.hub import Hub
 from server.ladder import Entry
 from server.messages import Seeking
-from server.storage.reading import MatchRow, Page, PlayerRow, TournamentRow, cut
+from server.storage.reading import MatchFilter, MatchRow, Page, PlayerRow, TournamentRow, cut
 from server.tournament.report import Report
 from server.web.answers import JSON, Answer, Asked, Refused, revalidated
 from server.web.archive import Archive, PlayerRecord
@@ -26,9 +25,6 @@ from server.web.parameters import Parameters, id_of, name_of
 
 #: What is public may be read by the pages of others.
 _FROM_ANYWHERE = {"Access-Control-Allow-Origin": "*"}
-
-#: By what matches are chosen.
-_MATCHES = ("game", "player", "opponent", "tournament")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -96,12 +92,11 @@ class Api:
         raise Refused(http.NOT_FOUND, f"there is nothing here; see {there}")
 
     async def _matches(self, asked: Asked) -> Page[MatchRow]:
-        given = Parameters(asked, (*_MATCHES, "state", "page", "per_page"))
-        names = (*_MATCHES, "page", "per_page")
-        chosen: dict[str, Any] = {name: getattr(given, name) for name in names}
+        given = Parameters(asked, (*MatchFilter._fields, "state", "page", "per_page"))
+        chosen = given.matches, given.page, given.per_page
         if given.choice("state", "finished", ("finished", "running")) == "running":
-            return self._finder.running(**chosen)
-        return await self._archive.matches(**chosen)
+            return self._finder.running(*chosen)
+        return await self._archive.matches(*chosen)
 
     async def _match(self, match: str) -> MatchData:
         return await self._finder.data(match)

@@ -19,7 +19,9 @@ from server.messages import Fixture
 from server.records import Kept
 from server.storage.database import first_line
 from server.storage.reading import (
+    ALL,
     Freshness,
+    MatchFilter,
     MatchRow,
     Page,
     PlayerRow,
@@ -113,30 +115,10 @@ class Archive:
     # What there is.
 
     def matches(
-        self,
-        *,
-        game: str | None = None,
-        player: str | None = None,
-        opponent: str | None = None,
-        tournament: str | None = None,
-        page: int = 1,
-        per_page: int = 50,
+        self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> Deferred[Page[MatchRow]]:
-        """Those that have ended, the latest first.
-
-        Of a player who is a guest, and of an opponent, by the exact name that it had in them.
-        """
-        return self._read(
-            lambda reader: reader.matches(
-                game=game,
-                player=player,
-                opponent=opponent,
-                tournament=tournament,
-                page=page,
-                per_page=per_page,
-            ),
-            Page(),
-        )
+        """Those that have ended, the latest first."""
+        return self._read(lambda reader: reader.matches(chosen, page, per_page), Page())
 
     def match(self, match: str) -> Deferred[Kept | None]:
         """All that is stored of one."""

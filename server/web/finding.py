@@ -14,7 +14,7 @@ from twisted.web import http
 from server.export.replay import Contradiction
 from server.hub import Hub
 from server.names import skeleton
-from server.storage.reading import MatchRow, Page, cut, linked, paged
+from server.storage.reading import ALL, MatchFilter, MatchRow, Page, cut, linked, paged
 from server.table import Table
 from server.web.answers import Refused
 from server.web.archive import Archive
@@ -40,16 +40,10 @@ class Finder:
         self._known: OrderedDict[str, MatchData] = OrderedDict()
 
     def running(
-        self,
-        *,
-        game: str | None = None,
-        player: str | None = None,
-        opponent: str | None = None,
-        tournament: str | None = None,
-        page: int = 1,
-        per_page: int = 50,
+        self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> Page[MatchRow]:
-        """Those that are being played, the latest first; as of `Archive.matches`."""
+        """Those that are being played, the latest first."""
+        game, player, opponent, tournament = chosen
         likenesses = {skeleton(each) for each in (player, opponent) if each is not None}
         found = [
             table

@@ -9,6 +9,7 @@ from twisted.web import http
 
 import games
 from server.names import LONGEST
+from server.storage.reading import MatchFilter
 from server.web.answers import Asked, Refused
 
 PAGES = 1_000_000
@@ -55,6 +56,11 @@ class Parameters:
         if text not in allowed:
             raise _bad(f"{name} is one of {', '.join(sorted(allowed))}, not {text!r}")
         return text
+
+    @property
+    def matches(self) -> MatchFilter:
+        """Which of them."""
+        return MatchFilter(self.game, self.player, self.opponent, self.tournament)
 
     @property
     def game(self) -> str | None:

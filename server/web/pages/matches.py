@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 import games
+from server.storage.reading import MatchFilter
 from server.web.answers import Answer, Asked, Handler
 from server.web.pages.source import Source, page, shown
 from server.web.parameters import Parameters
-
-
-class Wanted(TypedDict):
-    """Which matches."""
-
-    game: str | None
-    player: str | None
-    opponent: str | None
-    tournament: str | None
 
 
 def index(source: Source) -> Handler:
     """The list."""
 
     async def show(asked: Asked) -> Answer:
-        given = Parameters(asked, (*Wanted.__annotations__, "page"))
-        wanted = Wanted(
-            game=given.game,
-            player=given.player,
-            opponent=given.opponent,
-            tournament=given.tournament,
-        )
+        given = Parameters(asked, (*MatchFilter._fields, "page"))
+        chosen = given.matches
         return page(
             "matches.html",
-            wanted=wanted,
-            query={name: value for name, value in wanted.items() if value},
+            wanted=chosen,
+            query={name: value for name, value in chosen._asdict().items() if value},
             games=sorted({*games.names(), *await source.archive.rated_games()}),
-            running=source.finder.running(**wanted),
-            ended=await source.archive.matches(page=given.page, **wanted),
+            running=source.finder.running(chosen),
+            ended=await source.archive.matches(chosen, given.page),
         )
 
     return shown(show)

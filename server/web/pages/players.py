@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.web import http
 
-from server.storage.reading import cut
+from server.storage.reading import MatchFilter, cut
 from server.web.answers import Answer, Asked, Handler, Refused
 from server.web.history import history
 from server.web.pages.source import Source, page, shown
@@ -42,12 +42,13 @@ def item(source: Source) -> Handler:
         if player is None:
             text = f"No player is called {name!r}. Guests have no page of their own."
             raise Refused(http.NOT_FOUND, text)
+        its = MatchFilter(player=player.name)
         return page(
             "player.html",
             player=player,
             plots={each.game: history(each.versions) for each in player.games},
-            running=source.finder.running(player=player.name),
-            ended=await source.archive.matches(player=player.name, per_page=_LATEST),
+            running=source.finder.running(its),
+            ended=await source.archive.matches(its, per_page=_LATEST),
         )
 
     return shown(show)

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 from twisted.web import http
 
-from server.storage.reading import MatchRow, Page
+from server.storage.reading import MatchFilter, MatchRow, Page
 from server.tournament.report import Report, html
 from server.tournament.report.tables import Whom, summary
 from server.web.answers import HTML, Answer, Asked, Handler, Refused, revalidated
@@ -66,11 +66,12 @@ def item(source: Source) -> Handler:
         record = await source.archive.tournament(tournament)
         if record is None:
             raise Refused(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
-        ended = await source.archive.matches(tournament=tournament, per_page=_LATEST)
+        its = MatchFilter(tournament=tournament)
+        ended = await source.archive.matches(its, per_page=_LATEST)
         body = render(
             _PARTS[part],
             record=record,
-            running=source.finder.running(tournament=tournament, per_page=_BOARDS),
+            running=source.finder.running(its, per_page=_BOARDS),
             ended=ended,
             summary=summary(record.report),
             left_s=_left_s(record, ended),
