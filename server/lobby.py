@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from server.messages import Seat, Seeking
+from server.names import skeleton
 
 
 @dataclass
@@ -20,12 +21,15 @@ class Offer:
     name: str
     likeness: str
     game: str
-    clock: str | None
-    rated: bool
-    opponent: str | None
-    rival: str | None
-    seat: Seat | None
-    matches: int
+    clock: str | None = None
+    rated: bool = False
+    opponent: str | None = None
+    seat: Seat | None = None
+    matches: int = 1
+    rival: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rival = skeleton(self.opponent) if self.opponent else None
 
     def fits(self, other: Offer) -> bool:
         """Would both play each other?"""

@@ -62,8 +62,7 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
     _require_room(hub, session, request.matches)
     if request.rated and session.account is None:
         raise Refused(Code.NOT_FOR_GUESTS, "guests play matches that do not count")
-    rival = skeleton(request.opponent) if request.opponent else None
-    challenged = _challenged(hub, session, rival)
+    challenged = _challenged(hub, session, request.opponent)
     offer = Offer(
         id=hub.new_id(),
         session=session.key,
@@ -73,7 +72,6 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
         clock=None if request.clock is None else _clock_name(request.clock),
         rated=request.rated,
         opponent=request.opponent,
-        rival=rival,
         seat=request.seat,
         matches=request.matches,
     )
@@ -101,11 +99,8 @@ def summon(hub: Hub, asker: Asker, request: Summon) -> None:
         likeness=session.likeness,
         game=game,
         clock=clock,
-        rated=False,
         opponent=name,
-        rival=skeleton(name),
         seat=request.seat,
-        matches=1,
     )
     hub.lobby.add(offer)
     hub.tell(session, offer.message(request.id))
@@ -334,10 +329,11 @@ def _own_table(hub: Hub, asker: Asker, match_id: str) -> tuple[Table, Seat]:
     return table, seat
 
 
-def _challenged(hub: Hub, session: Session, rival: str | None) -> list[Session]:
+def _challenged(hub: Hub, session: Session, opponent: str | None) -> list[Session]:
     """Who is to be told of a challenge. Raises Refused."""
-    if rival is None:
+    if not opponent:
         return []
+    rival = skeleton(opponent)
     if rival == session.likeness:
         raise Refused(Code.INVALID, "you cannot challenge yourself")
     named = hub.people.like(rival)

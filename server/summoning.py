@@ -193,10 +193,5 @@ class Summoning:
             name=session.name,
             likeness=session.likeness,
             game=offer.game,
-            clock=None,
-            rated=False,
             opponent=offer.name,
-            rival=offer.likeness,
-            seat=None,
-            matches=1,
         )
