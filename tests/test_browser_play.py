@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from browser import (
     running_site,
     start_match,
 )
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 import games
 
@@ -196,3 +197,40 @@ def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path
         assert moves_on(page) == moves_in(kept)
         people.leave()
         assert people.faults == []
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_match_is_opened_once_however_often_the_page_hears_of_it(
+    people: People, times: int
+) -> None:
+    page = people.come()
+    repeat(page, "started", times)
+    opened: list[str] = []
+    page.on(
+        "request",
+        lambda asked: asked.is_navigation_request()
+        and "/matches/" in asked.url
+        and opened.append(asked.url),
+    )
+    page.reload()
+    match = start_match(page, "tic_tac_toe")
+    play_on(page, random.Random(6))
+    page.get_by_role("button", name="Play again").click()
+    page.wait_for_url(lambda url: "/matches/" in url and match not in url)
+    my_turn(page)
+    assert len(opened) == 2
+
+
+def repeat(page: Page, kind: str, times: int) -> None:
+    """Deliver each message of one type several times in a row, from the next page on."""
+
+    def connect(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def deliver(message: str | bytes) -> None:
+            for _ in range(times if json.loads(message)["type"] == kind else 1):
+                socket.send(message)
+
+        server.on_message(deliver)
+
+    page.route_web_socket("**/socket", connect)

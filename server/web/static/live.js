@@ -2,6 +2,7 @@
 
 import { BoardView } from "./board.js";
 import { showList } from "./keyed.js";
+import { matchAddress } from "./navigation.js";
 import { clockText, gameText } from "./overview.js";
 import { html } from "./svg.js";
 
@@ -68,7 +69,7 @@ export class LiveBoards {
       html("span", { class: "player second name" }, second),
     );
     const about = html("span", { class: "muted small" }, `${gameText(game)}, ${clockText(clock)}`);
-    const link = html("a", { href: `/matches/${encodeURIComponent(match)}` }, names);
+    const link = html("a", { href: matchAddress(match) }, names);
     return html("li", { class: "card match-card" }, link, about);
   }
 

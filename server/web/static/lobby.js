@@ -6,6 +6,7 @@ import { showConnection } from "./connection.js";
 import { showList } from "./keyed.js";
 import { Link } from "./link.js";
 import { LiveBoards } from "./live.js";
+import { matchAddress, openMatch } from "./navigation.js";
 import { clockText, gameText, Overview } from "./overview.js";
 import { html } from "./svg.js";
 
@@ -55,7 +56,7 @@ const handlers = {
   started(event) {
     if (!event.seat) return;
     if (asking.isWaiting && !known.has(event.match)) {
-      location.assign(addressOf(event.match));
+      openMatch(event.match);
       return;
     }
     known.add(event.match);
@@ -140,7 +141,7 @@ function showResults(outcomes) {
 }
 
 function resultRow({ match, players: [first, second], game, plies, text }) {
-  const name = html("a", { href: addressOf(match) }, `${first} – ${second}`);
+  const name = html("a", { href: matchAddress(match) }, `${first} – ${second}`);
   return html(
     "tr",
     {},
@@ -158,7 +159,7 @@ function showToMe() {
   showList(find("challenges"), "key", items, ({ text, match, seek }) => {
     const error = html("p", { class: "error", role: "alert" });
     const act = match
-      ? html("a", { class: "button small primary", href: addressOf(match), "aria-label": `Back to the match: ${text}` }, "Back to the match")
+      ? html("a", { class: "button small primary", href: matchAddress(match), "aria-label": `Back to the match: ${text}` }, "Back to the match")
       : button("Accept", `Accept: ${text}`, () => asking.accept(seek, error), "primary");
     const line = html("div", { class: "row apart" }, html("p", { class: "name" }, text), act);
     return html("div", { class: "card challenge" }, line, error);
@@ -179,10 +180,6 @@ function button(text, label, act, kind = "") {
   const element = html("button", { type: "button", class: `button small ${kind}`, "aria-label": label }, text);
   element.addEventListener("click", act);
   return element;
-}
-
-function addressOf(match) {
-  return `/matches/${encodeURIComponent(match)}`;
 }
 
 function more(number, one, many, rest) {

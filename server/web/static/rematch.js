@@ -1,5 +1,7 @@
 // Another match against the same opponent, with colours swapped.
 
+import { openMatch } from "./navigation.js";
+
 const KEPT = "playout-summoned";
 
 /** Which player the server started under a name, null if it did not do so for this tab. */
@@ -43,7 +45,7 @@ export class Rematch {
   /** Hear an event of the server: the match may begin, or the opponent may want one, too. */
   hear(event) {
     if (event.type === "started" && this.#seek && event.seat && event.match !== this.#record.id) {
-      location.assign(`/matches/${encodeURIComponent(event.match)}`);
+      openMatch(event.match);
     } else if (event.type === "seeking" && event.name === this.#opponent && !this.#seek) {
       if (event.game === this.#record.game) this.#say(`${event.name} wants to play again.`);
     } else if (event.type === "notice" && event.code === "bot_failed" && this.#seek) {
