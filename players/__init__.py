@@ -6,7 +6,7 @@
     choice = player.choose([game.initial_state()], players.Limit(seconds=0.1))
 
 Each plain module of this package is a player; `players.core` says what a player is,
-`players.search` is how the searching ones think, `players.client` connects them to a server.
+`players.mcts` is how the searching ones think, `players.client` connects them to a server.
 Players from elsewhere are found through the entry point group `playout.players`.
 """
 

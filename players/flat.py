@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from games import Game
-from players.search.searcher import TreeSearch
-from players.search.selection import FLAT, HAND_SELECTED, Selection
+from players.mcts.searcher import TreeSearch
+from players.mcts.selection import FLAT, HAND_SELECTED, Selection
 
 
 class Flat(TreeSearch):

@@ -10,7 +10,7 @@ import numpy as np
 from games import Game, SpecError, State
 from games.core.random import seeded
 from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
-from players.search.rules import rules_of
+from players.core.rules import rules_of
 
 
 class Greedy(Player):

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from games import Game, SpecError, State
+from players.alphabeta import search as core
+from players.alphabeta import transposition
 from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
-from players.search import minimax as core
-from players.search import table
-from players.search.rules import rules_of
+from players.core.rules import rules_of
 
 #: How long the compiled search runs before it looks at the clock again.
 SLICE_S = 0.001
@@ -80,14 +80,14 @@ class Findings:
     def take(self, test: Test, player: int) -> None:
         """Take in the result of a test: the shortest win, or what loses last."""
         if test.attacker == player:
-            self.cannot_win |= test.result == table.NEVER
-            if test.result == table.WIN:
+            self.cannot_win |= test.result == transposition.NEVER
+            if test.result == transposition.WIN:
                 self.action, self.proven = test.action, 1
-        elif test.result == table.WIN:
+        elif test.result == transposition.WIN:
             self.proven = -1
         elif test.result > self.safe_for:
             self.action, self.safe_for = test.action, test.result
-        if self.cannot_win and self.safe_for == table.NEVER:
+        if self.cannot_win and self.safe_for == transposition.NEVER:
             self.proven = 0
 
 
@@ -110,14 +110,14 @@ class Minimax(Player):
         _require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
         _require(depth >= 0, "depth must not be negative")
         _require(memory_mb > 0, "memory_mb must be above 0")
-        _require(game.num_actions <= table.MOST_MOVES, f"{game} has too many actions")
+        _require(game.num_actions <= transposition.MOST_MOVES, f"{game} has too many actions")
         self._time = time
         self._depth = depth
         self._rules = rules_of(game)
         self._advance = core.advance if self._rules.compiled else core.interpreted()
         self._random = np.random.default_rng(None if seed is None else seed % 2**64)
         try:
-            self._rows = table.new_table(memory_mb)
+            self._rows = transposition.new_table(memory_mb)
         except (MemoryError, OverflowError, ValueError) as error:
             text = f"minimax: there is no memory_mb={memory_mb} to be had: {error}"
             raise SpecError(text) from error
@@ -210,7 +210,7 @@ class Minimax(Player):
         while action in self._actions[: self._rules.legal(board, self._actions)]:
             yield action
             self._rules.play(board, action)
-            action = table.move(self._known(board))
+            action = transposition.move(self._known(board))
 
     def _considered(self, state: State, chosen: int, win_rate: float) -> tuple[Considered, ...]:
         """All actions, the chosen one first, then those that took most nodes."""
@@ -219,21 +219,21 @@ class Minimax(Player):
             board = self._rules.board(state)
             self._rules.play(board, action)
             known = self._known(board)
-            winner = int(board[1]) or table.winner(known)
+            winner = int(board[1]) or transposition.winner(known)
             rate = float(winner == state[0]) if winner > 0 else 0.5
-            visits = table.effort(known) if known else 1
+            visits = transposition.effort(known) if known else 1
             rate = win_rate if action == chosen else rate
             rows.append(Considered(action, visits, visits * rate))
         return tuple(sorted(rows, key=lambda each: (each.action != chosen, -each.visits)))
 
     def _known(self, board: Any) -> int:
         """The table's word about a position."""
-        return int(table.find(self._rows, self._rules.key(board) ^ self._choices))
+        return int(transposition.find(self._rows, self._rules.key(board) ^ self._choices))
 
 
 def _goes_on(test: Test, finished: Test) -> bool:
     """Is there more to find out by `test`, after `finished` has come to a result?"""
-    if test.attacker == finished.attacker and finished.result == table.NEVER:
+    if test.attacker == finished.attacker and finished.result == transposition.NEVER:
         return False
     return test is not finished or test.deepen()
 

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from games import Game
-from players.search.searcher import TreeSearch
-from players.search.selection import HAND_SELECTED, MINIMUM_MSE, RAVE, Selection
+from players.mcts.searcher import TreeSearch
+from players.mcts.selection import HAND_SELECTED, MINIMUM_MSE, RAVE, Selection
 from players.uct import FIRST
 
 SCHEDULES = {"hand": HAND_SELECTED, "mse": MINIMUM_MSE}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from games import Game
-from players.search.searcher import TreeSearch
-from players.search.selection import HAND_SELECTED, TUNED, UCB1, Selection
+from players.mcts.searcher import TreeSearch
+from players.mcts.selection import HAND_SELECTED, TUNED, UCB1, Selection
 
 #: Above any mean: what was never tried goes first.
 FIRST = 2.0

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from server.commands import accounts, backup, export, import_
-from server.options import (
+from server.app import Settings, serve
+from server.cli import accounts, backup, export, import_
+from server.cli.options import (
     bot_options,
     bots_by_default,
     database_option,
@@ -17,8 +18,7 @@ from server.options import (
     listening_options,
     policy_options,
 )
-from server.policy import Policy
-from server.serving import Settings, serve
+from server.core.policy import Policy
 
 EPILOG = """
 \b

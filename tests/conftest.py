@@ -6,16 +6,16 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import http_site
 import pytest
 import sqlalchemy as sa
-from benchmarks import _chromium
-from benchmarks._postgres import NotInstalled, Postgres
-from benchmarks._postgres import postgres as postgres_cluster
-from browser import People, Site, running_site
-from commands import RunningServer, running_server
-from past import Past
 from playwright.sync_api import Browser
+from support import http_site
+from support.browser import People, Site, running_site
+from support.commands import RunningServer, running_server
+from support.seeded_database import Past
+from testbed import chromium as system_chromium
+from testbed.postgres import NotInstalled, Postgres
+from testbed.postgres import postgres as postgres_cluster
 
 from server.storage import Database
 
@@ -85,9 +85,9 @@ def database(url: str) -> Iterator[Database]:
 def chromium() -> Iterator[Browser]:
     """One for the tests of a file; where nothing is skipped, there must be."""
     try:
-        with _chromium.chromium() as browser:
+        with system_chromium.chromium() as browser:
             yield browser
-    except _chromium.NotInstalled as lacking:
+    except system_chromium.NotInstalled as lacking:
         if os.environ.get("CI") == "true":
             pytest.fail(f"the pages were not looked at: {lacking}")
         pytest.skip(str(lacking))

@@ -14,16 +14,16 @@ from twisted.python.failure import Failure
 
 from games import SpecError, State
 from players.client import report
+from players.client.active_match import Asked, Doing, Seat, Step, Tally
 from players.client.budget import limit_for_move
-from players.client.claims import Claims
+from players.client.console import Screen
 from players.client.identity import Identity
-from players.client.link import Link
-from players.client.screen import Screen
-from players.client.seat import Asked, Doing, Seat, Step, Tally
+from players.client.play_request import Wish
+from players.client.takeover import Claims
 from players.client.tokens import TokenError
-from players.client.wish import Wish
 from players.core.player import Cancelled, Choice, Info, Player, Resigned
-from server.messages import (
+from server.client.player_link import Link
+from server.model.messages import (
     Closing,
     Code,
     Ended,

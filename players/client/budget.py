@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from players.core.player import Limit
-from server.messages import Control, Reading
+from server.model.messages import Control, Reading
 
 #: What a move costs beside thinking and the network, and the share of a short time it may take.
 OVERHEAD_S = 0.02

@@ -6,7 +6,7 @@ import secrets
 from typing import Literal
 
 from players.client.tokens import Account
-from server.messages import PROTOCOL, Code, Error, Hello, Welcome
+from server.model.messages import PROTOCOL, Code, Error, Hello, Welcome
 
 #: How long another player of the same account may take to keep the token that it got.
 _REGISTERING_S = 1.0

@@ -20,15 +20,15 @@ import players
 from games.core import spec
 from players.client import report, tokens
 from players.client.agent import Agent
+from players.client.console import Screen
 from players.client.identity import Identity
-from players.client.link import Link
 from players.client.options import described
-from players.client.roster import Roster
-from players.client.screen import Screen
+from players.client.play_request import Wish
+from players.client.player_cache import Roster
 from players.client.trees import FORMATS, TreeFile
-from players.client.wish import Wish
-from server.messages import Enter, Seek, Summon
-from server.security import security, tls_options
+from server.client.player_link import Link
+from server.client.tls import security, tls_options
+from server.model.messages import Enter, Seek, Summon
 
 #: What is played if that is for the tournament to say, and the tournament if any will do.
 ANY = "any"

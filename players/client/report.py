@@ -10,7 +10,7 @@ from rich.text import Text
 from games import Game, State
 from games.core.view import pieces
 from players.core.player import Considered, Info
-from server.messages import Control, Reading, Thought
+from server.model.messages import Control, Reading, Thought
 
 #: What the values of `proven` mean, for the player that they are about.
 PROOFS: Mapping[int, str] = {1: "win", 0: "tie", -1: "loss"}

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-
-from benchmarks._bench import Bench, in_writable_folder, output
-from benchmarks._machine import described, headline
-from benchmarks._table import Table
+from testbed.bench import Bench, in_writable_folder, output
+from testbed.machine import described, headline
+from testbed.table import Table
 
 FOLDER = Path(__file__).parent
 ALL = "all"
@@ -21,7 +20,7 @@ ALL = "all"
 
 def found() -> dict[str, str]:
     """The benchmarks by name, each with the first line of its docstring."""
-    modules = sorted(path for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+    modules = sorted(path for path in FOLDER.glob("*.py") if not path.stem.startswith("__"))
     return {path.stem: _first_line(path) for path in modules}
 
 

@@ -15,13 +15,14 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 
+from testbed.bench import Bench
+from testbed.busy import busy_cores
+from testbed.losses import play
+from testbed.measure import percentile
+from testbed.table import Column, Table, Target
+
 import games
 import players
-from benchmarks._bench import Bench
-from benchmarks._busy import busy_cores
-from benchmarks._losses import play
-from benchmarks._measure import percentile
-from benchmarks._table import Column, Table, Target
 from games import Game, State
 
 PLAYED = ("connect_four", "othello", "gomoku")

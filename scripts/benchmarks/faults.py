@@ -23,14 +23,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
-
-from benchmarks._bench import Bench
-from benchmarks._crowd import Crowd, Stuck
-from benchmarks._measure import Sample
-from benchmarks._mortal import Mortal, mortal
-from benchmarks._postgres import NotInstalled, Postgres, postgres
-from benchmarks._stored import SQLITE, Stored, stored, violations
-from benchmarks._table import Column, Table, Target
+from testbed.bench import Bench
+from testbed.crowd import Crowd, Stuck
+from testbed.measure import Sample
+from testbed.mortal import Mortal, mortal
+from testbed.postgres import NotInstalled, Postgres, postgres
+from testbed.stored import SQLITE, Stored, stored, violations
+from testbed.table import Column, Table, Target
 
 TARGET = Target("lost", at_most=0)
 

@@ -16,14 +16,13 @@ import time
 from collections import Counter
 
 import click
-
-from benchmarks._bench import Bench
-from benchmarks._bystander import NAMES, Seen, playing
-from benchmarks._fuzzer import Fuzzer
-from benchmarks._machine import resident_kib
-from benchmarks._measure import percentile
-from benchmarks._serving import PLAYOUT, UNLIMITED, serving, stored
-from benchmarks._table import Column, Table, Target
+from testbed.bench import Bench
+from testbed.bystander import NAMES, Seen, playing
+from testbed.fuzzer import Fuzzer
+from testbed.machine import resident_kib
+from testbed.measure import percentile
+from testbed.serving import PLAYOUT, UNLIMITED, serving, stored
+from testbed.table import Column, Table, Target
 
 SEED = 1
 #: By name: the server's options, and the share of the inputs.

@@ -14,12 +14,12 @@ from collections.abc import Callable
 import numpy as np
 import pyspiel
 from numba import types
+from testbed.bench import Bench
+from testbed.measure import GAMES, alternate, rate
+from testbed.openspiel import mcts
+from testbed.table import Column, Table
 
 import games
-from benchmarks._bench import Bench
-from benchmarks._measure import GAMES, alternate, rate
-from benchmarks._openspiel import mcts
-from benchmarks._table import Column, Table
 from games import Board, KernelGame, Vector
 from games.core.kernels import SIGNATURES, compiled
 from games.core.random import Rng, seeded

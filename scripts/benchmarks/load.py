@@ -16,11 +16,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 
-from benchmarks._bench import Bench
-from benchmarks._footprint import kib_a_match, kib_a_session
-from benchmarks._measure import Sample, median_interval, percentile
-from benchmarks._pace import Paced, pace
-from benchmarks._serving import (
+from testbed.bench import Bench
+from testbed.footprint import kib_a_match, kib_a_session
+from testbed.measure import Sample, median_interval, percentile
+from testbed.pace import Paced, pace
+from testbed.serving import (
     NOTHING_STORED,
     REPACKING_RELAY,
     UNLIMITED,
@@ -29,8 +29,8 @@ from benchmarks._serving import (
     serving,
     stored,
 )
-from benchmarks._table import Column, Table, Target
-from benchmarks._traffic import Dialogue, Load, Relayed, connected, drive
+from testbed.table import Column, Table, Target
+from testbed.traffic import Dialogue, Load, Relayed, connected, drive
 
 STEADY_GAME = "connect_four"
 FAST_GAMES = ("connect_four", "tic_tac_toe")

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
+from testbed.bench import Bench
+from testbed.machine import resident_kib
+from testbed.table import Column, Table, Target
 
 import games
 import players
-from benchmarks._bench import Bench
-from benchmarks._machine import resident_kib
-from benchmarks._table import Column, Table, Target
 from games import Game, State
 from players import Limit
 

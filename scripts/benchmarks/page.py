@@ -22,12 +22,11 @@ from pathlib import Path
 
 import click
 from playwright.sync_api import Browser, Page
-
-from benchmarks._bench import Bench
-from benchmarks._chromium import NotInstalled, chromium
-from benchmarks._measure import Sample
-from benchmarks._serving import PAGE, UNLIMITED, Served, serving, stored
-from benchmarks._table import Column, Table, Target
+from testbed.bench import Bench
+from testbed.chromium import NotInstalled, chromium
+from testbed.measure import Sample
+from testbed.serving import PAGE, UNLIMITED, Served, serving, stored
+from testbed.table import Column, Table, Target
 
 #: The last one has most cells and most moves: nobody gets a whole row.
 GAMES = ("connect_four", "othello", "gomoku", "mnk(m=19,n=19,k=19)")

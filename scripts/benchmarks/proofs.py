@@ -16,12 +16,13 @@ import random
 import time
 from typing import NamedTuple
 
+from testbed.bench import Bench
+from testbed.measure import Sample
+from testbed.solved import Solved, solved
+from testbed.table import Column, Table, Target
+
 import games
 import players
-from benchmarks._bench import Bench
-from benchmarks._measure import Sample
-from benchmarks._solved import Solved, solved
-from benchmarks._table import Column, Table, Target
 from games import Game, State
 from players import Info, Limit, Player
 

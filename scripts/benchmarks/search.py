@@ -15,13 +15,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from testbed.bench import Bench
+from testbed.measure import alternate, rate
+from testbed.openspiel import mcts, position
+from testbed.positions import middle, states_after
+from testbed.table import Column, Table, Target
+
 import games
 import players
-from benchmarks._bench import Bench
-from benchmarks._measure import alternate, rate
-from benchmarks._openspiel import mcts, position
-from benchmarks._positions import middle, states_after
-from benchmarks._table import Column, Table, Target
 
 C = 0.5
 OURS = f"uct(seed=1,c={C},solver=false,decisive=false,reuse=false)"

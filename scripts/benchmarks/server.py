@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import itertools
 
-from benchmarks._bench import Bench
-from benchmarks._measure import GAMES, Sample, percentile
-from benchmarks._referee import STEPS, Referee
-from benchmarks._serving import NOTHING_STORED, RELAY, UNLIMITED, serving
-from benchmarks._table import Column, Table, Target
-from benchmarks._traffic import Dialogue, Load, Relayed, drive
+from testbed.bench import Bench
+from testbed.measure import GAMES, Sample, percentile
+from testbed.referee import STEPS, Referee
+from testbed.serving import NOTHING_STORED, RELAY, UNLIMITED, serving
+from testbed.table import Column, Table, Target
+from testbed.traffic import Dialogue, Load, Relayed, drive
 
 TARGET = Target("total_us", at_most=100.0)
 LOADS = tuple(itertools.product(("connect_four", "tic_tac_toe"), (64, 1)))

@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks._bench import Bench
-from benchmarks._measure import Sample, percentile
-from benchmarks._pace import Paired, pace
-from benchmarks._serving import PAGE, UNLIMITED, Served, allow_connections, serving, stored
-from benchmarks._spectators import Spectators, Watched, watching
-from benchmarks._table import Column, Table, Target
-from benchmarks._traffic import SILENCE_S, Message, Player, playing, replies
+from testbed.bench import Bench
+from testbed.measure import Sample, percentile
+from testbed.pace import Paired, pace
+from testbed.serving import PAGE, UNLIMITED, Served, allow_connections, serving, stored
+from testbed.spectators import Spectators, Watched, watching
+from testbed.table import Column, Table, Target
+from testbed.traffic import SILENCE_S, Message, Player, playing, replies
 
 #: Nobody gets a whole row, so that a match has 361 moves.
 GAME = "mnk(m=19,n=19,k=19)"

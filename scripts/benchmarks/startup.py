@@ -11,9 +11,9 @@ import subprocess
 import sys
 import time
 
-from benchmarks._bench import Bench
-from benchmarks._measure import Sample, alternate
-from benchmarks._table import Column, Table, Target
+from testbed.bench import Bench
+from testbed.measure import Sample, alternate
+from testbed.table import Column, Table, Target
 
 FIRST = "first move of uct at connect_four"
 FIRST_MOVE = """

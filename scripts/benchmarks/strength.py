@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from benchmarks._bench import Bench
-from benchmarks._matches import RESULT, Pair, Pairing, pairings, played, result
-from benchmarks._table import Column, Table, Target
+from testbed.bench import Bench
+from testbed.matches import RESULT, Pair, Pairing, pairings, played, result
+from testbed.table import Column, Table, Target
+
 from players import Limit
 
 OURS = "uct"
-PEER = "benchmarks._openspiel:MCTSBot"
+PEER = "testbed.openspiel:MCTSBot"
 RAVE = "rave"
 
 LIMIT_S = 0.05

@@ -15,12 +15,12 @@ import tempfile
 from pathlib import Path
 
 import click
+from testbed.bench import Bench
+from testbed.table import Column, Table, Target
+from testbed.tournament import VICTIMS, play, stored, violations
 
-from benchmarks._bench import Bench
-from benchmarks._table import Column, Table, Target
-from benchmarks._tournament import VICTIMS, play, stored, violations
-from server.messages import Reason
-from server.records import Held
+from server.model.messages import Reason
+from server.model.records import Held
 
 LOST = Target("lost", at_most=0)
 OVERHEAD = Target("ratio", at_most=1.15)

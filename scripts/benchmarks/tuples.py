@@ -17,11 +17,11 @@ from collections.abc import Callable
 import numpy as np
 import pyspiel
 from numba import types
+from testbed.bench import Bench
+from testbed.measure import GAMES, alternate, calls_a_second
+from testbed.table import Column, Table
 
 import games
-from benchmarks._bench import Bench
-from benchmarks._measure import GAMES, alternate, calls_a_second
-from benchmarks._table import Column, Table
 from games import Game, State, Vector
 from games.core.kernels import compiled
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from server.export import jsonl, pgn, sgf
-from server.records import Kept
+from server.model.records import Kept
 
 #: Makes text of a match; the texts of several, one after the other, are a file.
 Writer = Callable[[Kept], str]

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct, structs
 
-from server import clock
+from server.core import clock
 from server.export.replay import Contradiction, Replay, check_result, replay
 from server.export.text import plain
-from server.messages import Action, Count, Name, Reading, Reason, Seat, Seconds, Thought
-from server.records import Begun, Finished, Kept, Played
+from server.model.messages import Action, Count, Name, Reading, Reason, Seat, Seconds, Thought
+from server.model.records import Begun, Finished, Kept, Played
 
 VERSION = 1
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import games
 from games import RETURNS, TIE, Game, IllegalAction, State
-from server import clock
-from server.messages import Control, Reason
-from server.records import Finished, Kept, Played
+from server.core import clock
+from server.model.messages import Control, Reason
+from server.model.records import Finished, Kept, Played
 
 _WITHOUT_WINNER = {Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED}
 _LOST_BY_THE_PLAYER_TO_MOVE = {Reason.TIME, Reason.ILLEGAL_MOVES}

@@ -13,11 +13,11 @@ from itertools import pairwise
 
 from games import TIE, View
 from games.core import spec
-from server.clock import decimal
+from server.core.clock import decimal
 from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
-from server.messages import Control, Reason
-from server.records import Finished, Kept, Played
+from server.model.messages import Control, Reason
+from server.model.records import Finished, Kept, Played
 
 _LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
 _COLOURS = {1: "B", 2: "W"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from server.messages import Control, Reading
+from server.model.messages import Control, Reading
 
 #: The longest line of moves.
 COLUMNS = 80

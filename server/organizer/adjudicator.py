@@ -13,8 +13,8 @@ from twisted.internet.error import ProcessExitedAlready
 from twisted.internet.process import reapAllProcesses
 from twisted.internet.protocol import ProcessProtocol
 
-from server.children import Logs, own_environment
-from server.messages import Adjudicate, Event, Fixture, Request, Started, Update, Watch
+from server.model.messages import Adjudicate, Event, Fixture, Request, Started, Update, Watch
+from server.runtime.subprocesses import Logs, own_environment
 
 #: How long the prover looks at a position.
 SECONDS = 0.05

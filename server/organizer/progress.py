@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from server.messages import Fixture, Tournament
-from server.tournament.contest import key_of
-from server.tournament.gather import Gathered
+from server.model.messages import Fixture, Tournament
+from server.model.tournament_spec import Spec
+from server.tournament.pairs import Key
 from server.tournament.report import Report
-from server.tournament.schedule import Key
-from server.tournament.spec import Spec
+from server.tournament.results import Gathered
+from server.tournament.state import key_of
 
 
 class Progress:

@@ -12,8 +12,9 @@ from typing import Any
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
-from server.children import Logs
-from server.messages import (
+from server.client.organizer_line import Line
+from server.model.codec import encode
+from server.model.messages import (
     Abort,
     Code,
     Error,
@@ -28,15 +29,14 @@ from server.messages import (
     Suspend,
     Tournament,
 )
+from server.model.tournament_spec import Spec
 from server.organizer.adjudicator import Adjudicator
-from server.organizer.cores import Cores
-from server.organizer.embedded import Embedded, EmbeddedError
-from server.organizer.entrants import Crew, Start
-from server.organizer.line import Line
-from server.organizer.live import Screen
+from server.organizer.affinity import Cores
+from server.organizer.console import Screen
+from server.organizer.local_server import Embedded, EmbeddedError
 from server.organizer.progress import Progress
-from server.tournament.spec import Spec
-from server.wire import encode
+from server.organizer.supervisor import Crew, Start
+from server.runtime.subprocesses import Logs
 
 #: How often processes are looked after.
 _EVERY_S = 0.2

@@ -21,9 +21,9 @@ from msgspec import structs
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.messages import Reading, Reason, Thought
-from server.names import skeleton
-from server.records import (
+from server.model.messages import Reading, Reason, Thought
+from server.model.names import skeleton
+from server.model.records import (
     Account,
     Begun,
     Claimed,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.records import Account, Record
+from server.model.records import Account, Record
 from server.storage.database import Database, first_line
 
 #: How often a failed transaction is tried again, and accounts are looked at.

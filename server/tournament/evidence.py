@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
-from server.tournament.schedule import Pair, Score
+from server.tournament.pairs import Pair, Score
 
 _NORMAL = NormalDist()
 #: The normal distribution holds 95 % within so many standard deviations.

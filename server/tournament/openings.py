@@ -11,7 +11,7 @@ import games
 from games import Game, State
 from games.core.lookahead import mean_return, wins_within
 from games.core.random import Rng, draw, seeded
-from server.tournament.spec import Openings
+from server.model.tournament_spec import Openings
 
 Opening = tuple[int, ...]
 

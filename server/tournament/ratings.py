@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp, ndtr, softmax
 
 from server.tournament.evidence import Z
-from server.tournament.schedule import Pair, Score
+from server.tournament.pairs import Pair, Score
 
 Floats = NDArray[np.floating[Any]]
 #: Elo points in one unit of the natural logarithm of the odds.

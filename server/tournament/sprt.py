@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from server.model.tournament_spec import Sprt
 from server.tournament.evidence import NELO_PER_DEVIATION, scores_of
-from server.tournament.schedule import Pair, Score
-from server.tournament.spec import Sprt
+from server.tournament.pairs import Pair, Score
 
 Floats = NDArray[np.float64]
 #: What never happened counts as if it had happened so often, as in fishtest and fastchess.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from server.tournament.formats import Bye
-from server.tournament.schedule import Pair, Score
+from server.tournament.pairs import Pair, Score
 
 Played = tuple[Pair, Score]
 

@@ -6,9 +6,9 @@ from collections.abc import Container, Iterator, Mapping
 from typing import TypeVar
 
 from games.core import spec
-from server.tournament import checks
-from server.tournament.checks import Check
+from server.tournament import validators
 from server.tournament.toml_lines import Path
+from server.tournament.validators import Check
 
 T = TypeVar("T")
 
@@ -71,17 +71,19 @@ class Table:
     def elements(self, key: str, check: Check[T], instead: T) -> list[T]:
         """The values of a list that must be there."""
         nothing: list[object] = []
-        values = self.need(key, checks.list_, nothing)
+        values = self.need(key, validators.list_, nothing)
         return [self._checked(check, each, key, instead, i) for i, each in enumerate(values)]
 
     def table(self, key: str, kind: str) -> Table:
         """A table within this one; an empty one where there is none."""
         nothing: dict[str, object] = {}
-        return Table(self.take(key, checks.table, nothing), (*self.path, key), kind, self._faults)
+        return Table(
+            self.take(key, validators.table, nothing), (*self.path, key), kind, self._faults
+        )
 
     def tables(self, key: str, kind: str) -> Iterator[Table]:
         """The tables of a list that must be there."""
-        for i, values in enumerate(self.elements(key, checks.table, None)):
+        for i, values in enumerate(self.elements(key, validators.table, None)):
             if values is not None:
                 yield Table(values, (*self.path, key, i), kind, self._faults)
 

@@ -12,15 +12,15 @@ from twisted.web import http
 
 import games
 from games import Description
-from server.hub import Hub
-from server.ladder import Entry
-from server.messages import Seeking
-from server.storage.reading import MatchFilter, MatchRow, Page, PlayerRow, TournamentRow, cut
+from server.core.hub import Hub
+from server.model.messages import Seeking
+from server.storage.queries import MatchFilter, MatchRow, Page, PlayerRow, TournamentRow, cut
+from server.tournament.leaderboard import Entry
 from server.tournament.report import Report
-from server.web.answers import JSON, Answer, Asked, Refused, revalidated
 from server.web.archive import Archive, PlayerRecord
-from server.web.finding import Finder
+from server.web.http import JSON, Answer, Asked, Refused, revalidated
 from server.web.match_data import MatchData
+from server.web.match_lookup import Finder
 from server.web.parameters import Parameters, id_of, name_of
 
 #: What is public may be read by the pages of others.

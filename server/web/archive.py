@@ -13,12 +13,11 @@ from twisted.logger import Logger
 from twisted.web import http
 
 import games
-from server import ladder
-from server.ladder import Bout, Entry, Ladder, Point, Verdict
-from server.messages import Fixture
-from server.records import Kept
+from server.model.messages import Fixture
+from server.model.records import Kept
+from server.model.tournament_spec import Spec
 from server.storage.database import first_line
-from server.storage.reading import (
+from server.storage.queries import (
     ALL,
     Freshness,
     MatchFilter,
@@ -29,13 +28,14 @@ from server.storage.reading import (
     Totals,
     TournamentRow,
 )
-from server.tournament.contest import contest_of
-from server.tournament.gather import Gathered
+from server.tournament import leaderboard
+from server.tournament.leaderboard import Bout, Entry, Ladder, Point, Verdict
 from server.tournament.openings import OpeningError
 from server.tournament.report import Report
-from server.tournament.spec import Spec
-from server.web.answers import Refused
-from server.web.aside import Aside, Unavailable
+from server.tournament.results import Gathered
+from server.tournament.state import contest_of
+from server.web.http import Refused
+from server.web.worker_pool import Aside, Unavailable
 
 T = TypeVar("T")
 
@@ -179,7 +179,7 @@ class Archive:
             if before and before.freshness == freshness:
                 return before
             bouts = self._bouts(reader, game)
-            return _Rating(freshness, bouts, ladder.ladder(game, bouts)) if bouts else None
+            return _Rating(freshness, bouts, leaderboard.ladder(game, bouts)) if bouts else None
 
         return self._compute(("rating", game), compute)
 
@@ -187,7 +187,7 @@ class Archive:
         def compute(_: Reader, before: _History | None) -> _History:
             if before and before.rating is rating:
                 return before
-            return _History(rating, ladder.histories(rating.bouts, name))
+            return _History(rating, leaderboard.histories(rating.bouts, name))
 
         return self._compute(("history", rating.ladder.game, name), compute)
 
@@ -197,7 +197,9 @@ class Archive:
             tournament: self._verdict(reader, tournament)
             for tournament in {each.tournament for each in rated if each.tournament}
         }
-        return ladder.bouts(rated, {each: verdict for each, verdict in known.items() if verdict})
+        return leaderboard.bouts(
+            rated, {each: verdict for each, verdict in known.items() if verdict}
+        )
 
     def _verdict(self, reader: Reader, tournament: str) -> Verdict | None:
         """None where only matches of a tournament were imported, and not itself."""

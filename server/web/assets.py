@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from twisted.web import http
 
-from server.web.answers import Answer, Asked, Refused
+from server.web.http import Answer, Asked, Refused
 
 #: Only files of these kinds are served.
 _KINDS = {

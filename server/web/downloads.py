@@ -6,8 +6,8 @@ from twisted.internet.defer import Deferred
 from twisted.web import http
 
 from server.export import writer
-from server.web.answers import JSON, Answer, Refused, revalidated
 from server.web.archive import Archive
+from server.web.http import JSON, Answer, Refused, revalidated
 from server.web.parameters import id_of
 
 #: By the end of the file's name: the format, and the media type.

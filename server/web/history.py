@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from markupsafe import Markup
 
 from server.export.text import utc
-from server.ladder import Point
-from server.plot import Plane, around, svg
+from server.tournament.leaderboard import Point
+from server.tournament.report.plot import Plane, around, svg
 from server.web.archive import VersionRecord
 
 _HEIGHT = 280

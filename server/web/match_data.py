@@ -9,13 +9,13 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from games import Game, State
-from server import clock
+from server.core import clock
+from server.core.match_room import Table
+from server.core.view import board_of, picture_of
 from server.export.replay import replay
-from server.messages import Board, Control, Picture, Reading, Reason, Seat, Thought
-from server.picture import board_of, picture_of
-from server.records import Begun, Finished, Kept
-from server.storage.reading import linked
-from server.table import Table
+from server.model.messages import Board, Control, Picture, Reading, Reason, Seat, Thought
+from server.model.records import Begun, Finished, Kept
+from server.storage.queries import linked
 
 #: Of what a bot considered, so much is shown: for each move it sends fifty, which nobody reads.
 _TOPS, _LINE = 5, 10

@@ -8,9 +8,9 @@ from collections.abc import Collection
 from twisted.web import http
 
 import games
-from server.names import LONGEST
-from server.storage.reading import MatchFilter
-from server.web.answers import Asked, Refused
+from server.model.names import LONGEST
+from server.storage.queries import MatchFilter
+from server.web.http import Asked, Refused
 
 PAGES = 1_000_000
 PER_PAGE = 50

@@ -12,9 +12,9 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
-from server.metrics import CONTENT_TYPE, Metrics
-from server.web.answers import Answer, Asked, Explain, Handled, Handler, Refused, as_text
+from server.runtime.metrics import CONTENT_TYPE, Metrics
 from server.web.assets import Assets
+from server.web.http import Answer, Asked, Explain, Handled, Handler, Refused, as_text
 
 #: A request is complete, and the next one too, within this time.
 REQUEST_S = 10.0

@@ -1,4 +1,4 @@
-// The parts of a board that need no page: run by tests/test_scripts.py.
+// The parts of a board that need no page: run by tests/unit/web/test_scripts.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

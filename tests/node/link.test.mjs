@@ -1,4 +1,4 @@
-// The connection of a page, against a server of a few lines: run by tests/test_scripts.py.
+// The connection of a page, against a server of a few lines: run by tests/unit/web/test_scripts.py.
 
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";

@@ -1,4 +1,4 @@
-// What the page of a match knows and how it is browsed: run by tests/test_scripts.py.
+// What the page of a match knows and how it is browsed: run by tests/unit/web/test_scripts.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// What the lobby knows, from an overview and the news since: run by tests/test_scripts.py.
+// What the lobby knows, from an overview and the news since: run by tests/unit/web/test_scripts.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

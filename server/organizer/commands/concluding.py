@@ -9,18 +9,18 @@ from typing import Any
 
 import click
 
-from server.commands.database import opened
-from server.hosting import void
-from server.organizer import stored
+from server.cli.database import opened
+from server.client.organizer_line import Line
+from server.client.tls import security
+from server.core.handlers.tournaments import void
+from server.model.records import Concluded, Record
+from server.organizer import stored_tournaments
 from server.organizer.commands.options import (
     database_option,
     elsewhere_options,
     organizers_token,
 )
-from server.organizer.line import Line
-from server.organizer.messenger import Messenger
-from server.records import Concluded, Record
-from server.security import security
+from server.organizer.end_tournament import Messenger
 from server.storage.database import InUse
 
 _EPILOG = """
@@ -62,7 +62,7 @@ def conclude(
 def _in_database(tournament: str, url: str) -> None:
     """Where no server is. Raises ClickException."""
     with opened(url) as database:
-        held = stored.find(database, tournament)
+        held = stored_tournaments.find(database, tournament)
         if held.concluded:
             raise click.ClickException(f"tournament {tournament} is over already")
         try:

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import click
 from platformdirs import user_data_path
 
-from server.options import host_and_port, http_address
-from server.organizer.embedded import HOST, is_free
-from server.security import tls_options
+from server.cli.options import host_and_port, http_address
+from server.client.tls import tls_options
+from server.organizer.local_server import HOST, is_free
 
 F = TypeVar("F", bound=Callable[..., Any])
 

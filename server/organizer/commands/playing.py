@@ -14,9 +14,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from server.children import Logs
-from server.commands.database import opened
-from server.organizer import plan, source, stored
+from server.cli.database import opened
+from server.client.organizer_line import Line
+from server.client.tls import Security, security
+from server.model.tournament_spec import Entrant, Spec, dumps, loads
+from server.organizer import estimate, spec_file, stored_tournaments
 from server.organizer.commands.options import (
     BadFile,
     database_option,
@@ -24,16 +26,14 @@ from server.organizer.commands.options import (
     server_options,
     spec_argument,
 )
-from server.organizer.embedded import Embedded, EmbeddedError, organizer_beside, prepare
-from server.organizer.entrants import Start, starter
-from server.organizer.line import Line
-from server.organizer.live import screen
+from server.organizer.console import screen
+from server.organizer.local_server import Embedded, EmbeddedError, organizer_beside, prepare
 from server.organizer.progress import Progress
 from server.organizer.runner import Runner, Wish
-from server.security import Security, security
+from server.organizer.supervisor import Start, starter
+from server.runtime.subprocesses import Logs
 from server.storage import StorageError
 from server.tournament.report import writer
-from server.tournament.spec import Entrant, Spec, dumps, loads
 
 _RUN_EPILOG = """
 \b
@@ -114,13 +114,13 @@ def resume(
         _resume_elsewhere(tournament, given, place, folder)
         return
     with opened(place.database) as kept:
-        held = stored.find(kept, tournament)
+        held = stored_tournaments.find(kept, tournament)
     spec, tournament = loads(held.organized.spec), held.organized.tournament
     if held.concluded:
         click.echo(f"Tournament {tournament} is over.\n")
-        click.echo(writer("text")(stored.progress(held).report()), nl=False)
+        click.echo(writer("text")(stored_tournaments.progress(held).report()), nl=False)
         return
-    if given and (unlike := source.differences(given, spec)):
+    if given and (unlike := spec_file.differences(given, spec)):
         raise click.ClickException(
             f"{file} is not the file of tournament {tournament}: it differs in {', '.join(unlike)}"
         )
@@ -254,7 +254,7 @@ def _with_database(wish: Wish, database: str) -> Wish:
 
     def found(tournament: str) -> Progress:
         with opened(database) as kept:
-            return stored.progress(stored.find(kept, tournament))
+            return stored_tournaments.progress(stored_tournaments.find(kept, tournament))
 
     return replace(wish, begun=begun, stored=found, others=others)
 
@@ -276,8 +276,8 @@ def _say_who_has_no_token(spec: Spec, tokens: Mapping[str, str]) -> None:
 def _checked(file: Path) -> Spec:
     """The tournament of a file, whose players can be had. Raises BadFile."""
     try:
-        spec = source.read(file)
-    except source.SourceError as error:
+        spec = spec_file.read(file)
+    except spec_file.SourceError as error:
         raise BadFile(str(error)) from error
     _check(spec, file.parent, file)
     return spec
@@ -285,15 +285,15 @@ def _checked(file: Path) -> Spec:
 
 def _check(spec: Spec, folder: Path, file: Path | None = None) -> None:
     try:
-        source.check(spec, folder, file)
-    except source.SourceError as error:
+        spec_file.check(spec, folder, file)
+    except spec_file.SourceError as error:
         raise BadFile(str(error)) from error
 
 
 def _require_unchanged(spec: Spec, given: Spec | None, folder: Path) -> None:
     """Raises ClickException if an entrant is not what it was."""
     if given is None:
-        changed = source.changed(spec.entrants, folder)
+        changed = spec_file.changed(spec.entrants, folder)
     else:
         versions = {each.name: each.version for each in given.entrants}
         changed = [each.name for each in spec.entrants if versions[each.name] != each.version]
@@ -306,5 +306,5 @@ def _require_unchanged(spec: Spec, given: Spec | None, folder: Path) -> None:
 
 
 def _notes(spec: Spec) -> tuple[str, ...]:
-    note = plan.strain(spec)
+    note = estimate.strain(spec)
     return (note,) if note else ()

@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from server.commands.database import opened
+from server.cli.database import opened
 from server.export import FORMATS as MATCH_FORMATS
 from server.export import writer as match_writer
 from server.export.text import utc
-from server.organizer import plan, source, stored
+from server.model.records import Held
+from server.model.tournament_spec import loads
+from server.organizer import estimate, spec_file, stored_tournaments
 from server.organizer.commands.options import BadFile, database_option, spec_argument
-from server.records import Held
 from server.tournament.report import FORMATS, writer
-from server.tournament.spec import loads
 
 _REPORT_EPILOG = """
 \b
@@ -50,11 +50,11 @@ _output = click.option(
 def validate(file: Path) -> None:
     """Say what is wrong with SPEC.toml, or what the tournament will be."""
     try:
-        spec = source.read(file)
-        source.check(spec, file.parent, file)
-    except source.SourceError as error:
+        spec = spec_file.read(file)
+        spec_file.check(spec, file.parent, file)
+    except spec_file.SourceError as error:
         raise BadFile(str(error)) from error
-    for line in plan.described(spec):
+    for line in estimate.described(spec):
         click.echo(line)
 
 
@@ -88,7 +88,7 @@ def status(tournament: str | None, database: str) -> None:
                f"is {_state(held)}")  # fmt: skip
     if not held.concluded:
         click.echo(f"Unless it runs, go on with: playout-tournament resume {organized.tournament}")
-    report = replace(stored.progress(held).report(), crosstable=(), los=(), endings=())
+    report = replace(stored_tournaments.progress(held).report(), crosstable=(), los=(), endings=())
     click.echo(f"\n{writer('text')(report)}", nl=False)
 
 
@@ -107,7 +107,7 @@ def status(tournament: str | None, database: str) -> None:
 def report(tournament: str | None, format_: str, output: IO[str], database: str) -> None:
     """What the tournament ID, or the latest, has shown."""
     held = _held(database, tournament)
-    output.write(writer(format_)(stored.progress(held).report()))
+    output.write(writer(format_)(stored_tournaments.progress(held).report()))
 
 
 @click.command(epilog=_EXPORT_EPILOG)
@@ -140,7 +140,7 @@ def export(tournament: str | None, format_: str, output: IO[str], database: str)
 
 def _held(database: str, tournament: str | None) -> Held:
     with opened(database) as kept:
-        return stored.find(kept, tournament)
+        return stored_tournaments.find(kept, tournament)
 
 
 def _state(held: Held) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from games.core.spec import SpecError, unknown
+from server.model.tournament_spec import Spec
 from server.tournament.formats.core import Bye, Format
-from server.tournament.formats.duel import Match, Sequential
 from server.tournament.formats.gauntlet import Gauntlet
 from server.tournament.formats.knockout import Knockout
 from server.tournament.formats.round_robin import RoundRobin
 from server.tournament.formats.swiss import Swiss
-from server.tournament.spec import Spec
+from server.tournament.formats.two_players import Match, Sequential
 
 __all__ = ["Bye", "Format", "load", "names"]
 

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from server.tournament.schedule import Pair, Results
-from server.tournament.spec import Spec
+from server.model.tournament_spec import Spec
+from server.tournament.pairs import Pair, Results
 
 
 class Bye(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from server.tournament.formats.core import Format, encounter, swapped
-from server.tournament.schedule import Pair, Results
+from server.tournament.pairs import Pair, Results
 
 
 class Gauntlet(Format):

@@ -11,7 +11,7 @@ from server.tournament.formats.core import (
     encounter,
     swapped,
 )
-from server.tournament.schedule import Pair, Results
+from server.tournament.pairs import Pair, Results
 
 #: So many more pairs at most are played when a duel is tied.
 MORE_PAIRS = 8

@@ -15,7 +15,7 @@ from server.tournament.formats.core import (
     left_out,
 )
 from server.tournament.formats.matching import maximum_matching
-from server.tournament.schedule import Pair, Results
+from server.tournament.pairs import Pair, Results
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from server import plot
 from server.export.text import plain
-from server.plot import Axis, Plane
-from server.tournament.report import words
+from server.tournament.report import plot, words
+from server.tournament.report.plot import Axis, Plane
 from server.tournament.report.tables import in_order
 from server.tournament.report.values import Estimate, Report, SequentialTest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.clock import decimal
+from server.core.clock import decimal
 from server.tournament.report.values import Cell, Estimate, Tally
 
 UNKNOWN = "\N{EN DASH}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from server.hub import Hub
-from server.web.answers import Handler
+from server.core.hub import Hub
 from server.web.archive import Archive
-from server.web.finding import Finder
+from server.web.http import Handler
+from server.web.match_lookup import Finder
 from server.web.pages import games, match, matches, players, tournaments
 from server.web.pages.lobby import lobby
 from server.web.pages.source import Source, either

@@ -11,8 +11,8 @@ from twisted.logger import Logger
 
 import games
 from games import Description, Game, State
-from server.picture import board_of, picture_of
-from server.web.answers import Answer, Asked, Handler
+from server.core.view import board_of, picture_of
+from server.web.http import Answer, Asked, Handler
 from server.web.pages.source import Source, page, shown
 
 #: A position with about so many pieces looks like the game.

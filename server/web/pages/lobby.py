@@ -9,13 +9,13 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 import games
-from server.hub import Hub
-from server.messages import Outcome, Overview
-from server.storage.reading import MatchRow, Page
-from server.web.answers import HTML, Answer, Asked, Handler
+from server.core.hub import Hub
+from server.model.messages import Outcome, Overview
+from server.storage.queries import MatchRow, Page
 from server.web.archive import Archive
-from server.web.aside import Unavailable
+from server.web.http import HTML, Answer, Asked, Handler
 from server.web.templates import render
+from server.web.worker_pool import Unavailable
 
 RESULTS = 10
 

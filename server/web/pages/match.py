@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from server.messages import Reason
-from server.web.answers import Answer, Asked, Handler
+from server.model.messages import Reason
 from server.web.downloads import FORMATS, download
+from server.web.http import Answer, Asked, Handler
 from server.web.match_data import MatchData
 from server.web.modules import modules
 from server.web.pages.source import Source, page, shown

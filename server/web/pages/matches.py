@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import games
-from server.storage.reading import MatchFilter
-from server.web.answers import Answer, Asked, Handler
+from server.storage.queries import MatchFilter
+from server.web.http import Answer, Asked, Handler
 from server.web.pages.source import Source, page, shown
 from server.web.parameters import Parameters
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from twisted.web import http
 
-from server.storage.reading import MatchFilter, cut
-from server.web.answers import Answer, Asked, Handler, Refused
+from server.storage.queries import MatchFilter, cut
 from server.web.history import history
+from server.web.http import Answer, Asked, Handler, Refused
 from server.web.pages.source import Source, page, shown
 from server.web.parameters import Parameters, name_of
 

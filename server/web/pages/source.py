@@ -9,10 +9,10 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.web import http
 
-from server.hub import Hub
-from server.web.answers import HTML, Answer, Asked, Handler, Refused
+from server.core.hub import Hub
 from server.web.archive import Archive
-from server.web.finding import Finder
+from server.web.http import HTML, Answer, Asked, Handler, Refused
+from server.web.match_lookup import Finder
 from server.web.templates import render
 
 Show = Callable[[Asked], Coroutine[Any, Any, Answer]]

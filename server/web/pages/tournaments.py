@@ -10,11 +10,11 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 from twisted.web import http
 
-from server.storage.reading import MatchFilter, MatchRow, Page
+from server.storage.queries import MatchFilter, MatchRow, Page
 from server.tournament.report import Report, html
 from server.tournament.report.tables import Whom, summary
-from server.web.answers import HTML, Answer, Asked, Handler, Refused, revalidated
 from server.web.archive import Archive, TournamentRecord
+from server.web.http import HTML, Answer, Asked, Handler, Refused, revalidated
 from server.web.pages.source import Source, page, shown
 from server.web.parameters import Parameters, id_of
 from server.web.templates import render

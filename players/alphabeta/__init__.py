@@ -1,0 +1,1 @@
+"""Alpha-beta search with a transposition table, for the player minimax."""

@@ -1,0 +1,26 @@
+"""What a connected player wants to play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from server.model.messages import Enter, Seek, Summon
+
+
+@dataclass(frozen=True)
+class Wish:
+    """So many `matches` of what it seeks or against whom it summons, or all that it is given in
+    the tournaments it enters.
+    """
+
+    request: Seek | Summon | Enter
+    matches: int | None = None
+
+    @property
+    def enters(self) -> bool:
+        """Does it get its matches without asking for each?"""
+        return isinstance(self.request, Enter)
+
+    def admits(self, game: str) -> bool:
+        """Would it play that?"""
+        return isinstance(self.request, Enter) or game == self.request.game

@@ -1,0 +1,77 @@
+"""What a search plays by: the compiled kernels of a game, or any game through its tuples.
+
+Both have the same functions over a board whose first two elements are the player to move and the
+outcome, and that can be copied element by element: an int64 vector for kernels; player, outcome and
+state for a game in plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games import Game, KernelGame, State
+from games.core.random import Rng, draw
+from players.alphabeta.transposition import key_of
+
+
+class Rules(NamedTuple):
+    """See `games.core.kernels` for what the functions do."""
+
+    board: Callable[[State], Any]
+    legal: Callable[..., int]
+    play: Callable[..., None]
+    playout: Callable[..., int]
+    decisive: Callable[..., int] | None
+    sensible: Callable[..., int] | None
+    key: Callable[..., int]  # a hash of the board
+    compiled: bool
+
+
+def rules_of(game: Game) -> Rules:
+    """The rules of `game`, compiled where it has kernels."""
+    if isinstance(game, KernelGame):
+        kernels = game.kernels
+        return Rules(
+            game.board,
+            kernels.legal,
+            kernels.play,
+            kernels.playout,
+            kernels.decisive,
+            kernels.sensible,
+            key_of,
+            compiled=True,
+        )
+    return interpreted_rules(game)
+
+
+def interpreted_rules(game: Game) -> Rules:
+    """The rules of `game` through its tuples."""
+
+    def board(state: State) -> list[Any]:
+        return [game.current_player(state), game.winner(state), state]
+
+    def legal(board: list[Any], actions: NDArray[np.int64]) -> int:
+        found = game.legal_actions(board[2])
+        actions[: len(found)] = found
+        return len(found)
+
+    def play(board_: list[Any], action: int) -> None:
+        board_[:] = board(game.next_state(board_[2], int(action)))
+
+    def playout(board_: list[Any], rng: Rng, trace: NDArray[np.int64]) -> int:
+        state, ply = board_[2], 0
+        while actions := game.legal_actions(state):
+            trace[ply] = actions[draw(rng, len(actions))]
+            state = game.next_state(state, int(trace[ply]))
+            ply += 1
+        board_[:] = board(state)
+        return ply
+
+    def key(board: list[Any]) -> int:
+        return int(key_of(np.array(board[2], dtype=np.int64)))
+
+    return Rules(board, legal, play, playout, None, None, key, compiled=False)

@@ -1,0 +1,157 @@
+"""Looking into a search: what it would play and why, from the trees of its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+
+from players.core.node import MOST_DEPTH, Node
+from players.core.player import Considered
+from players.mcts.tree import LOSS, ROOT, TIE, UNKNOWN, WIN
+from players.mcts.worker import Worker
+
+#: Proofs, as they are told: 1, 0 and -1 for a win, a tie and a loss.
+_TOLD = {UNKNOWN: None, WIN: 1, TIE: 0, LOSS: -1}
+
+
+def considered(workers: Sequence[Worker]) -> tuple[Considered, ...]:
+    """The actions of the root, counted over all workers, the best first.
+
+    The best is a proven win, otherwise the most visited, or where all are visited alike, the one
+    with the best mean; a proven tie is better than what looks worse, and a proven loss is the last
+    resort.
+    """
+    first, *others = (_children(worker, ROOT) for worker in workers)
+    merged = {each.action: each for each in first}
+    for each in (each for children in others for each in children):
+        known = merged.get(each.action)
+        merged[each.action] = _together(known, each) if known else each
+    rank = _ranking(merged.values(), even=workers[0].even)
+    return tuple(sorted(merged.values(), key=rank, reverse=True))
+
+
+def proven(actions: Sequence[Considered], complete: bool) -> int | None:
+    """What the actions prove of the root, for the player to move; `complete`: they are all."""
+    proofs = [each.proven for each in actions]
+    if 1 in proofs:
+        return 1
+    if not complete or None in proofs:
+        return None
+    return max((proof for proof in proofs if proof is not None), default=None)
+
+
+def line(worker: Worker, action: int) -> tuple[int, ...]:
+    """The moves that are expected, `action` first."""
+    found, row = [action], worker.find([action])
+    while row is not None:
+        rank = _ranking(children := _children(worker, row), even=worker.even)
+        best = max(children, key=rank, default=None)
+        if best is None or not best.visits:
+            break
+        found.append(best.action)
+        row = worker.find([best.action], row)
+    return tuple(found)
+
+
+def by_visits(worker: Worker, path: Sequence[int]) -> list[int]:
+    """The actions after those of `path`, the most visited first."""
+    row = worker.find(path)
+    if row is None:
+        return []
+    nodes = worker.tree.nodes[worker.children(row)]
+    return [int(action) for action in nodes["action"][np.argsort(-nodes["visits"])]]
+
+
+def decided(worker: Worker, left: int) -> bool:
+    """Is one action so far ahead that as many simulations more cannot change that?"""
+    nodes = worker.tree.nodes[worker.children(ROOT)]
+    visits = nodes["visits"][nodes["proof"] != LOSS]
+    if len(visits) < 2:
+        return len(visits) == 1 and worker.complete
+    second, first = np.partition(visits, -2)[-2:]
+    return bool(first - second > left)
+
+
+def node(worker: Worker, min_visits: int) -> Node:
+    """The tree as it is shown."""
+    root = worker.tree.nodes[ROOT]
+    visits = int(root["visits"])
+    told = _TOLD[int(root["proof"])]
+    win_rate = int(root["value"]) / 2 / visits
+    children = _shown(worker, ROOT, min_visits, MOST_DEPTH)
+    return Node(None, visits, win_rate, None, 0, told, children)
+
+
+def _shown(worker: Worker, row: int, min_visits: int, depth: int) -> tuple[Node, ...]:
+    """What is below a row, so many plies deep."""
+    if depth == 0:
+        return ()
+    nodes = []
+    for child in sorted(_children(worker, row), key=lambda each: -each.visits):
+        if child.visits >= max(1, min_visits):
+            below = worker.find([child.action], row)
+            assert below is not None
+            counted = int(worker.tree.amaf["visits"][below]) if len(worker.tree.amaf) else 0
+            children = _shown(worker, below, min_visits, depth - 1)
+            nodes.append(
+                Node(
+                    child.action,
+                    child.visits,
+                    child.win_rate,
+                    child.amaf,
+                    counted,
+                    child.proven,
+                    children,
+                )
+            )
+    return tuple(nodes)
+
+
+def _children(worker: Worker, row: int) -> list[Considered]:
+    rows, tree = worker.children(row), worker.tree
+    nodes = tree.nodes[rows]
+    actions, visits, values, proofs = (
+        nodes[name].tolist() for name in ("action", "visits", "value", "proof")
+    )
+    means: list[float | None] = [None] * len(actions)
+    if len(tree.amaf):
+        amaf = tree.amaf[rows]
+        columns = zip(amaf["average"].tolist(), amaf["visits"].tolist(), strict=True)
+        means = [mean if count else None for mean, count in columns]
+    return [
+        Considered(action, count, value / 2, mean, _TOLD[proof])
+        for action, count, value, mean, proof in zip(
+            actions, visits, values, means, proofs, strict=True
+        )
+    ]
+
+
+def _together(one: Considered, other: Considered) -> Considered:
+    amaf = [each.amaf for each in (one, other) if each.amaf is not None]
+    return Considered(
+        one.action,
+        one.visits + other.visits,
+        one.wins + other.wins,
+        sum(amaf) / len(amaf) if amaf else None,
+        other.proven if one.proven is None else one.proven,
+    )
+
+
+def _ranking(
+    actions: Collection[Considered], *, even: bool
+) -> Callable[[Considered], tuple[int, float]]:
+    """How good an action is beside the others; `even`: their visits do not say."""
+    hopes = [each.win_rate for each in actions if each.proven is None and each.visits]
+    ties = 3 if max(hopes, default=0.0) < 0.5 else 2
+
+    def rank(each: Considered) -> tuple[int, float]:
+        if each.proven is None:
+            return 2, _mean(each) if even else each.visits
+        return {1: 4, 0: ties, -1: 1}[each.proven], each.visits
+
+    return rank
+
+
+def _mean(each: Considered) -> float:
+    return each.win_rate if each.visits else -1.0  # what was tried, however badly it went

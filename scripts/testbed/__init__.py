@@ -1,0 +1,1 @@
+"""Servers, clients, databases and measurements that tests and benchmarks share."""

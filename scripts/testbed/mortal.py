@@ -1,0 +1,73 @@
+"""A server that is killed and started again, on the same port and the same database."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from testbed.machine import free_port
+
+COMMAND = str(Path(sys.executable).with_name("playout-server"))
+LONGEST_QUOTE = 2000
+
+
+class Mortal:
+    """A `playout-server` with some options; its lives share a log."""
+
+    def __init__(self, options: Sequence[str], log: Path) -> None:
+        self.port = free_port()
+        #: When it was started last, as `time.monotonic` counts.
+        self.started_at = 0.0
+        self._command = [COMMAND, f"--port={self.port}", *options]
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begin a life. It listens some time later."""
+        self.started_at = time.monotonic()
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self) -> None:
+        """With SIGKILL, which leaves it no time for anything."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """Ask it to stop, and wait; its exit code."""
+        return self._end(signal.SIGTERM)
+
+    def last_words(self) -> str:
+        """The end of its log."""
+        return self._log.read_text(errors="replace")[-LONGEST_QUOTE:]
+
+    def traceback(self) -> str:
+        """The first in its log, if there is any."""
+        _, found, rest = self._log.read_text(errors="replace").partition("Traceback")
+        return (found + rest)[:LONGEST_QUOTE]
+
+    def _end(self, number: signal.Signals) -> int:
+        assert self._process
+        self._process.send_signal(number)
+        return self._process.wait()
+
+
+@contextlib.contextmanager
+def mortal(options: Sequence[str], log: Path) -> Iterator[Mortal]:
+    """One that runs, until the end of the block."""
+    server = Mortal(options, log)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()

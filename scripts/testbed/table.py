@@ -1,0 +1,160 @@
+"""A table of results: for people, for documents, for programs; and what it should have been."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import rich.table
+from rich import box
+
+from testbed.measure import Sample
+
+Cell = str | int | float | Sample | None
+
+NOTHING = "-"
+
+
+@dataclass(frozen=True)
+class Column:
+    """`key` names it in the JSON, `title` for people; `form` is a format for its numbers."""
+
+    key: str
+    title: str
+    form: str = ",.0f"
+
+    def show(self, cell: Cell) -> str:
+        """A cell as people read it; of rounds the median."""
+        if cell is None:
+            return NOTHING
+        return cell if isinstance(cell, str) else format(_number(cell), self.form)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the number in a column should be at least, or at most."""
+
+    column: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def met(self, cell: Cell) -> bool:
+        """Is it?"""
+        value = _number(cell)
+        return (self.at_least is None or value >= self.at_least) and (
+            self.at_most is None or value <= self.at_most
+        )
+
+
+@dataclass
+class Row:
+    """The cells by key, and the target of one of them."""
+
+    cells: dict[str, Cell]
+    target: Target | None
+
+    @property
+    def met(self) -> bool:
+        """True too without a target."""
+        return self.target is None or self.target.met(self.cells[self.target.column])
+
+
+@dataclass
+class Table:
+    """Rows under columns; the first column says what a row is about."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: list[Row] = field(default_factory=list)
+
+    def add(self, target: Target | None = None, /, **cells: Cell) -> None:
+        """Add a row; a column that is not given stays empty."""
+        self.rows.append(Row({c.key: cells.get(c.key) for c in self.columns}, target))
+
+    def missed(self) -> list[str]:
+        """A line for each row whose target is missed."""
+        return [
+            f"{self._shown(row)[0]}: {self._column(row.target).title} is "
+            f"{self._column(row.target).show(row.cells[row.target.column])}, "
+            f"and should be {self._wanted(row.target)}"
+            for row in self.rows
+            if row.target and not row.met
+        ]
+
+    def as_rich(self) -> rich.table.Table:
+        """For a terminal."""
+        table = rich.table.Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
+        for index, heading in enumerate(self._headings()):
+            side: Literal["left", "right"] = "left" if index in self._texts() else "right"
+            table.add_column(heading, justify=side, no_wrap=True, overflow="fold")
+        for row in self.rows:
+            style = None if row.met else "red"
+            table.add_row(*self._shown(row), style=style)
+        return table
+
+    def as_markdown(self) -> str:
+        """For a document."""
+        headings = self._headings()
+        rules = ["---" if i in self._texts() else "--:" for i in range(len(headings))]
+        lines = [headings, rules, *(self._shown(row) for row in self.rows)]
+        return "\n".join(
+            [f"{self.title}:", "", *("| " + " | ".join(line) + " |" for line in lines)]
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs: numbers that are not rounded, with every round."""
+        return {
+            "title": self.title,
+            "columns": {column.key: column.title for column in self.columns},
+            "rows": [_row_as_json(row) for row in self.rows],
+        }
+
+    def _headings(self) -> list[str]:
+        titles = [column.title for column in self.columns]
+        return [*titles, "target"] if self._has_targets() else titles
+
+    def _shown(self, row: Row) -> list[str]:
+        cells = [column.show(row.cells[column.key]) for column in self.columns]
+        if not self._has_targets():
+            return cells
+        if row.target is None:
+            return [*cells, NOTHING]
+        return [*cells, f"{self._wanted(row.target)} {'met' if row.met else 'missed'}"]
+
+    def _has_targets(self) -> bool:
+        return any(row.target for row in self.rows)
+
+    def _texts(self) -> set[int]:
+        return {
+            index
+            for index, column in enumerate(self.columns)
+            if any(isinstance(row.cells[column.key], str) for row in self.rows)
+        }
+
+    def _wanted(self, target: Target) -> str:
+        if target.at_least is not None:
+            return f"≥ {target.at_least:,.10g}"
+        return f"≤ {target.at_most:,.10g}"
+
+    def _column(self, target: Target) -> Column:
+        return next(column for column in self.columns if column.key == target.column)
+
+
+def _number(cell: Cell) -> float:
+    if isinstance(cell, Sample):
+        return cell.median
+    assert isinstance(cell, int | float), cell
+    return cell
+
+
+def _row_as_json(row: Row) -> dict[str, Any]:
+    cells: dict[str, Any] = {
+        key: {"median": cell.median, "rounds": list(cell)} if isinstance(cell, Sample) else cell
+        for key, cell in row.cells.items()
+    }
+    if row.target:
+        limits = {"at_least": row.target.at_least, "at_most": row.target.at_most}
+        given = {key: value for key, value in limits.items() if value is not None}
+        cells["target"] = {"column": row.target.column, **given, "met": row.met}
+    return cells

@@ -1,0 +1,182 @@
+"""A tournament that is run by `playout-tournament`, killed in parts, resumed, and looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+import games
+from server.model.records import Held, Kept
+from server.model.tournament_spec import Spec, loads
+from server.storage import Database
+from server.tournament import formats
+from server.tournament.openings import Book
+from server.tournament.state import LEGS, Slot, slot_of
+
+COMMAND = str(Path(sys.executable).with_name("playout-tournament"))
+#: Nobody may need longer for a tournament of a benchmark.
+PATIENCE_S = 1800.0
+VICTIMS = ("the runner", "the server", "an entrant")
+
+
+@dataclass
+class Ordeal:
+    """How often who was killed."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+
+def play(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 1) -> Ordeal:
+    """Run it to its end; meanwhile, kill so many processes at random moments, and resume."""
+    ordeal, draw = Ordeal(), random.Random(seed)
+    started, command = time.monotonic(), ["run", str(spec)]
+    with contextlib.ExitStack() as stack:
+        out = stack.enter_context(log.open("ab"))
+        while True:
+            runner = subprocess.Popen(
+                [COMMAND, *command, f"--database={url}"],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+            )
+            try:
+                _kill_some(runner, ordeal, kills, draw, started)
+                code = runner.wait(PATIENCE_S)
+            finally:
+                runner.kill()
+            if code == 0:
+                ordeal.seconds = time.monotonic() - started
+                return ordeal
+            if code != -signal.SIGKILL:
+                raise click.ClickException(f"playout-tournament exits with {code}; see {log}")
+            command = ["resume"] if _has_begun(url) else ["run", str(spec)]
+
+
+def _has_begun(url: str) -> bool:
+    database = Database(url)
+    try:
+        database.require()
+        return bool(database.tournaments())
+    finally:
+        database.close()
+
+
+def _kill_some(
+    runner: subprocess.Popen[bytes], ordeal: Ordeal, kills: int, draw: random.Random, started: float
+) -> None:
+    """Until the runner is among them, or it was often enough, or all is over."""
+    while ordeal.kills.total() < kills and runner.poll() is None:
+        time.sleep(draw.uniform(1.0, 5.0))
+        victim = draw.choice(VICTIMS)
+        pids = {
+            "the runner": [runner.pid],
+            "the server": [pid for pid in _children(runner.pid) if _is_server(pid)],
+            "an entrant": [pid for pid in _children(runner.pid) if not _is_server(pid)],
+        }[victim]
+        if pids and runner.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(draw.choice(pids), signal.SIGKILL)
+                ordeal.kills[victim] += 1
+            if victim == "the runner":
+                return
+
+
+def _children(pid: int) -> list[int]:
+    with contextlib.suppress(FileNotFoundError):
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+def _is_server(pid: int) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return b"server.main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def stored(url: str) -> Held:
+    """The only tournament of a database."""
+    database = Database(url)
+    try:
+        (held,) = database.tournaments()
+        found = database.tournament(held.organized.tournament)
+        assert found is not None
+        return found
+    finally:
+        database.close()
+
+
+def violations(held: Held) -> list[str]:
+    """What is not as in a run that nothing has disturbed: a line each.
+
+    For formats whose schedule does not depend on results.
+    """
+    spec = loads(held.organized.spec)
+    if held.concluded is None:
+        return ["the tournament is not over"]
+    expected, played = _expected(spec), _counted(held)
+    return [
+        *(f"{slot} was not played" for slot in expected.keys() - played.keys()),
+        *(f"{slot} is not in the schedule" for slot in played.keys() - expected.keys()),
+        *(
+            f"{slot} was played {len(played[slot])} times"
+            for slot in played
+            if len(played[slot]) > 1
+        ),
+        *(
+            f"{slot} was {_terms(kept)}, and not {expected[slot]}"
+            for slot in expected.keys() & played.keys()
+            for kept in played[slot]
+            if _terms(kept) != expected[slot]
+        ),
+    ]
+
+
+Terms = tuple[str, tuple[str, str], tuple[int, ...]]
+
+
+def _expected(spec: Spec) -> dict[tuple[int, ...], Terms]:
+    """By round, board, number and leg: the game, the players and the opening."""
+    books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
+    names = [entrant.name for entrant in spec.entrants]
+    expected: dict[tuple[int, ...], Terms] = {}
+    for pair in formats.load(spec).pairs({}):
+        first, second = (names[place] for place in pair.entrants)
+        opening = books[pair.game][pair.opening]
+        for leg in LEGS:
+            players = (first, second) if leg == 1 else (second, first)
+            expected[(*pair.key, leg)] = (pair.game, players, opening)
+    return expected
+
+
+def _counted(held: Held) -> dict[tuple[int, ...], list[Kept]]:
+    """The matches of each pair's last attempt that came to a result."""
+    slots = [(slot_of(kept.begun.fixture or ""), kept) for kept in held.matches]
+    last = Counter[tuple[int, int, int]]()
+    for slot, _ in slots:
+        last[slot.key] = max(last[slot.key], slot.attempt)
+    counted: dict[tuple[int, ...], list[Kept]] = {}
+    for slot, kept in slots:
+        if slot.attempt == last[slot.key] and kept.finished and kept.finished.winner:
+            counted.setdefault(_place(slot), []).append(kept)
+    return counted
+
+
+def _place(slot: Slot) -> tuple[int, ...]:
+    return (*slot.key, slot.leg)
+
+
+def _terms(kept: Kept) -> Terms:
+    begun = kept.begun
+    opening = tuple(move.action for move in kept.moves[: begun.opening])
+    return str(games.load(begun.game)), begun.players, opening

@@ -1,0 +1,331 @@
+"""A server from its start to its end: storage, hub, listeners, signals."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gc
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+from sqlalchemy.exc import SQLAlchemyError
+from twisted.internet import error
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+import games
+from server.core.hub import Hub
+from server.core.policy import Policy
+from server.model.records import Account, Held, Kept
+from server.net.bot_processes import Bots
+from server.net.driver import Service
+from server.net.loop_lag import DelayMeter
+from server.net.tcp import Connections
+from server.runtime import browser, logs
+from server.runtime.endpoints import (
+    TlsError,
+    encrypted,
+    endpoint,
+    host_of,
+    is_loopback,
+    page_address,
+    room_for,
+    spelled,
+)
+from server.runtime.reactor import install as install_reactor
+from server.runtime.scheduler import Turn
+from server.storage import Database, StorageError
+from server.storage.client import Keeper
+from server.storage.database import first_line
+from server.web.api import Api, as_json
+from server.web.archive import Archive
+from server.web.http import Handled
+from server.web.match_lookup import Finder
+from server.web.pages import pages
+from server.web.pages.source import explain
+from server.web.site import site
+from server.web.websocket import Sockets
+
+_log = Logger(namespace="server")
+
+#: How long what is left may take to be stored in the end: so that players hear of it, and then
+#: once more, without them.
+_PATIENCE_S = 5.0
+#: How long after its end a tournament can still be followed.
+_REMEMBERED_S = 24 * 3600.0
+#: New objects before the collector looks for cycles, of which the server makes next to none.
+_GC_NEW = 20_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What the operator decides that is no matter of policy.
+
+    `http_given`: by an option? `open`: show the page in a browser.
+    """
+
+    host: str | None
+    port: int
+    tls_cert: Path | None
+    tls_key: Path | None
+    proxy_protocol: bool
+    http: tuple[str, int] | None
+    http_proxied: bool
+    database: str
+    unread_bytes: int
+    grace_s: float
+    log_json: bool
+    http_given: bool
+    open: bool
+
+
+def serve(settings: Settings, policy: Policy) -> None:
+    """Run until asked to stop, then exit."""
+    install_reactor()
+    logs.begin(as_json=settings.log_json)
+    policy = dataclasses.replace(policy, connections=room_for(policy.connections))
+    turn = Turn(reactor())
+    keeper = Keeper(settings.database, reactor(), turn) if policy.stored else None
+    if keeper:
+        keeper.start()
+    _warm_up()
+    try:
+        if keeper:
+            keeper.wait()
+        _Server(settings, policy, keeper, turn).run()
+    except (StorageError, error.CannotListenError) as fault:
+        click.echo(f"playout-server: {fault}", err=True)
+        sys.exit(1)
+
+
+class _Server:
+    """All that is composed."""
+
+    def __init__(
+        self, settings: Settings, policy: Policy, keeper: Keeper | None, turn: Turn
+    ) -> None:
+        """Find what is stored. Raises StorageError, CannotListenError."""
+        self._settings = settings
+        self._keeper = keeper
+        self._turn = turn
+        self._code = 0
+        self._listeners: list[Any] = []  # of IListeningPort
+        self._stopping = False
+        software = f"playout-server {version('playout')}"
+        started_at = time.time()
+        epoch = started_at - time.monotonic()
+        found = _Found()
+        if keeper:
+            found = _found(settings.database, started_at - policy.reconnect_s)
+        self._hub = Hub(
+            policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
+        )
+        self._service = Service(self._hub, reactor(), turn, self._finish)
+        if policy.bots:
+            self._start_bots()
+        if keeper:
+            self._service.keeper = keeper
+            keeper.go_on(self._service)
+            reactor().addSystemEventTrigger("before", "shutdown", keeper.cease)
+            self._hub.take_up(found.tournaments)
+            self._service.do(lambda now: self._hub.restore(found.matches, now))
+
+    def run(self) -> None:
+        """Listen, until stopped."""
+        # First: whoever reads where it listens may stop it at once.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: reactor().callFromThread(self._stop))
+        self._open()
+        DelayMeter(reactor(), self._service.metrics.delayed).start()
+        reactor().run(installSignalHandlers=False)
+        if self._keeper and not self._keeper.close(_PATIENCE_S):
+            click.echo("playout-server: the database does not answer: moves that nobody has "
+                       "been told of are lost", err=True)  # fmt: skip
+            self._code = 1
+        sys.exit(self._code)
+
+    def _start_bots(self) -> None:
+        lines = Connections(
+            self._service, self._turn, unread_bytes=self._settings.unread_bytes, proxied=False
+        )
+        self._service.bots = bots = Bots(reactor(), lines, self._service.bot_ended)
+        reactor().addSystemEventTrigger("after", "shutdown", bots.close)
+
+    def _open(self) -> None:
+        settings = self._settings
+        factory: Any = Connections(
+            self._service,
+            self._turn,
+            unread_bytes=settings.unread_bytes,
+            proxied=settings.proxy_protocol,
+        )
+        host = host_of(settings.host, encrypted=bool(settings.tls_cert))
+        if settings.tls_cert and settings.tls_key:
+            try:
+                factory = encrypted(factory, settings.tls_cert, settings.tls_key)
+            except TlsError as fault:
+                self._fail(str(fault))
+                return
+        else:
+            _say_who_can_reach(host)
+        where = endpoint(reactor(), host, settings.port, proxied=settings.proxy_protocol)
+        where.listen(factory).addCallbacks(self._listening, self._not_listening)
+
+    def _listening(self, listener: Any) -> None:
+        self._listeners.append(listener)
+
+        def announce(page: str | None) -> None:
+            where = listener.getHost()
+            _announce(f"listening on {spelled(where.host, where.port)}")
+            if page:
+                _announce(f"page at {page}")
+            if self._settings.open:
+                self._show(page)
+
+        self._open_http(announce)
+
+    def _not_listening(self, failure: Failure) -> None:
+        self._fail(f"cannot listen: {failure.getErrorMessage()}")
+
+    def _show(self, page: str | None) -> None:
+        if page:
+            browser.show(page)
+        else:
+            click.echo("playout-server: there is no page to open: its port is taken; "
+                       "see --http", err=True)  # fmt: skip
+
+    def _open_http(self, then: Callable[[str | None], None]) -> None:
+        """Then call `then` with the address of the page, if there is one."""
+        if self._settings.http is None:
+            then(None)
+            return
+        sockets = Sockets(
+            self._service,
+            self._turn,
+            reactor(),
+            unread_bytes=self._settings.unread_bytes,
+            proxied=self._settings.http_proxied,
+            local=is_loopback(self._settings.http[0]) and not self._settings.http_proxied,
+        )
+        archive = Archive(self._settings.database if self._keeper else None, reactor())
+        finder = Finder(self._hub, archive)
+        factory = site(
+            self._service.metrics,
+            lambda: self._service.fault,
+            handlers=pages(self._hub, archive, finder),
+            socket=sockets,
+            api=Handled(Api(self._hub, archive, finder), as_json),
+            explain=explain,
+        )
+
+        def listening(listener: Any) -> None:
+            self._listeners.append(listener)
+            where = listener.getHost()
+            then(page_address(where.host, where.port))
+
+        def not_listening(failure: Failure) -> None:
+            text = f"cannot listen for HTTP: {failure.getErrorMessage()}"
+            if self._settings.http_given:
+                self._fail(text)
+            else:  # another server has the usual port; this one is none the worse
+                _log.warn("{text}; going on without", text=text)
+                then(None)
+
+        where = endpoint(reactor(), *self._settings.http, proxied=False)
+        where.listen(factory).addCallbacks(listening, not_listening)
+
+    def _stop(self) -> None:
+        if not self._listeners or self._stopping:
+            _stop_reactor()
+            return
+        self._stopping = True
+        for listener in self._listeners:
+            listener.stopListening()
+        self._service.stop(self._settings.grace_s)
+        reactor().callLater(self._settings.grace_s + _PATIENCE_S, _stop_reactor)
+
+    def _finish(self) -> None:
+        # A moment for what was written to go out.
+        reactor().callLater(0.1, _stop_reactor)
+
+    def _fail(self, text: str) -> None:
+        click.echo(f"playout-server: {text}", err=True)
+        self._code = 1
+        reactor().callLater(0, _stop_reactor)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Found:
+    """What an earlier server has left."""
+
+    accounts: Sequence[Account] = ()
+    matches: Sequence[Kept] = ()
+    tournaments: Sequence[Held] = ()
+
+
+def _found(url: str, since: float) -> _Found:
+    """What goes on, and what has ended since then. Raises StorageError."""
+    database = Database(url)
+    try:
+        known, _ = database.accounts()
+        return _Found(
+            known,
+            [*database.finished_since(since), *database.unfinished()],
+            [
+                held
+                for each in database.tournaments()
+                if each.concluded is None or each.concluded.at >= since - _REMEMBERED_S
+                if (held := database.tournament(each.organized.tournament))
+            ],
+        )
+    except SQLAlchemyError as error:
+        raise StorageError(f"cannot read {database.shown}: {first_line(error)}") from error
+    finally:
+        database.close()
+
+
+def reactor() -> Any:
+    """Twisted's. Any: its interfaces, being declared by zope, have methods without `self`."""
+    from twisted.internet import reactor
+
+    return reactor
+
+
+def _announce(text: str) -> None:
+    click.echo(f"playout-server: {text}")
+    sys.stdout.flush()
+
+
+def _say_who_can_reach(host: str) -> None:
+    if is_loopback(host):
+        text = "only this machine can connect, at {host}; for others, see --host and --tls-cert"
+        _log.info(text, host=host)
+    else:
+        text = "others can connect, at {host}, and nothing is encrypted; see --tls-cert"
+        _log.warn(text, host=host)
+
+
+def _stop_reactor() -> None:
+    with contextlib.suppress(error.ReactorNotRunning):
+        reactor().stop()
+
+
+def _warm_up() -> None:
+    """Load every game now: the first time on a machine compiles it, which takes a while."""
+    if not games.compiled_before():
+        _log.info("compiling the rules for this machine, once ...")
+    for name in games.names():
+        try:
+            games.load(name)
+        except games.SpecError as fault:
+            _log.warn("a game is left out: {fault}", fault=str(fault))
+    # What was imported stays; without this, a full collection stops the server for 60 ms.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_GC_NEW, 20, 20)

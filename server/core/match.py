@@ -1,0 +1,302 @@
+"""One match: waiting, playing, ended. It knows the rules, whose turn it is, and the clocks."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from games import RETURNS, TIE, Game, IllegalAction, State
+from server.core.clock import Clock, spell
+from server.model.messages import Code, Control, Reading, Reason, Seat
+
+
+class Refused(Exception):
+    """Something that was asked for is not done: the code, and the text for people.
+
+    `seconds`: when it may be asked for again, where that is a matter of time.
+    """
+
+    def __init__(self, code: Code, text: str, seconds: float | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.seconds = seconds
+
+
+class Status(enum.Enum):
+    """Where a match is in its life."""
+
+    WAITING = "waiting"
+    PLAYING = "playing"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+
+    winner: int
+    returns: tuple[float, float]
+    reason: Reason
+    text: str
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a match is played under.
+
+    `illegal_moves`: how many a player may send; one more and it loses.
+    `credit_cap_s`: how much of a move's time on the way is not counted, at most.
+    `void_unmoved`: does who never makes a first move lose nothing, and the match not count?
+    `max_plies`: with so many moves it is a tie; 0 for any number.
+    """
+
+    control: Control | None = None
+    rated: bool = False
+    illegal_moves: int = 3
+    credit_cap_s: float = 0.0
+    void_unmoved: bool = False
+    max_plies: int = 0
+
+
+class Match:
+    """A game between two players, refereed."""
+
+    def __init__(
+        self, match_id: str, game: Game, players: tuple[str, str], terms: Terms | None = None
+    ) -> None:
+        self.id = match_id
+        self.game = game
+        self.players = players
+        self.terms = terms or Terms()
+        self.status = Status.WAITING
+        self.states: list[State] = [game.initial_state()]
+        self.moves: list[int] = []
+        self.result: Result | None = None
+        #: Who never moved, and so left the match without result.
+        self.missing: int | None = None
+        self._movers: list[Seat] = []
+        self._held = False
+        self._next = game.current_player(self.state)
+        self._legal: tuple[int, tuple[int, ...]] | None = None
+        self._clock = Clock(self.terms.control) if self.terms.control else None
+        self._illegal_left = dict.fromkeys((1, 2), self.terms.illegal_moves)
+
+    @property
+    def state(self) -> State:
+        """The position now."""
+        return self.states[-1]
+
+    @property
+    def ply(self) -> int:
+        """How many moves were made; the number of the next one."""
+        return len(self.moves)
+
+    @property
+    def to_move(self) -> int:
+        """Whose turn it is, 1 or 2; 0 when the match is over."""
+        return 0 if self.status is Status.ENDED else self._next
+
+    def to_move_at(self, ply: int) -> int:
+        """Whose turn it is, or was, before move number `ply`; 0 if the game was over by then."""
+        state = self.states[ply]
+        return 0 if self.game.winner(state) else self.game.current_player(state)
+
+    @property
+    def clock_name(self) -> str:
+        """The time control in its notation."""
+        return spell(self.terms.control)
+
+    def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
+        """What the player to move may do now, or might before move number `ply`."""
+        ply = self.ply if ply is None else ply
+        if ply == self.ply and self.status is Status.ENDED:
+            return ()
+        if self._legal is None or self._legal[0] != ply:
+            self._legal = ply, self.game.legal_actions(self.states[ply])
+        return self._legal[1]
+
+    def readings(self, now: float) -> tuple[Reading, Reading] | None:
+        """What both have left on the clock, None without clocks."""
+        return self._clock.readings(now) if self._clock else None
+
+    def deadline(self) -> float | None:
+        """When to call `flag`, None without a clock that runs."""
+        at = self._clock.flag_at() if self._clock and self.status is Status.PLAYING else None
+        return None if at is None else at + self.terms.credit_cap_s
+
+    def open(self, actions: Iterable[int]) -> None:
+        """Make the moves of an opening, before the match is started. Raises IllegalAction."""
+        for action in actions:
+            after = self.game.next_state(self.state, action)
+            seat: Seat = 1 if self._next == 1 else 2
+            self._append(seat, action, after, self.game.current_player(after))
+
+    def start(self, now: float) -> None:
+        """Both are there: the clock of the player to move runs."""
+        self.status = Status.PLAYING
+        self._run_clock(now)
+        self._end_if_over()
+
+    def restore(
+        self, moves: Iterable[tuple[Seat, int]], clocks: tuple[Reading, Reading] | None
+    ) -> None:
+        """Make the moves of an interrupted match, each with its mover, before it is started.
+
+        It is held until `resume`. Raises IllegalAction if the rules are not those of then.
+        """
+        for seat, action in moves:
+            after = self.game.next_state(self.state, action)
+            self._append(seat, action, after, self.game.current_player(after))
+        if self._clock and clocks:
+            self._clock.set(clocks)
+        self.status = Status.PLAYING
+        self._held = True
+        self._end_if_over()
+
+    def hold(self) -> None:
+        """Nobody's clock runs, and nobody moves, until `resume`."""
+        self._held = True
+        if self._clock:
+            self._clock.halt()
+
+    def resume(self, now: float) -> None:
+        """The player to move is told so, and its clock runs from `now` on."""
+        self._held = False
+        if self.status is Status.PLAYING:
+            self._run_clock(now)
+
+    def play(self, seat: Seat, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
+        """Move number `ply` by `seat`; False if it is a repetition of the move made then.
+
+        `lag_s` is how long the network took, there and back, as far as it is known. Raises
+        Refused for a move that is not made; one after the time was up ends the match all the
+        same, and so does one illegal move too many.
+        """
+        if self._is_repeated(seat, ply, action):
+            return False
+        self._require_turn(seat, ply)
+        try:
+            after, legal = self.game.step(self.state, action)
+        except IllegalAction as error:
+            self._count_illegal(seat)
+            raise Refused(Code.ILLEGAL_ACTION, str(error)) from error
+        # A faulty game fails here, before anything has changed.
+        to_move = self.game.current_player(after)
+        self.game.returns(after)
+        credit_s = min(max(lag_s, 0.0), self.terms.credit_cap_s)
+        if self._clock and not self._clock.stop(now, credit_s):
+            self._lose_on_time(seat)
+            raise Refused(Code.MATCH_OVER, "the move came too late: your time was up")
+        self._append(seat, action, after, to_move)
+        self._legal = self.ply, legal
+        self._run_clock(now)
+        self._end_if_over()
+        return True
+
+    def mover(self, ply: int) -> Seat:
+        """Who made move number `ply`."""
+        return self._movers[ply]
+
+    def resign(self, seat: int) -> None:
+        """`seat` gives up. Raises Refused when the match is over."""
+        self._require_running()
+        self._lose(seat, Reason.RESIGNATION, "resigned")
+
+    def flag(self, now: float) -> bool:
+        """End the match if the time of the player to move is up. True if so."""
+        deadline = self.deadline()
+        if deadline is None or now < deadline:
+            return False
+        self._lose_on_time(self.to_move)
+        return True
+
+    def abandon(self, seat: int) -> None:
+        """`seat` has gone and did not come back."""
+        if self.status is not Status.ENDED:
+            self._fail(seat, Reason.ABANDONMENT, "left and did not come back")
+
+    def adjudicate(self, ply: int, winner: int) -> None:
+        """End it as is proven for the position before move number `ply`: 1, 2, or -1 for a tie.
+
+        Raises Refused when the match is not there: one mistake, and the proof is worth nothing.
+        """
+        self._require_running()
+        if ply != self.ply:
+            text = f"match {self.id} is at ply {self.ply}, and the proof was for ply {ply}"
+            raise Refused(Code.WRONG_PLY, text)
+        how = "a tie" if winner == TIE else f"{self._name(winner)} wins"
+        text = f"adjudicated: {how} from here"
+        self._end(Result(winner, RETURNS[winner], Reason.ADJUDICATION, text))
+
+    def abort(self, text: str, reason: Reason = Reason.ABORTED) -> None:
+        """There will be no result."""
+        if self.status is not Status.ENDED:
+            self._end(Result(0, (0.0, 0.0), reason, text))
+
+    def _append(self, seat: Seat, action: int, after: State, to_move: int) -> None:
+        self.states.append(after)
+        self.moves.append(action)
+        self._movers.append(seat)
+        self._next = to_move
+
+    def _is_repeated(self, seat: int, ply: int, action: int) -> bool:
+        return ply < self.ply and self.mover(ply) == seat and self.moves[ply] == action
+
+    def _require_running(self) -> None:
+        if self.status is Status.ENDED:
+            raise Refused(Code.MATCH_OVER, f"match {self.id} is over")
+        if self.status is Status.WAITING:
+            raise Refused(Code.NOT_YOUR_TURN, f"match {self.id} has not started")
+
+    def _require_turn(self, seat: int, ply: int) -> None:
+        self._require_running()
+        if ply != self.ply:
+            text = f"match {self.id} is at ply {self.ply}, and the move was for ply {ply}"
+            raise Refused(Code.WRONG_PLY, text)
+        if self._held:
+            raise Refused(Code.NOT_YOUR_TURN, "the last move has not been announced yet")
+        if seat != self.to_move:
+            raise Refused(Code.NOT_YOUR_TURN, f"it is the turn of {self._name(self.to_move)}")
+
+    def _count_illegal(self, seat: int) -> None:
+        self._illegal_left[seat] -= 1
+        if self._illegal_left[seat] < 0:
+            self._lose(seat, Reason.ILLEGAL_MOVES, "sent too many illegal moves")
+
+    def _run_clock(self, now: float) -> None:
+        if self._clock:
+            self._clock.start(self._next, now)
+
+    def _end_if_over(self) -> None:
+        winner = self.game.winner(self.state)
+        if winner:
+            text = "a tie" if winner < 0 else f"{self._name(winner)} won"
+            self._end(Result(winner, self.game.returns(self.state), Reason.RULES, text))
+        elif 0 < self.terms.max_plies <= self.ply:
+            text = f"a tie, for {self.ply} moves were made"
+            self._end(Result(TIE, RETURNS[TIE], Reason.ADJUDICATION, text))
+
+    def _lose_on_time(self, seat: int) -> None:
+        self._fail(seat, Reason.TIME, "ran out of time")
+
+    def _fail(self, seat: int, reason: Reason, what: str) -> None:
+        """`seat` has not done what it should have: a loss, unless it was never in the match."""
+        if self.terms.void_unmoved and seat not in self._movers:
+            self.missing = seat
+            self.abort(f"{self._name(seat)} never moved, and {what}", Reason.VOID)
+        else:
+            self._lose(seat, reason, what)
+
+    def _lose(self, seat: int, reason: Reason, what: str) -> None:
+        returns = (0.0, 1.0) if seat == 1 else (1.0, 0.0)
+        self._end(Result(3 - seat, returns, reason, f"{self._name(seat)} {what}"))
+
+    def _end(self, result: Result) -> None:
+        self.result = result
+        self.status = Status.ENDED
+        if self._clock:
+            self._clock.halt()
+
+    def _name(self, seat: int) -> str:
+        return self.players[seat - 1]

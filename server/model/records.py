@@ -1,0 +1,122 @@
+"""What is stored: values that the core wants kept, and finds again after a restart.
+
+Times are seconds since 1970. A session is stored by its key, which is a digest of its token.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from server.model.messages import Reading, Reason, Seat, Thought
+
+
+class Account(Struct, frozen=True, kw_only=True, gc=False):
+    """A name and whom it belongs to; of the token, only the SHA-256 in hexadecimal."""
+
+    id: str
+    name: str
+    digest: str
+    created_at: float
+    administrator: bool = False
+    revoked: bool = False
+
+
+class Begun(Struct, frozen=True, kw_only=True, gc=False):
+    """A match has started, under these terms. Guests have no account.
+
+    `opening`: so many of its moves were made for its players. `max_plies`: with so many it is tied.
+    Of a `tournament`, `fixture` says which match it is. `bots`: the player, where it is a bot that
+    the server has started.
+    """
+
+    match: str
+    game: str
+    players: tuple[str, str]
+    accounts: tuple[str | None, str | None]
+    sessions: tuple[str, str]
+    clock: str
+    rated: bool
+    illegal_moves: int
+    credit_cap_s: float
+    opening: int = 0
+    max_plies: int = 0
+    tournament: str | None = None
+    fixture: str | None = None
+    bots: tuple[str | None, str | None] = (None, None)
+    at: float
+
+
+class Played(Struct, frozen=True, kw_only=True, gc=False):
+    """A move was made; `clocks` as they stand after it, before the next player's runs."""
+
+    match: str
+    ply: int
+    seat: Seat
+    action: int
+    clocks: tuple[Reading, Reading] | None
+    info: Thought | None
+    at: float
+
+
+class Claimed(Struct, frozen=True, kw_only=True, gc=False):
+    """A seat has gone to another session of the same account."""
+
+    match: str
+    seat: Seat
+    session: str
+
+
+class Finished(Struct, frozen=True, kw_only=True, gc=False):
+    """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+
+    match: str
+    winner: int
+    returns: tuple[float, float]
+    reason: Reason
+    text: str
+    at: float
+
+
+class Organized(Struct, frozen=True, kw_only=True, gc=False):
+    """A tournament is held; `spec` as JSON."""
+
+    tournament: str
+    name: str
+    spec: str
+    at: float
+
+
+class Suspended(Struct, frozen=True, kw_only=True, gc=False):
+    """A tournament goes on without an entrant; `number` counts them from 1."""
+
+    tournament: str
+    number: int
+    entrant: int
+    at: float
+
+
+class Concluded(Struct, frozen=True, kw_only=True, gc=False):
+    """A tournament is over."""
+
+    tournament: str
+    at: float
+
+
+Record = Account | Begun | Played | Claimed | Finished | Organized | Suspended | Concluded
+
+
+class Kept(Struct, frozen=True, kw_only=True, gc=False):
+    """All that is stored of a match."""
+
+    begun: Begun
+    moves: tuple[Played, ...] = ()
+    finished: Finished | None = None
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """All that is stored of a tournament; its matches with their moves, oldest first."""
+
+    organized: Organized
+    out: tuple[int, ...] = ()
+    concluded: Concluded | None = None
+    matches: tuple[Kept, ...] = ()

@@ -1,0 +1,1 @@
+"""Connections to the hub over TCP, and the driver that carries out its effects."""

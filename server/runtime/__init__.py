@@ -1,0 +1,1 @@
+"""What every process of Playout needs: the reactor, endpoints, subprocesses, logs and metrics."""

@@ -1,0 +1,149 @@
+"""What the server counts and measures, for Prometheus.
+
+What happens with every move is counted in plain integers: prometheus_client's own counters take a
+lock each time, which one thread does not need.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+from prometheus_client.utils import INF, floatToGoString
+
+from server.model.messages import Code, Reason
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+# The bounds of the buckets. Half a millisecond is a good commit, ten seconds a broken disk.
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_RECORDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+
+
+class Histogram:
+    """How often a value was at most so much. One thread observes."""
+
+    def __init__(self, name: str, text: str, bounds: tuple[float, ...]) -> None:
+        self._name = name
+        self._text = text
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """It was `value` this time."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def family(self) -> HistogramMetricFamily:
+        """As Prometheus wants it: each bucket holds those below it too."""
+        ends = map(floatToGoString, (*self._bounds, INF))
+        buckets = list(zip(ends, itertools.accumulate(self._counts), strict=True))
+        return HistogramMetricFamily(self._name, self._text, buckets=buckets, sum_value=self._sum)
+
+
+class Metrics(Collector):
+    """The counts of one server; several in one process do not mind each other."""
+
+    def __init__(
+        self,
+        *,
+        connections: Callable[[], int],
+        sessions: Callable[[], int],
+        matches: Callable[[], int],
+        accounts: Callable[[], int],
+        bots: Callable[[], int],
+        storage_up: Callable[[], bool],
+    ) -> None:
+        """What the functions return is asked for when somebody reads; they must not raise."""
+        self._now: tuple[tuple[str, str, Callable[[], float]], ...] = (
+            ("connections", "Connections that are open.", connections),
+            ("sessions", "Sessions, connected or expected back.", sessions),
+            ("matches", "Matches that are being played.", matches),
+            ("accounts", "Accounts that are registered.", accounts),
+            ("bots", "Bots that the server has started.", bots),
+            ("storage_up", "1 while the database can be written, otherwise 0.", storage_up),
+        )
+        self._connections = 0
+        self._moves = 0
+        # All are there from the start: a rate can be taken only of what was 0 before.
+        self._ended = dict.fromkeys(Reason, 0)
+        self._errors = dict.fromkeys(Code, 0)
+        self._announcement_s = Histogram(
+            "playout_announcement_seconds",
+            "From a move's arrival to its announcement, stored in between.",
+            _SECONDS,
+        )
+        self._commit_s = Histogram(
+            "playout_commit_seconds", "How long a transaction of the database took.", _SECONDS
+        )
+        self._batch = Histogram(
+            "playout_commit_records", "How many records shared a transaction.", _RECORDS
+        )
+        self._delay_s = Histogram(
+            "playout_event_loop_delay_seconds",
+            "How much later than due the event loop came to a call, twice a second.",
+            _SECONDS,
+        )
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+        PlatformCollector(registry=self._registry)
+
+    def connected(self) -> None:
+        """A connection was opened."""
+        self._connections += 1
+
+    def announced(self, elapsed_s: float) -> None:
+        """A move was announced, so long after it had arrived."""
+        self._moves += 1
+        self._announcement_s.observe(elapsed_s)
+
+    def ended(self, reason: Reason) -> None:
+        """A match has ended."""
+        self._ended[reason] += 1
+
+    def refused(self, code: Code) -> None:
+        """An error was sent."""
+        self._errors[code] += 1
+
+    def committed(self, elapsed_s: float, records: int) -> None:
+        """A transaction has stored so many records."""
+        self._commit_s.observe(elapsed_s)
+        self._batch.observe(records)
+
+    def delayed(self, elapsed_s: float) -> None:
+        """The event loop was late."""
+        self._delay_s.observe(elapsed_s)
+
+    def text(self) -> bytes:
+        """All of it, in Prometheus' text format, whose media type is `CONTENT_TYPE`."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """What the registry asks for."""
+        for name, text, value in self._now:
+            yield GaugeMetricFamily(f"playout_{name}", text, value())
+        yield CounterMetricFamily("playout_connections", "Connections opened.", self._connections)
+        yield CounterMetricFamily("playout_moves", "Moves announced.", self._moves)
+        yield _by("matches_ended", "Matches that have ended.", "reason", self._ended)
+        yield _by("errors", "Errors sent to clients.", "code", self._errors)
+        for histogram in (self._announcement_s, self._commit_s, self._batch, self._delay_s):
+            yield histogram.family()
+
+
+def _by(name: str, text: str, label: str, counts: dict[Reason, int] | dict[Code, int]) -> Metric:
+    family = CounterMetricFamily(f"playout_{name}", text, labels=[label])
+    for key, count in counts.items():
+        family.add_metric([key.value], count)
+    return family

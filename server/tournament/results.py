@@ -1,0 +1,276 @@
+"""From the matches of a tournament to what they have shown.
+
+What counts are whole pairs, of the last attempt at them, in schedule order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from server.model.messages import Fixture, Reason
+from server.model.tournament_spec import Spec, Sprt
+from server.tournament import evidence, formats, ratings, sprt
+from server.tournament.formats import Format
+from server.tournament.pairs import Key, Score
+from server.tournament.report import (
+    Cell,
+    Duel,
+    Entrant,
+    Estimate,
+    Pairs,
+    Report,
+    SequentialTest,
+    Standing,
+    Tally,
+)
+from server.tournament.standings import Played, Row, crosstable, table
+from server.tournament.state import key_of
+
+#: What the first player of a match gets, by the match's winner.
+_POINTS = {1: 1.0, -1: 0.5, 2: 0.0}
+#: The tie-breaks that mean something, where there are any.
+_TIEBREAKS = {
+    "swiss": ("Buchholz", "Sonneborn-Berger"),
+    "round_robin": ("Sonneborn-Berger",),
+}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The last attempt at a pair: its matches by leg."""
+
+    number: int
+    legs: Mapping[int, Fixture]
+
+    @property
+    def score(self) -> Score | None:
+        """What the entrant got that begins in the first leg; None if a leg has no result."""
+        first, second = (self._points(leg) for leg in (1, 2))
+        return None if first is None or second is None else Score(first, 1 - second)
+
+    @property
+    def repeated(self) -> bool:
+        """Did both matches have the same moves as earlier ones?"""
+        return len(self.legs) == 2 and all(each.repeated for each in self.legs.values())
+
+    def _points(self, leg: int) -> float | None:
+        fixture = self.legs.get(leg)
+        return _POINTS.get(fixture.winner) if fixture and fixture.winner is not None else None
+
+
+def attempts(fixtures: Iterable[Fixture]) -> dict[Key, Attempt]:
+    """The last attempt at each pair. Of what is said twice of a match, the later counts."""
+    found: dict[Key, Attempt] = {}
+    for each in fixtures:
+        key, before = key_of(each), found.get(key_of(each))
+        if before is None or each.attempt > before.number:
+            found[key] = Attempt(each.attempt, {each.leg: each})
+        elif each.attempt == before.number:
+            found[key] = replace(before, legs={**before.legs, each.leg: each})
+    return found
+
+
+class Gathered:
+    """A tournament so far: which pairs are complete, and what follows from them."""
+
+    def __init__(self, spec: Spec, out: Sequence[int], fixtures: Iterable[Fixture]) -> None:
+        """`out`: who is suspended, in that order. Raises SpecError for a format there is not."""
+        self.spec = spec
+        self.out = tuple(out)
+        self.format: Format = formats.load(spec)
+        self._attempts = attempts(fixtures)
+        scores = {key: each.score for key, each in self._attempts.items()}
+        self.results = {key: score for key, score in scores.items() if score is not None}
+        self._pairs = self.format.pairs(self.results, self.out)
+        #: The complete pairs, in schedule order.
+        self.played: list[Played] = [
+            (pair, self.results[pair.key]) for pair in self._pairs if pair.key in self.results
+        ]
+        #: Of these, those that are no repetition of another.
+        self.telling = [
+            (pair, score) for pair, score in self.played if not self._attempts[pair.key].repeated
+        ]
+
+    @property
+    def counted(self) -> set[str]:
+        """The matches of the pairs that are complete and no repetition."""
+        return {
+            fixture.match
+            for pair, _ in self.telling
+            for fixture in self._attempts[pair.key].legs.values()
+        }
+
+    @property
+    def pairs(self) -> int | None:
+        """How many there will be, if that is known."""
+        if self.spec.format in ("knockout", "sprt"):
+            return None
+        if self.spec.format == "swiss":
+            boards = len(self.spec.entrants) // 2
+            return None if self.out else self.spec.rounds * boards * len(self.spec.games)
+        return len(self._pairs)
+
+    def standings(self) -> tuple[Standing, ...]:
+        """The table, best first."""
+        entrants = range(len(self.spec.entrants))
+        byes = self.format.byes(self.results, self.out)
+        rows = {row.entrant: row for row in table(len(entrants), self.played, byes)}
+        order = self.format.ranking(self.results, self.out) or list(rows)
+        return tuple(self._standing(place, rows[one]) for place, one in enumerate(order, 1))
+
+    def _standing(self, place: int, row: Row) -> Standing:
+        values = {"Buchholz": row.buchholz, "Sonneborn-Berger": row.sonneborn_berger}
+        tiebreaks = tuple(values[name] for name in self._tiebreaks)
+        return Standing(
+            place, row.entrant, Tally(row.won, row.tied, row.lost), row.points, tiebreaks
+        )
+
+    @property
+    def _tiebreaks(self) -> tuple[str, ...]:
+        return _TIEBREAKS.get(self.spec.format, ())
+
+    def test(self) -> SequentialTest | None:
+        """How the sequential test stands, if it is one."""
+        test = self.spec.sprt
+        if test is None:
+            return None
+        lower, upper = sprt.bounds(test)
+        curve = sprt.curve(self._without_gap(), test)
+        return SequentialTest(
+            **{name: getattr(test, name) for name in Sprt.__dataclass_fields__},
+            lower=lower,
+            upper=upper,
+            llrs=tuple(curve),
+            accepted=sprt.verdict(curve, test).accepted,
+        )
+
+    def _without_gap(self) -> list[Played]:
+        """Up to the first pair that is not complete: so quick matches do not count before others.
+
+        The server stops a test by the same.
+        """
+        reached = {
+            pair.key
+            for pair in itertools.takewhile(lambda pair: pair.key in self.results, self._pairs)
+        }
+        return [each for each in self.telling if each[0].key in reached]
+
+    def report(self, notes: Sequence[str] = ()) -> Report:
+        """All of it. `notes` are said beside those that the matches themselves call for."""
+        spec = self.spec
+        rated = self._rated()
+        return Report(
+            name=spec.name,
+            format=spec.format,
+            games=spec.games,
+            entrants=tuple(
+                Entrant(each.name, each.version, suspended=place in self.out)
+                for place, each in enumerate(spec.entrants)
+            ),
+            done=len(self.played),
+            pairs=self.pairs,
+            repeated=len(self.played) - len(self.telling),
+            voided=sum(each.number - 1 for each in self._attempts.values()),
+            standings=self.standings(),
+            tiebreaks=self._tiebreaks,
+            crosstable=self._crosstable(),
+            ratings=_estimates(rated.elo, rated.error) if rated else (),
+            anchor=self._anchor,
+            first_move=Estimate(rated.first_move, rated.first_move_error) if rated else Estimate(),
+            los=_without_diagonal(rated.los) if rated else (),
+            duels=tuple(self._duels()),
+            endings=self._endings(),
+            notes=(*notes, *self._repetitions(), *self._winner()),
+        )
+
+    def _crosstable(self) -> tuple[tuple[Cell, ...], ...]:
+        cells = crosstable(len(self.spec.entrants), self.played)
+        return tuple(tuple(Cell(*each) for each in row) for row in cells)
+
+    @property
+    def _anchor(self) -> int | None:
+        names = [each.name for each in self.spec.entrants]
+        return None if self.spec.anchor is None else names.index(self.spec.anchor)
+
+    def _rated(self) -> ratings.Ratings | None:
+        """All of them together; of two, their duel says more."""
+        entrants = len(self.spec.entrants)
+        if entrants == 2 or not self.telling:
+            return None
+        return ratings.rate(entrants, ratings.tally(self.telling), self._anchor)
+
+    def _duels(self) -> Iterator[Duel]:
+        """Of two, theirs; of a gauntlet, those of the one against all others."""
+        others = len(self.spec.entrants) if self.spec.format == "gauntlet" else 2
+        if len(self.spec.entrants) == 2 or self.spec.format == "gauntlet":
+            for other in range(1, others):
+                yield self._duel(0, other)
+
+    def _duel(self, one: int, other: int) -> Duel:
+        played = [each for each in self.telling if set(each[0].entrants) == {one, other}]
+        counts = evidence.pentanomial(one, played)
+        known = evidence.evidence(counts)
+        return Duel(
+            first=one,
+            second=other,
+            pairs=Pairs(*counts),
+            elo=Estimate(known.elo, known.elo_error, known.elo_low, known.elo_high),
+            nelo=Estimate(known.nelo, known.nelo_error),
+            los=known.los,
+            draw_ratio=known.draw_ratio,
+            test=self.test(),
+        )
+
+    def _endings(self) -> tuple[Mapping[str, Tally], ...]:
+        """How the matches of each ended, by reason."""
+        counts: list[dict[str, Counter[float]]] = [defaultdict(Counter) for _ in self.spec.entrants]
+        for pair, score in self.played:
+            for leg, points in enumerate(score, 1):
+                reason = (self._attempts[pair.key].legs[leg].reason or Reason.RULES).value
+                counts[pair.entrants[0]][reason][points] += 1
+                counts[pair.entrants[1]][reason][1 - points] += 1
+        return tuple(
+            {reason: Tally(each[1], each[0.5], each[0]) for reason, each in endings.items()}
+            for endings in counts
+        )
+
+    def _repetitions(self) -> list[str]:
+        """Who played the same again."""
+        again = Counter(
+            tuple(sorted(pair.entrants))
+            for pair, _ in self.played
+            if self._attempts[pair.key].repeated
+        )
+        names = [each.name for each in self.spec.entrants]
+        return [
+            f"{names[one]} and {names[other]} repeat themselves ({count}): give them more openings"
+            for (one, other), count in again.items()
+        ]
+
+    def _winner(self) -> list[str]:
+        winner = self.format.winner(self.results, self.out)
+        return [] if winner is None else [f"{self.spec.entrants[winner].name} is the winner"]
+
+
+def gather(
+    spec: Spec, out: Sequence[int], fixtures: Iterable[Fixture], notes: Sequence[str] = ()
+) -> Report:
+    """What a tournament has shown so far. Raises SpecError for a format there is not."""
+    return Gathered(spec, out, fixtures).report(notes)
+
+
+def _estimates(values: Sequence[float], errors: Sequence[float]) -> tuple[Estimate, ...]:
+    return tuple(Estimate(value, error) for value, error in zip(values, errors, strict=True))
+
+
+def _without_diagonal(
+    los: Sequence[Sequence[float]],
+) -> tuple[tuple[float | None, ...], ...]:
+    """Nobody is stronger than oneself."""
+    return tuple(
+        tuple(None if one == other else each for other, each in enumerate(row))
+        for one, row in enumerate(los)
+    )

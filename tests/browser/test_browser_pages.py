@@ -1,0 +1,327 @@
+"""Every page in a real browser: for everybody, in dark and light, wide and narrow.
+
+Pictures of them are left in tests/screenshots, for whoever wants to look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support.browser import People, Site, my_turn, running_site, start_match
+from support.commands import run
+from support.raw_client import RawClient
+
+import games
+from server.model.records import Organized
+from server.model.tournament_spec import Entrant, Spec, dumps
+from server.storage import Database
+from server.storage.queries import MatchFilter, Reader
+
+PICTURES = Path(__file__).parents[1] / "screenshots"
+AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
+#: What is wrong with a page, in words.
+Judge = Callable[[Page], list[str]]
+#: It has to stay text wherever it is shown.
+HOSTILE = "<img src=x onerror=hacked=1>"
+SCREENS = ((1280, 900), (360, 740))
+MAX_BYTES = 150_000
+
+CUP = """\
+name = "autumn cup"
+games = [
+  "tic_tac_toe", "nim", "connect_four", "othello(size=6)", "mnk(m=6,n=6,k=4)", "gomoku(size=9)",
+  "ultimate_tic_tac_toe",
+]
+format = "round_robin"
+rounds = 1
+clock = "1/move"
+concurrency = 2
+seed = 1
+openings = { plies = 1 }
+[[entrants]]
+name = "uct"
+player = "uct(time=0.01)"
+[[entrants]]
+name = "rave"
+player = "rave(time=0.01)"
+[[entrants]]
+name = "random"
+player = "random"
+"""
+TEST = """\
+name = "is it stronger?"
+games = ["tic_tac_toe"]
+format = "sprt"
+sprt = { elo0 = 0, elo1 = 100 }
+clock = "1/move"
+concurrency = 2
+seed = 1
+[[entrants]]
+name = "uct"
+player = "uct(time=0.002)"
+[[entrants]]
+name = "chance"
+player = "random"
+"""
+HELD = {"cup": CUP, "test": TEST}
+#: Matches that are being played, up to a position in their middle.
+LIVE = {
+    "connect_four": ("Ada", "Bo", 11),
+    "othello": ("Cem", "Dee", 20),
+    "ultimate_tic_tac_toe": ("Eva", "Finn", 24),
+    "gomoku": ("Gül", "Hal", 30),
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """With two tournaments of real bots behind it, and matches that are being played."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, spec in HELD.items():
+        (folder / f"{name}.toml").write_text(spec)
+        database = f"sqlite:///{folder}/playout.db"
+        arguments = ("run", str(folder / f"{name}.toml"), "--database", database, "--http", "none")
+        code, said = run("playout-tournament", *arguments)
+        assert code == 0, said
+    with contextlib.closing(Database(database)) as stored:
+        stored.save([organized()])
+    with running_site(folder) as site, contextlib.ExitStack() as others:
+        for game, (*names, plies) in LIVE.items():
+            play_some(site, others, game, names, plies)
+        yield site
+
+
+def organized() -> Organized:
+    """A tournament whose organizer is not there at the moment, and meant no good."""
+    entrants = (Entrant(HOSTILE, HOSTILE), Entrant("honest", "1"))
+    spec = Spec(name=HOSTILE, games=("nim",), format="round_robin", entrants=entrants)
+    return Organized(tournament="hostile", name=HOSTILE, spec=dumps(spec), at=1_700_000_000.0)
+
+
+def play_some(
+    site: Site, others: contextlib.ExitStack, game: str, names: list[str], plies: int
+) -> None:
+    """Two bots begin a match, and think about their next move until the end of the block."""
+    both = [RawClient(site.server.host, site.server.port) for _ in range(2)]
+    for seat, (bot, name) in enumerate(zip(both, names, strict=True), start=1):
+        others.enter_context(bot)
+        bot.hello(name)
+        bot.say("seek", game=game, clock="900+10", seat=seat)
+    match = both[0].hear_until("started")["match"]
+    rules, draw = games.load(game), random.Random(game)
+    state = rules.initial_state()
+    for ply in range(plies):
+        action = draw.choice(rules.legal_actions(state))
+        info = {"win_rate": draw.uniform(0.3, 0.7), "simulations": 1000, "line": [action]}
+        mover = both[rules.current_player(state) - 1]
+        said = mover.ask("move", match=match, ply=ply, action=action, info=info)
+        assert said["type"] == "update"
+        state = rules.next_state(state, action)
+
+
+@pytest.fixture(scope="module")
+def paths(site: Site) -> dict[str, str]:
+    """The addresses of all sorts of pages."""
+    reader = Reader(site.database)
+    held = {row.name: row.tournament for row in reader.tournaments().items}
+    over = {row.game.partition("(")[0]: row.match for row in best_matches(reader)}
+    reader.close()
+    return {
+        "lobby": "/",
+        "matches": "/matches",
+        "players": "/players?game=connect_four",
+        "everybody": "/players",
+        "player": "/players/uct",
+        "tournaments": "/tournaments",
+        "tournament": f"/tournaments/{held['autumn cup']}",
+        "sequential_test": f"/tournaments/{held['is it stronger?']}",
+        "interrupted": "/tournaments/hostile",
+        "games": "/games",
+        "not_found": "/matches/nothing",
+        **{f"match_{game}": f"/matches/{match}" for game, match in over.items()},
+    }
+
+
+def best_matches(reader: Reader) -> list[Any]:
+    """Of two that think."""
+    found = reader.matches(MatchFilter(player="uct", opponent="rave"), per_page=200).items
+    return [row for row in found if row.tournament]
+
+
+NAMES = (
+    "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
+    "sequential_test", "interrupted", "games", "not_found",
+    *(f"match_{game}" for game in games.names()),
+)  # fmt: skip
+
+
+@pytest.fixture
+def judge() -> Judge:
+    """axe-core, which finds what people cannot read or reach; what is serious, in words."""
+    if not AXE.is_file():
+        lacking = "it needs axe-core (apt install nodejs npm), then: cd tests/node && npm ci"
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"the pages were not judged: {lacking}")
+        pytest.skip(lacking)
+
+    def violations(page: Page) -> list[str]:
+        page.evaluate(AXE.read_text())
+        found = page.evaluate("axe.run({ resultTypes: ['violations'] })")
+        return [
+            f"{each['id']}: {each['help']}: {[node['html'] for node in each['nodes']]}"
+            f" {each['nodes'][0]['failureSummary']}"
+            for each in found["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+
+    return violations
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everybody_can_read_a_page(
+    people: People, paths: dict[str, str], judge: Judge, name: str
+) -> None:
+    if name == "not_found":
+        people.tolerate("404")
+    page = people.come(paths[name], reduced_motion="reduce")
+    for width, height in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.reload()
+        expect(page.locator("#identity")).not_to_be_empty()
+        if name == "lobby":
+            see_the_boards(page)
+        look(page, f"{name}_{width}", judge)
+
+
+def look(page: Page, name: str, judge: Judge) -> None:
+    """At a page as it is, in both themes, and leave pictures."""
+    PICTURES.mkdir(exist_ok=True)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        page.screenshot(path=PICTURES / f"{name}_{theme}.png", full_page=True)
+        assert judge(page) == [], f"{name}, {theme}"
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= page.evaluate("document.documentElement.clientWidth"), f"{name}: {wide} px"
+
+
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_everybody_can_read_what_one_is_asked(
+    people: People, judge: Judge, width: int, height: int
+) -> None:
+    viewport = {"width": width, "height": height}
+    page = people.come("/?game=othello", reduced_motion="reduce", viewport=viewport)
+    look(page, f"form_{width}", judge)
+    page.locator("#identity").click()
+    look(page, f"name_{width}", judge)
+    page.keyboard.press("Escape")
+    start_match(page, "othello", size=4)
+    my_turn(page)
+    page.get_by_label("Move", exact=True).fill("z9")
+    page.keyboard.press("Enter")
+    look(page, f"playing_{width}", judge)
+    page.get_by_role("button", name="Resign").click()
+    look(page, f"resigning_{width}", judge)
+    page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
+    expect(page.get_by_role("button", name="Play again")).to_be_visible()
+    look(page, f"played_{width}", judge)
+
+
+def test_what_is_wrong_with_a_page_is_noticed(chromium: Browser, site: Site, judge: Judge) -> None:
+    people = People(chromium, site.address)
+    page = people.come("/games")
+    assert people.faults == judge(page) == []
+    with page.expect_response("**/nothing"):
+        page.evaluate("document.querySelector('h1').innerHTML = '<img src=/static/nothing>'")
+    with page.expect_event("pageerror"):
+        page.evaluate("setTimeout(() => nonsense())")
+    with page.expect_event("console", lambda said: "Policy" in said.text):
+        page.evaluate("document.body.setAttribute('style', 'color: red')")
+    (fault,) = judge(page)
+    assert fault.startswith("image-alt: ")
+    people.leave()
+    for part in ("status 404", "nonsense is not defined", "Content Security Policy"):
+        assert any(part in each for each in people.faults), people.faults
+    people.tolerate("status|Failed to load|nonsense|Content Security Policy")
+    assert people.faults == []
+
+
+def see_the_boards(page: Page) -> None:
+    """Those that are out of sight are not drawn."""
+    cards = page.locator("#matches li")
+    expect(cards).to_have_count(len(LIVE))
+    for card in cards.all():
+        card.scroll_into_view_if_needed()
+        expect(card.locator(".layer.pieces > g").first).to_be_attached()
+
+
+def test_the_page_of_a_match_is_small(people: People, paths: dict[str, str]) -> None:
+    page = people.come("about:blank")
+    line = page.context.new_cdp_session(page)
+    sizes: list[float] = []
+    line.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    line.send("Network.enable")
+    page.goto(paths["match_gomoku"], wait_until="networkidle")
+    expect(page.locator("#board .layer.pieces > g").first).to_be_attached()
+    # The page, its styles and its scripts.
+    assert len(sizes) > 10
+    assert sum(sizes) < MAX_BYTES
+
+
+def test_a_tournament_is_read_down_to_its_matches(people: People, paths: dict[str, str]) -> None:
+    page = people.come("/tournaments")
+    page.get_by_role("link", name="autumn cup").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("autumn cup")
+    standings = page.get_by_role("region", name="Standings").get_by_role("row")
+    expect(standings).to_have_count(4)
+    expect(standings.last).to_contain_text("random")
+    expect(page.get_by_role("img", name="Ratings")).to_be_visible()
+    last = page.get_by_role("region", name="Crosstable").get_by_role("row").last
+    last.get_by_role("link", name="/14").first.click()
+    found = page.get_by_role("list", name="Finished").get_by_role("listitem")
+    expect(found).to_have_count(14)
+    for name in found.all_inner_texts():
+        assert "random" in name
+    found.first.get_by_role("link", name="Match").click()
+    expect(page.locator("#standing")).to_have_text(re.compile("won$|A tie"))
+    page.get_by_role("link", name="Tournament", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("autumn cup")
+    page.goto(paths["sequential_test"])
+    expect(page.get_by_text("elo1 is accepted").last).to_be_visible()
+
+
+def test_what_a_tournament_is_called_is_text(people: People) -> None:
+    page = people.come("/tournaments")
+    page.get_by_role("link", name=HOSTILE).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+    for path in ("/tournaments", "/tournaments/hostile", "/matches?tournament=hostile"):
+        page.goto(path)
+        assert page.locator("img[src=x]").count() == 0
+        assert page.evaluate("typeof hacked") == "undefined"
+
+
+def test_a_player_is_found_by_its_rating(people: People) -> None:
+    page = people.come("/players?game=connect_four")
+    best = page.get_by_role("region", name="Ratings").get_by_role("row").nth(1)
+    name = best.get_by_role("link").inner_text()
+    best.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    expect(page.get_by_role("region", name="connect four")).to_contain_text("4 matches")
+
+
+def test_the_theme_that_was_chosen_stays(people: People) -> None:
+    page = people.come("/games", color_scheme="light")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_role("button", name="Dark theme").click()
+    dark = page.evaluate(ground)
+    page.reload()
+    expect(page.get_by_role("button", name="Dark theme")).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate(ground) == dark != light

@@ -1,0 +1,236 @@
+"""A person at a real browser plays: by clicking, by keyboard, by typing, and after a failure."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+from support.browser import (
+    MOVES,
+    OVER,
+    People,
+    Site,
+    arrive,
+    match_of,
+    moves_in,
+    moves_on,
+    my_turn,
+    play_on,
+    result_in,
+    running_site,
+    start_match,
+)
+from testbed.machine import free_port
+
+import games
+
+#: Of each game the smallest that is still a whole one.
+GAMES: dict[str, dict[str, int]] = {
+    "tic_tac_toe": {},
+    "nim": {},
+    "connect_four": {},
+    "othello": {"size": 4},
+    "mnk": {"m": 5, "n": 4, "k": 3},
+    "gomoku": {"size": 5, "connect": 4},
+    "ultimate_tic_tac_toe": {},
+}
+
+
+def test_all_games_are_played() -> None:
+    assert sorted(GAMES) == sorted(games.names())
+
+
+@pytest.mark.parametrize(("game", "parameters"), GAMES.items(), ids=GAMES)
+def test_a_whole_match_is_played_by_clicking(
+    people: People, site: Site, game: str, parameters: dict[str, int]
+) -> None:
+    page = people.come()
+    match = start_match(page, game, **parameters)
+    play_on(page, random.Random(1))
+    kept = site.stored(match)
+    expect(page.locator("#standing")).to_have_text(result_in(kept))
+    assert moves_on(page) == moves_in(kept)
+    expect(page.locator(MOVES)).to_have_count(0)
+
+
+def test_a_match_is_begun_and_played_by_keyboard_alone(people: People, site: Site) -> None:
+    page = people.come("/?game=tic_tac_toe")
+    expect(page.locator("#new-opponent")).to_contain_text("random")
+    tab_to(page, "#new .primary")
+    page.keyboard.press("Enter")
+    match = arrive(page)
+    my_turn(page)
+    tab_to(page, ".cell")
+    while my_turn(page):
+        walk(page, page.locator(MOVES).first.get_attribute("data-cell"))
+        page.keyboard.press("Enter")
+    kept = site.stored(match)
+    expect(page.locator("#standing")).to_have_text(result_in(kept))
+    expect(page.locator("#announcer")).to_contain_text(result_in(kept))
+    assert moves_on(page) == moves_in(kept)
+
+
+def tab_to(page: Page, selector: str, most: int = 60) -> None:
+    """Press Tab until the focus is on such an element, where it has to be visible."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"the keyboard does not reach {selector}")
+
+
+def walk(page: Page, target: str | None, columns: int = 3) -> None:
+    """From the cell that has the focus to another one, by arrow keys."""
+    here, there = int(page.evaluate("document.activeElement.dataset.cell")), int(target or -1)
+    rows = there // columns - here // columns
+    steps = there % columns - here % columns
+    for key in ["ArrowDown"] * rows + ["ArrowUp"] * -rows:
+        page.keyboard.press(key)
+    for key in ["ArrowRight"] * steps + ["ArrowLeft"] * -steps:
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.dataset.cell") == target
+
+
+def test_a_move_can_be_typed_and_what_is_not_possible_is_explained(people: People) -> None:
+    page = people.come()
+    start_match(page, "connect_four")
+    my_turn(page)
+    field, fault = page.get_by_label("Move", exact=True), page.locator("#entry-fault")
+    field.fill("<b>nonsense</b>")
+    field.press("Enter")
+    expect(fault).to_have_text(
+        "“<b>nonsense</b>” is not possible here. Possible: 1, 2, 3, 4, 5, 6, 7."
+    )
+    assert moves_on(page) == []
+    field.fill("4")
+    field.press("Enter")
+    expect(page.locator(".move").first).to_have_text("14")
+    expect(fault).to_be_empty()
+    assert moves_on(page)[0] == "4"
+
+
+def test_who_resigns_is_asked_first(people: People, site: Site) -> None:
+    page = people.come()
+    match = start_match(page, "nim")
+    my_turn(page)
+    page.get_by_role("button", name="Resign").click()
+    page.get_by_role("button", name="Go on playing").click()
+    expect(page.locator("#is-live")).to_be_visible()
+    page.get_by_role("button", name="Resign").click()
+    page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
+    expect(page.locator(OVER)).to_be_visible()
+    expect(page.locator("#standing")).to_have_text(result_in(site.stored(match)))
+    expect(page.locator("#reason")).to_contain_text("resigned")
+
+
+def test_another_match_against_the_same_bot_is_one_click_away(people: People) -> None:
+    page = people.come()
+    match = start_match(page, "tic_tac_toe")
+    play_on(page, random.Random(2))
+    page.get_by_role("button", name="Play again").click()
+    page.wait_for_url(lambda url: "/matches/" in url and match not in url)
+    my_turn(page)
+    # Now the bot has moved first.
+    assert len(moves_on(page)) == 1
+
+
+def test_one_person_challenges_another_who_accepts(people: People, site: Site) -> None:
+    ann, bob = people.come(), people.come()
+    names = [who.locator("#identity").inner_text() for who in (ann, bob)]
+    ann.get_by_label("Opponent").select_option(label=names[1])
+    ann.get_by_label("Game", exact=True).select_option("tic_tac_toe")
+    ann.get_by_role("radio", name="second").check(force=True)
+    ann.get_by_role("button", name="Play", exact=True).click()
+    challenge = bob.locator("#challenges")
+    expect(challenge).to_contain_text(f"{names[0]} challenges you to tic tac toe")
+    challenge.get_by_role("button").click()
+    match = arrive(bob)
+    assert arrive(ann) == match
+    for mover, other in ((bob, ann), (ann, bob), (bob, ann)):
+        play_on(mover, random.Random(3), most=1)
+        expect(mover.locator(MOVES)).to_have_count(0)
+        my_turn(other)
+        assert moves_on(ann) == moves_on(bob)
+    assert moves_in(site.stored(match)) == moves_on(ann)
+
+
+def test_a_name_that_was_taken_is_found_again(people: People) -> None:
+    page = people.come()
+    page.locator("#identity").click()
+    page.get_by_label("A name of your own").fill("Ada of the browser")
+    page.get_by_role("button", name="Take it").click()
+    identity = page.locator("#identity")
+    expect(identity).to_have_text("Ada of the browser")
+    page.reload()
+    expect(identity).to_have_text("Ada of the browser")
+    expect(page.locator("#people")).to_contain_text("Ada of the browser")
+    page.goto("/players/Ada%20of%20the%20browser")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Ada of the browser")
+
+
+def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path: Path) -> None:
+    where = ("--port", str(free_port()), "--http", f"127.0.0.1:{free_port()}")
+    with running_site(tmp_path, *where) as site:
+        people = People(chromium, site.address)
+        page = people.come()
+        match = start_match(page, "ultimate_tic_tac_toe")
+        play_on(page, random.Random(4), most=5)
+        my_turn(page)
+        before = moves_on(page)
+        people.tolerate("ERR_CONNECTION_REFUSED")
+        site.server.process.kill()
+        banner = page.locator("#connection")
+        expect(banner).to_contain_text("The connection is lost")
+        expect(page.locator(MOVES)).to_have_count(0)
+    with running_site(tmp_path, *where) as site:
+        expect(banner).to_contain_text("Connected again")
+        my_turn(page)
+        assert moves_on(page)[: len(before)] == before
+        play_on(page, random.Random(5))
+        kept = site.stored(match)
+        expect(page.locator("#standing")).to_have_text(result_in(kept))
+        expect(banner).to_be_hidden()
+        assert match_of(page) == match
+        assert moves_on(page) == moves_in(kept)
+        people.leave()
+        assert people.faults == []
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_match_is_opened_once_however_often_the_page_hears_of_it(
+    people: People, times: int
+) -> None:
+    page = people.come()
+    repeat(page, "started", times)
+    opened: list[str] = []
+    page.on(
+        "request",
+        lambda asked: (
+            asked.is_navigation_request() and "/matches/" in asked.url and opened.append(asked.url)
+        ),
+    )
+    page.reload()
+    match = start_match(page, "tic_tac_toe")
+    play_on(page, random.Random(6))
+    page.get_by_role("button", name="Play again").click()
+    page.wait_for_url(lambda url: "/matches/" in url and match not in url)
+    my_turn(page)
+    assert len(opened) == 2
+
+
+def repeat(page: Page, kind: str, times: int) -> None:
+    """Deliver each message of one type several times in a row, from the next page on."""
+
+    def connect(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def deliver(message: str | bytes) -> None:
+            for _ in range(times if json.loads(message)["type"] == kind else 1):
+                socket.send(message)
+
+        server.on_message(deliver)
+
+    page.route_web_socket("**/socket", connect)

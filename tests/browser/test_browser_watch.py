@@ -1,0 +1,191 @@
+"""People at a real browser watch matches, and go through those that are over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.browser import People, Site, match_of, moves_in, moves_on, result_in
+from support.commands import finish_all, start
+from support.duel import WON, Duel
+from support.raw_client import RawClient
+
+#: As long as a name may be; it has to stay text wherever it is shown.
+HOSTILE = "<img src=x onerror=hacked=1>"
+ALSO_HOSTILE = "<script>hacked=1</script>"
+
+
+@pytest.fixture
+def over(site: Site) -> Iterator[str]:
+    """A match of tic-tac-toe that has ended after five moves, on all of which the bots thought."""
+    with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
+        duel = Duel(first, second)
+        for ply, action in enumerate(WON):
+            info = {"win_rate": 0.5 + ply / 10, "line": [action], "actions": [[action, 10, 0.5]]}
+            mover = duel.players[ply % 2]
+            said = mover.ask("move", match=duel.match, ply=ply, action=action, info=info)
+            assert said["type"] == "update"
+        yield duel.match
+
+
+def where(site: Site) -> tuple[str, int]:
+    return site.server.host, site.server.port
+
+
+def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
+    people: People, site: Site
+) -> None:
+    page = people.come()
+    arguments = ("connect_four", "uct", "--option", "time=0.25", "--clock", "none", "--quiet")
+    bots = [
+        start("playout-player", *arguments, *site.server.address, "--guest", "--name", name)
+        for name in ("left", "right")
+    ]
+    card = page.locator("#matches li", has_text="left")
+    expect(card.locator(".layer.pieces > g").first).to_be_attached()
+    card.get_by_role("link").click()
+    page.wait_for_url("**/matches/*")
+    expect(page.locator("#is-live")).to_be_visible()
+    seen_at_first = len(moves_on(page))
+    expect(page.locator("#is-live")).to_be_hidden()
+    for code, said in finish_all(*bots):
+        assert code == 0, said
+    kept = site.stored(match_of(page))
+    assert moves_on(page) == moves_in(kept)
+    assert len(kept.moves) > seen_at_first
+    expect(page.locator("#standing")).to_have_text(result_in(kept))
+    # What both thought all along was sent live, too.
+    expect(page.locator("#graph")).to_be_visible()
+    expect(page.locator("#thoughts")).to_contain_text("simulation")
+    assert shown_ply(page) == len(kept.moves)
+
+
+def shown_ply(page: Page) -> int:
+    """Which position the board shows, by what lies on it: one piece for each move."""
+    return page.locator("#board .layer.pieces > g").count()
+
+
+def test_a_finished_match_is_gone_through_by_keyboard(people: People, over: str) -> None:
+    page = people.come(f"/matches/{over}")
+    note, last = page.locator("#note"), len(WON)
+    assert shown_ply(page) == last
+    steps = [("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", last)]
+    for key, ply in steps:
+        page.keyboard.press(key)
+        assert shown_ply(page) == ply
+        if ply < last:
+            expect(note).to_have_text(f"After move {ply} of {last}")
+            assert page.url.endswith(f"?ply={ply}")
+        else:
+            expect(note).to_be_empty()
+            assert "?" not in page.url
+        current = page.locator(".move[aria-current]")
+        assert current.count() == (ply > 0)
+        if ply:
+            expect(current).to_contain_text(str(ply))
+
+
+def test_an_address_leads_to_a_position_and_keeps_it(people: People, over: str) -> None:
+    page = people.come(f"/matches/{over}?ply=3")
+    assert shown_ply(page) == 3
+    page.get_by_role("button", name="One move back").click()
+    page.reload()
+    assert shown_ply(page) == 2
+    assert page.url.endswith("?ply=2")
+    page.locator(".move").nth(3).click()
+    assert shown_ply(page) == 4
+    page.goto(f"/matches/{over}?ply=99")
+    assert shown_ply(page) == len(WON)
+
+
+def test_the_graph_leads_to_positions_by_mouse_and_by_keyboard(people: People, over: str) -> None:
+    page = people.come(f"/matches/{over}")
+    graph = page.locator("#graph")
+    graph.focus()
+    page.keyboard.press("Home")
+    expect(graph).to_have_attribute("aria-valuenow", "0")
+    box = graph.bounding_box()
+    assert box
+    # A line of ten plies at least: the middle is the fifth.
+    graph.click(position={"x": box["width"] / 2, "y": box["height"] / 2})
+    assert shown_ply(page) == 5
+    expect(graph).to_have_attribute("aria-valuenow", "5")
+    # 90 % for the first player, as it said itself; the fourth move was the second player's.
+    expect(graph).to_have_attribute("aria-valuetext", "5. c1: 90.0 %, says " + winner(page))
+    page.keyboard.press("ArrowLeft")
+    expect(graph).to_have_attribute("aria-valuetext", "4. b2: 20.0 %, says " + loser(page))
+
+
+def winner(page: Page) -> str:
+    return page.locator("#seat-1 .name").inner_text()
+
+
+def loser(page: Page) -> str:
+    return page.locator("#seat-2 .name").inner_text()
+
+
+def test_who_looks_back_stays_there_while_the_match_goes_on(people: People, site: Site) -> None:
+    with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
+        duel = Duel(first, second)
+        duel.play(2)
+        page = people.come(f"/matches/{duel.match}")
+        assert shown_ply(page) == 2
+        page.keyboard.press("ArrowLeft")
+        duel.play(1)
+        expect(page.locator(".move")).to_have_count(3)
+        assert shown_ply(page) == 1
+        page.get_by_role("button", name="Live").click()
+        assert shown_ply(page) == 3
+        duel.finish()
+        expect(page.locator("#standing")).to_contain_text("won")
+        assert shown_ply(page) == len(WON)
+
+
+def test_what_others_call_themselves_is_text_everywhere(people: People, site: Site) -> None:
+    with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
+        first.hello(HOSTILE, guest=False, software=HOSTILE)
+        second.hello(ALSO_HOSTILE, software=ALSO_HOSTILE)
+        first.ask("seek", game="tic_tac_toe", clock="none", seat=1, opponent=ALSO_HOSTILE)
+        second.ask("seek", game="tic_tac_toe", clock="none", seat=2, opponent=HOSTILE)
+        match = first.hear_until("started")["match"]
+        first.ask("seek", game="nim")
+        page = people.come()
+        expect(page.locator("#people")).to_contain_text(HOSTILE)
+        expect(page.locator("#seeks")).to_contain_text(HOSTILE)
+        expect(page.locator("#matches")).to_contain_text(ALSO_HOSTILE)
+        expect(page.locator("#new-opponent")).to_contain_text(HOSTILE)
+        first.ask("seek", game="nim", opponent=page.locator("#identity").inner_text())
+        expect(page.locator("#challenges")).to_contain_text(f"{HOSTILE} challenges you")
+        nothing_was_run(page)
+
+        page.goto(f"/matches/{match}")
+        assert [winner(page), loser(page)] == [HOSTILE, ALSO_HOSTILE]
+        for ply, action in enumerate(WON):
+            mover = (first, second)[ply % 2]
+            hostile = mover.ask(
+                "move", match=match, ply=ply, action=action, info={"line": [HOSTILE]}
+            )
+            assert hostile["code"] == "invalid"
+            mover.ask("move", match=match, ply=ply, action=action, info={"win_rate": 0.5})
+        expect(page.locator("#standing")).to_have_text(f"{HOSTILE} won")
+        expect(page.locator("#announcer")).to_contain_text(HOSTILE)
+        expect(page.locator("#thoughts")).to_contain_text(HOSTILE)
+        nothing_was_run(page)
+
+    for path, where_shown in (
+        (f"/matches/{match}", "#seat-1"),
+        ("/matches", "main"),
+        (f"/matches?player={HOSTILE}", "main"),
+        ("/players", "main"),
+        (f"/players/{HOSTILE}", "h1"),
+        ("/", "#results"),
+    ):
+        page.goto(path)
+        expect(page.locator(where_shown)).to_contain_text(HOSTILE)
+        nothing_was_run(page)
+
+
+def nothing_was_run(page: Page) -> None:
+    assert page.evaluate("typeof hacked") == "undefined"
+    assert page.locator("img[src=x]").count() == 0

@@ -1,0 +1,92 @@
+"""What the server is installed with: the image and the unit are of this repository."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+UNIT = DEPLOY / "playout.service"
+
+
+def instructions(name: str) -> list[list[str]]:
+    """Of the Dockerfile, those called `name`, as words."""
+    text = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+    return [line.split()[1:] for line in text.splitlines() if line.startswith(f"{name} ")]
+
+
+def settings(key: str) -> list[str]:
+    """Of the unit, those called `key`."""
+    prefix = f"{key}="
+    lines = UNIT.read_text().splitlines()
+    return [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]
+
+
+def test_the_image_is_made_of_files_that_exist_and_are_not_ignored() -> None:
+    let_in = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "*" in let_in
+    sources = [
+        name for words in instructions("COPY") for name in words[:-1] if "--" not in words[0]
+    ]
+    assert sources
+    for name in sources:
+        assert (ROOT / name).exists(), name
+        assert f"!{name}" in let_in, name
+
+
+def test_the_image_runs_without_a_shell_and_not_as_root() -> None:
+    (user,) = instructions("USER")
+    assert user == ["playout"]
+    (entry,) = instructions("ENTRYPOINT")
+    assert entry[0] == '["playout-server",'
+    (volumes,) = instructions("VOLUME")
+    assert volumes == ['["/var/lib/playout",', '"/var/cache/playout"]']
+
+
+def test_the_image_and_the_unit_have_the_database_and_the_cache_in_the_same_places() -> None:
+    dockerfile = (DEPLOY / "Dockerfile").read_text()
+    (environment,) = settings("Environment")
+    for setting in environment.split():
+        assert setting in dockerfile
+    assert settings("StateDirectory") == settings("CacheDirectory") == ["playout"]
+
+
+def test_a_stop_may_take_as_long_as_matches_have_to_end() -> None:
+    guide = (ROOT / "docs" / "operating.md").read_text()
+    (grace_s,) = re.findall(r"`--grace-s` \| `(\d+)`", guide)
+    (stop_s,) = settings("TimeoutStopSec")
+    assert int(stop_s) > int(grace_s)
+
+
+def test_the_sample_of_a_configuration_can_be_read() -> None:
+    assert tomllib.loads((DEPLOY / "playout.toml").read_text())["port"] == 4242
+
+
+def analyzed(*arguments: str, tmp_path: Path) -> str:
+    """What systemd-analyze says of the unit, with a command that is there."""
+    tool = shutil.which("systemd-analyze")
+    if not tool:
+        pytest.skip("systemd-analyze is not installed")
+    copy = tmp_path / UNIT.name
+    copy.write_text(UNIT.read_text().replace("/opt/playout/bin/playout-server", sys.executable))
+    command = [tool, *arguments, str(copy)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    assert UNIT.name not in analyzed("verify", tmp_path=tmp_path)
+
+
+def test_the_unit_lets_the_server_do_little(tmp_path: Path) -> None:
+    said = analyzed("security", "--offline=true", tmp_path=tmp_path)
+    (exposure,) = re.findall(r"Overall exposure level for \S+: ([\d.]+)", said)
+    assert float(exposure) < 2, said

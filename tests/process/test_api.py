@@ -1,0 +1,299 @@
+"""The API of a real server, over HTTP: what it has stored, and what is played there now."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+
+import pytest
+from support.commands import running_server
+from support.duel import Duel
+from support.http_site import Site
+from support.seeded_database import GAME, MEMBERS, NIM, THOUGHT, TIED, TOURNAMENT_MATCHES
+
+import games
+from server.tournament.leaderboard import ANCHOR
+
+# Lists.
+
+
+def test_matches_that_have_ended(past_site: Site) -> None:
+    past = past_site.past
+    found = past_site.get("matches?player=Ann&per_page=3")
+    assert [each["match"] for each in found["items"]] == [past.resigned, past.tied, past.won]
+    assert (found["page"], found["pages"], found["total"]) == (1, 3, 7)
+    assert found["items"][0] == {
+        "match": past.resigned,
+        "game": GAME,
+        "players": ["guest-1", "Ann"],
+        "linked": [False, True],
+        "clock": "300+3",
+        "rated": False,
+        "plies": 0,
+        "begun_at": found["items"][0]["begun_at"],
+        "ended_at": found["items"][0]["ended_at"],
+        "winner": 1,
+        "reason": "resignation",
+        "text": "Ann resigned",
+        "tournament": None,
+    }
+
+
+def test_matches_are_chosen_by_game_player_and_tournament(past_site: Site) -> None:
+    past = past_site.past
+    assert past_site.ids("matches?game=nim(chips=7)") == [past.nim]
+    assert past_site.ids("matches?game=%20nim%28chips%3D7%29") == [past.nim]
+    assert past_site.ids("matches?player=guest-1") == [past.nim, past.resigned]
+    assert past_site.ids(f"matches?player=ANN&game={GAME}&page=1&per_page=2") == [
+        past.resigned, past.tied
+    ]  # fmt: skip
+    assert past_site.ids("matches?player=bob&opponent=guest-1") == [past.nim]
+    assert len(past_site.ids(f"matches?tournament={past.cup}")) == TOURNAMENT_MATCHES
+    assert past_site.ids("matches?tournament=none&player=&game=") == []
+
+
+def test_running_matches_are_those_at_the_tables(past_site: Site) -> None:
+    with past_site.client() as first, past_site.client() as second:
+        duel = Duel(first, second)
+        duel.play(2)
+        found = past_site.get("matches?state=running")
+        assert [each["match"] for each in found["items"]] == [duel.match, past_site.past.unfinished]
+        running = found["items"][0]
+        assert (running["plies"], running["ended_at"], running["winner"]) == (2, None, None)
+        assert running["linked"] == [False, False]
+        assert found["items"][1]["linked"] == [True, True]
+        assert past_site.ids("matches?state=running&player=cyd") == [past_site.past.unfinished]
+        assert past_site.ids("matches?state=running&per_page=1&page=2") == [
+            past_site.past.unfinished
+        ]
+        assert past_site.ids(f"matches?state=running&tournament={past_site.past.cup}") == []
+        duel.finish()
+
+
+def test_players_and_their_ratings(past_site: Site) -> None:
+    found = past_site.get("players")
+    assert {each["name"] for each in found["items"]} == set(MEMBERS)
+    assert found["items"][-1]["name"] == "Dan"
+    assert found["items"][-1]["totals"]["matches"] == 0
+    rated = past_site.get(f"players?game={GAME}&per_page=3")
+    assert (len(rated["items"]), rated["total"], rated["matches"]) == (3, 5, TOURNAMENT_MATCHES + 2)
+    assert [each["rating"] for each in rated["items"]] == sorted(
+        (each["rating"] for each in rated["items"]), reverse=True
+    )
+    everybody = past_site.get(f"players?game={GAME}")["items"]
+    (anchor,) = (e for e in everybody if [e["name"], e["version"]] == rated["anchor"])
+    assert (anchor["rating"], anchor["error"]) == (ANCHOR, 0)
+    assert past_site.get("players?game=othello")["items"] == []
+
+
+def test_tournaments_games_and_seeks(past_site: Site) -> None:
+    (cup,) = past_site.get("tournaments")["items"]
+    assert (cup["tournament"], cup["name"], cup["matches"]) == (past_site.past.cup, "a cup", 6)
+    described = {each["name"]: each for each in past_site.get("games")["items"]}
+    assert set(described) == set(games.names())
+    assert described["nim"]["parameters"][0]["name"] == "chips"
+    assert all(each["about"] for each in described.values())
+    assert past_site.get("seeks")["items"] == []
+    with past_site.client() as seeker:
+        seeker.hello("seeker")
+        asked = seeker.ask("seek", game=NIM, clock="1/move", seat=2)
+        (seek,) = past_site.get("seeks")["items"]
+        del asked["re"]
+        assert seek == asked
+
+
+# Single ones.
+
+
+def test_a_match_has_every_position(past_site: Site) -> None:
+    found = past_site.get(f"matches/{past_site.past.tied}")
+    assert (found["players"], found["to_move"], found["linked"]) == (["Ann", "Bob"], 0, [True] * 2)
+    assert found["result"]["winner"] == -1
+    assert found["board"]["columns"] == 3
+    positions = found["positions"]
+    assert [each["ply"] for each in positions] == list(range(10))
+    assert [each["action"] for each in positions[1:]] == list(TIED)
+    assert [each["player"] for each in positions[1:]] == [1, 2, 1, 2, 1, 2, 1, 2, 1]
+    assert positions[0]["picture"]["cells"] == [0] * 9
+    assert positions[-1]["picture"]["cells"] == [1, 2, 1, 1, 2, 2, 2, 1, 1]
+    assert positions[1]["picture"]["last"] == [0]
+
+
+def test_what_a_bot_thought_is_with_its_move(past_site: Site) -> None:
+    thought = past_site.get(f"matches/{past_site.past.tied}")["positions"][1]
+    assert thought["info"] == {"win_rate": 0.75, "simulations": 100, "seconds": 0.25}
+    assert thought["picture"]["line"] == ["a1", "b1"]
+    tops = thought["picture"]["tops"]
+    assert [each["visits"] for each in tops] == [20, 19, 18, 17, 16]
+    assert {each["win_rate"] for each in tops} == {0.1235}
+    assert len(tops) < len(THOUGHT.actions)
+
+
+def test_a_match_that_is_played_is_shown_as_it_stands(past_site: Site) -> None:
+    unfinished = past_site.get(f"matches/{past_site.past.unfinished}")
+    assert ("result" in unfinished, unfinished["to_move"]) == (False, 1)
+    assert len(unfinished["positions"]) == 3
+    with past_site.client() as first, past_site.client() as second:
+        duel = Duel(first, second, clock="300+3")
+        duel.play(1)
+        found = past_site.get(f"matches/{duel.match}")
+        assert [each.get("action") for each in found["positions"]] == [None, 0]
+        assert 0 < found["clocks"][1]["main_s"] < 300
+        assert found["to_move"] == 2
+        duel.play(2)
+        assert len(past_site.get(f"matches/{duel.match}")["positions"]) == 4
+        duel.finish()
+        over = past_site.get(f"matches/{duel.match}")
+        assert (over["result"]["winner"], "clocks" in over) == (1, False)
+
+
+def test_a_player_and_how_it_has_become_so_strong(past_site: Site) -> None:
+    found = past_site.get("players/ann")
+    assert found["name"] == "Ann"
+    (record,) = found["games"]
+    assert record["totals"]["matches"] == 7
+    versions = {each["entry"]["version"]: each for each in record["versions"]}
+    assert set(versions) == {"", "1"}
+    for each in versions.values():
+        last = each["history"][-1]
+        assert (last["rating"], last["matches"]) == (
+            each["entry"]["rating"],
+            each["entry"]["matches"],
+        )
+
+
+def test_a_tournament_is_its_report(past_site: Site) -> None:
+    found = past_site.get(f"tournaments/{past_site.past.cup}")
+    assert found["tournament"] == past_site.past.cup
+    assert found["ended_at"] >= found["begun_at"]
+    report = found["report"]
+    assert (report["name"], report["done"]) == ("a cup", 3)
+    assert len(report["crosstable"]) == len(report["standings"]) == 3
+
+
+# How it is asked.
+
+
+def test_everybody_may_read_and_ask_whether_there_is_news(past_site: Site) -> None:
+    answer = past_site.ask("/api/games", Origin="https://elsewhere.example")
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    again = past_site.ask("/api/games", If_None_Match=answer.headers["ETag"])
+    assert (again.status, again.body) == (304, b"")
+    packed = past_site.ask("/api/games", Accept_Encoding="gzip")
+    assert json.loads(gzip.decompress(packed.body)) == answer.json
+    head = past_site.ask("/api/games", "HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["Content-Length"] == answer.headers["Content-Length"]
+    assert "Access-Control-Allow-Origin" not in past_site.ask("/healthz").headers
+
+
+def test_nothing_can_be_written(past_site: Site) -> None:
+    for method in ("POST", "PUT", "DELETE"):
+        answer = past_site.ask("/api/matches", method)
+        assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
+        assert "only GET and HEAD" in answer.json["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("matches?page=-1", "page is a whole number from 1 to 1000000, not '-1'"),
+        ("matches?page=0", "page is a whole number"),
+        ("matches?page=1e9", "page is a whole number"),
+        ("matches?page=1000001", "page is a whole number"),
+        ("matches?page=%D9%A1", "page is a whole number"),
+        (f"matches?page={'9' * 400}", "page is a whole number"),
+        ("players?per_page=100000", "per_page is a whole number from 1 to 200"),
+        ("matches?state=lost", "state is one of finished, running, not 'lost'"),
+        ("matches?game=chess", "unknown game 'chess'"),
+        ("matches?game=nim(chips=many)", "chips must be a whole number"),
+        ("players?game=mnk(m=100)", "m must be from"),
+        ("matches?player=%00", "characters that can be seen"),
+        (f"matches?player={'x' * 33}", "at most 32 characters"),
+        ("players/Ann%00", "characters that can be seen"),
+        ("matches?tournament=..%2f", "an id consists of"),
+        ("matches/..%2f..%2fetc%2fpasswd", "an id consists of"),
+        ("matches/%00", "an id consists of"),
+        ("tournaments/a'b", "an id consists of"),
+        ("matches?colour=red", "allowed are game, opponent, page, per_page, player, state"),
+        ("players/Ann?page=1", "there is no parameter 'page' here: there are none"),
+    ],
+)
+def test_what_cannot_be_meant_is_explained(past_site: Site, path: str, said: str) -> None:
+    status, error = past_site.refused(path)
+    assert status == 400
+    assert said in error
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["matches/none", "players/Nobody", "players/guest-1", "tournaments/none", "matches/a/b",
+     "games/nim", "seeks/1", "", "nothing", "matches/", "../api/matches/x/y", "players/a%2fb"],
+)  # fmt: skip
+def test_what_is_not_there_is_not_found(past_site: Site, path: str) -> None:
+    assert past_site.refused(path)[0] == 404
+
+
+@pytest.mark.parametrize("path", ["/api/%ff", "/api/matches?player=%ff", "/api/../../etc/passwd"])
+def test_odd_addresses_lead_nowhere(past_site: Site, path: str) -> None:
+    assert past_site.ask(path).status in (400, 404)
+
+
+def test_pages_beyond_the_last_are_empty(past_site: Site) -> None:
+    for kind in ("matches", "players", "tournaments", "games", "seeks"):
+        found = past_site.get(f"{kind}?page=1000000&per_page=200")
+        assert found["items"] == []
+        assert found["page"] == 1_000_000 > found["pages"]
+
+
+# Files.
+
+
+def test_a_match_can_be_had_as_a_file(past_site: Site) -> None:
+    past = past_site.past
+    answer = past_site.ask(f"/matches/{past.won}.pgn")
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{past.won}.pgn"'
+    assert b'[White "Ann"]' in answer.body
+    assert past_site.ask(f"/matches/{past.won}.sgf").body.startswith(b"(;")
+    line = past_site.ask(f"/matches/{past.tied}.json").json
+    assert (line["match"], len(line["moves"][0]["info"]["actions"])) == (past.tied, 9)
+    assert past_site.ask(f"/matches/{past.unfinished}.json").json["finished"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("{nim}.sgf", "cannot be written as sgf"),
+        ("none.pgn", "there is no match 'none'"),
+        ("{won}.exe", "{won}.json, {won}.pgn, {won}.sgf"),
+        ("..%2f.json", ""),
+    ],
+)
+def test_a_file_that_cannot_be_had_is_explained(past_site: Site, name: str, said: str) -> None:
+    ids = vars(past_site.past)
+    answer = past_site.ask(f"/matches/{name.format(**ids)}")
+    assert answer.status in (400, 404)
+    assert said.format(**ids) in html.unescape(answer.body.decode())
+
+
+# Without a database.
+
+
+def test_a_server_that_stores_nothing_shows_what_is_played(tmp_path: object) -> None:
+    with running_server("--database", "none", "--http", "127.0.0.1:0") as server:
+        bare = Site(server, None)  # type: ignore[arg-type]
+        with bare.client() as first, bare.client() as second:
+            duel = Duel(first, second)
+            duel.play(3)
+            found = bare.get(f"matches/{duel.match}")
+            assert [each.get("action") for each in found["positions"]] == [None, 0, 3, 1]
+            assert bare.ids("matches?state=running") == [duel.match]
+            duel.finish()
+            assert bare.refused(f"matches/{duel.match}")[0] == 404
+        for kind in ("matches", "players", "tournaments"):
+            assert bare.get(kind)["items"] == []
+        code, log = server.stop()
+    assert code == 0, log
+    assert "Traceback" not in log, log

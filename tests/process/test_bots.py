@@ -1,0 +1,640 @@
+"""Bots that the server starts: who gets one, when it is there, and what is left of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from click.testing import CliRunner
+from support.commands import PATIENCE_S, RunningServer, finish, run, running_server, start
+from support.hub_harness import GAME, WON, House, Line, administrator, hello_of, only, play
+from support.raw_client import Message, RawClient
+from unit.core.test_outbox import restarted
+
+import players
+from games import State
+from games.core import spec
+from players.client.main import main as playout_player
+from players.client.player_cache import Roster
+from server.cli.options import OFFERED as OFFERED_BY_DEFAULT
+from server.core.effects import StartBot
+from server.core.handlers.bots import COMING_S
+from server.core.policy import Policy
+from server.main import main as playout_server
+from server.model.messages import (
+    Cancel,
+    Code,
+    Dismiss,
+    Ended,
+    Error,
+    Event,
+    List,
+    Listing,
+    Move,
+    Notice,
+    Reason,
+    Resign,
+    Seek,
+    Seeking,
+    Started,
+    Summon,
+    Welcome,
+)
+from server.runtime.subprocesses import PLAYER_NICENESS
+
+#: The environment in which the players of this file are found.
+FINDABLE = {
+    "PYTHONPATH": os.pathsep.join(
+        [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    )
+}
+OFFERED = ("random", "uct(time=0.3)")
+SUMMON = Summon(player="uct(time=0.3)", game=GAME, clock="60+1", seat=1)
+
+
+def host(**policy: Any) -> House:
+    """A server that offers bots."""
+    return House(**{"bots": 4, "offered": OFFERED} | policy)
+
+
+def the_bot(house: House) -> StartBot:
+    (order,) = house.bots.values()
+    return order
+
+
+def come(house: House, order: StartBot) -> Line:
+    """A bot says hello, as its process would."""
+    return house.client(order.name, session=order.token)
+
+
+def fail(house: House, order: StartBot) -> None:
+    """Its process ends by itself."""
+    house.do(house.hub.bot_ended(order.bot, "it has ended with exit code 1", house.now))
+    house.bots.pop(order.bot, None)
+
+
+def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
+    house = host()
+    ann = house.client("Ann")
+    (seeking,) = ann.say(SUMMON)
+    assert isinstance(seeking, Seeking)
+    order = the_bot(house)
+    assert (order.player, order.game, order.name) == ("uct(time=0.3)", GAME, "uct-1")
+    assert (seeking.opponent, seeking.clock, seeking.seat) == ("uct-1", "60+1", 1)
+    bot = come(house, order)
+    started = only(ann.inbox, Started)
+    assert (started.players, started.seat, started.clock) == (("Ann", "uct-1"), 1, "60+1")
+    assert only(bot.inbox, Started).seat == 2
+    assert ann.ask(List(), Listing).seeks == ()
+
+
+def test_the_bot_is_gone_when_its_match_is_over() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    bot = come(house, the_bot(house))
+    play(only(ann.inbox, Started).match, (ann, bot), WON)
+    assert only(ann.inbox, Ended).reason is Reason.RULES
+    assert isinstance(bot.inbox[-1], Ended)
+    assert not bot.open
+    assert not house.bots
+    house.wait(house.policy.reconnect_s)
+    assert house.client("uct-1").open, "its name is free"
+    ann.hang_up()
+
+
+def test_the_welcome_says_which_there_are() -> None:
+    assert host().line().ask(hello_of("Ann"), Welcome).bots == OFFERED
+    assert host(bots=0).line().ask(hello_of("Ann"), Welcome).bots == ()
+
+
+def test_without_a_clock_it_is_the_server_s() -> None:
+    house = host(default_clock="5/move")
+    seeking = house.client("Ann").ask(Summon(player="random", game=GAME), Seeking)
+    assert seeking.clock == "5/move"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"player": "uct(time=3)"}, Code.NOT_ALLOWED),
+        ({"player": "uct(time=0.3) "}, Code.NOT_ALLOWED),
+        ({"player": "--help"}, Code.NOT_ALLOWED),
+        ({"game": "chess"}, Code.BAD_GAME),
+        ({"game": "--help"}, Code.BAD_GAME),
+        ({"game": "nim(chips=0)"}, Code.BAD_GAME),
+        ({"clock": "soon"}, Code.BAD_CLOCK),
+        ({"clock": "0+3"}, Code.BAD_CLOCK),
+    ],
+)
+def test_what_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> None:
+    house = host()
+    ann = house.client("Ann")
+    assert ann.refused(Summon(**{"player": "random", "game": GAME} | fields)) is code
+    assert ann.ask(List(), Listing).seeks == ()
+    assert not house.bots
+
+
+def test_a_server_without_bots_says_so() -> None:
+    ann = host(bots=0).client("Ann")
+    assert ann.refused(SUMMON) is Code.NOT_ALLOWED
+
+
+# Limits.
+
+
+def test_one_waits_for_one_bot_at_a_time() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    assert ann.refused(SUMMON) is Code.TOO_MANY
+    come(house, the_bot(house))
+    assert ann.ask(SUMMON, Seeking).opponent == "uct-2"
+
+
+def test_one_has_so_many_bots_at_once() -> None:
+    house = host(bots_per_account=1)
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    come(house, the_bot(house))
+    assert ann.refused(SUMMON) is Code.TOO_MANY
+    assert house.client("Bob").ask(SUMMON, Seeking)
+    ann.say(Resign(match=only(ann.inbox, Started).match))
+    assert ann.ask(SUMMON, Seeking)
+
+
+def test_the_server_has_so_many_bots_at_once() -> None:
+    house = host(bots=1)
+    ann, bob = house.client("Ann"), house.client("Bob")
+    seeking = ann.ask(SUMMON, Seeking)
+    assert bob.refused(SUMMON) is Code.TOO_MANY
+    ann.say(Cancel(seek=seeking.seek))
+    assert bob.ask(SUMMON, Seeking)
+
+
+def test_an_address_summons_so_many_an_hour() -> None:
+    house = host(summons_per_hour=2)
+    ann = house.client("Ann")
+    for _ in range(2):
+        ann.say(Cancel(seek=ann.ask(SUMMON, Seeking).seek))
+    (error,) = house.client("Bob").say(SUMMON)
+    assert isinstance(error, Error)
+    assert (error.code, error.seconds) == (Code.RATE_LIMITED, 1800)
+    house.wait(1800)
+    assert house.client("Bob2").ask(SUMMON, Seeking)
+
+
+def test_a_summon_counts_as_a_match_that_is_sought() -> None:
+    ann = host(matches_per_session=1).client("Ann")
+    ann.say(Seek(game="nim"))
+    assert ann.refused(SUMMON) is Code.TOO_MANY
+
+
+def test_a_server_that_closes_starts_no_bots_and_lets_none_come() -> None:
+    house = host()
+    ann, bob = house.client("Ann"), house.client("Bob")
+    ann.say(SUMMON)
+    come(house, the_bot(house))
+    bob.say(SUMMON)
+    house.do(house.hub.stop(house.now, 5.0))
+    assert the_bot(house).name == "uct-1", "which plays on"
+    assert bob.refused(SUMMON) is Code.CLOSING
+
+
+# What goes wrong.
+
+
+def failed(events: list[Event]) -> bool:
+    """Was it told that a bot has failed?"""
+    return [event.code for event in events if isinstance(event, Notice)] == ["bot_failed"]
+
+
+def test_a_bot_that_fails_is_told_of_and_its_seek_is_gone() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    fail(house, the_bot(house))
+    assert failed(ann.inbox)
+    assert ann.ask(List(), Listing).seeks == ()
+    assert "uct-1 (uct(time=0.3)) has failed: it has ended with exit code 1" in house.logged[-1]
+    assert ann.ask(SUMMON, Seeking)
+
+
+def test_a_bot_that_does_not_come_is_waited_for_only_so_long() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    house.wait(COMING_S - 0.1)
+    assert not failed(ann.inbox)
+    house.wait(0.2)
+    assert failed(ann.inbox)
+    assert not house.bots
+
+
+def test_a_bot_that_fails_in_its_match_loses_it() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    bot = come(house, the_bot(house))
+    match = only(ann.inbox, Started).match
+    play(match, (ann, bot), WON[:2])
+    bot.hang_up()
+    fail(house, the_bot(house))
+    ended = only(ann.inbox, Ended)
+    assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
+    assert not failed(ann.inbox)
+
+
+def test_a_bot_that_is_cut_off_comes_back() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    order = the_bot(house)
+    come(house, order).hang_up()
+    bot = come(house, order)
+    match = only(bot.inbox, Started).match
+    play(match, (ann, bot), WON)
+    assert len(ann.heard(Started)) == 1
+
+
+def test_who_leaves_before_a_bot_has_come_needs_none() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    order = the_bot(house)
+    ann.hang_up()
+    assert not house.bots
+    assert house.line().refused(hello_of(order.name, session=order.token)) is Code.UNKNOWN_SESSION
+
+
+def test_who_cancels_before_a_bot_has_come_needs_none() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(Cancel(seek=ann.ask(SUMMON, Seeking).seek))
+    assert not house.bots
+    assert not ann.heard(Notice)
+
+
+def test_who_leaves_a_match_leaves_no_bot_behind() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    bot = come(house, the_bot(house))
+    ann.hang_up()
+    house.wait(house.policy.reconnect_s)
+    assert not house.bots
+    assert not bot.open
+    house.wait(house.policy.reconnect_s)
+    assert house.is_empty()
+
+
+def test_a_bot_plays_for_so_many_minutes() -> None:
+    house = host(bot_minutes=1)
+    ann = house.client("Ann")
+    ann.say(Summon(player="random", game=GAME, clock="none", seat=1))
+    bot = come(house, the_bot(house))
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:3])
+    house.wait(60)
+    ended = only(ann.inbox, Ended)
+    assert (ended.winner, ended.reason) == (0, Reason.ABORTED)
+    assert ended.text == "a bot may play for 1 minutes, and these are over"
+    assert not house.bots
+
+
+def test_an_administrator_sends_a_bot_away() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    administrator(house, "Zoe").say(Dismiss(name="uct-1"))
+    assert failed(ann.inbox)
+    assert not house.bots
+
+
+# After a restart.
+
+
+def interrupted(**policy: Any) -> tuple[House, Line, StartBot]:
+    """A server that was started again, who played a bot on it, and the bot of then."""
+    house = host(stored=True)
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    order = the_bot(house)
+    bot = come(house, order)
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:2])
+    return restarted(house, **{"bots": 4, "offered": OFFERED} | policy), ann, order
+
+
+def test_a_bot_is_started_again_for_a_match_that_goes_on() -> None:
+    house, ann, before = interrupted()
+    ann = house.client("Ann", session=ann.token)
+    order = the_bot(house)
+    assert (order.name, order.player, order.game) == (before.name, before.player, before.game)
+    assert house.line().refused(hello_of(order.name, session=before.token)) is Code.UNKNOWN_SESSION
+    bot = come(house, order)
+    match = only(bot.inbox, Started).match
+    house.wait(house.policy.restart_grace_s)
+    play(match, (ann, bot), WON[2:], ply=2)
+    assert only(ann.inbox, Ended).winner == 1
+    assert not house.bots
+    ann.hang_up()
+    house.wait(house.policy.reconnect_s)
+    assert house.is_empty()
+
+
+@pytest.mark.parametrize("policy", [{"bots": 0}, {"offered": ("random",)}])
+def test_a_bot_that_is_not_offered_any_more_does_not_come_back(policy: dict[str, Any]) -> None:
+    house, ann, _ = interrupted(**policy)
+    ann = house.client("Ann", session=ann.token)
+    assert not house.bots
+    house.wait(house.policy.reconnect_s)
+    ended = only(ann.inbox, Ended)
+    assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
+
+
+def test_a_bot_that_does_not_come_back_loses() -> None:
+    house, ann, _ = interrupted()
+    ann = house.client("Ann", session=ann.token)
+    house.wait(COMING_S)
+    ended = only(ann.inbox, Ended)
+    assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
+    assert not house.bots
+
+
+# Who may come in its place.
+
+
+def test_nobody_comes_as_a_bot_without_its_token() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    eve = house.line()
+    assert eve.refused(hello_of("uct-1")) is Code.NAME_TAKEN
+    assert eve.refused(hello_of("UCT 1")) is Code.NAME_TAKEN
+    assert eve.refused(hello_of("uct-1", session="0" * 32)) is Code.UNKNOWN_SESSION
+    assert eve.refused(hello_of("uct-1", guest=False)) is Code.NAME_TAKEN
+    assert not ann.heard(Started)
+    assert come(house, the_bot(house)).heard(Started)
+
+
+def test_nobody_takes_the_match_that_a_bot_is_for() -> None:
+    house = host()
+    ann, eve = house.client("Ann"), house.client("Eve")
+    ann.say(SUMMON)
+    eve.say(Seek(game=GAME, clock="60+1", opponent="Ann"))
+    assert not ann.heard(Started)
+
+
+def test_a_bot_has_a_name_that_nobody_has() -> None:
+    house = host()
+    house.client("uct 1")
+    token = house.line().ask(hello_of("uct-2", guest=False), Welcome).token
+    assert token
+    assert house.client("Ann").ask(SUMMON, Seeking).opponent == "uct-3"
+
+
+@pytest.mark.parametrize(
+    ("player", "name"),
+    [("my.bot:My_Bot(x=1)", "MyBot-1"), ("плеер", "bot-1"), (f"m:{'x' * 40}", f"{'x' * 24}-1")],
+)
+def test_players_of_others_have_names_too(player: str, name: str) -> None:
+    house = host(offered=(player,))
+    ann = house.client("Ann")
+    assert ann.ask(Summon(player=player, game=GAME), Seeking).opponent == name
+
+
+def test_bots_come_where_guests_are_not_let_in() -> None:
+    house = host(registration="closed")
+    ann = administrator(house, "Ann")
+    ann.say(SUMMON)
+    assert come(house, the_bot(house)).heard(Started)
+
+
+def test_a_bot_moves_like_anybody() -> None:
+    house = host()
+    ann = house.client("Ann")
+    ann.say(SUMMON)
+    bot = come(house, the_bot(house))
+    match = only(ann.inbox, Started).match
+    assert bot.refused(Move(match=match, ply=0, action=0)) is Code.NOT_YOUR_TURN
+
+
+# With real processes.
+
+
+@pytest.fixture(scope="module")
+def hosting() -> Iterator[RunningServer]:
+    """A real server that offers bots, also some that fail."""
+    offered = [f"--bot={player}" for player in ("random", "utc", "test_bots:Faulty")]
+    with running_server("--bots", "2", *offered, env=FINDABLE) as server:
+        yield server
+        code, log = server.stop()
+    assert code == 0, log
+    assert "Traceback" not in log, log
+
+
+@pytest.fixture
+def ann(hosting: RunningServer) -> Iterator[RawClient]:
+    with RawClient(hosting.host, hosting.port) as client:
+        client.hello()
+        yield client
+    wait_until(lambda: not bots_of(hosting))
+
+
+class Faulty(players.Player):
+    """Comes, and ends when it has to move."""
+
+    def choose(self, states: Sequence[State], limit: players.Limit) -> players.Choice:
+        os._exit(3)
+
+
+class Stuck(players.Player):
+    """Comes, and never moves."""
+
+    def choose(self, states: Sequence[State], limit: players.Limit) -> players.Choice:
+        time.sleep(PATIENCE_S * 2)
+        raise AssertionError
+
+
+def bots_of(server: RunningServer) -> list[int]:
+    """The processes that it has started for players."""
+    process = server.process.pid
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [int(each) for each in children if "players.client" in command_of(int(each))]
+
+
+def command_of(process: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_text()
+    return ""
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def summon(client: RawClient, player: str = "random") -> Message:
+    """The `seeking`."""
+    return client.ask("summon", player=player, game=GAME, clock="60+1", seat=1)
+
+
+def test_a_bot_plays_its_match_and_is_gone(hosting: RunningServer, ann: RawClient) -> None:
+    assert summon(ann)["opponent"] == "random-1"
+    shown = ann.hear_until("started")
+    (bot,) = bots_of(hosting)
+    assert os.getpriority(os.PRIO_PROCESS, bot) >= PLAYER_NICENESS
+    match = shown["match"]
+    while shown["type"] != "ended":
+        if shown["to_move"] == 1:
+            ply = shown.get("ply", -1) + 1
+            ann.say("move", match=match, ply=ply, action=shown["state"].index(0, 2) - 2)
+        shown = ann.hear()
+    assert shown["reason"] == "rules"
+    wait_until(lambda: not bots_of(hosting))
+
+
+def test_more_bots_than_there_may_be_are_refused(hosting: RunningServer, ann: RawClient) -> None:
+    with RawClient(hosting.host, hosting.port) as bob, RawClient(hosting.host, hosting.port) as cy:
+        bob.hello()
+        cy.hello()
+        assert summon(ann)["type"] == summon(bob)["type"] == "seeking"
+        refused = summon(cy)
+        assert (refused["type"], refused["code"]) == ("error", "too_many")
+
+
+def test_a_bot_that_cannot_be_started_is_told_of(hosting: RunningServer, ann: RawClient) -> None:
+    summon(ann, "utc")
+    notice = ann.hear_until("notice")
+    assert notice["code"] == "bot_failed"
+    assert ann.ask("list")["seeks"] == []
+    assert summon(ann)["type"] == "seeking"
+
+
+def test_a_bot_that_crashes_loses(ann: RawClient) -> None:
+    summon(ann, "test_bots:Faulty")
+    match = ann.hear_until("started")["match"]
+    ann.say("move", match=match, ply=0, action=0)
+    assert ann.hear_until("ended")["reason"] == "void", "it has never moved"
+
+
+def test_who_hangs_up_leaves_no_process_behind(hosting: RunningServer) -> None:
+    with RawClient(hosting.host, hosting.port) as bob:
+        bob.hello()
+        summon(bob)
+        wait_until(lambda: len(bots_of(hosting)) == 1)
+    wait_until(lambda: not bots_of(hosting))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
+    with (
+        running_server("--bots", "2", "--bot", "test_bots:Stuck", env=FINDABLE) as server,
+        RawClient(server.host, server.port) as bob,
+    ):
+        bob.hello()
+        summon(bob, "test_bots:Stuck")
+        match = bob.hear_until("started")["match"]
+        bob.say("move", match=match, ply=0, action=0)
+        bob.hear_until("update")
+        summon(bob, "test_bots:Stuck")
+        wait_until(lambda: len(bots_of(server)) == 2)
+        bots = bots_of(server)
+        server.process.send_signal(end)
+        wait_until(lambda: not any("players.client" in command_of(bot) for bot in bots))
+
+
+def test_a_match_goes_on_after_a_server_that_is_killed(tmp_path: Path) -> None:
+    kept = ("--bots", "1", "--database", f"sqlite:///{tmp_path}/playout.db")
+    with running_server(*kept) as server, RawClient(server.host, server.port) as bob:
+        session = bob.hello("Bob")["session"]
+        summon(bob)
+        match = bob.hear_until("started")["match"]
+        bob.say("move", match=match, ply=0, action=4)
+        bob.hear_until("update", ply=1)
+        server.process.kill()
+    with running_server(*kept) as server, RawClient(server.host, server.port) as bob:
+        bob.hello("Bob", session=session)
+        shown = bob.hear_until("started", match=match)
+        action = shown["state"].index(0, 2) - 2
+        wait_until(lambda: bob.ask("move", match=match, ply=2, action=action)["type"] == "update")
+        assert bob.hear_until("update", ply=3)["player"] == 2
+
+
+def test_a_person_plays_a_bot_of_a_server_with_tls(tmp_path: Path) -> None:
+    """All nine cells are tried in turn; those that are taken are refused and asked for again."""
+    authority, key = trustme.CA(), tmp_path / "key.pem"
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.private_key_and_cert_chain_pem.write_to_path(key)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    encrypted = ("--host", "127.0.0.1", "--tls-cert", str(key), "--tls-key", str(key))
+    cells = [column + row for row in "123" for column in "abc"]
+    with running_server("--bots", "1", *encrypted) as server:
+        person = start("playout-player", GAME, "human", "--summon", "random", *server.address,
+                       "--tls", "--ca", str(tmp_path / "ca.pem"))  # fmt: skip
+        code, output = finish(person, "\n".join(cells) + "\n")
+    assert code == 0, output
+    assert "waiting for random-1 at tic_tac_toe" in output
+    assert re.search(r"You won!|You lost\.|It is a tie\.", output)
+
+
+@pytest.mark.parametrize("more", [("--opponent", "Bob"), ("--rated", "--name", "Ada")])
+def test_who_summons_does_not_say_more_of_the_opponent(more: Sequence[str]) -> None:
+    result = CliRunner().invoke(playout_player, [GAME, "human", "--summon", "random", *more])
+    assert result.exit_code == 2
+    assert "--summon says who is played" in result.output
+
+
+def test_a_person_is_told_that_no_bot_comes(hosting: RunningServer) -> None:
+    code, output = run("playout-player", GAME, "human", "--summon", "utc", *hosting.address)
+    assert code == 1
+    assert "utc-1 has failed to come" in output
+
+
+# By default.
+
+
+@pytest.mark.parametrize(
+    ("options", "bots"),
+    [
+        ([], 4),
+        (["--http", "none"], 0),
+        (["--http", "0.0.0.0:8080"], 0),
+        (["--host", "0.0.0.0"], 0),
+        (["--proxy-protocol"], 0),
+        (["--http-proxied"], 0),
+        (["--host", "::1", "--http", "[::1]:8080"], 4),
+        (["--host", "0.0.0.0", "--bots", "3"], 3),
+        (["--bots", "0"], 0),
+    ],
+)
+def test_bots_are_there_where_only_this_machine_can_connect(
+    options: list[str], bots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policies: list[Policy] = []
+    monkeypatch.setattr("server.main.serve", lambda settings, policy: policies.append(policy))
+    result = CliRunner().invoke(playout_server, options)
+    assert result.exit_code == 0, result.output
+    assert [policy.bots for policy in policies] == [bots]
+
+
+def test_a_player_that_cannot_be_read_is_refused() -> None:
+    result = CliRunner().invoke(playout_server, ["--bot", "uct(time"])
+    assert result.exit_code == 2
+    assert "cannot read 'uct(time'" in result.output
+
+
+def test_the_players_that_are_offered_by_default_exist() -> None:
+    for player in OFFERED_BY_DEFAULT:
+        Roster(spec.parse(player))  # raises SpecError

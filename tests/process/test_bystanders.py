@@ -1,0 +1,133 @@
+"""What two honest players notice of those who write slowly, or come in crowds."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import struct
+import time
+from collections.abc import Iterator, Sequence
+
+import msgpack
+import pytest
+from support.commands import RunningServer, running_server
+from support.duel import Duel
+from support.raw_client import TIMEOUT_S, RawClient
+from testbed.bystander import playing
+from testbed.serving import PLAYOUT, Served, serving
+
+HOST = "127.0.0.1"
+#: What an honest player may have to wait on a machine that does other things, too.
+WORST_S = 5.0
+
+
+@contextlib.contextmanager
+def disturbed(*options: str) -> Iterator[Served]:
+    """A server on which a match goes on meanwhile, whose players must notice nothing."""
+    with (
+        serving([*PLAYOUT, "--database=none", *options]) as server,
+        playing(server.port, size=9) as bystanders,
+    ):
+        yield server
+        seen = bystanders.finish()
+    assert not seen.fault
+    assert seen.matches >= 1
+    worst_s = max(seen.latencies_s)
+    assert worst_s < WORST_S, f"of {len(seen.latencies_s)} moves, one took {worst_s:.3f} s"
+
+
+def calls(server: Served, count: int, address: str, stack: contextlib.ExitStack) -> list[RawClient]:
+    return [stack.enter_context(RawClient(HOST, server.port, address)) for _ in range(count)]
+
+
+def spoken_to(callers: Sequence[RawClient], seconds: float = 0.0) -> list[RawClient]:
+    """Those to whom something was said that they have not read."""
+    by_socket = {caller.socket: caller for caller in callers}
+    poll = select.poll()
+    for each in by_socket:
+        poll.register(each, select.POLLIN)
+    ready = {number for number, _ in poll.poll(seconds * 1000)}
+    return [caller for each, caller in by_socket.items() if each.fileno() in ready]
+
+
+def sent_away(caller: RawClient) -> tuple[str, str]:
+    """The code and the text of the error that is all that a caller is told."""
+    error = caller.hear()
+    assert caller.is_closed()
+    return error["code"], error["text"]
+
+
+def test_who_writes_a_byte_a_second_is_sent_away_in_time() -> None:
+    body = msgpack.packb({"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "Slow"})
+    with disturbed("--hello-s=2") as server, contextlib.ExitStack() as stack:
+        began = time.monotonic()
+        callers = calls(server, 50, HOST, stack)
+        for byte in struct.pack(">I", len(body)) + body:
+            for caller in callers:
+                caller.socket.sendall(bytes([byte]))
+            if spoken_to(callers, seconds=1.0):
+                break
+        for caller in callers:
+            assert sent_away(caller) == ("timeout", "no hello within 2 seconds")
+        assert 2 <= time.monotonic() - began < 2 + WORST_S
+
+
+def test_of_a_flood_of_connections_as_many_are_taken_as_may_be() -> None:
+    limits = ("--connections=250", "--connections-per-address=100")
+    with disturbed(*limits) as server, contextlib.ExitStack() as stack:
+        for address, count, taken, text in (
+            ("127.0.0.2", 300, 100, "your address has 100 connections already"),
+            ("127.0.0.3", 100, 100, ""),
+            ("127.0.0.4", 100, 48, "the server has 250 connections and takes no more"),
+        ):
+            callers = calls(server, count, address, stack)
+            give_up_at = time.monotonic() + TIMEOUT_S
+            while len(away := spoken_to(callers)) < count - taken:
+                assert time.monotonic() < give_up_at
+            assert {sent_away(caller) for caller in away} == (
+                {("too_many", text)} if text else set()
+            )
+            rest = [caller for caller in callers if caller not in away]
+            assert len(rest) == taken
+            assert all(caller.is_alive() for caller in rest)
+
+
+# Behind a proxy.
+
+
+@pytest.fixture(scope="module")
+def proxied() -> Iterator[RunningServer]:
+    with running_server("--proxy-protocol", "--connections-per-address", "2") as server:
+        yield server
+
+
+def caller(server: RunningServer, address: str) -> RawClient:
+    """Somebody from elsewhere, as the proxy says."""
+    family = "TCP6" if ":" in address else "TCP4"
+    here = "2001:db8::1" if ":" in address else "192.0.2.1"
+    line = f"PROXY {family} {address} {here} 50000 4242\r\n"
+    return RawClient(server.host, server.port, first=line.encode())
+
+
+def test_behind_a_proxy_the_address_counts_that_it_announces(proxied: RunningServer) -> None:
+    with contextlib.ExitStack() as stack:
+        ann, bob = (
+            stack.enter_context(caller(proxied, f"198.51.100.{number}")) for number in (1, 2)
+        )
+        duel = Duel(ann, bob)
+        duel.play(2)
+        for address in ("203.0.113.1", "2001:db8::7"):
+            one, two, three = (stack.enter_context(caller(proxied, address)) for _ in range(3))
+            assert one.is_alive()
+            assert two.is_alive()
+            three.say("ping")
+            assert sent_away(three) == ("too_many", "your address has 2 connections already")
+        duel.finish()
+
+
+@pytest.mark.parametrize("first", [b"", b"PROXY TCP4 somewhere\r\n", b"\r\n" * 60])
+def test_who_says_nothing_of_a_proxy_is_not_heard(proxied: RunningServer, first: bytes) -> None:
+    with RawClient(proxied.host, proxied.port, first=first) as stranger:
+        with contextlib.suppress(ConnectionError):
+            stranger.say("ping")
+        assert stranger.is_closed()

@@ -1,0 +1,223 @@
+"""The commands as a stranger finds them: help, versions, exit codes, configuration, stopping."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+from support.commands import finish, finish_all, run, running_server, start
+
+
+@pytest.mark.parametrize("command", ["playout-server", "playout-player"])
+def test_help_has_examples_and_the_version_is_known(command: str) -> None:
+    code, output = run(command, "--help")
+    assert code == 0
+    assert "Examples:" in output
+    code, output = run(command, "--version")
+    assert code == 0
+    assert re.search(r"\d+\.\d+\.\d+", output)
+
+
+def test_the_help_of_a_player_lists_games_and_players() -> None:
+    output = run("playout-player", "--help")[1]
+    assert "ultimate_tic_tac_toe" in output
+    assert "human, minimax, random, rave, uct" in " ".join(output.split())
+
+
+def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
+    code, output = run("playout-player", "--options", "uct")
+    assert code == 0
+    assert re.search(r"memory_mb=256 +a whole number", output)
+    assert "`fpu`, first-play" in output, "what UCT says of its own options"
+    assert "`memory_mb` bounds all their trees" in output, "and what all searches have"
+    assert "`solver`" not in run("playout-player", "--options", "flat")[1]
+    assert "No options." in run("playout-player", "--options", "human")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["conect_four", "uct"], "did you mean 'connect_four'"),
+        (["othello(size=7)", "uct"], "4, 6 or 8"),
+        (["nim", "utc"], "did you mean 'uct'"),
+        (["nim", "uct", "--option", "tiem=1"], "did you mean 'time'"),
+        (["nim", "uct", "--option", "time"], "key=value"),
+        (["nim", "uct", "--option", "memory_mb=999999999"], "no memory_mb"),
+        (["nim", "players:Player"], "does not define choose"),
+        (["nim", "no_module:Bot"], "cannot be loaded"),
+        (["nim", "json:JSONDecoder"], "is no Player"),
+        (["nim"], "Missing argument 'PLAYER'"),
+        (["nim", "uct", "--port", "99999"], "is not in the range"),
+        (["--options", "utc"], "did you mean 'uct'"),
+        (["nim", "random", "--tree", "tree.txt"], "for players that search a tree"),
+        (["nim", "random", "--tree-visits", "5"], "needs --tree"),
+        (["any", "random"], "in a tournament only"),
+        (["nim", "random", "--warm", "nim"], "--warm needs --tournament"),
+        (["nim", "random", "--tournament", "any"], "GAME must be any, not 'nim'"),
+        (["any", "random", "--tournament", "any"], "--tournament needs an account: --name"),
+        (["any", "random", "--tournament", "t", "--seat", "1"], "--seat is not for the players"),
+        (["any", "uct(tme=1)", "--tournament", "t", "--check"], "did you mean 'time'"),
+        (
+            ["any", "uct(near_first=true)", "--tournament", "t", "--check", "--warm", "nim"],
+            "first: nim",
+        ),
+    ],
+)
+def test_bad_usage_of_a_player_is_explained(arguments: list[str], told: str) -> None:
+    code, output = run("playout-player", *arguments)
+    assert code == 2
+    assert told in " ".join(output.split())
+    assert "Traceback" not in output
+
+
+def test_a_player_can_be_checked_without_a_server() -> None:
+    warm = ("--warm", "nim", "--warm", "othello(size=6)")
+    player = "uct(threads=2)"
+    code, output = run("playout-player", "any", player, "--tournament", "any", "--check", *warm)
+    assert (code, output) == (0, "threads: 2\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--port", "x"], "not a valid integer"),
+        (["--default-clock", "5 minutes"], "300+3"),
+        (["--illegal-moves", "-1"], "is not in the range"),
+        (["--config", "/nowhere.toml"], "No such file"),
+        (["--host", ""], "name an address"),
+    ],
+)
+def test_bad_usage_of_the_server_is_explained(arguments: list[str], told: str) -> None:
+    code, output = run("playout-server", *arguments)
+    assert code == 2
+    assert told in " ".join(output.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("prot = 4242", "did you mean 'port'"),
+        ("port = 'x'", "not a valid integer"),
+        ("port = true", "cannot be true"),
+        ("port 4242", "Expected '='"),
+        ("default_clock = '5'", "cannot use the clock"),
+    ],
+)
+def test_a_bad_configuration_is_explained(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "playout.toml"
+    file.write_text(text)
+    code, output = run("playout-server", "--config", str(file))
+    assert code == 2
+    assert told in " ".join(output.split())
+
+
+def test_a_configuration_is_used_and_the_command_line_wins(tmp_path: Path) -> None:
+    file = tmp_path / "playout.toml"
+    file.write_text('port = 1\ndefault_clock = "60+1"\nlog_json = true\n')
+    with running_server("--config", str(file)) as server:
+        assert server.port > 1
+        players = [start("playout-player", "nim", "random", *server.address) for _ in "12"]
+        for code, output in finish_all(*players):
+            assert code == 0
+            assert "60+1" in output
+        code, log = server.stop()
+    assert code == 0
+    lines = [json.loads(line) for line in log.splitlines()]
+    ended = [line for line in lines if line.get("reason") == "rules"]
+    assert ended[0]["game"] == "nim"
+    assert ended[0]["match"] in ended[0]["text"]
+    assert {"time", "level"} <= ended[0].keys()
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        code, output = run("playout-server", "--port", port, "--database", "none")
+    assert code == 1
+    assert "cannot listen" in output
+    assert "Traceback" not in output
+
+
+def test_a_server_that_is_not_there_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    # Long enough for several attempts.
+    code, output = run("playout-player", "nim", "random", "--port", str(port), "--retry-s", "1.5")
+    assert code == 1
+    assert "cannot be reached" in output
+    assert "playout-server" in output
+    assert "Traceback" not in output
+
+
+def test_players_may_be_started_before_the_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    players = [start("playout-player", "nim", "random", "--port", port) for _ in "12"]
+    with running_server("--port", port):
+        for code, output in finish_all(*players):
+            assert code == 0, output
+            assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    ("number", "database", "told"),
+    [
+        (signal.SIGTERM, "none", "(aborted)"),
+        (signal.SIGINT, "none", "(aborted)"),
+        (signal.SIGTERM, None, "go on when it is back"),
+    ],
+)
+def test_a_server_that_is_asked_to_stop_tells_its_players(
+    number: signal.Signals, database: str | None, told: str
+) -> None:
+    stored = ("--database", database) if database else ()
+    with running_server("--grace-s", "0.2", *stored) as server:
+        players = [
+            start("playout-player", "connect_four", "uct(time=30)", "--retry-s", "0.5",
+                  *server.address)
+            for _ in "12"
+        ]  # fmt: skip
+        for player in players:
+            assert player.stdout
+            while "Match" not in (line := player.stdout.readline()):
+                assert line
+        server.process.send_signal(number)
+        code, log = server.finish()
+        assert code == 0, log
+        assert "Traceback" not in log
+        for code, output in finish_all(*players):
+            assert code == 1  # a match was asked for, and none was had
+            assert "The server is going to stop, in 0.2 s" in output
+            assert told in output
+
+
+def test_running_matches_may_end_before_the_server_stops() -> None:
+    with running_server("--grace-s", "30") as server:
+        players = [start("playout-player", "nim", "uct(time=0.1)", *server.address) for _ in "12"]
+        for player in players:
+            assert player.stdout
+            while "Match" not in (line := player.stdout.readline()):
+                assert line
+        server.process.send_signal(signal.SIGTERM)
+        for code, output in finish_all(*players):
+            assert code == 0
+            assert "(rules)" in output
+        assert server.finish()[0] == 0
+
+
+def test_a_bot_that_is_interrupted_resigns_and_leaves() -> None:
+    with running_server() as server:
+        thinker = start("playout-player", "nim", "uct(time=30)", "--seat", "1", *server.address)
+        other = start("playout-player", "nim", "random", *server.address)
+        assert thinker.stdout
+        while "Match" not in (line := thinker.stdout.readline()):
+            assert line
+        thinker.send_signal(signal.SIGINT)
+        assert finish(thinker)[0] == 130
+        code, output = finish(other)
+        assert code == 0
+        assert "resigned" in output

@@ -1,0 +1,136 @@
+"""The commands that write matches to a file and read them back, on a real database."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec import structs
+from unit.export.test_export import AT, LOST, Sitting
+
+from server.cli.database import opened
+from server.cli.export import export, import_
+from server.export import jsonl, pgn, sgf
+from server.model.records import Kept
+
+
+class Shelf:
+    """A database with these matches, in a folder of its own."""
+
+    def __init__(self, folder: Path, *kept: Kept) -> None:
+        self._url = f"sqlite:///{folder / 'shelf.db'}"
+        with opened(self._url) as database:
+            database.add(kept)
+
+    @property
+    def kept(self) -> list[Kept]:
+        with opened(self._url) as database:
+            return list(database.matches())
+
+    def export(self, *arguments: str) -> Result:
+        return CliRunner().invoke(export, [*arguments, "--database", self._url])
+
+    def import_(self, *arguments: str, given: str | None = None) -> Result:
+        return CliRunner().invoke(import_, [*arguments, "--database", self._url], input=given)
+
+
+def called(name: str, kept: Kept) -> Kept:
+    """The same match under another id."""
+    rename = {"match": name}
+    return Kept(
+        begun=structs.replace(kept.begun, **rename),
+        moves=tuple(structs.replace(move, **rename) for move in kept.moves),
+        finished=kept.finished and structs.replace(kept.finished, **rename),
+    )
+
+
+STONES = called("stones", Sitting("tic_tac_toe", "300+3").play(*LOST).kept)
+HEAP = called("heap", Sitting("nim(chips=3)").play(2).kept)
+RUNNING = called("running", Sitting("nim").play(2).kept)
+
+
+def test_what_was_exported_is_imported(tmp_path: Path) -> None:
+    file = tmp_path / "matches.jsonl"
+    result = Shelf(tmp_path, STONES, HEAP).export(str(file))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "playout-server: 2 matches written\n"
+    (tmp_path / "elsewhere").mkdir()
+    other = Shelf(tmp_path / "elsewhere", HEAP)
+    result = other.import_(str(file))
+    assert result.exit_code == 0
+    assert result.stderr == "playout-server: 1 match imported, 1 known before\n"
+    assert other.kept == [HEAP, jsonl.portable(STONES)]
+
+
+def test_a_match_on_standard_output_in_each_format(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, STONES, HEAP)
+    assert shelf.export("--match", "stones").stdout == jsonl.write(STONES)
+    assert shelf.export("--format", "sgf", "--match", "stones").stdout == sgf.write(STONES)
+    assert shelf.export("--format", "pgn").stdout == pgn.write(HEAP) + pgn.write(STONES)
+    assert shelf.export("--format", "auto").stdout == pgn.write(HEAP) + sgf.write(STONES)
+
+
+def test_what_is_asked_for(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, STONES, HEAP)
+    for arguments, found in (
+        (["--game", "nim"], [HEAP]),
+        (["--game", "nim(chips=3)"], [HEAP]),
+        (["--game", "ni"], []),
+        (["--player", STONES.begun.players[0]], [HEAP, STONES]),
+        (["--player", "nobody"], []),
+        (["--since", f"{datetime.fromtimestamp(AT - 1, UTC):%Y-%m-%dT%H:%M:%S}"], [HEAP, STONES]),
+        (["--since", f"{datetime.fromtimestamp(AT + 86400, UTC):%Y-%m-%d}"], []),
+    ):
+        assert shelf.export(*arguments).stdout == "".join(map(jsonl.write, found)), arguments
+    result = shelf.export("--match", "none")
+    assert result.exit_code == 1
+    assert "there is no match 'none'" in result.stderr
+
+
+def test_a_match_that_a_format_cannot_say_is_named_and_left_out(tmp_path: Path) -> None:
+    result = Shelf(tmp_path, HEAP, STONES).export("--format", "sgf", str(tmp_path / "out"))
+    assert result.exit_code == 1
+    assert "match heap is left out: nim(chips=3) is not played on one grid" in result.stderr
+    assert "1 match written, 1 left out" in result.stderr
+    assert (tmp_path / "out").read_text() == sgf.write(STONES)
+
+
+def test_bad_lines_are_named_and_the_others_imported(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    given = f"{{}}\n\n{jsonl.write(STONES)}{jsonl.write(RUNNING)}nonsense\n"
+    result = shelf.import_("-", given=given)
+    assert result.exit_code == 1
+    assert "line 1: version: " in result.stderr
+    assert "line 5: expected a JSON object" in result.stderr
+    told = "1 match imported, 1 left out that had not ended, 2 bad lines left out"
+    assert told in result.stderr
+    assert [each.begun.match for each in shelf.kept] == ["stones"]
+
+
+def test_another_kind_of_file_is_given_up(tmp_path: Path) -> None:
+    (tmp_path / "matches.pgn").write_text(pgn.write(HEAP) * 9)
+    result = Shelf(tmp_path).import_(str(tmp_path / "matches.pgn"))
+    assert result.exit_code == 1
+    assert "20 bad lines are enough" in result.stderr
+    assert len(result.stderr.splitlines()) == 21
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--format", "gif"], "'jsonl', 'sgf', 'pgn', 'auto'"),
+        (["--since", "yesterday"], "does not match the format"),
+    ],
+)
+def test_bad_usage_is_explained(tmp_path: Path, arguments: list[str], told: str) -> None:
+    result = Shelf(tmp_path).export(*arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
+
+
+def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
+    result = Shelf(tmp_path, HEAP).export("/nowhere/matches.jsonl")
+    assert result.exit_code == 1
+    assert "No such file" in result.stderr

@@ -1,0 +1,108 @@
+"""Nothing is lost when server, clients and database are killed; `scripts/bench faults` in short."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from benchmarks.faults import Outcome, Plan, with_postgres, with_sqlite
+from testbed.crowd import Notes
+from testbed.postgres import Postgres
+from testbed.stored import SQLITE, Move, Stored, stored, violations
+
+
+def check(outcome: Outcome, plan: Plan) -> None:
+    assert outcome.lost == []
+    assert outcome.matches >= plan.matches
+    assert len(outcome.running) == plan.kills
+    assert min(outcome.running) > 0, "a kill found nobody playing"
+
+
+def test_nothing_is_lost_with_sqlite() -> None:
+    plan = Plan(clients=10, matches=20, kills=3)
+    check(with_sqlite(plan), plan)
+
+
+def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
+    plan = Plan(clients=10, matches=20, kills=2)
+    outcome = with_postgres(plan, postgres)
+    check(outcome, plan)
+    assert outcome.outages == 1
+
+
+# What counts as lost. Ann takes one chip of three, and Bob the other two.
+
+NIM = "nim(chips=3)"
+MATCH = Stored(
+    game=NIM,
+    players=("Ann", "Bob"),
+    winner=2,
+    returns=(0.0, 1.0),
+    reason="rules",
+    moves=[Move(0, 1, 0), Move(1, 2, 1)],
+)
+ENDED = {"winner": 2, "returns": [0.0, 1.0], "reason": "rules"}
+ANN = Notes(match="m", client="Ann", game=NIM, players=("Ann", "Bob"), seat=1, moves=[0, 1])
+ANN.ended = ENDED
+BOB = replace(ANN, client="Bob", seat=2)
+
+
+def test_what_was_told_and_is_stored_is_not_lost() -> None:
+    assert violations({"m": MATCH}, [ANN, BOB]) == []
+    away = replace(BOB, moves=[0])
+    assert violations({"m": MATCH}, [ANN, away]) == [], "its end came while Bob was away"
+
+
+@pytest.mark.parametrize(
+    ("match", "shown"),
+    [
+        (MATCH._replace(moves=[Move(0, 1, 0)]), "by the rules it is ('rules', 0"),
+        (MATCH._replace(moves=[Move(0, 1, 0), Move(2, 2, 1)]), "its plies are [0, 2]"),
+        (MATCH._replace(moves=[Move(0, 1, 0), Move(0, 1, 0)]), "its plies are [0, 0]"),
+        (MATCH._replace(moves=[Move(0, 1, 0), Move(1, 2, 2)]), "is illegal"),
+        (MATCH._replace(moves=[Move(0, 2, 0), Move(1, 2, 1)]), "not by the player to move"),
+        (MATCH._replace(moves=[Move(0, 1, 1), Move(1, 2, 0)]), "the moves were [0, 1]"),
+        (MATCH._replace(winner=1, returns=(1.0, 0.0)), "by the rules it is ('rules', 2"),
+        (MATCH._replace(reason="abandonment"), "by the rules it is ('rules', 2"),
+        (MATCH._replace(winner=None, returns=(None, None), reason=None), "by the rules it is"),
+        (MATCH._replace(players=("Bob", "Ann")), "between ('Ann', 'Bob')"),
+    ],
+)
+def test_what_is_stored_otherwise_is_lost(match: Stored, shown: str) -> None:
+    assert shown in "\n".join(violations({"m": match}, [ANN, BOB]))
+
+
+def test_what_is_not_stored_is_lost() -> None:
+    assert "not in the database" in "\n".join(violations({}, [ANN, BOB]))
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ([ANN], "those who were told of it are ['Ann']"),
+        ([ANN, replace(BOB, ended=None)], "it has not ended"),
+        ([ANN, replace(BOB, ended=ENDED | {"winner": 1})], "it ended with ('rules', 1"),
+        ([ANN, replace(BOB, moves=[0, 1, 0])], "the moves were [0, 1, 0]"),
+    ],
+)
+def test_what_clients_were_not_told_or_were_told_otherwise_is_lost(
+    told: list[Notes], shown: str
+) -> None:
+    assert shown in "\n".join(violations({"m": MATCH}, told))
+
+
+TABLES = """
+CREATE TABLE matches (id, game, first, second, winner, first_return, second_return, reason);
+CREATE TABLE moves ("match", ply, seat, action);
+INSERT INTO matches VALUES ('m', 'nim(chips=3)', 'Ann', 'Bob', 2, 0.0, 1.0, 'rules');
+INSERT INTO moves VALUES ('m', 1, 2, 1), ('m', 0, 1, 0);
+"""
+
+
+def test_the_database_is_read_without_the_server(tmp_path: Path) -> None:
+    file = tmp_path / "matches.db"
+    with sqlite3.connect(file) as connection:
+        connection.executescript(TABLES)
+    assert stored(f"{SQLITE}{file}") == {"m": MATCH}

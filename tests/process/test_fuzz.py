@@ -1,0 +1,58 @@
+"""What `scripts/bench fuzz` does for minutes, for seconds: hostile bytes, and honest bystanders."""
+
+from __future__ import annotations
+
+import random
+from typing import get_args
+
+import msgpack
+import pytest
+from testbed.bystander import NAMES, playing
+from testbed.fuzzer import Fuzzer
+from testbed.mutate import KINDS, Known, Mutator, packed
+from testbed.serving import PLAYOUT, UNLIMITED, serving, stored
+
+from server.model.codec import Unreadable, decode_request
+from server.model.messages import REQUESTS
+
+SEED = random.SystemRandom().randrange(2**32)
+
+
+@pytest.mark.parametrize("options", [UNLIMITED, PLAYOUT], ids=["without limits", "with limits"])
+def test_whatever_comes_the_server_has_no_fault_and_bystanders_play_on(options: list[str]) -> None:
+    with (
+        stored() as database,
+        serving([*options, database, "--reconnect-s=1", "--bots=1"]) as server,
+        playing(server.port, size=9) as bystanders,
+    ):
+        fuzzer = Fuzzer(server, SEED, list(NAMES))
+        fuzzer.run(2500)
+        left = fuzzer.connections_left()
+        seen = bystanders.finish()
+        assert not fuzzer.faults, fuzzer.faults[0]
+        assert not seen.fault
+        assert seen.matches >= 1
+        assert left == 0
+        assert {"welcome", "started", "update", "malformed", "invalid"} <= set(fuzzer.answers)
+
+
+def test_messages_of_every_type_are_made_up_and_some_are_valid() -> None:
+    mutator = Mutator(SEED, Known())
+    assert set(KINDS) == set(get_args(REQUESTS))
+    valid = set()
+    for _ in range(2000):
+        try:
+            valid.add(type(decode_request(packed(mutator.message()))))
+        except Unreadable:
+            continue
+    assert valid == set(KINDS)
+
+
+def test_the_same_seed_makes_up_the_same() -> None:
+    first, second = ([Mutator(seed, Known()).input() for _ in range(100)] for seed in (5, 5))
+    assert first == second
+
+
+def test_a_map_may_hold_raw_bytes() -> None:
+    body = packed({"type": "ping", "id": 1}, {"id": b"\x91\xc0"})
+    assert msgpack.unpackb(body) == {"type": "ping", "id": [None]}

@@ -1,0 +1,165 @@
+"""The page of a match as a server sends it, before any script of the page has run."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+from support.commands import RunningServer
+from support.duel import WON, Duel
+from support.raw_client import TIMEOUT_S, Message, RawClient
+
+import server
+from server.export import jsonl
+from server.web.modules import modules
+
+STATIC = Path(server.__file__).parent / "web" / "static"
+HOSTILE = "</script><b>{}'\"&amp;"
+THOUGHT = {"win_rate": 0.7, "line": [2, 8], "actions": [[2, 90, 0.7], [8, 10, 0.1]]}
+#: What is transferred for the page of a short match, with all that it loads.
+MAX_TRANSFER = 60_000
+
+
+class Hostile(RawClient):
+    """Somebody who is called like markup."""
+
+    def hello(self, name: str | None = None, **fields: Any) -> Message:
+        return super().hello(HOSTILE.format(id(self) % 1000), **fields)
+
+
+@pytest.fixture
+def duel(server: RunningServer) -> Iterator[Duel]:
+    """Three moves on; it must come to its honest end."""
+    with Hostile(*address(server)) as first, RawClient(*address(server)) as second:
+        duel = Duel(first, second)
+        duel.play(2)
+        first.say("move", match=duel.match, ply=2, action=WON[2], info=THOUGHT)
+        for player in duel.players:
+            while player.hear_until("update")["ply"] < 2:
+                pass
+        duel.ply = 3
+        yield duel
+        if duel.ply < len(WON):
+            duel.finish()
+
+
+def address(server: RunningServer) -> tuple[str, int]:
+    return server.host, server.port
+
+
+def get(server: RunningServer, path: str) -> str:
+    return packed(server, path)[0].decode()
+
+
+def packed(server: RunningServer, path: str) -> tuple[bytes, int]:
+    """A body, and how many bytes of it are transferred."""
+    assert server.page
+    host, port = server.page
+    headers = {"Accept-Encoding": "gzip"}
+    request = urllib.request.Request(f"http://{host}:{port}{path}", headers=headers)
+    with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
+        body = response.read()
+        is_packed = response.headers["Content-Encoding"] == "gzip"
+    return gzip.decompress(body) if is_packed else body, len(body)
+
+
+def data_of(page: str) -> Any:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    return json.loads(text)
+
+
+def text_of(page: str, element: str) -> str:
+    (text,) = re.findall(rf'id="{element}"[^>]*>(.*?)<', page)
+    return html.unescape(text)
+
+
+def test_a_running_match_has_all_its_positions(server: RunningServer, duel: Duel) -> None:
+    page = get(server, f"/matches/{duel.match}")
+    data = data_of(page)
+    assert data["players"] == list(duel.names)
+    assert [each.get("action") for each in data["positions"]] == [None, *WON[:3]]
+    assert data["positions"][3]["picture"]["cells"] == [1, 1, 0, 2, 0, 0, 0, 0, 0]
+    assert data["to_move"] == 2
+    assert text_of(page, "standing") == f"{duel.names[1]} to move"
+    assert data == json.loads(get(server, f"/api/matches/{duel.match}"))
+
+
+def test_what_players_thought_is_there_for_those_who_read(
+    server: RunningServer, duel: Duel
+) -> None:
+    position = data_of(get(server, f"/matches/{duel.match}"))["positions"][3]
+    assert position["info"]["win_rate"] == 0.7
+    assert [top["name"] for top in position["picture"]["tops"]] == ["c1", "c3"]
+    assert position["picture"]["line"] == ["c1", "c3"]
+
+
+def test_names_are_text_and_nothing_else(server: RunningServer, duel: Duel) -> None:
+    page = get(server, f"/matches/{duel.match}")
+    assert "<b>" not in page
+    assert html.escape(duel.names[0]).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in page
+    assert duel.names[0] in data_of(page)["players"]
+
+
+def test_a_finished_match_says_how_it_ended(server: RunningServer, duel: Duel) -> None:
+    duel.finish()
+    page = get(server, f"/matches/{duel.match}")
+    assert text_of(page, "standing") == f"{duel.names[0]} won"
+    assert text_of(page, "reason") == ""
+    assert data_of(page)["result"]["winner"] == 1
+    assert re.search(r'id="is-live" hidden', page)
+
+
+def test_it_can_be_had_in_the_formats_that_are_offered(server: RunningServer, duel: Duel) -> None:
+    duel.finish()
+    page = get(server, f"/matches/{duel.match}")
+    files = re.findall(r'href="(/matches/[^"]+\.\w+)" download', page)
+    assert [Path(each).suffix for each in files] == [".json", ".pgn", ".sgf"]
+    texts = [get(server, each) for each in files]
+    assert [move.action for move in jsonl.read(texts[0]).moves] == list(WON)
+    assert texts[1].startswith("[Event ")
+    assert texts[2].startswith("(;FF[4]")
+
+
+def test_what_is_no_match_has_no_page(server: RunningServer) -> None:
+    for path in ("/matches/nothing", "/matches/../../etc/passwd", "/matches/%3Cb%3E"):
+        with pytest.raises(HTTPError) as refused:
+            get(server, path)
+        assert refused.value.code in (400, 404)
+        assert b"<b>" not in refused.value.read()
+
+
+def test_the_browser_is_told_at_once_of_all_scripts(server: RunningServer, duel: Duel) -> None:
+    page = get(server, f"/matches/{duel.match}")
+    told = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
+    assert told == list(modules("match.js"))
+    imported = {
+        name
+        for script in told
+        for name in re.findall(r'from "\./([^"]+)"', (STATIC / script).read_text(encoding="utf-8"))
+    }
+    assert imported < set(told)
+    assert set(told) - imported == {"match.js"}
+
+
+def test_the_page_is_small(server: RunningServer, duel: Duel) -> None:
+    body, size = packed(server, f"/matches/{duel.match}")
+    loaded = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', body.decode()))
+    assert "/static/match.js" in loaded
+    total = size + sum(packed(server, each)[1] for each in loaded)
+    assert total < MAX_TRANSFER
+
+
+def test_a_script_finds_the_elements_that_it_looks_for(server: RunningServer, duel: Duel) -> None:
+    page = get(server, f"/matches/{duel.match}")
+    script = (STATIC / "match.js").read_text(encoding="utf-8")
+    wanted = set(re.findall(r'part\("([\w-]+)"\)', script))
+    assert len(wanted) > 20
+    assert wanted <= set(re.findall(r' id="([\w-]+)"', page))

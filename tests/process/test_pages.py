@@ -1,0 +1,318 @@
+"""The pages that are read, as a real server sends them, before any script of theirs has run."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from support.commands import RunningServer, running_server
+from support.http_site import Site
+from support.hub_harness import administrator
+from support.seeded_database import GAME, MEMBERS, NIM, Past
+from unit.core.test_tournaments import TOKEN, Bots, member, spec_of
+
+import games
+from server.core.accounts import digest
+from server.model.messages import Enter, Organize, Tournament
+from server.model.records import Account
+from server.model.tournament_spec import Entrant, Sprt
+from server.storage import Database
+
+NASTY = "<b>'\"&amp;</b>"
+NASTY_TITLE = "</h1></script><script>alert(1)</script>{{ 7 * 7 }}"
+LISTS = ("/matches", "/players", "/tournaments", "/games")
+
+
+class Page(HTMLParser):
+    """What is on a page: its elements with their attributes, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attributes)))
+        self._open.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self._open[-1:] != ["script"]:
+            self.text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def tags(self) -> list[str]:
+        return [tag for tag, _ in self.elements]
+
+    def links(self) -> dict[str, None]:
+        return {str(a["href"]): None for tag, a in self.elements if tag == "a" and "href" in a}
+
+    def matches(self) -> list[str]:
+        """The ids of those that are listed, in their order."""
+        return [each.removeprefix("/matches/") for each in self.links()
+                if each.startswith("/matches/")]  # fmt: skip
+
+
+def page_of(site: Site, path: str, status: int = 200) -> Page:
+    answer = site.ask(path)
+    assert answer.status == status, answer.body
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+    page = Page(answer.body.decode())
+    for tag, attributes in page.elements:
+        assert "style" not in attributes, "the policy does not allow it"
+        assert not any(name.startswith("on") for name in attributes)
+        if tag == "script":
+            assert "src" in attributes or attributes["type"] == "application/json"
+    return page
+
+
+class Evening(Past):
+    """The same, and a test between two, one of whom is called like markup."""
+
+    def _store(self, url: str) -> None:
+        house = self._house
+        house.wait(1)
+        players = [member(house, name) for name in (NASTY, "Eve")]
+        spec = replace(
+            spec_of(2, name=NASTY_TITLE, format="sprt", rounds=3, sprt=Sprt(0, 100)),
+            entrants=(Entrant(NASTY, "<i>1"), Entrant("Eve", "2")),
+        )
+        boss = administrator(house, "Yve")
+        self.duel = boss.ask(Organize(id=1, spec=spec), Tournament).tournament
+        for each in players:
+            each.say(Enter(tournament=self.duel))
+        Bots(house, *players).play()
+        super()._store(url)
+        database = Database(url)
+        database.save([Account(id=name, name=name, digest=digest(TOKEN), created_at=0.0)
+                       for name in (NASTY, "Eve")])  # fmt: skip
+        database.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('pages')}/kept.db"
+    past = Evening(url)
+    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
+        yield Site(server, past)
+        code, log = server.stop()
+    assert code == 0, log
+    assert "Traceback" not in log, log
+
+
+# What is there.
+
+
+def test_every_page_has_the_same_frame(site: Site) -> None:
+    for path in LISTS:
+        page = page_of(site, path)
+        (here,) = [a["href"] for tag, a in page.elements if a.get("aria-current") and tag == "a"][
+            :1
+        ]
+        assert here == path
+        assert [tag for tag in page.tags() if tag in ("h1", "main")] == ["main", "h1"]
+        assert {"/", *LISTS} <= set(page.links())
+
+
+def test_matches_are_listed_those_that_run_first(site: Site) -> None:
+    past = site.past
+    listed = page_of(site, "/matches").matches()
+    assert listed[0] == past.unfinished
+    of_people = (past.nim, past.resigned, past.tied, past.won)
+    assert tuple(each for each in listed if each in of_people) == of_people
+    assert "Being played" in page_of(site, "/matches").text
+    assert page_of(site, f"/matches?game={NIM}").matches() == [past.nim]
+    assert page_of(site, "/matches?game=&player=&opponent=guest-1&tournament=").matches() == [
+        past.nim, past.resigned
+    ]  # fmt: skip
+    assert "Nothing like this" in page_of(site, "/matches?player=nobody").text
+
+
+def test_a_page_beyond_the_last_leads_back(site: Site) -> None:
+    assert "Page 1" not in page_of(site, "/matches").text
+    beyond = page_of(site, f"/matches?page=7&game={GAME}")
+    assert "Page 7 of 1" in beyond.text
+    assert f"?game={GAME}&page=1" in beyond.links()
+    assert not beyond.matches()
+
+
+def test_players_are_ranked_and_everybody_is_listed(site: Site) -> None:
+    page = page_of(site, f"/players?game={GAME}")
+    assert page.text.count("±") == 8
+    assert {f"/players/{name}" for name in ("Ann", "Bob", "Cyd", quote(NASTY))} <= set(page.links())
+    everybody = page_of(site, "/players?list=everybody")
+    assert {f"/players/{name}" for name in MEMBERS} <= set(everybody.links())
+    assert "Nobody is rated" in page_of(site, "/players?game=othello").text
+
+
+def test_a_player_has_ratings_by_version_and_their_history(site: Site) -> None:
+    page = page_of(site, "/players/ann")
+    assert "Ann" in page.text
+    assert "none given" in page.text
+    plots = [attributes for tag, attributes in page.elements if attributes.get("class") == "plot"]
+    assert len(plots) == 1
+    assert len([a for tag, a in page.elements if tag == "polyline"]) == 2
+    assert page.matches()[0] == site.past.tied or site.past.resigned in page.matches()
+    assert site.past.unfinished in page.matches()
+
+
+def test_the_crosstable_leads_to_the_matches_of_each_two(site: Site) -> None:
+    page = page_of(site, f"/tournaments/{site.past.cup}")
+    assert "a cup" in page.text
+    pairings = [each for each in page.links() if "opponent=" in each]
+    assert len(pairings) == 6
+    for each in pairings:
+        assert len(page_of(site, each).matches()) == 2
+    assert f"/matches?tournament={site.past.cup}" in page.links()
+
+
+def test_a_test_between_two_is_drawn(site: Site) -> None:
+    page = page_of(site, f"/tournaments/{site.past.duel}")
+    assert "LLR" in page.text
+    assert "elo1 is accepted" in page.text
+    assert "polyline" in page.tags()
+
+
+def test_parts_of_a_tournament_are_fetched_by_themselves(site: Site) -> None:
+    address = f"/tournaments/{site.past.cup}"
+    whole = site.ask(address).body.decode()
+    for part in ("progress", "tables"):
+        text = site.ask(f"{address}?part={part}").body.decode()
+        assert "<html" not in text
+        assert text.strip() in whole
+    assert "part is one of" in page_of(site, f"{address}?part=all", 400).text
+
+
+def test_games_are_explained_and_drawn(site: Site) -> None:
+    page = page_of(site, "/games")
+    for name in games.names():
+        assert games.describe(name).about in page.text
+        assert f"/?game={name}" in page.links()
+    assert page.tags().count("figure") == len(games.names())
+    assert "max_take=3" in page.text
+    assert "passes=true" in page.text
+
+
+# Whatever was typed by somebody.
+
+
+def test_names_are_text_and_nothing_else(site: Site) -> None:
+    past: Any = site.past
+    player = f"/players/{quote(NASTY, safe='')}"
+    for path in (
+        "/matches",
+        "/players",
+        "/players?list=everybody",
+        player,
+        "/tournaments",
+        f"/tournaments/{past.duel}",
+        f"/matches?player={quote(NASTY)}",
+    ):
+        page = page_of(site, path)
+        assert "b" not in page.tags(), path
+        assert page.tags().count("h1") == 1
+        expected = NASTY_TITLE if path.startswith("/tournaments") else NASTY
+        assert expected in page.text, path
+    assert "<i>1" in page_of(site, player).text
+    assert page_of(site, player).matches()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/nothing", 404, "not found"),
+        ("/games/chess", 404, "not found"),
+        ("/players/nobody", 404, "'nobody'"),
+        ("/players/guest-1", 404, "Guests have no page"),
+        ("/players/%3Cscript%3E", 404, "<script>"),
+        ("/tournaments/nope", 404, "There is no tournament 'nope'"),
+        ("/tournaments/..%2f..%2fetc%2fpasswd", 400, "an id consists of"),
+        ("/tournaments/../../../../etc/passwd", 400, "an id consists of"),
+        ("/players/..%2f..%2f..%2fetc%2fpasswd", 404, "No player is called"),
+        ("/static/..%2fsite.py", 404, "not found"),
+        ("/static/../site.py", 404, "not found"),
+        ("/matches?page=0", 400, "page is a whole number"),
+        ("/matches?game=%3Cscript%3E", 400, "<script>"),
+        ("/players?game=chess", 400, "unknown game 'chess'"),
+        ("/players/%00", 400, "characters that can be seen"),
+        (f"/players/{'x' * 500}", 400, "at most 32 characters"),
+        ("/matches?colour=red", 400, "there is no parameter 'colour'"),
+        ("/matches?player=%ff", 400, "not UTF-8"),
+    ],
+)
+def test_what_is_not_there_is_said_on_a_page(site: Site, path: str, status: int, said: str) -> None:
+    page = page_of(site, path, status)
+    assert said in page.text
+    assert "/tournaments" in page.links()
+    assert "root:" not in page.text
+
+
+def test_who_hangs_up_does_no_harm(site: Site) -> None:
+    assert site.server.page
+    for _ in range(20):
+        with contextlib.closing(socket.create_connection(site.server.page)) as line:
+            line.sendall(b"GET /players/Ann HTTP/1.1\r\nHost: x\r\n\r\n")
+    page_of(site, "/players/Ann")  # and the log, in the end, has no traceback
+
+
+# Servers that have little or nothing to show.
+
+
+def pages_of(server: RunningServer) -> Site:
+    return Site(server, None)  # type: ignore[arg-type]
+
+
+def test_without_a_database_there_is_what_runs(tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o700)
+    options = ("--database", "none", "--http", "127.0.0.1:0", "--open")
+    with running_server(*options, env={"BROWSER": f"{browser} %s"}) as server:
+        site = pages_of(server)
+        assert "Nothing has been played" in page_of(site, "/matches").text
+        assert "Nobody has a name" in page_of(site, "/players").text
+        assert "None have been held" in page_of(site, "/tournaments").text
+        page_of(site, "/games")
+        page_of(site, "/players/Ann", 404)
+        page_of(site, "/tournaments/1", 404)
+        with site.client() as client:
+            client.hello("Ann")
+            client.ask("seek", game=NIM)
+        code, log = server.stop()
+    assert code == 0, log
+    assert "Traceback" not in log
+    assert server.page
+    assert opened.read_text() == f"http://127.0.0.1:{server.page[1]}/\n"
+
+
+def test_a_database_that_fails_is_no_fault_of_the_page(tmp_path: Path) -> None:
+    file = tmp_path / "kept.db"
+    with running_server("--database", f"sqlite:///{file}", "--http", "127.0.0.1:0") as server:
+        site = pages_of(server)
+        for path in LISTS:
+            page_of(site, path)
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            database.execute("ALTER TABLE matches RENAME TO lost")
+        for path in ("/matches", "/tournaments", "/players/Ann"):
+            page = page_of(site, path, 503)
+            assert "does not answer at the moment" in page.text
+            assert "sqlite" not in page.text.lower()
+        page_of(site, "/games")
+        _, log = server.stop()
+    assert "the database cannot be read" in log
+    assert "Traceback" not in log

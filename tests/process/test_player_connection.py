@@ -1,0 +1,345 @@
+"""`playout-player` and its line, at a server that is played by the test."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import ssl
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from support.commands import finish, start
+from support.raw_client import TIMEOUT_S, RawClient
+
+WELCOME = {"protocol": 1, "session": "s", "name": "Ada", "software": "", "games": []}
+STARTED = {
+    "match": "m",
+    "game": "nim(chips=1)",
+    "players": ["Ada", "Bob"],
+    "seat": 1,
+    "clock": "none",
+    "moves": [],
+    "state": [1, 0, 1],
+    "to_move": 1,
+}
+UPDATE = {
+    "match": "m",
+    "ply": 0,
+    "player": 1,
+    "action": 0,
+    "state": [2, 1, 0],
+    "to_move": 0,
+}
+ENDED = {
+    "match": "m",
+    "winner": 1,
+    "returns": [1.0, 0.0],
+    "reason": "rules",
+    "text": "Ada won",
+    "state": [2, 1, 0],
+}
+
+
+class Caller(RawClient):
+    """The server's end of a connection."""
+
+    def __init__(self, line: socket.socket) -> None:
+        line.settimeout(TIMEOUT_S)
+        self.socket = line
+        self.heard = []
+
+    def hear_of(self, kind: str) -> dict[str, Any]:
+        """The next request, which is of that type; pings are answered on the way."""
+        while (message := self.hear())["type"] == "ping" != kind:
+            self.say("pong", re=message.get("id"))
+        assert message["type"] == kind
+        return message
+
+    def play(self) -> None:
+        """A whole match, of one move."""
+        self.say("started", **STARTED)
+        self.say("update", re=self.hear_of("move")["id"], **UPDATE)
+        self.say("ended", **ENDED)
+
+
+class Host:
+    """Listens, and is called by a `playout-player`."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self.listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self.listener.settimeout(TIMEOUT_S)
+        self.address = ("--port", str(self.listener.getsockname()[1]))
+
+    def called_by(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """A player that calls this host."""
+        return self.run("nim(chips=1)", "random", *self.address, *arguments, **options)
+
+    def run(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """A player that ends with the test."""
+        process = start("playout-player", *arguments, **options)
+        self._stack.enter_context(process)
+        self._stack.callback(process.kill)
+        return process
+
+    def accept(self, context: ssl.SSLContext | None = None) -> Caller:
+        """The next connection."""
+        line, _ = self.listener.accept()
+        self._stack.enter_context(line)
+        if context:
+            line = self._stack.enter_context(context.wrap_socket(line, server_side=True))
+        return Caller(line)
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    with ExitStack() as stack:
+        yield Host(stack)
+
+
+def test_what_came_too_soon_is_said_again(host: Host) -> None:
+    player = host.called_by()
+    caller = host.accept()
+
+    def refuse(kind: str) -> dict[str, Any]:
+        """And hear the same once more."""
+        message = caller.hear_of(kind)
+        too_soon = {"code": "rate_limited", "text": "too soon", "seconds": 0.05}
+        caller.say("error", re=message["id"], **too_soon)
+        assert caller.hear_of(kind) == message
+        return message
+
+    name = refuse("hello")["name"]
+    caller.say("welcome", re="hello", **(WELCOME | {"name": name}))
+    refuse("seek")
+    caller.say("started", **STARTED)
+    caller.say("update", re=refuse("move")["id"], **UPDATE)
+    caller.say("ended", **ENDED)
+    code, output = finish(player)
+    assert code == 0, output
+    assert "too soon" not in output
+
+
+def test_a_player_says_that_it_is_there(host: Host) -> None:
+    player = host.called_by()
+    caller = host.accept()
+    caller.hear_of("hello")
+    caller.say("welcome", re="hello", **WELCOME)
+    caller.hear_of("seek")
+    caller.say("ping", seconds=60.0)
+    assert caller.hear_of("ping").get("id") is None
+    caller.play()
+    assert finish(player)[0] == 0
+
+
+def test_an_entrant_is_told_everything_by_its_environment(host: Host, tmp_path: Path) -> None:
+    entrant = {
+        "PLAYOUT_HOST": "127.0.0.1",
+        "PLAYOUT_PORT": host.address[1],
+        "PLAYOUT_NAME": "Ada",
+        "PLAYOUT_TOKEN": "0123456789abcdef",
+        "PLAYOUT_TOURNAMENT": "t",
+        "XDG_DATA_HOME": str(tmp_path),
+    }
+    player = host.run("any", "random", "--warm", "nim", env=os.environ | entrant)
+    caller = host.accept()
+    hello = caller.hear_of("hello")
+    assert (hello["name"], hello["token"]) == ("Ada", "0123456789abcdef")
+    caller.say("welcome", re="hello", **WELCOME)
+    assert caller.hear_of("enter")["tournament"] == "t"
+    caller.play()
+    caller.say("started", **(STARTED | {"match": "n"}))
+    assert caller.hear_of("move")["match"] == "n"
+    player.send_signal(signal.SIGTERM)
+    assert caller.is_closed(), "without another word"
+    code, output = finish(player)
+    assert code == 143, output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_server_that_is_full_is_called_again(host: Host) -> None:
+    player = host.called_by()
+    full = {"code": "too_many", "text": "there is no room"}
+    with host.accept() as caller:
+        caller.say("error", **full)
+    with host.accept() as caller:
+        caller.say("error", re=caller.hear_of("hello")["id"], **full)
+        assert caller.hear_of("ping")
+    caller = host.accept()
+    caller.hear_of("hello")
+    caller.say("welcome", re="hello", **WELCOME)
+    caller.hear_of("seek")
+    caller.play()
+    code, output = finish(player)
+    assert code == 0
+    assert "there is no room (too_many)" in output
+    assert "connection is lost" not in output
+
+
+def test_a_server_that_always_hangs_up_is_not_called_for_ever(host: Host) -> None:
+    player = host.called_by("--retry-s", "1")
+    while player.poll() is None:
+        with ExitStack() as stack:
+            try:
+                host.listener.settimeout(0.2)
+                caller = stack.enter_context(host.accept())
+            except TimeoutError:
+                continue
+            caller.say("error", code="too_many", text="there is no room")
+    code, output = finish(player)
+    assert code == 1
+    assert output.splitlines()[-1] == "The server hangs up: there is no room"
+
+
+# TLS.
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def context(authority: trustme.CA) -> Callable[[str], ssl.SSLContext]:
+    """What a server needs that has a certificate for a name."""
+
+    def make(name: str) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert(name).configure_cert(context)
+        return context
+
+    return make
+
+
+@pytest.fixture
+def ca(authority: trustme.CA, tmp_path: Path) -> tuple[str, str]:
+    """The option that makes the authority known."""
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    return "--ca", str(tmp_path / "ca.pem")
+
+
+@pytest.mark.parametrize(
+    ("issued_for", "arguments"),
+    [
+        ("127.0.0.1", ()),
+        ("localhost", ("--host", "localhost")),
+        ("play.example", ("--tls-name", "play.example")),
+    ],
+)
+def test_a_server_with_the_right_certificate_is_played_at(
+    host: Host,
+    context: Callable[[str], ssl.SSLContext],
+    ca: tuple[str, str],
+    issued_for: str,
+    arguments: tuple[str, ...],
+) -> None:
+    player = host.called_by(*ca, *arguments)
+    caller = host.accept(context(issued_for))
+    caller.hear_of("hello")
+    caller.say("welcome", re="hello", **WELCOME)
+    caller.hear_of("seek")
+    caller.play()
+    code, output = finish(player)
+    assert code == 0, output
+
+
+def refused(host: Host, player: subprocess.Popen[str], context: ssl.SSLContext) -> str:
+    """What a player says that has hung up without saying anything to the server."""
+    try:
+        with host.accept(context) as caller:
+            assert caller.is_closed()
+    except OSError:  # in the middle of the handshake
+        pass
+    code, output = finish(player)
+    assert code == 1
+    assert "Traceback" not in output
+    return output
+
+
+def test_a_certificate_for_another_name_is_refused(
+    host: Host, context: Callable[[str], ssl.SSLContext], ca: tuple[str, str]
+) -> None:
+    output = refused(host, host.called_by(*ca), context("play.example"))
+    assert "certificate is not for '127.0.0.1'" in output
+    assert "--tls-name" in output
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(
+    host: Host, context: Callable[[str], ssl.SSLContext]
+) -> None:
+    output = refused(host, host.called_by("--tls"), context("127.0.0.1"))
+    assert "should be for '127.0.0.1', cannot be trusted" in output
+    assert "--ca FILE" in output
+
+
+def test_a_certificate_of_another_authority_is_refused(
+    host: Host, context: Callable[[str], ssl.SSLContext], tmp_path: Path
+) -> None:
+    trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
+    output = refused(
+        host, host.called_by("--ca", str(tmp_path / "other.pem")), context("127.0.0.1")
+    )
+    assert "not signed by an authority in" in output
+
+
+def test_a_server_without_tls_is_said(host: Host) -> None:
+    player = host.called_by("--tls")
+    caller = host.accept()
+    caller.socket.recv(1)
+    caller.say("error", code="frame_too_large", text="what?")
+    caller.socket.close()
+    code, output = finish(player)
+    assert code == 1
+    assert "does not speak TLS" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--tls-name", "play.example"], "needs --tls"),
+        (["--ca", "/nowhere.pem"], "does not exist"),
+        (["--ca", __file__], "--ca"),
+        (["--rated"], "needs an account: --name"),
+        (["--rated", "--name", "Ada", "--guest"], "needs an account: --name"),
+        (["--token-file", "/nowhere"], "needs an account: --name"),
+    ],
+)
+def test_bad_usage_is_explained(arguments: list[str], told: str) -> None:
+    code, output = finish(start("playout-player", "nim", "random", *arguments))
+    assert code == 2
+    assert told in " ".join(output.split())
+    assert "Traceback" not in output
+
+
+def test_a_token_is_read_and_never_shown(host: Host, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    env = os.environ | {"PLAYOUT_TOKEN": "fedcba9876543210"}
+    player = host.called_by("--name", "Ada", "--token-file", str(file), env=env)
+    caller = host.accept()
+    assert caller.hear_of("hello")["token"] == "0123456789abcdef"
+    caller.say("error", re="hello", code="bad_token", text="no")
+    code, output = finish(player)
+    assert code == 1
+    assert f"Warning: Others may read {file}" in output
+    assert f"The token of Ada in {file} is not that of the account" in output
+    assert "0123456789abcdef" not in output
+    player = host.called_by("--name", "Ada", env=env)
+    assert host.accept().hear_of("hello")["token"] == "fedcba9876543210"
+
+
+def test_a_token_that_cannot_be_read_is_explained(tmp_path: Path) -> None:
+    folder = tmp_path / "playout"
+    folder.mkdir()
+    (folder / "tokens.json").write_text("{")
+    env = os.environ | {"XDG_DATA_HOME": str(tmp_path)}
+    code, output = finish(start("playout-player", "nim", "random", "--name", "Ada", env=env))
+    assert code == 1
+    assert "tokens.json is broken" in output
+    assert "Traceback" not in output

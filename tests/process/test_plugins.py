@@ -1,0 +1,222 @@
+"""Games and players of others: the examples of the documents, installed and from a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from support.commands import finish_all, run, running_server, start
+from support.raw_client import RawClient
+
+DOCS = Path(__file__).parents[2] / "docs"
+LONGEST = 60
+
+
+def example(document: str) -> str:
+    """The first Python program of a document."""
+    found = re.search(r"```python\n(.*?)```", (DOCS / document).read_text(), re.DOTALL)
+    assert found
+    return found[1]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with both examples, known by entry points as an installed package is."""
+    (tmp_path / "chomp.py").write_text(example("writing-a-game.md"))
+    (tmp_path / "cautious.py").write_text(example("writing-a-bot.md"))
+    (tmp_path / "broken.py").write_text("raise RuntimeError('not today')")
+    info = tmp_path / "examples-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: examples\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[playout.games]\nchomp = chomp:Chomp\nbroken = broken:Game\n"
+        "[playout.players]\ncautious = cautious:Cautious\n"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("document", ["writing-a-game.md", "writing-a-bot.md"])
+def test_an_example_is_short(document: str) -> None:
+    assert len(example(document).splitlines()) <= LONGEST
+
+
+def test_a_game_in_plain_python_is_served_and_played_also_by_uct(site: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(site)}
+    with running_server(env={"PYTHONPATH": str(site)}) as server:
+        several = ("--matches", "3", *server.address)
+        uct = start("playout-player", "chomp(rows=3)", "uct(simulations=300)", *several, env=env)
+        other = start("playout-player", "chomp(rows=3,columns=5)", "random", *several, env=env)
+        for code, output in finish_all(other, uct):
+            assert code == 0, output
+        won = int(output.splitlines()[-1].split()[0])
+        assert won >= 2
+
+
+def test_installed_games_and_players_are_listed_and_a_broken_one_is_named(site: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(site)}
+    output = run("playout-player", "--help", env=env)[1]
+    assert "chomp" in output
+    assert "cautious" in output
+    code, output = run("playout-player", "broken", "uct", env=env)
+    assert code == 2
+    assert "not today" in output
+    with running_server(env={"PYTHONPATH": str(site)}) as server:  # goes on without it
+        assert server.stop()[0] == 0
+
+
+@pytest.mark.parametrize("player", ["cautious", "cautious:Cautious"])
+def test_a_player_of_others_plays(site: Path, player: str) -> None:
+    """Installed, or from the current folder by module and class."""
+    env = os.environ | ({"PYTHONPATH": str(site)} if ":" not in player else {})
+    with running_server() as server:
+        theirs = start("playout-player", "connect_four", player, *server.address, env=env, cwd=site)
+        random_ = start("playout-player", "connect_four", "random", *server.address)
+        for code, output in finish_all(theirs, random_):
+            assert code == 0, output
+            assert "(rules)" in output
+
+
+FAULTY_PLAYER = """
+import numpy as np
+from players import Choice, Info, Player
+
+class Faulty(Player):
+    def __init__(self, game, how: str = ""):
+        super().__init__(game)
+        self.how = how
+
+    def started(self, seat, opponent, states):
+        if self.how == "started":
+            raise LookupError("no book")
+
+    def ended(self, winner, reason):
+        if self.how == "ended":
+            raise LookupError("no book")
+
+    def choose(self, states, limit):
+        first = self.game.legal_actions(states[-1])[0]
+        return {
+            "raises": lambda: 1 / 0,
+            "nothing": lambda: None,
+            "fraction": lambda: Choice(first + 0.5),
+            "negative": lambda: Choice(-5),
+            "boastful": lambda: Choice(first, Info(win_rate=1.5)),
+            "numpy": lambda: Choice(np.int64(first), Info(win_rate=np.float64(0.5))),
+        }.get(self.how, lambda: Choice(first))()
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("raises", "ZeroDivisionError"),
+        ("nothing", "must return a Choice"),
+        ("fraction", "TypeError"),
+        ("negative", ">= 0"),
+        ("boastful", "<= 1"),
+        ("started", "no book"),
+        ("ended", "no book"),
+    ],
+)
+def test_a_player_that_fails_resigns_and_shows_why(tmp_path: Path, how: str, told: str) -> None:
+    (tmp_path / "faulty.py").write_text(FAULTY_PLAYER)
+    with running_server() as server:
+        spec = f"faulty:Faulty(how={how})"
+        faulty = start("playout-player", "nim", spec, *server.address, cwd=tmp_path)
+        random_ = start("playout-player", "nim", "random", *server.address)
+        (code, output), (other_code, other_output) = finish_all(faulty, random_)
+    assert code == 1, output
+    assert told in output
+    assert output.count("refused") <= 1
+    assert other_code == 0
+    assert how == "ended" or "resigned" in other_output
+
+
+def test_numbers_of_numpy_will_do(tmp_path: Path) -> None:
+    (tmp_path / "faulty.py").write_text(FAULTY_PLAYER)
+    with running_server() as server:
+        spec = "faulty:Faulty(how=numpy)"
+        theirs = start("playout-player", "nim", spec, *server.address, cwd=tmp_path)
+        random_ = start("playout-player", "nim", "random", *server.address)
+        for code, output in finish_all(theirs, random_):
+            assert code == 0, output
+            assert "(rules)" in output
+
+
+PLANNER = """
+from players import Choice, Node, Player
+
+class Planner(Player):
+    ponders = True
+
+    def choose(self, states, limit):
+        self.first = self.game.legal_actions(states[-1])[0]
+        return Choice(self.first)
+
+    def ponder(self, states):
+        self.cancelled.wait()
+
+    def tree(self, min_visits=1):
+        return Node(None, 10, 0.5, children=(Node(self.first, 10, 0.5),))
+"""
+
+
+def test_a_player_of_others_ponders_and_shows_its_tree(tmp_path: Path) -> None:
+    (tmp_path / "planner.py").write_text(PLANNER)
+    for file, told in (("tree.png", ".mermaid"), ("no/tree.dot", "cannot write there")):
+        refused = run("playout-player", "nim", "planner:Planner", "--tree", file, cwd=tmp_path)
+        assert refused[0] == 2
+        assert told in refused[1]
+    with running_server() as server:
+        several = ("--matches", "3", *server.address)
+        planner = start(
+            "playout-player", "nim", "planner:Planner", "--tree", "tree.dot", *several, cwd=tmp_path
+        )
+        uct = start("playout-player", "nim", "uct(time=0.02)", *several)
+        for code, output in finish_all(planner, uct):
+            assert code == 0, output
+    assert "n0 -> n1" in (tmp_path / "tree.dot").read_text()
+
+
+FAULTY_GAME = """
+from games import Game
+
+
+class Faulty(Game):
+    num_actions = max_plies = 3
+
+    def initial_state(self):
+        return (1, 0)
+
+    def legal_actions(self, state):
+        return (0, 1)
+
+    def next_state(self, state, action):
+        return 1 / 0
+"""
+
+
+def test_a_fault_in_a_game_of_others_costs_nobody_the_connection(site: Path) -> None:
+    (site / "faulty.py").write_text(FAULTY_GAME)
+    points = site / "examples-1.0.dist-info" / "entry_points.txt"
+    points.write_text("[playout.games]\nfaulty = faulty:Faulty\n")
+    with (
+        running_server(env={"PYTHONPATH": str(site)}) as server,
+        RawClient(server.host, server.port) as ann,
+        RawClient(server.host, server.port) as bob,
+    ):
+        for client in (ann, bob):
+            client.hello()
+        ann.say("seek", game="faulty", seat=1)
+        bob.say("seek", game="faulty")
+        match = ann.hear_until("started")["match"]
+        error = ann.ask("move", match=match, ply=0, action=0)
+        assert (error["type"], error["code"]) == ("error", "internal")
+        assert "ZeroDivisionError" not in error["text"]
+        assert ann.ask("resign", match=match)["type"] == "ok"
+        assert bob.hear_until("ended")["reason"] == "resignation"
+        code, log = server.stop()
+    assert code == 0
+    assert "ZeroDivisionError" in log

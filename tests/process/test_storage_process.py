@@ -1,0 +1,256 @@
+"""The process that stores: whatever dies, nothing is lost, and nobody stays behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from support.commands import RunningServer, run, running_server
+from support.duel import WON, Duel
+from support.raw_client import RawClient
+from testbed.postgres import Postgres
+from testbed.stored import SQLITE, Move, Stored, stored
+
+T = TypeVar("T")
+
+#: Nothing takes longer, though the machine is busy.
+PATIENCE_S = 20.0
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"{SQLITE}{tmp_path / 'kept.db'}"
+
+
+def storing(parent: int) -> list[int]:
+    """The processes that run as children of one."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            state, its_parent = path.read_text().rpartition(")")[2].split()[:2]
+            if its_parent == str(parent) and state != "Z":
+                found.append(int(path.parent.name))
+    return found
+
+
+def the_process(server: RunningServer) -> int:
+    """That which stores for a server."""
+    (process,) = until(lambda: storing(server.process.pid))
+    return process
+
+
+def until(look: Callable[[], T]) -> T:
+    """What there is at last; if there never is, that is a fault."""
+    give_up_at = time.monotonic() + PATIENCE_S
+    while not (found := look()):
+        assert time.monotonic() < give_up_at
+        time.sleep(0.02)
+    return found
+
+
+def is_gone(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@contextlib.contextmanager
+def dueling(server: RunningServer) -> Iterator[Duel]:
+    with (
+        RawClient(server.host, server.port) as first,
+        RawClient(server.host, server.port) as second,
+    ):
+        yield Duel(first, second)
+
+
+def notices(player: RawClient) -> list[str]:
+    return [each["code"] for each in player.heard if each["type"] == "notice"]
+
+
+def kept(url: str, duel: Duel) -> Stored:
+    return stored(url)[duel.match]
+
+
+def moves(count: int) -> list[Move]:
+    return [Move(ply, 1 + ply % 2, action) for ply, action in enumerate(WON[:count])]
+
+
+@contextlib.contextmanager
+def outage(url: str) -> Iterator[tuple[RunningServer, Duel]]:
+    """A server whose database cannot be written, and a match whose third move waits for that."""
+    file = url.removeprefix(SQLITE)
+    with running_server("--database", f"{url}?timeout=0.1") as server, dueling(server) as duel:
+        duel.play(2)
+        with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as blocker:
+            blocker.execute("BEGIN IMMEDIATE")
+            duel.to_move.say("move", match=duel.match, ply=2, action=WON[2])
+            duel.to_move.hear_until("notice", code="storage_down")
+            yield server, duel
+
+
+# The process dies.
+
+
+def test_one_that_is_killed_is_followed_by_another_and_players_notice_a_wait(url: str) -> None:
+    with running_server("--database", url) as server, dueling(server) as duel:
+        waits_s = []
+        for _ in WON:
+            os.kill(the_process(server), signal.SIGKILL)
+            for player in duel.players:
+                player.hear_until("notice", code="storage_down")
+            began = time.monotonic()
+            duel.play(1)
+            waits_s.append(time.monotonic() - began)
+        duel.finish()
+        for player in duel.players:
+            assert notices(player) == ["storage_down", "storage_up"] * len(WON)
+        assert max(waits_s) < PATIENCE_S, waits_s
+        code, log = server.stop()
+    assert (code, log.count("error: ")) == (0, len(WON)), log
+    match = kept(url, duel)
+    assert (match.moves, match.winner, match.reason) == (moves(5), 1, "rules")
+
+
+def test_a_server_without_anything_to_store_works_again_too(url: str) -> None:
+    with running_server("--database", url) as server, dueling(server) as duel:
+        duel.play(1)
+        os.kill(the_process(server), signal.SIGKILL)
+        for player in duel.players:
+            player.hear_until("notice", code="storage_up")
+
+
+def test_an_operator_who_changes_an_account_meanwhile_is_noticed(url: str) -> None:
+    with running_server("--database", url) as server, RawClient(server.host, server.port) as ada:
+        assert ada.hello("Ada", guest=False)["type"] == "welcome"
+        process = the_process(server)
+        os.kill(process, signal.SIGSTOP)
+        assert run("playout-server", "accounts", "revoke", "Ada", "--database", url)[0] == 0
+        os.kill(process, signal.SIGKILL)
+        assert ada.hear_until("error")["code"] == "dismissed"
+
+
+def test_what_was_not_stored_is_stored_at_the_end(url: str) -> None:
+    with running_server("--database", url) as server, dueling(server) as duel:
+        duel.play(2)
+        with RawClient(server.host, server.port) as witness:
+            process = the_process(server)
+            os.kill(process, signal.SIGSTOP)
+            duel.to_move.say("move", match=duel.match, ply=2, action=WON[2])
+            assert witness.is_alive()
+        for _ in range(2):  # the second stops it at once
+            server.process.send_signal(signal.SIGTERM)
+        os.kill(process, signal.SIGKILL)
+        assert server.finish()[0] == 0
+    assert kept(url, duel).moves == moves(3)
+
+
+# The server dies, or is stopped.
+
+
+def test_a_server_that_is_killed_leaves_nothing_behind_and_is_followed_at_once(url: str) -> None:
+    with running_server("--database", url) as server, dueling(server) as duel:
+        duel.play(2)
+        process = the_process(server)
+        server.process.kill()
+        with running_server("--database", url, "--restart-grace-s", "60") as another:
+            until(partial(is_gone, process))
+            with RawClient(another.host, another.port) as first:
+                listed = first.hello("watcher") and first.ask("list")["matches"]
+            assert [(each["match"], each["ply"]) for each in listed] == [(duel.match, 2)]
+
+
+def test_the_next_server_waits_until_the_process_of_the_last_has_let_go(url: str) -> None:
+    with outage(url) as (server, duel):
+        process = the_process(server)
+        server.process.kill()
+        assert not is_gone(process), "it still tries to store a move"
+        with running_server("--database", url) as another:
+            assert is_gone(process)
+            assert another.stop()[0] == 0
+    assert len(kept(url, duel).moves) >= 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_all_processes_stops_them_in_order(url: str, number: signal.Signals) -> None:
+    options = ("--database", url, "--grace-s", "60")
+    with running_server(*options) as server, dueling(server) as duel:
+        duel.play(2)
+        process = the_process(server)
+        for each in (process, server.process.pid):
+            os.kill(each, number)
+        for player in duel.players:
+            player.hear_until("closing")
+        duel.play(3)
+        code, log = server.finish()
+        assert is_gone(process)
+    assert (code, "error" in log) == (0, False), log
+    assert kept(url, duel).moves == moves(5)
+
+
+def test_what_a_terminal_sends_is_for_the_server_to_hear(url: str) -> None:
+    with running_server("--database", url) as server:
+        process = the_process(server)
+        assert os.getpgid(process) == process != os.getpgid(server.process.pid)
+
+
+def test_a_server_that_is_stopped_during_an_outage_says_what_is_lost(url: str) -> None:
+    with outage(url) as (server, duel):
+        code, log = server.stop()
+    assert code == 1
+    assert "moves that nobody has been told of are lost" in log
+    assert kept(url, duel).moves == moves(2)
+
+
+# The database cannot be used.
+
+
+def test_a_second_server_is_told_that_there_is_one_and_changes_nothing(url: str) -> None:
+    with running_server("--database", url):
+        with sqlite3.connect(url.removeprefix(SQLITE)) as connection:  # as one of another version
+            connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        code, said = run("playout-server", "--port=0", "--http=none", "--database", url)
+    assert code == 1
+    assert said.splitlines()[-1].startswith("playout-server: another server uses the database")
+
+
+def test_one_that_is_killed_while_the_database_is_away_is_followed_when_it_is_back(
+    postgres: Postgres,
+) -> None:
+    with running_server("--database", postgres.url) as server, dueling(server) as duel:
+        duel.play(2)
+        postgres.stop()
+        process = the_process(server)
+        duel.to_move.say("move", match=duel.match, ply=2, action=WON[2])
+        duel.to_move.hear_until("notice", code="storage_down")
+        for _ in range(3):
+            with contextlib.suppress(ProcessLookupError):  # those that follow may end by themselves
+                os.kill(process, signal.SIGKILL)
+            until(partial(is_gone, process))
+            process = the_process(server)
+        postgres.start()
+        for player in duel.players:
+            player.hear_until("update", ply=2)
+        duel.ply += 1
+        duel.finish()
+        code, log = server.stop()
+    assert code == 0
+    assert kept(postgres.url, duel).moves == moves(5)
+    faults = [line for line in log.splitlines() if "error: the database fails" in line]
+    assert 2 <= len(faults) <= 5, log
+
+
+def test_a_server_does_not_start_without_its_database(postgres: Postgres) -> None:
+    postgres.stop()
+    code, said = run("playout-server", "--port=0", "--http=none", "--database", postgres.url)
+    assert code == 1
+    assert said.splitlines()[-1].startswith("playout-server: cannot use the database")
+    assert "Traceback" not in said

@@ -1,0 +1,36 @@
+"""A tournament that is killed in parts, again and again, is the one it would have been."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from testbed.tournament import play, stored, violations
+
+SPEC = """
+name = "killed"
+games = ["tic_tac_toe", "nim"]
+format = "round_robin"
+rounds = 2
+clock = "2/move"
+concurrency = 2
+seed = 3
+openings = { plies = 1 }
+[[entrants]]
+name = "flat"
+player = "flat(time=0.1)"
+[[entrants]]
+name = "uct"
+player = "uct(time=0.1,solver=false)"
+[[entrants]]
+name = "random"
+player = "random"
+"""
+
+
+def test_whatever_is_killed_the_same_matches_are_played(tmp_path: Path) -> None:
+    spec, log = tmp_path / "spec.toml", tmp_path / "log"
+    spec.write_text(SPEC)
+    url = f"sqlite:///{tmp_path}/tournament.db"
+    ordeal = play(spec, url, log, kills=3, seed=5)
+    assert ordeal.kills.total() > 1, log.read_text()
+    assert violations(stored(url)) == []

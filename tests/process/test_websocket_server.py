@@ -1,0 +1,394 @@
+"""The protocol over WebSocket: the same match, and what a hostile page or program may send."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from process.test_hostile import HELLO, MOVE, PLAIN, error, send_until_refused
+from support.commands import RunningServer
+from support.duel import WON, Duel
+from support.raw_client import TIMEOUT_S, Message, RawClient
+from support.web_client import WebClient, upgrade
+from wsproto.frame_protocol import Opcode
+
+MAX_MESSAGE = 64 * 1024
+MAX_FIRST_MESSAGE = 4 * 1024
+
+
+@pytest.fixture
+def page(server: RunningServer) -> tuple[str, int]:
+    assert server.page
+    return server.page
+
+
+@pytest.fixture
+def peer(page: tuple[str, int]) -> Iterator[WebClient]:
+    """Somebody at a page, who has not said hello."""
+    with WebClient(page) as client:
+        yield client
+
+
+@pytest.fixture
+def duel(server: RunningServer, page: tuple[str, int]) -> Iterator[Duel]:
+    """A person at a page against a bot, two moves on; it must come to its honest end."""
+    with WebClient(page) as person, RawClient(server.host, server.port) as bot:
+        honest = Duel(person, bot)
+        honest.play(2)
+        yield honest
+        honest.finish()
+
+
+# The same as over TCP.
+
+
+def test_both_see_the_same_match(server: RunningServer, page: tuple[str, int]) -> None:
+    with WebClient(page) as person, RawClient(server.host, server.port) as bot:
+        Duel(person, bot).finish()
+        for kind in ("started", "update", "ended"):
+            seen = [
+                [{k: v for k, v in m.items() if k not in ("re", "seat")} for m in p.heard
+                 if m["type"] == kind]
+                for p in (person, bot)
+            ]  # fmt: skip
+            assert seen[0] == seen[1]
+            assert seen[0]
+
+
+def test_a_session_goes_on_over_another_kind_of_line(
+    server: RunningServer, page: tuple[str, int]
+) -> None:
+    with RawClient(server.host, server.port) as bot:
+        person = WebClient(page)
+        duel = Duel(person, bot)
+        welcome = person.heard[0]
+        person.socket.close()
+        with RawClient(server.host, server.port) as again:
+            again.hello(name=welcome["name"], session=welcome["session"])
+            assert again.hear_until("started")["match"] == duel.match
+            duel.players = (again, bot)
+            duel.finish()
+
+
+def test_who_watches_is_told_every_move_and_can_draw_it(
+    page: tuple[str, int], server: RunningServer
+) -> None:
+    with (
+        RawClient(server.host, server.port) as first,
+        RawClient(server.host, server.port) as second,
+        WebClient(page) as spectator,
+    ):
+        duel = Duel(first, second)
+        spectator.hello(role="spectator", views=True)
+        assert spectator.ask("watch", match=duel.match)["board"]["rows"] == 3
+        duel.finish()
+        for ply, action in enumerate(WON):
+            update = spectator.hear_until("update")
+            assert (update["ply"], update["action"]) == (ply, action)
+            assert update["picture"]["last"] == [action]
+        assert spectator.hear()["type"] == "ended"
+
+
+def test_what_people_call_themselves_is_text(page: tuple[str, int], server: RunningServer) -> None:
+    name = "<img src=x onerror=1>"
+    with WebClient(page) as person, RawClient(server.host, server.port) as bot:
+        assert person.hello(name=name, software="</script><script>")["name"] == name
+        bot.hello()
+        person.say("seek", game="nim", opponent=bot.heard[0]["name"])
+        bot.say("seek", game="nim", opponent=name)
+        assert name in person.hear_until("started")["players"]
+        thought = {"win_rate": "<script>"}
+        refusal = person.ask("move", match="m", ply=0, action=0, info=thought)
+        assert refusal["code"] == "invalid"
+
+
+# Who may have a line.
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://elsewhere.example", "http://127.0.0.1", "http://127.0.0.1:1", "null", "http://[",
+     "http://localhost:{port}", "http://127.0.0.1:{port}.elsewhere.example"],
+)  # fmt: skip
+def test_a_page_from_elsewhere_is_refused(page: tuple[str, int], origin: str) -> None:
+    with socket.create_connection(page, TIMEOUT_S) as line:
+        response = upgrade(line, page, Origin=origin.format(port=page[1]))
+        assert (response.status, response.read()) == (403, b"this page is from elsewhere\n")
+
+
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:{port}", ""])
+def test_a_page_from_here_and_a_program_are_let_in(page: tuple[str, int], origin: str) -> None:
+    with WebClient(page, Origin=origin.format(port=page[1])) as client:
+        assert client.is_alive()
+
+
+def test_the_same_host_in_capitals_is_the_same(page: tuple[str, int]) -> None:
+    host = f"LocalHost:{page[1]}"
+    with WebClient(page, Host=host, Origin=f"https://{host.lower()}") as client:
+        assert client.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Upgrade": ""}, 400),
+        ({"Upgrade": "h2c"}, 400),
+        ({"Connection": "close"}, 400),
+        ({"Sec_WebSocket_Version": "8"}, 426),
+        ({"Sec_WebSocket_Version": ""}, 426),
+        ({"Sec_WebSocket_Key": ""}, 400),
+        ({"Sec_WebSocket_Key": "c2hvcnQ="}, 400),
+        ({"Sec_WebSocket_Key": "???"}, 400),
+        ({"Sec_WebSocket_Key": "\u00e9" * 12}, 400),
+    ],
+    ids=repr,
+)
+def test_what_is_no_handshake_is_refused(
+    page: tuple[str, int], headers: dict[str, str], status: int
+) -> None:
+    with socket.create_connection(page, TIMEOUT_S) as line:
+        response = upgrade(line, page, **headers)
+        assert response.status == status
+        assert response.read().endswith(b"\n")
+        assert (response.getheader("Sec-WebSocket-Version") == "13") == (status == 426)
+
+
+def test_what_comes_with_the_request_is_heard(page: tuple[str, int]) -> None:
+    with socket.create_connection(page, TIMEOUT_S) as line:
+        client = WebClient.__new__(WebClient)
+        ping = client.frame(json.dumps({"type": "ping", "id": 7}).encode())
+        line.sendall(
+            b"GET /socket HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+            + ping
+        )
+        heard = b""
+        while b"pong" not in heard:
+            heard += line.recv(4096)
+        assert heard.endswith(b'\r\n\r\n\x81\x16{"type":"pong","re":7}')
+
+
+# What is no message.
+
+
+def closes_with(peer: WebClient, code: str, close_code: int) -> None:
+    assert error(peer) == code
+    assert peer.close_code() == close_code
+    assert peer.is_closed()
+
+
+@pytest.mark.parametrize("size", [MAX_MESSAGE + 1, 2**20])
+@pytest.mark.usefixtures("duel")
+def test_a_message_that_is_too_long_ends_the_line(peer: WebClient, size: int) -> None:
+    peer.hello()
+    peer.socket.sendall(peer.frame(b"x" * size)[: MAX_MESSAGE + 100])
+    closes_with(peer, "frame_too_large", 1009)
+
+
+def test_before_hello_messages_are_short(peer: WebClient) -> None:
+    peer.send(b"x" * MAX_FIRST_MESSAGE)
+    assert error(peer) == "malformed"
+    peer.send(b"x" * (MAX_FIRST_MESSAGE + 1))
+    closes_with(peer, "frame_too_large", 1009)
+
+
+def test_the_longest_message_is_read(peer: WebClient) -> None:
+    peer.hello()
+    peer.send(b"x" * MAX_MESSAGE)
+    assert error(peer) == "malformed"
+    assert peer.is_alive()
+
+
+def test_fragments_count_together(peer: WebClient) -> None:
+    peer.hello()
+    peer.socket.sendall(peer.frame(b"x" * 1000, final=False))
+    peer.socket.sendall(peer.frame(b"x" * 1000, Opcode.CONTINUATION, final=False) * 65)
+    closes_with(peer, "frame_too_large", 1009)
+
+
+@pytest.mark.usefixtures("duel")
+def test_fragments_without_end_and_content_end_the_line(peer: WebClient) -> None:
+    peer.hello()
+    peer.socket.sendall(peer.frame(b"", final=False))
+    peer.socket.sendall(peer.frame(b"", Opcode.CONTINUATION, final=False) * 250)
+    closes_with(peer, "rate_limited", 1008)
+
+
+@pytest.mark.parametrize("opcode", [Opcode.PING, Opcode.PONG], ids=str)
+@pytest.mark.usefixtures("duel")
+def test_a_flood_of_pings_ends_the_line(peer: WebClient, opcode: Opcode) -> None:
+    peer.hello()
+    peer.socket.sendall(peer.frame(b"", opcode) * 250)
+    closes_with(peer, "rate_limited", 1008)
+
+
+@pytest.mark.parametrize(
+    ("sent", "close_code"),
+    [
+        (b"\x82\x81\0\0\0\0x", 1003),
+        (b"\x81\x82\0\0\0\0\xc3\x28", 1007),
+        (b"\x81\x83\0\0\0\0\xed\xa0\x80", 1007),
+        (b"\x81\x81\0\0\0\0\xc3", 1007),
+        (b"\xc1\x81\0\0\0\0x", 1002),
+        (b"\xa1\x81\0\0\0\0x", 1002),
+        (b"\x91\x81\0\0\0\0x", 1002),
+        (b"\x81\x01x", 1002),
+        (b"\x80\x81\0\0\0\0x", 1002),
+        (b"\x83\x80\0\0\0\0", 1002),
+        (b"\x8b\x80\0\0\0\0", 1002),
+        (b"\x09\x80\0\0\0\0", 1002),
+        (b"\x89\xfe\0\x80\0\0\0\0" + b"x" * 128, 1002),
+        (b"\x81\xff\x80\0\0\0\0\0\0\0", 1002),
+        (b"\x81\xfe\0\x01\0\0\0\0x", 1002),
+        (b"\x01\x80\0\0\0\0\x81\x80\0\0\0\0", 1002),
+    ],
+    ids=[
+        "binary", "not UTF-8", "a surrogate", "half a letter", "compressed", "reserved 2",
+        "reserved 3", "unmasked", "continues nothing", "unknown", "unknown control",
+        "ping in pieces", "long ping", "negative length", "length spelled long",
+        "text within text",
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("duel")
+def test_what_is_not_websocket_ends_the_line(peer: WebClient, sent: bytes, close_code: int) -> None:
+    peer.socket.sendall(sent)
+    closes_with(peer, "malformed", close_code)
+
+
+def test_pieces_are_put_together_wherever_they_were_cut(peer: WebClient) -> None:
+    text = '{"type": "ping", "id": "é 🎲"}'.encode()
+    parts = [text[i : i + 1] for i in range(len(text))]
+    frames = [peer.frame(parts[0], final=False)]
+    frames += [peer.frame(part, Opcode.CONTINUATION, final=False) for part in parts[1:-1]]
+    frames.append(peer.frame(b"", Opcode.PING))
+    frames.append(peer.frame(parts[-1], Opcode.CONTINUATION))
+    for byte in b"".join(frames):
+        peer.socket.sendall(bytes([byte]))
+    assert peer.next_frame().opcode is Opcode.PONG
+    assert peer.hear() == {"type": "pong", "re": "é 🎲"}
+
+
+def test_a_ping_is_answered_with_what_it_said(peer: WebClient) -> None:
+    peer.socket.sendall(peer.frame(b"there?", Opcode.PING))
+    pong = peer.next_frame()
+    assert (pong.opcode, pong.payload) == (Opcode.PONG, b"there?")
+
+
+def test_who_closes_is_closed(peer: WebClient) -> None:
+    peer.socket.sendall(peer.frame(b"\x03\xe8", Opcode.CLOSE))
+    assert peer.close_code() == 1000
+    assert peer.is_closed()
+
+
+# Messages of text.
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "malformed"),
+        ("ping", "malformed"),
+        ("null", "malformed"),
+        ('["ping"]', "malformed"),
+        ('{"type": "ping"} {}', "malformed"),
+        ('{"type": "ping", "id": NaN}', "malformed"),
+        ('{"type": "ping", "id": 1e999}', "malformed"),
+        ('{"type": "ping", "id": "\\ud800"}', "malformed"),
+        ('{"type": "ping", "id": 18446744073709551616}', "malformed"),
+        ('{"type": "ping", "id": ' + "9" * 4000 + "}", "malformed"),
+        ('{"type": "ping", "id": ' + "[" * 60_000, "malformed"),
+        ('{"type": "ping", "x": [' + "0," * 5000 + "0]}", "malformed"),
+        ('{"type": "ping", "x": "' + "x" * 5000 + '"}', "malformed"),
+        ("{" + ",".join(f'"{i}": 0' for i in range(65)) + "}", "malformed"),
+        ('{"type": "ping", "id": 3.0}', "invalid"),
+        ('{"type": "ping", "id": true}', "invalid"),
+        ('{"type": ' + "[" * 400 + "]" * 400 + "}", "unknown_type"),
+        ('{"type": "pong", "type": "list", "x": 1}', "invalid"),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_what_is_no_message_is_answered(peer: WebClient, text: str, code: str) -> None:
+    peer.hello()
+    peer.send(text.encode())
+    assert error(peer) == code
+    assert peer.is_alive()
+
+
+def test_of_a_key_that_is_there_twice_the_last_one_counts(peer: WebClient) -> None:
+    peer.send(b'{"type": "list", "id": 1, "type": "ping", "id": 2}')
+    assert peer.hear() == {"type": "pong", "re": 2}
+
+
+@pytest.mark.parametrize("request_", [MOVE | {"ply": 2, "action": 1}, {"type": "resign"}], ids=repr)
+def test_a_hand_in_the_match_of_others(peer: WebClient, duel: Duel, request_: Message) -> None:
+    peer.hello()
+    peer.send(peer.encode(request_ | {"match": duel.match}))
+    assert error(peer) == "not_your_match"
+    assert peer.is_alive()
+
+
+def test_a_move_for_the_other_seat_is_not_made(duel: Duel) -> None:
+    person, bot = duel.players
+    assert duel.move(bot, duel.ply, 1)["code"] == "not_your_turn"
+    assert duel.move(person, duel.ply, 0)["code"] == "illegal_action"
+    forged = person.ask("move", match=duel.match, ply=duel.ply, action=1, seat=2)
+    assert forged["code"] == "invalid"
+
+
+def test_who_watches_cannot_move(peer: WebClient, duel: Duel) -> None:
+    peer.hello(role="spectator")
+    assert peer.ask("watch", match=duel.match)["type"] == "started"
+    assert peer.ask("move", match=duel.match, ply=2, action=1)["code"] == "not_allowed"
+
+
+def test_who_asks_and_does_not_read_is_not_served(peer: WebClient, duel: Duel) -> None:
+    for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+        peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
+    ping = peer.frame(peer.encode({"type": "ping", "id": "x" * 64}))
+    send_until_refused(peer, ping, limit=2**25)
+    duel.play(1)
+    peer.socket.settimeout(TIMEOUT_S)
+    answers = [peer.hear() for _ in range(300)]
+    assert [answer["type"] for answer in answers[:200]] == ["pong"] * 200
+    assert (answers[200]["type"], answers[200]["code"]) == ("error", "rate_limited")
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
+    max_leaves=6,
+)
+nearly: st.SearchStrategy[Any] = st.builds(
+    lambda message, field, value: message | {field: value},
+    st.sampled_from(PLAIN),
+    st.sampled_from(sorted({*HELLO, *MOVE, "id", "info"})),
+    values,
+)
+payloads = st.binary(max_size=200) | (values | nearly).map(lambda each: json.dumps(each).encode())
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(payloads, min_size=1, max_size=15), st.booleans(), st.booleans())
+def test_whatever_is_said_the_server_answers_or_hangs_up(
+    page: tuple[str, int], duel: Duel, said: list[bytes], politely: bool, framed: bool
+) -> None:
+    with WebClient(page) as peer:
+        if politely:
+            peer.hello()
+        try:
+            for payload in said:
+                peer.socket.sendall(peer.frame(payload) if framed else payload)
+            if framed:
+                peer.is_alive()
+        except (EOFError, ConnectionError):
+            pass  # text that is not UTF-8, and what is not even a frame
+    assert all(player.is_alive() for player in duel.players)

@@ -1,0 +1,61 @@
+"""A real server with a page, and what it has: asked over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+from typing import Any
+
+from support.commands import RunningServer
+from support.raw_client import RawClient
+from support.seeded_database import Past
+
+
+class Answer:
+    """Status, headers and body of an answer."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self.body = response.read()
+
+    @property
+    def json(self) -> Any:
+        assert self.headers["Content-Type"] == "application/json"
+        return json.loads(self.body)
+
+
+class Site:
+    """A server that has taken up what another has left, and on which a match is played."""
+
+    def __init__(self, server: RunningServer, past: Past) -> None:
+        assert server.page
+        self.server = server
+        self.past = past
+        self._where = server.page
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """Of any path, which is sent as it is given."""
+        connection = http.client.HTTPConnection(*self._where, timeout=20)
+        with contextlib.closing(connection):
+            connection.request(method, path, headers={k.replace("_", "-"): v
+                                                      for k, v in headers.items()})  # fmt: skip
+            return Answer(connection.getresponse())
+
+    def get(self, path: str) -> Any:
+        """What is at a path below /api."""
+        answer = self.ask(f"/api/{path}")
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def refused(self, path: str) -> tuple[int, str]:
+        answer = self.ask(f"/api/{path}")
+        assert set(answer.json) == {"error"}
+        return answer.status, answer.json["error"]
+
+    def client(self) -> RawClient:
+        return RawClient(self.server.host, self.server.port)
+
+    def ids(self, path: str) -> list[str]:
+        return [each["match"] for each in self.get(path)["items"]]

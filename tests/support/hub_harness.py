@@ -1,0 +1,276 @@
+"""A server without its sockets: a hub, a clock that stands still, and lines with inboxes."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from server.core.accounts import digest
+from server.core.effects import (
+    Close,
+    Effect,
+    EndBot,
+    Idle,
+    Log,
+    Pause,
+    Send,
+    Show,
+    StartBot,
+    Stopped,
+    Store,
+    Trust,
+    Wake,
+)
+from server.core.hub import ENDED_KEPT, Hub
+from server.core.match import Match
+from server.core.policy import Policy
+from server.model.codec import decode_event, encode
+from server.model.messages import (
+    Code,
+    Error,
+    Event,
+    Hello,
+    Move,
+    Request,
+    Seek,
+    Started,
+    Thought,
+    Update,
+    Welcome,
+)
+from server.model.records import Account, Record
+
+E = TypeVar("E", bound=Event)
+
+EPOCH = 1_800_000_000.0
+GAME = "tic_tac_toe"
+WON = (0, 3, 1, 4, 2)
+"""
+x x x
+o o .
+. . .
+"""
+THOUGHT = Thought(win_rate=0.75, simulations=100)
+
+
+class House:
+    """A hub and its clients, joined in memory; time passes when it is told to.
+
+    What it wants stored is stored at once, or when `commit` is called if the database is `slow`.
+    What it wants done when nothing else is to be done is done so, or by `rest` if it is `busy`.
+    """
+
+    def __init__(self, **policy: Any) -> None:
+        self.policy = Policy(**({"messages_per_s": 0, "registrations_per_hour": 0} | policy))
+        self.hub = Hub(
+            self.policy, random.Random(1), software="a test", epoch=EPOCH, started_at=EPOCH
+        )
+        self.slow = False
+        self.stored: list[Record] = []
+        self.logged: list[str] = []
+        self.committed = 0
+        self.paused: list[tuple[int, float]] = []
+        #: By connection, whether it is an administrator's.
+        self.trusted: dict[int, bool] = {}
+        #: Those that are to be started, or were, by what the hub calls them.
+        self.bots: dict[str, StartBot] = {}
+        self.now = 0.0
+        self.alarm: float | None = None
+        self.idle = self.busy = False
+        self.stopped = 0
+        self.lines: dict[int, Line] = {}
+        self._numbers = itertools.count(1)
+
+    def line(self, address: str | None = "192.0.2.1") -> Line:
+        """Somebody calls."""
+        line = Line(self, next(self._numbers))
+        self.lines[line.number] = line
+        self.do(self.hub.connect(line.number, address, self.now))
+        return line
+
+    def client(self, name: str, **hello: Any) -> Line:
+        """Somebody calls and says hello, as a guest if nothing else is said."""
+        line = self.line()
+        line.welcome = line.ask(hello_of(name, **hello), Welcome)
+        return line
+
+    def do(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Send(connections, message):
+                    assert len(set(connections)) == len(connections)
+                    for number in connections:
+                        if self.slow and not self.lines[number].open:
+                            continue  # it has hung up since this was held back
+                        self.lines[number].hear(decode_event(encode(message)))
+                case Show(connections, messages):
+                    for message in messages:
+                        self.do([Send(connections, message)])
+                case Close(number):
+                    assert self.lines[number].open
+                    self.lines[number].open = False
+                case Wake(at):
+                    self.alarm = at
+                case Idle():
+                    self.idle = True
+                case Log(text, fields):
+                    self.logged.append(f"{text.format(**fields)} {dict(fields)}")
+                case Store(number, record):
+                    self.stored.append(record)
+                    assert number == len(self.stored)
+                case Trust(number, is_administrators):
+                    self.trusted[number] = is_administrators
+                case Pause(number, seconds):
+                    self.paused.append((number, seconds))
+                case StartBot(bot):
+                    assert bot not in self.bots
+                    self.bots[bot] = effect
+                case EndBot(bot):
+                    del self.bots[bot]
+                case Stopped():
+                    self.stopped += 1
+        if not self.slow and self.committed < len(self.stored):
+            self.commit()
+        if not self.busy:
+            self.rest()
+
+    def commit(self) -> None:
+        """All that there is to store is stored."""
+        self.committed = len(self.stored)
+        self.do(self.hub.committed(self.committed, self.now))
+
+    def rest(self) -> None:
+        """There is nothing else to be done; while it is `busy`, there always is."""
+        if self.idle:
+            self.idle = False
+            while self.hub.unshown:
+                self.do(self.hub.show())
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, and wake the hub when it asked for it."""
+        until = self.now + seconds
+        while self.alarm is not None and self.alarm <= until:
+            self.now, self.alarm = max(self.now, self.alarm), None
+            self.do(self.hub.wake(self.now))
+            assert self.alarm is None or self.alarm > self.now
+        self.now = until
+
+    @property
+    def matches(self) -> dict[str, Match]:
+        """What is being played."""
+        return {match_id: table.match for match_id, table in self.hub.tables.items()}
+
+    def only_match(self) -> Match:
+        (match,) = self.matches.values()
+        return match
+
+    def is_empty(self) -> bool:
+        """Is nothing left of anybody, but that matches have ended?"""
+        hub = self.hub
+        tables: list[dict[Any, Any]] = [
+            hub.people.sessions,
+            hub.people.callers,
+            hub.people._by_likeness,
+            hub.people._addresses,
+            hub.tables,
+            hub.gallery._onlookers,
+            hub._alarms._wanted,
+        ]
+        counted = len(hub.lobby) + len(hub.summoning) + len(self.bots)
+        return not any(tables) and counted == 0 and len(hub._ended) <= ENDED_KEPT
+
+
+class Line:
+    """One connection: what was said on it, and what was heard."""
+
+    def __init__(self, house: House, number: int) -> None:
+        self.house = house
+        self.number = number
+        self.open = True
+        self.inbox: list[Event] = []
+        self.welcome: Welcome | None = None
+
+    @property
+    def token(self) -> str:
+        assert self.welcome is not None
+        return self.welcome.session
+
+    @property
+    def account_token(self) -> str:
+        assert self.welcome is not None
+        assert self.welcome.token is not None
+        return self.welcome.token
+
+    def hear(self, event: Event) -> None:
+        assert self.open, f"{event} was said to one who had hung up"
+        self.inbox.append(event)
+
+    def say(self, request: Request, lag_s: float = 0.0) -> list[Event]:
+        """What this connection is told because of a request."""
+        heard = len(self.inbox)
+        hub, now = self.house.hub, self.house.now
+        self.house.do(hub.receive(self.number, request, now, lag_s))
+        return self.inbox[heard:]
+
+    def ask(self, request: Request, kind: type[E]) -> E:
+        """The only answer of that kind."""
+        return only(self.say(request), kind)
+
+    def refused(self, request: Request) -> Code:
+        """The code of the error which is all that a request leads to."""
+        (error,) = self.say(request)
+        assert isinstance(error, Error)
+        assert error.text
+        return error.code
+
+    def heard(self, kind: type[E]) -> list[E]:
+        return [event for event in self.inbox if isinstance(event, kind)]
+
+    def hang_up(self) -> None:
+        self.open = False
+        self.house.do(self.house.hub.disconnect(self.number, self.house.now))
+
+
+def only(events: Sequence[Event], kind: type[E]) -> E:
+    (event,) = (each for each in events if isinstance(each, kind))
+    return event
+
+
+def hello_of(name: str, **fields: Any) -> Hello:
+    given: dict[str, Any] = {"protocol_min": 1, "protocol_max": 1, "name": name}
+    if not fields.keys() & {"token", "session"}:
+        given["guest"] = True
+    return Hello(**given | fields)
+
+
+def sit_down(house: House, *, clock: str = "none", **hello: Any) -> tuple[Line, Line, str]:
+    """Ann and Bob, who moves second, and their match."""
+    ann, bob = house.client("Ann", **hello), house.client("Bob")
+    match = match_between(ann, bob, clock=clock)
+    return ann, bob, match
+
+
+def administrator(house: House, name: str, **hello: Any) -> Line:
+    """Somebody who may do more than others."""
+    token = "0" * 32
+    known = Account(id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True)
+    house.do(house.hub.account_changed(known, house.now))
+    return house.client(name, token=token, **hello)
+
+
+def match_between(
+    first: Line, second: Line, *, game: str = GAME, clock: str = "none", rated: bool = False
+) -> str:
+    first.say(Seek(game=game, clock=clock, rated=rated, seat=1))
+    return second.ask(Seek(game=game, clock=clock, rated=rated, seat=2), Started).match
+
+
+def play(match: str, players: tuple[Line, Line], actions: Sequence[int], ply: int = 0) -> None:
+    for number, action in enumerate(actions, start=ply):
+        update = players[number % 2].ask(Move(match=match, ply=number, action=action), Update)
+        assert (update.ply, update.action) == (number, action)
+
+
+# Hello.

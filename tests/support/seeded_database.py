@@ -1,0 +1,68 @@
+"""What an evening leaves in a database: matches of people and of a tournament, really played."""
+
+from __future__ import annotations
+
+from support.hub_harness import WON, House, Line, match_between, play
+from unit.core.test_tournaments import TOKEN, Bots, account, member, organized, spec_of
+
+from server.core.accounts import digest
+from server.model.messages import Enter, Move, Resign, Thought
+from server.model.records import Account
+from server.storage import Database
+
+GAME, NIM = "tic_tac_toe", "nim(chips=7)"
+TIED = (0, 1, 2, 4, 3, 5, 7, 6, 8)
+"""
+x o x
+x o o
+o x x
+"""
+THOUGHT = Thought(
+    win_rate=0.75,
+    simulations=100,
+    seconds=0.25,
+    line=(0, 1),
+    actions=tuple((action, 20 - action, 0.123456) for action in range(9)),
+)
+MEMBERS = ("Ann", "Bob", "Cyd", "Dan")
+TOURNAMENT_MATCHES = 6
+
+
+class Past:
+    """A tournament, and five matches after it, each of which ended a second after the last."""
+
+    def __init__(self, url: str) -> None:
+        self._house = House()
+        ann, bob, cyd = (member(self._house, name) for name in MEMBERS[:3])
+        account(self._house, "Dan")
+        guest = self._house.client("guest-1")
+        self.cup = organized(self._house, spec_of(3, name="a cup"))[1].tournament
+        for line in (ann, bob, cyd):
+            line.say(Enter(tournament=self.cup))
+        Bots(self._house, ann, bob, cyd).play()
+        self.won = self._match(ann, bob, rated=True)
+        play(self.won, (ann, bob), WON)
+        self.tied = self._match(ann, bob, rated=True)
+        ann.say(Move(match=self.tied, ply=0, action=TIED[0], info=THOUGHT))
+        play(self.tied, (ann, bob), TIED[1:], ply=1)
+        self.resigned = self._match(guest, ann, clock="300+3")
+        ann.say(Resign(match=self.resigned))
+        self.nim = self._match(guest, bob, game=NIM)
+        play(self.nim, (guest, bob), (1, 0, 2))
+        guest.say(Resign(match=self.nim))
+        self.unfinished = self._match(ann, cyd, rated=True)
+        play(self.unfinished, (ann, cyd), WON[:2])
+        self._store(url)
+
+    def _match(self, first: Line, second: Line, **terms: object) -> str:
+        self._house.wait(1)
+        return match_between(first, second, **terms)  # type: ignore[arg-type]
+
+    def _store(self, url: str) -> None:
+        known = [
+            Account(id=name, name=name, digest=digest(TOKEN), created_at=0.0) for name in MEMBERS
+        ]
+        database = Database(url)
+        database.migrate()
+        database.save([*known, *self._house.stored])
+        database.close()

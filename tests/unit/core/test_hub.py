@@ -1,0 +1,751 @@
+"""The server without its sockets: who is told what, when, and what is left afterwards."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any, get_args
+
+import pytest
+from support.hub_harness import (
+    GAME,
+    THOUGHT,
+    WON,
+    House,
+    Line,
+    administrator,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
+
+from server.core.accounts import digest
+from server.core.handlers.requests import TABLE
+from server.core.hub import Hub
+from server.core.sessions import Stage
+from server.model.messages import (
+    REQUESTS,
+    Abort,
+    Adjudicate,
+    Cancel,
+    Claim,
+    Closing,
+    Code,
+    Conclude,
+    Dismiss,
+    Ended,
+    Enter,
+    Error,
+    Follow,
+    Hello,
+    List,
+    Listing,
+    Look,
+    Move,
+    Notice,
+    Ok,
+    Organize,
+    Ping,
+    Pong,
+    Reason,
+    Request,
+    Resign,
+    Seek,
+    Seeking,
+    Started,
+    Summon,
+    Suspend,
+    Unwatch,
+    Update,
+    Watch,
+    Welcome,
+)
+from server.model.tournament_spec import Spec
+
+
+def test_a_newcomer_is_welcomed() -> None:
+    line = House().line()
+    welcome = line.ask(hello_of("Ann", id="h"), Welcome)
+    assert (welcome.re, welcome.name, welcome.software) == ("h", "Ann", "a test")
+    assert GAME in welcome.games
+    assert line.ask(Ping(id=1), Pong).re == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"protocol_min": 2, "protocol_max": 3}, Code.UNSUPPORTED_PROTOCOL),
+        ({"protocol_min": 0, "protocol_max": 0}, Code.UNSUPPORTED_PROTOCOL),
+        ({"name": " Ann"}, Code.BAD_NAME),
+        ({"name": "An\nn"}, Code.BAD_NAME),
+        ({"name": "Bob"}, Code.NAME_TAKEN),
+        ({"name": "bOB"}, Code.NAME_TAKEN),
+        ({"session": "0" * 32}, Code.UNKNOWN_SESSION),
+    ],
+)
+def test_a_hello_that_is_refused_can_be_said_better(fields: dict[str, Any], code: Code) -> None:
+    house = House()
+    house.client("Bob")
+    line = house.line()
+    assert line.refused(hello_of(**{"name": "Ann"} | fields)) is code
+    assert line.ask(hello_of("Ann"), Welcome).name == "Ann"
+
+
+def test_a_name_is_free_again_when_its_owner_has_left() -> None:
+    house = House()
+    house.client("Ann").hang_up()
+    assert house.client("ANN").open
+
+
+def test_a_session_belongs_to_a_name() -> None:
+    house = House()
+    token = house.client("Ann").token
+    assert house.line().refused(hello_of("Bob", session=token)) is Code.UNKNOWN_SESSION
+
+
+# What is allowed to whom.
+
+SAYINGS: dict[type[Request], Request] = {
+    Hello: hello_of("Zoe", id="q"),
+    Seek: Seek(id="q", game=GAME),
+    Summon: Summon(id="q", player="random", game=GAME),
+    Cancel: Cancel(id="q", seek="s"),
+    Move: Move(id="q", match="m", ply=0, action=0),
+    Resign: Resign(id="q", match="m"),
+    Claim: Claim(id="q", match="m"),
+    Abort: Abort(id="q", match="m"),
+    Dismiss: Dismiss(id="q", name="Zoe"),
+    Watch: Watch(id="q", match="m"),
+    Unwatch: Unwatch(id="q", match="m"),
+    List: List(id="q"),
+    Look: Look(id="q"),
+    Ping: Ping(id="q"),
+    Enter: Enter(id="q", tournament="t"),
+    Organize: Organize(id="q", spec=Spec("", (), "match", ())),
+    Follow: Follow(id="q", tournament="t"),
+    Suspend: Suspend(id="q", tournament="t", entrant="Zoe"),
+    Conclude: Conclude(id="q", tournament="t"),
+    Adjudicate: Adjudicate(id="q", match="m", ply=0, winner=1),
+}
+EVERYTHING = list(itertools.product(Stage, get_args(REQUESTS)))
+
+
+def at(stage: Stage) -> Line:
+    house = House(bots=1, offered=("random",))
+    if stage is Stage.NEW:
+        return house.line()
+    role = "spectator" if stage is Stage.SPECTATOR else "human"
+    return administrator(house, "Ann", role=role)
+
+
+@pytest.mark.parametrize(
+    ("stage", "kind"), [pair for pair in EVERYTHING if pair not in TABLE], ids=str
+)
+def test_what_is_not_in_the_table_is_not_allowed(stage: Stage, kind: type[Request]) -> None:
+    line = at(stage)
+    (error,) = line.say(SAYINGS[kind])
+    assert isinstance(error, Error)
+    assert (error.code, error.re) == (Code.NOT_ALLOWED, "q")
+    assert stage.value in error.text
+    assert line.ask(Ping(id=1), Pong).re == 1
+
+
+@pytest.mark.parametrize(("stage", "kind"), list(TABLE), ids=str)
+def test_what_is_in_the_table_is_answered(stage: Stage, kind: type[Request]) -> None:
+    (answer,) = at(stage).say(SAYINGS[kind])
+    assert answer.re == "q"
+    assert not (isinstance(answer, Error) and answer.code is Code.NOT_ALLOWED)
+
+
+# Who plays whom.
+
+
+@pytest.mark.parametrize(
+    ("anns", "bobs", "fit"),
+    [
+        ({}, {}, True),
+        ({"game": "nim"}, {}, False),
+        ({"game": "nim(chips=15)"}, {"game": " nim ( max_take = 3 )"}, True),
+        ({"game": "nim(chips=15)"}, {"game": "nim(chips=16)"}, False),
+        ({"clock": "1/move"}, {}, True),
+        ({}, {"clock": "1/move"}, True),
+        ({"clock": "1/move"}, {"clock": "1.0/move"}, True),
+        ({"clock": "1/move"}, {"clock": "2/move"}, False),
+        ({"clock": "none"}, {"clock": "2/move"}, False),
+        ({"seat": 1}, {"seat": 2}, True),
+        ({"seat": 2}, {}, True),
+        ({"seat": 1}, {"seat": 1}, False),
+        ({"seat": 2}, {"seat": 2}, False),
+        ({"rated": True}, {"rated": True}, True),
+        ({"rated": True}, {}, False),
+        ({"opponent": "Bob"}, {}, True),
+        ({"opponent": "BOB"}, {}, True),
+        ({"opponent": "Bob"}, {"opponent": "ann"}, True),
+        ({"opponent": "Eve"}, {}, False),
+        ({"opponent": "Bob"}, {"opponent": "Eve"}, False),
+    ],
+)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_offers_that_fit_make_a_match(
+    anns: dict[str, Any], bobs: dict[str, Any], fit: bool, swapped: bool
+) -> None:
+    house = House()
+    ann, bob = (house.client(name, guest=False) for name in ("Ann", "Bob"))
+    wishes = [(ann, Seek(**{"game": GAME} | anns)), (bob, Seek(**{"game": GAME} | bobs))]
+    for line, wish in reversed(wishes) if swapped else wishes:
+        line.say(wish)
+    assert len(ann.heard(Started)) == len(bob.heard(Started)) == int(fit)
+    assert len(house.hub.lobby) == (0 if fit else 2)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "clock"),
+    [
+        (None, None, "7+1"),
+        ("none", None, "none"),
+        (None, "600+5x30", "600+5x30"),
+        ("1.50/MOVE", "1.5/move", "1.5/move"),
+        ("999999.999/move", None, "999999.999/move"),
+    ],
+)
+def test_the_clock_is_that_of_who_asked_for_one(
+    older: str | None, newer: str | None, clock: str
+) -> None:
+    house = House(default_clock="7+1")
+    house.client("Ann").say(Seek(game=GAME, clock=older))
+    started = house.client("Bob").ask(Seek(game=GAME, clock=newer), Started)
+    assert started.clock == clock
+    assert (started.clocks is None) is (clock == "none")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "first"),
+    [
+        (1, 2, "Ann"),
+        (2, 1, "Bob"),
+        (1, None, "Ann"),
+        (2, None, "Bob"),
+        (None, 1, "Bob"),
+        (None, 2, "Ann"),
+    ],
+)
+def test_seats_are_as_asked_for(older: Any, newer: Any, first: str) -> None:
+    house = House()
+    ann, bob = house.client("Ann"), house.client("Bob")
+    ann.say(Seek(game=GAME, seat=older))
+    started = bob.ask(Seek(game=GAME, seat=newer), Started)
+    assert started.players[0] == first
+    assert (started.seat, only(ann.inbox, Started).seat) == ((2, 1) if first == "Ann" else (1, 2))
+
+
+def test_who_does_not_mind_moves_first_now_and_then() -> None:
+    house = House()
+    house.client("Ann").say(Seek(game=GAME, matches=20))
+    bob = house.client("Bob")
+    bob.say(Seek(game=GAME, matches=20))
+    seats = Counter(started.seat for started in bob.heard(Started))
+    assert seats.total() == 20
+    assert min(seats[1], seats[2]) > 2
+
+
+def test_the_oldest_offer_that_fits_is_taken() -> None:
+    house = House()
+    for name, clock in (("Ann", "2/move"), ("Bob", "1/move"), ("Eve", "1/move")):
+        house.client(name).say(Seek(game=GAME, clock=clock, seat=1))
+    started = house.client("Zoe").ask(Seek(game=GAME, clock="1/move"), Started)
+    assert started.players == ("Bob", "Zoe")
+
+
+def test_three_matches_with_whoever_comes() -> None:
+    house = House()
+    ann = house.client("Ann")
+    ann.say(Seek(game=GAME, matches=3))
+    bob = house.client("Bob")
+    bob.say(Seek(game=GAME, matches=2))
+    assert len(bob.heard(Started)) == 2
+    assert house.client("Eve").ask(Seek(game=GAME), Started)
+    assert len(ann.heard(Started)) == 3
+    assert len(house.hub.lobby) == 0
+    house.client("Zoe").say(Seek(game=GAME))
+    assert len(ann.heard(Started)) == 3
+
+
+def test_nobody_plays_against_oneself() -> None:
+    house = House()
+    ann = house.client("Ann")
+    assert only(ann.say(Seek(game=GAME)), Seeking)
+    assert only(ann.say(Seek(game=GAME)), Seeking)
+    assert not house.matches
+    assert ann.refused(Seek(game=GAME, opponent="ann")) is Code.INVALID
+
+
+def test_a_challenge_is_told_to_whom_it_concerns() -> None:
+    house = House()
+    ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
+    ann.say(Seek(id="s", game=GAME, opponent="BOB", clock="5+0"))
+    assert only(ann.inbox, Seeking).re == "s"
+    told = only(bob.inbox, Seeking)
+    assert (told.name, told.clock, told.re) == ("Ann", "5+0", None)
+    assert not eve.heard(Seeking)
+    bob.hang_up()
+    assert only(house.client("bob").inbox, Seeking) == told
+
+
+def test_a_seek_ends_when_it_is_cancelled_or_its_owner_leaves() -> None:
+    house = House()
+    ann, bob = house.client("Ann"), house.client("Bob")
+    seek = ann.ask(Seek(game=GAME), Seeking).seek
+    assert bob.refused(Cancel(seek=seek)) is Code.UNKNOWN_SEEK
+    assert ann.ask(Cancel(id=5, seek=seek), Ok).re == 5
+    assert ann.refused(Cancel(seek=seek)) is Code.UNKNOWN_SEEK
+    ann.say(Seek(game=GAME))
+    ann.hang_up()
+    bob.say(Seek(game=GAME))
+    assert not bob.heard(Started)
+
+
+@pytest.mark.parametrize(
+    ("seek", "code"),
+    [
+        (Seek(game="go_fish"), Code.BAD_GAME),
+        (Seek(game="nim(chips=0)"), Code.BAD_GAME),
+        (Seek(game="nim(chips=many)"), Code.BAD_GAME),
+        (Seek(game=""), Code.BAD_GAME),
+        (Seek(game=GAME, clock="soon"), Code.BAD_CLOCK),
+    ],
+)
+def test_a_seek_for_what_there_is_not(seek: Seek, code: Code) -> None:
+    assert House().client("Ann").refused(seek) is code
+
+
+def test_nobody_looks_for_more_matches_than_are_allowed_at_once() -> None:
+    house = House(matches_per_session=3)
+    ann, bob = house.client("Ann"), house.client("Bob")
+    seek = ann.ask(Seek(game=GAME, matches=2), Seeking).seek
+    match = bob.ask(Seek(game=GAME), Started).match
+    ann.say(Seek(game=GAME))
+    assert ann.refused(Seek(game=GAME)) is Code.TOO_MANY
+    ann.say(Resign(match=match))
+    assert only(ann.say(Seek(game="nim")), Seeking)
+    assert ann.refused(Seek(game=GAME)) is Code.TOO_MANY
+    ann.say(Cancel(seek=seek))
+    assert only(ann.say(Seek(game="nim")), Seeking)
+
+
+# Playing.
+
+
+def test_a_match_from_its_start_to_its_end() -> None:
+    house = House()
+    ann, bob, match = sit_down(house, clock="10+1")
+    for line, seat in ((ann, 1), (bob, 2)):
+        started = only(line.inbox, Started)
+        assert (started.players, started.seat, started.to_move) == (("Ann", "Bob"), seat, 1)
+        assert (started.clock, started.moves, started.legal_actions) == ("10+1", (), None)
+    play(match, (ann, bob), WON)
+    for line in (ann, bob):
+        updates, ended = line.heard(Update), only(line.inbox, Ended)
+        assert [update.action for update in updates] == list(WON)
+        assert [update.to_move for update in updates] == [2, 1, 2, 1, 0]
+        assert (ended.winner, ended.returns, ended.reason) == (1, (1.0, 0.0), Reason.RULES)
+        assert ended.state == updates[-1].state
+        assert line.inbox[-1] is ended
+    assert ann.refused(Move(match=match, ply=5, action=8)) is Code.MATCH_OVER
+    assert ann.refused(Resign(match=match)) is Code.MATCH_OVER
+    assert ann.refused(Watch(match=match)) is Code.MATCH_OVER
+
+
+def test_who_asks_with_an_id_and_only_who_asks_gets_it_back() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    eve = house.client("Eve", role="spectator")
+    assert eve.ask(Watch(id="w", match=match), Started).re == "w"
+    assert ann.ask(Move(id="m", match=match, ply=0, action=4), Update).re == "m"
+    assert [only(line.inbox, Update).re for line in (bob, eve)] == [None, None]
+    (error,) = bob.say(Move(id=9, match=match, ply=1, action=4))
+    assert error.re == 9
+    assert [event.re for event in bob.say(Resign(id=0, match=match))] == [None, 0]
+
+
+def test_a_repeated_move_is_answered_to_its_sender_alone() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    move = Move(id=1, match=match, ply=0, action=4)
+    first = ann.ask(move, Update)
+    told = len(bob.inbox)
+    assert ann.ask(move, Update) == first
+    assert len(bob.inbox) == told
+    assert house.only_match().moves == [4]
+
+
+@pytest.mark.parametrize(
+    ("seat", "ply", "action", "code"),
+    [
+        (2, 2, 1, Code.NOT_YOUR_TURN),
+        (1, 0, 1, Code.WRONG_PLY),
+        (1, 3, 1, Code.WRONG_PLY),
+        (1, 2, 4, Code.ILLEGAL_ACTION),
+        (1, 2, 99, Code.ILLEGAL_ACTION),
+    ],
+)
+def test_a_move_that_does_not_fit_is_told_to_nobody_else(
+    seat: int, ply: int, action: int, code: Code
+) -> None:
+    ann, bob, match = sit_down(House())
+    players = (ann, bob)
+    play(match, players, (4, 0))
+    told = len(players[2 - seat].inbox)
+    assert players[seat - 1].refused(Move(match=match, ply=ply, action=action)) is code
+    assert len(players[2 - seat].inbox) == told
+    play(match, players, (8,), ply=2)
+
+
+def test_a_match_of_others_and_no_match_at_all() -> None:
+    house = House()
+    _, _, match = sit_down(house)
+    eve = house.client("Eve")
+    assert eve.refused(Move(match=match, ply=0, action=0)) is Code.NOT_YOUR_MATCH
+    assert eve.refused(Resign(match=match)) is Code.NOT_YOUR_MATCH
+    assert eve.refused(Move(match="x", ply=0, action=0)) is Code.UNKNOWN_MATCH
+    assert eve.refused(Resign(match="x")) is Code.UNKNOWN_MATCH
+    assert eve.refused(Watch(match="x")) is Code.UNKNOWN_MATCH
+
+
+def test_one_illegal_move_too_many_ends_it() -> None:
+    ann, bob, match = sit_down(House(illegal_moves=1))
+    assert ann.refused(Move(match=match, ply=0, action=9)) is Code.ILLEGAL_ACTION
+    heard = ann.say(Move(id=2, match=match, ply=0, action=9))
+    assert only(heard, Error).code is Code.ILLEGAL_ACTION
+    assert only(heard, Error).re == 2
+    for line in (ann, bob):
+        ended = only(line.inbox, Ended)
+        assert (ended.winner, ended.reason) == (2, Reason.ILLEGAL_MOVES)
+
+
+def test_legal_actions_for_those_who_asked_for_them() -> None:
+    house = House()
+    ann, bob, match = sit_down(house, legal_actions=True)
+    eve = house.client("Eve", role="spectator", legal_actions=True)
+    assert eve.ask(Watch(match=match), Started).legal_actions == tuple(range(9))
+    assert only(ann.inbox, Started).legal_actions == tuple(range(9))
+    play(match, (ann, bob), WON)
+    for line in (ann, eve):
+        legal = [update.legal_actions for update in line.heard(Update)]
+        assert legal[0] == tuple(range(1, 9))
+        assert legal[-1] == ()
+    assert not any(update.legal_actions for update in bob.heard(Update))
+
+
+def test_spectators_see_what_the_opponent_does_not() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    eve = house.client("Eve", role="spectator")
+    ann.say(Move(match=match, ply=0, action=4))
+    started = eve.ask(Watch(match=match), Started)
+    assert (started.seat, started.moves, started.to_move) == (None, (4,), 2)
+    bob.say(Move(match=match, ply=1, action=0, info=THOUGHT))
+    assert only(eve.inbox, Update).info == THOUGHT
+    for player in (ann, bob):
+        assert all(update.info is None for update in player.heard(Update))
+    assert eve.ask(Unwatch(id="u", match=match), Ok).re == "u"
+    ann.say(Move(match=match, ply=2, action=8))
+    assert len(eve.heard(Update)) == 1
+    eve.say(Watch(match=match))
+    bob.say(Resign(match=match))
+    assert only(eve.inbox, Ended).winner == 1
+
+
+def test_a_player_who_watches_its_own_match_sees_what_a_player_sees() -> None:
+    ann, bob, match = sit_down(House())
+    assert ann.ask(Watch(match=match), Started).seat == 1
+    bob_said = Move(match=match, ply=1, action=0, info=THOUGHT)
+    ann.say(Move(match=match, ply=0, action=4))
+    bob.say(bob_said)
+    assert [update.info for update in ann.heard(Update)] == [None, None]
+
+
+def test_the_list_shows_who_and_what_is_here() -> None:
+    house = House()
+    _, _, match = sit_down(house, clock="10+1")
+    eve = house.client("Eve", role="spectator")
+    house.client("Zoe", role="human").say(Seek(game="nim", clock="none"))
+    listing = eve.ask(List(id="l"), Listing)
+    assert listing.re == "l"
+    assert [(person.name, person.role) for person in listing.players] == [
+        ("Ann", "bot"),
+        ("Bob", "bot"),
+        ("Eve", "spectator"),
+        ("Zoe", "human"),
+    ]
+    assert [(each.match, each.game, each.clock) for each in listing.matches] == [
+        (match, GAME, "10+1")
+    ]
+    assert [(seek.name, seek.game, seek.clock) for seek in listing.seeks] == [
+        ("Zoe", "nim", "none")
+    ]
+
+
+def test_several_matches_at_once_do_not_mix() -> None:
+    house = House()
+    ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
+    with_bob = match_between(ann, bob)
+    with_eve = match_between(eve, ann)
+    play(with_bob, (ann, bob), WON[:3])
+    play(with_eve, (eve, ann), WON)
+    play(with_bob, (ann, bob), WON[3:], ply=3)
+    results = {ended.match: ended.winner for ended in ann.heard(Ended)}
+    assert results == {with_bob: 1, with_eve: 1}
+    assert {update.match for update in bob.heard(Update)} == {with_bob}
+    assert {update.match for update in eve.heard(Update)} == {with_eve}
+
+
+# Time.
+
+
+def test_who_never_moves_in_time_loses_nothing() -> None:
+    house = House(credit_cap_s=0.0)
+    ann, bob, match = sit_down(house, clock="10+1")
+    house.wait(9.5)
+    ann.say(Move(match=match, ply=0, action=4))
+    update = only(bob.inbox, Update)
+    assert update.clocks is not None
+    assert [left.main_s for left in update.clocks] == [1.5, 10.0]
+    house.wait(9.875)
+    assert not bob.heard(Ended)
+    house.wait(0.125)
+    for line in (ann, bob):
+        ended = only(line.inbox, Ended)
+        assert (ended.winner, ended.reason) == (0, Reason.VOID)
+        assert "Bob never moved" in ended.text
+
+
+def test_who_makes_no_move_is_given_no_other_match_by_itself() -> None:
+    house = House(credit_cap_s=0.0)
+    ann, bob = house.client("Ann"), house.client("Bob")
+    bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
+    bob.say(Seek(game="nim"))
+    ann.say(Seek(game=GAME, seat=2, matches=5))
+    assert len(bob.heard(Started)) == 5
+    bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
+    assert house.hub.lobby.of_session(digest(bob.token))
+    house.wait(10.0)
+    (notice,) = bob.heard(Notice)
+    assert notice.code == "seeks_closed"
+    assert not house.matches
+    assert not house.hub.lobby.of_session(digest(bob.token))
+    ann.say(Seek(game=GAME))
+    ann.say(Seek(game="nim"))
+    assert not house.matches
+    assert not ann.heard(Notice)
+    bob.say(Seek(game="nim"))
+    assert house.only_match().players in (("Ann", "Bob"), ("Bob", "Ann"))
+
+
+def test_who_has_moved_and_then_does_not_move_in_time_loses() -> None:
+    house = House(credit_cap_s=0.0)
+    ann, bob, match = sit_down(house, clock="10+1")
+    play(match, (ann, bob), (4, 0))
+    house.wait(10.875)
+    assert not bob.heard(Ended)
+    house.wait(0.125)
+    for line in (ann, bob):
+        ended = only(line.inbox, Ended)
+        assert (ended.winner, ended.reason) == (2, Reason.TIME)
+
+
+def test_a_move_that_is_too_late_is_answered_before_the_server_wakes() -> None:
+    house = House(credit_cap_s=0.0)
+    ann, bob, match = sit_down(house, clock="10+0")
+    play(match, (ann, bob), (0, 1))
+    house.now = 10.5
+    heard = ann.say(Move(id="m", match=match, ply=2, action=4))
+    assert only(heard, Error).code is Code.MATCH_OVER
+    assert only(heard, Error).re == "m"
+    assert only(bob.inbox, Ended).reason is Reason.TIME
+    assert len(bob.heard(Update)) == 2
+
+
+def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
+    house = House(credit_cap_s=0.5)
+    ann, bob, match = sit_down(house, clock="10+0")
+    play(match, (ann, bob), (0, 1))
+    house.wait(10.25)
+    ann.say(Move(match=match, ply=2, action=4), lag_s=0.25)
+    assert bob.heard(Update)[-1].action == 4
+    house.wait(10.5)
+    assert only(bob.inbox, Ended).reason is Reason.TIME
+
+
+# Coming and going.
+
+
+def test_who_comes_back_finds_the_match_and_its_clock_run_on() -> None:
+    house = House()
+    ann, bob, match = sit_down(house, clock="100+0")
+    play(match, (ann, bob), (4, 0))
+    ann.hang_up()
+    house.wait(30.0)
+    again = house.client("Ann", session=ann.token, id="h")
+    assert again.token == ann.token
+    assert [type(event) for event in again.inbox] == [Welcome, Started]
+    started = only(again.inbox, Started)
+    assert (started.match, started.seat, started.moves) == (match, 1, (4, 0))
+    assert started.clocks is not None
+    assert [left.main_s for left in started.clocks] == [70.0, 100.0]
+    play(match, (again, bob), (8, 1), ply=2)
+    house.wait(60.5)
+    assert not again.heard(Ended)
+
+
+def test_what_happened_meanwhile_is_in_the_moves() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    ann.say(Move(match=match, ply=0, action=4))
+    ann.hang_up()
+    bob.say(Move(match=match, ply=1, action=0))
+    again = house.client("Ann", session=ann.token)
+    assert only(again.inbox, Started).moves == (4, 0)
+
+
+def test_the_old_connection_is_told_that_it_was_replaced() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    again = house.client("Ann", session=ann.token)
+    last = ann.inbox[-1]
+    assert isinstance(last, Error)
+    assert last.code is Code.REPLACED
+    assert not ann.open
+    assert ann.say(Move(match=match, ply=0, action=4)) == []
+    ann.hang_up()
+    play(match, (again, bob), WON)
+    assert only(again.inbox, Ended)
+
+
+def test_who_is_replaced_looks_for_nobody_and_watches_nothing_any_more() -> None:
+    house = House()
+    _, bob, match = sit_down(house)
+    eve = house.client("Eve")
+    eve.say(Watch(match=match))
+    eve.say(Seek(game="nim"))
+    again = house.client("Eve", session=eve.token)
+    bob.say(Resign(match=match))
+    bob.say(Seek(game="nim"))
+    assert [type(event) for event in again.inbox] == [Welcome]
+
+
+def test_who_does_not_come_back_loses_all_its_matches() -> None:
+    house = House(reconnect_s=60.0)
+    ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
+    matches = {match_between(ann, bob), (second := match_between(eve, ann))}
+    ann.say(Move(match=(matches - {second}).pop(), ply=0, action=4))
+    play(second, (eve, ann), (4, 0))
+    ann.hang_up()
+    house.wait(59.0)
+    assert not bob.heard(Ended)
+    house.wait(1.0)
+    for line, winner in ((bob, 2), (eve, 1)):
+        ended = only(line.inbox, Ended)
+        assert (ended.winner, ended.reason) == (winner, Reason.ABANDONMENT)
+        assert ended.match in matches
+    assert house.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert house.client("Ann").open
+
+
+def test_who_comes_back_in_time_may_leave_again() -> None:
+    house = House(reconnect_s=60.0)
+    ann, bob, _ = sit_down(house)
+    for _ in range(3):
+        ann.hang_up()
+        house.wait(50.0)
+        ann = house.client("Ann", session=ann.token)
+        house.wait(100.0)
+    assert not bob.heard(Ended)
+
+
+def test_a_name_is_kept_for_who_is_expected_back() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    ann.hang_up()
+    assert house.line().refused(hello_of("ann")) is Code.NAME_TAKEN
+    bob.say(Resign(match=match))
+    assert house.client("ann").open
+
+
+def test_when_both_have_left_nothing_remains() -> None:
+    house = House(reconnect_s=60.0)
+    ann, bob, match = sit_down(house, clock="1000+0")
+    house.client("Eve").say(Watch(match=match))
+    for line in house.lines.values():
+        line.hang_up()
+    house.wait(60.0)
+    assert house.is_empty()
+    assert not ann.heard(Ended)
+    assert not bob.heard(Ended)
+
+
+# The end of the server.
+
+
+def test_a_server_without_matches_stops_at_once() -> None:
+    house = House()
+    ann, stranger = house.client("Ann"), house.line()
+    ann.say(Seek(game=GAME))
+    house.do(house.hub.stop(house.now, grace_s=5.0))
+    assert house.stopped == 1
+    for line in (ann, stranger):
+        assert isinstance(line.inbox[-1], Closing)
+        assert not line.open
+    assert house.is_empty()
+    house.wait(10.0)
+    assert house.stopped == 1
+
+
+def test_matches_may_end_before_the_server_does() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    play(match, (ann, bob), WON[:4])
+    house.do(house.hub.stop(house.now, grace_s=5.0))
+    assert only(ann.inbox, Closing).seconds == 5.0
+    assert ann.refused(Seek(game=GAME)) is Code.CLOSING
+    assert house.stopped == 0
+    play(match, (ann, bob), WON[4:], ply=4)
+    assert house.stopped == 1
+    for line in (ann, bob):
+        assert only(line.inbox, Ended).reason is Reason.RULES
+        assert not line.open
+    house.wait(60.0)
+    assert house.is_empty()
+    assert house.stopped == 1
+
+
+@pytest.mark.parametrize("grace_s", [0.0, 5.0])
+def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
+    house = House()
+    sit_down(house)
+    eve, zoe = house.client("Eve"), house.client("Zoe")
+    match_between(eve, zoe)
+    zoe.hang_up()
+    house.do(house.hub.stop(house.now, grace_s))
+    house.wait(grace_s)
+    assert house.stopped == 1
+    for line in house.lines.values():
+        assert not line.open
+        ended = [(each.winner, each.reason) for each in line.heard(Ended)]
+        assert ended == ([] if line is zoe else [(0, Reason.ABORTED)])
+    house.wait(60.0)
+    assert house.is_empty()
+
+
+def test_a_server_that_is_started_again_uses_no_id_again() -> None:
+    """Whoever comes back must not find another match under the name of its own."""
+    first, again = (Hub(epoch=5.0, started_at=at) for at in (100.0, 100.5))
+    assert {first.new_id() for _ in range(9)}.isdisjoint({again.new_id() for _ in range(9)})
+
+
+def test_who_comes_while_storage_fails_is_told() -> None:
+    house = House()
+    house.do(house.hub.storage_fails(True))
+    ann = house.client("Ann")
+    assert [type(event) for event in ann.inbox] == [Notice, Welcome]

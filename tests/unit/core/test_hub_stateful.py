@@ -1,0 +1,310 @@
+"""An evening at the server: anybody may do anything at any time, and what must hold holds."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from support.hub_harness import GAME, THOUGHT, House, Line, hello_of
+
+from server.core.accounts import digest
+from server.core.match import Match
+from server.core.sessions import Session
+from server.model.messages import (
+    Cancel,
+    Code,
+    Ended,
+    Move,
+    Request,
+    Resign,
+    Seek,
+    Started,
+    Unwatch,
+    Update,
+    Watch,
+    Welcome,
+)
+from server.model.names import skeleton
+
+NAMES = ("Ann", "Bob", "Eve", "Zoe")
+names = st.sampled_from(NAMES)
+clocks = st.sampled_from([None, "none", "10+1", "2/move"])
+
+
+class View:
+    """A match as one participant knows it from what it was told."""
+
+    def __init__(self, started: Started) -> None:
+        self.started = started
+        self.moves = list(started.moves)
+        self.ended: Ended | None = None
+
+    def update(self, update: Update) -> None:
+        assert self.ended is None
+        if update.ply == len(self.moves):
+            self.moves.append(update.action)
+        else:  # the answer to a move that was sent again
+            assert self.moves[update.ply] == update.action
+            assert update.re is not None
+
+    def end(self, ended: Ended) -> None:
+        assert self.ended in (None, ended)  # who comes back may be told again
+        self.ended = ended
+
+
+class Person:
+    """Somebody who comes and goes, and remembers what it heard since it came."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.token = line.token
+        self.views: dict[str, View] = {}
+        #: Of matches that ended while it was away, or just before.
+        self.missed: dict[str, Ended] = {}
+        self._read = 0
+
+    def read(self) -> None:
+        """Take in what is new, and check that it makes sense."""
+        for event in self.line.inbox[self._read :]:
+            match event:
+                case Started():
+                    self.views[event.match] = View(event)
+                case Update():
+                    self.views[event.match].update(event)
+                case Ended() if event.match in self.views:
+                    self.views[event.match].end(event)
+                case Ended():
+                    self.missed[event.match] = event
+        self._read = len(self.line.inbox)
+
+
+class Evening(RuleBasedStateMachine):
+    """Some people and a server, who do whatever occurs to them."""
+
+    @initialize()
+    def open(self) -> None:
+        self.house = House(reconnect_s=20.0, illegal_moves=1, matches_per_session=4)
+        self.here: dict[str, Person] = {}
+        self.tokens: dict[str, str] = {}
+        self.watching: dict[str, set[str]] = defaultdict(set)
+        self.matches: dict[str, Match] = {}
+        self.running: set[str] = set()
+        self.seated: dict[str, set[tuple[str, int | None]]] = defaultdict(set)
+        for name in NAMES:
+            self.seat(name, self.house.client(name))
+
+    def anyone_is_away(self) -> bool:
+        return len(self.here) < len(NAMES)
+
+    def anyone_plays(self) -> bool:
+        return bool(self.house.matches)
+
+    @precondition(anyone_is_away)
+    @rule(name=names, legal_actions=st.booleans(), role=st.sampled_from(["bot", "spectator"]))
+    def arrive(self, name: str, legal_actions: bool, role: str) -> None:
+        hello = hello_of(name, legal_actions=legal_actions, role=role)
+        line = self.house.line()
+        if any(session.connection or session.matches for session in self.sessions_of(name)):
+            assert line.refused(hello) is Code.NAME_TAKEN
+            line.hang_up()
+        else:
+            line.welcome = line.ask(hello, Welcome)
+            self.seat(name, line)
+
+    @rule(name=names)
+    def come_back(self, name: str) -> None:
+        token = self.tokens[name]
+        line = self.house.line()
+        hello = hello_of(name, session=token)
+        if digest(token) not in self.house.hub.people.sessions:
+            assert line.refused(hello) is Code.UNKNOWN_SESSION
+            line.hang_up()
+            return
+        before = self.here.get(name)
+        line.welcome = line.ask(hello, Welcome)
+        assert before is None or not before.line.open
+        self.seat(name, line)
+
+    def sessions_of(self, name: str) -> list[Session]:
+        return self.house.hub.people.like(skeleton(name))
+
+    def seat(self, name: str, line: Line) -> None:
+        self.here[name] = Person(line)
+        self.tokens[name] = line.token
+        self.watching[name].clear()
+
+    @rule(name=names)
+    def leave(self, name: str) -> None:
+        if person := self.here.pop(name, None):
+            self.watching[name].clear()
+            person.line.hang_up()
+
+    @rule(
+        name=names,
+        game=st.sampled_from([GAME, "nim(chips=4)"]),
+        clock=clocks,
+        opponent=st.none() | names,
+        seat=st.sampled_from([None, None, 1, 2]),
+        matches=st.integers(1, 2),
+    )
+    def seek(self, name: str, **wish: Any) -> None:
+        self.say(name, Seek(id="s", **wish))
+
+    @rule(pair=st.permutations(NAMES), clock=clocks)
+    def challenge(self, pair: list[str], clock: str | None) -> None:
+        for name, opponent in itertools.permutations(pair[:2], 2):
+            self.say(name, Seek(id="s", game=GAME, clock=clock, opponent=opponent))
+
+    @rule(name=names, data=st.data())
+    def cancel(self, name: str, data: st.DataObject) -> None:
+        offers = sorted(offer.id for offer in self.house.hub.lobby)
+        self.say(name, Cancel(seek=data.draw(st.sampled_from([*offers, "none"]))))
+
+    @precondition(anyone_plays)
+    @rule(data=st.data(), moves=st.integers(1, 9), thinks=st.booleans())
+    def play_on(self, data: st.DataObject, moves: int, thinks: bool) -> None:
+        match, info = self.draw_match(data), THOUGHT if thinks else None
+        for _ in range(moves):
+            name = match.players[match.to_move - 1]
+            if not match.to_move or name not in self.here:
+                break
+            action = data.draw(st.sampled_from(match.legal_actions()))
+            self.say(name, Move(id="m", match=match.id, ply=match.ply, action=action, info=info))
+
+    @precondition(anyone_plays)
+    @rule(name=names, data=st.data(), action=st.integers(0, 9), back=st.sampled_from([0, 0, 1, -1]))
+    def move_somehow(self, name: str, data: st.DataObject, action: int, back: int) -> None:
+        match = self.draw_match(data)
+        ply = max(0, match.ply - back)
+        name = data.draw(st.sampled_from([*match.players, name]))
+        self.say(name, Move(id="m", match=match.id, ply=ply, action=action))
+
+    @precondition(anyone_plays)
+    @rule(data=st.data())
+    def move_illegally(self, data: st.DataObject) -> None:
+        match = self.draw_match(data)
+        name = match.players[match.to_move - 1]
+        self.say(name, Move(id="m", match=match.id, ply=match.ply, action=9))
+
+    @precondition(anyone_plays)
+    @rule(name=names, data=st.data())
+    def resign(self, name: str, data: st.DataObject) -> None:
+        self.say(name, Resign(match=self.draw_match(data).id))
+
+    @precondition(anyone_plays)
+    @rule(name=names, data=st.data(), stops=st.booleans())
+    def watch(self, name: str, data: st.DataObject, stops: bool) -> None:
+        match = self.draw_match(data).id
+        request = Unwatch(match=match) if stops else Watch(match=match)
+        if name in self.here:
+            (self.watching[name].discard if stops else self.watching[name].add)(match)
+            self.say(name, request)
+
+    @rule(seconds=st.sampled_from([0.5, 1.0, 5.0, 15.0]))
+    def let_time_pass(self, seconds: float) -> None:
+        self.house.wait(seconds)
+
+    @rule(seconds=st.sampled_from([1.0, 15.0]))
+    def be_busy_elsewhere(self, seconds: float) -> None:
+        """The server is called late, after what came in meanwhile."""
+        self.house.now += seconds
+
+    def draw_match(self, data: st.DataObject) -> Match:
+        running = self.house.matches
+        return running[data.draw(st.sampled_from(sorted(running)))]
+
+    def say(self, name: str, request: Request) -> None:
+        if name in self.here:
+            answers = self.here[name].line.say(request)
+            assert answers
+            assert request.id is None or request.id in [answer.re for answer in answers]
+
+    @invariant()
+    def everybody_knows_the_same(self) -> None:
+        for name, person in self.here.items():
+            person.read()
+            for view in person.views.values():
+                if view.started.seat:
+                    self.seated[view.started.match].add((name, view.started.seat))
+        running = self.house.matches
+        self.matches |= running
+        for match in running.values():
+            for name in self.participants(match):
+                view = self.here[name].views[match.id]
+                assert view.moves == match.moves
+                assert view.ended is None
+        for match_id in self.running - set(running):
+            self.check_end(self.matches[match_id])
+        self.running = set(running)
+
+    def participants(self, match: Match) -> list[str]:
+        """Who is here and plays or watches."""
+        return [
+            name for name in self.here if name in match.players or match.id in self.watching[name]
+        ]
+
+    def check_end(self, match: Match) -> None:
+        for name in self.participants(match):
+            view = self.here[name].views[match.id]
+            assert match.result is not None
+            assert view.ended is not None
+            assert (view.ended.winner, view.ended.reason) == (
+                match.result.winner,
+                match.result.reason,
+            )
+            assert view.moves == match.moves
+            assert view.ended.state == match.state
+
+    @invariant()
+    def every_match_was_begun_by_two(self) -> None:
+        for match in self.matches.values():
+            first, second = match.players
+            assert first != second
+            assert self.seated[match.id] == {(first, 1), (second, 2)}
+
+    @invariant()
+    def the_tables_agree(self) -> None:
+        hub = self.house.hub
+        connected = {name: person.line.number for name, person in self.here.items()}
+        assert {
+            number: caller.session and caller.session.name
+            for number, caller in hub.people.callers.items()
+        } == {number: name for name, number in connected.items()}
+        for session in hub.people.sessions.values():
+            assert self.sessions_of(session.name) == [session]
+            assert session.connection == connected.get(session.name)
+            assert session.connection is not None or session.matches or session.results
+            assert all(session in hub.tables[match].seats for match in session.matches)
+            promised = sum(offer.matches for offer in hub.lobby.of_session(session.key))
+            assert len(session.matches) + promised <= hub.policy.matches_per_session
+        assert all(hub.people.sessions[offer.session].connection for offer in hub.lobby)
+
+    @invariant()
+    def no_offers_that_fit_wait_beside_each_other(self) -> None:
+        offers = list(self.house.hub.lobby)
+        assert not any(one.fits(other) for one, other in itertools.permutations(offers, 2))
+
+    @invariant()
+    def the_server_will_wake_in_time(self) -> None:
+        deadlines = [match.deadline() for match in self.house.matches.values()]
+        times = [at for at in deadlines if at is not None]
+        if times:
+            assert self.house.alarm is not None
+            assert self.house.alarm <= min(times)
+
+    def teardown(self) -> None:
+        if not hasattr(self, "house"):
+            return
+        for name in list(self.here):
+            self.leave(name)
+        self.house.wait(1000.0)
+        self.everybody_knows_the_same()
+        assert self.house.is_empty()
+
+
+Evening.TestCase.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestEvening = Evening.TestCase

@@ -1,0 +1,215 @@
+"""Those who look at the lobby see what is there, then what is new, and nothing twice."""
+
+from __future__ import annotations
+
+import random
+
+from support.hub_harness import GAME, WON, House, Line, match_between, only, play, sit_down
+
+from server.core.handlers.lobby_feed import SHOWN
+from server.model.messages import (
+    Cancel,
+    Look,
+    News,
+    Outcome,
+    Overview,
+    Person,
+    Reason,
+    Resign,
+    Seek,
+    Seeking,
+    Totals,
+)
+
+TICK_S = 1.0
+
+
+def test_an_overview_has_who_is_here_what_is_sought_played_and_over() -> None:
+    house = House()
+    ann, bob, over = sit_down(house)
+    play(over, (ann, bob), WON)
+    running = match_between(ann, bob, clock="10+1")
+    house.client("Eve", role="spectator")
+    zoe = house.client("Zoe", role="human")
+    seek = zoe.ask(Seek(game="nim"), Seeking).seek
+    overview = zoe.ask(Look(id="l"), Overview)
+    assert overview.re == "l"
+    assert overview.players == (
+        Person("Ann", "bot", guest=True),
+        Person("Bob", "bot", guest=True),
+        Person("Zoe", "human", guest=True),
+    )
+    assert [each.seek for each in overview.seeks] == [seek]
+    assert [each.match for each in overview.matches] == [running]
+    assert overview.outcomes == (
+        Outcome(over, GAME, ("Ann", "Bob"), 5, 1, Reason.RULES, "Ann won"),
+    )
+    assert overview.totals == Totals(humans=1, bots=2, spectators=1, seeks=1, matches=1)
+
+
+def test_who_looks_is_told_once_a_second_what_is_new() -> None:
+    house = House()
+    ann, bob = house.client("Ann"), house.client("Bob")
+    eve = house.client("Eve", role="spectator")
+    eve.say(Look())
+    assert heard(eve) == []
+    match = match_between(ann, bob)
+    assert heard(eve) == []
+    house.wait(TICK_S)
+    (news,) = heard(eve)
+    assert [each.match for each in news.began] == [match]
+    assert news.totals == Totals(bots=2, spectators=1, matches=1)
+    assert news.came == news.left == news.opened == news.closed == news.gone == ()
+    ann.say(Resign(match=match))
+    bob.hang_up()
+    house.wait(TICK_S)
+    news = heard(eve)[-1]
+    assert (news.gone, news.left) == ((match,), (Person("Bob", "bot", guest=True),))
+    assert [(each.match, each.winner, each.reason) for each in news.outcomes] == [
+        (match, 2, Reason.RESIGNATION)
+    ]
+
+
+def test_who_looks_hears_nothing_while_nothing_is_new() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    eve = house.client("Eve", role="spectator")
+    eve.say(Look())
+    play(match, (ann, bob), WON[:3])
+    house.wait(10)
+    assert heard(eve) == []
+
+
+def test_what_came_and_went_between_two_looks_is_not_told() -> None:
+    house = House()
+    ann = house.client("Ann")
+    eve = house.client("Eve", role="spectator")
+    eve.say(Look())
+    seek = ann.ask(Seek(game=GAME), Seeking).seek
+    ann.say(Cancel(seek=seek))
+    house.wait(TICK_S)
+    assert heard(eve) == []
+
+
+def test_a_match_that_began_and_ended_between_two_looks_is_told_as_an_outcome() -> None:
+    house = House()
+    eve = house.client("Eve", role="spectator")
+    eve.say(Look())
+    ann, bob, match = sit_down(house)
+    play(match, (ann, bob), WON)
+    house.wait(TICK_S)
+    (news,) = heard(eve)
+    assert [each.match for each in news.outcomes] == [match]
+    assert news.began == news.gone == ()
+
+
+def test_names_with_an_account_come_before_guests_and_count_once() -> None:
+    house = House()
+    eve = house.client("Eve", role="human")
+    ada = house.client("Ada", guest=False)
+    house.client("Ada", token=ada.account_token)
+    overview = eve.ask(Look(), Overview)
+    assert overview.players == (Person("Ada", "bot"), Person("Eve", "human", guest=True))
+    assert (overview.totals.bots, overview.totals.humans) == (1, 1)
+
+
+def test_a_long_list_is_cut_and_counted_and_fills_up_again() -> None:
+    house = House()
+    lines = [house.client(f"bot {number}") for number in range(SHOWN + 2)]
+    eve = house.client("Eve", role="spectator")
+    overview = eve.ask(Look(), Overview)
+    assert len(overview.players) == SHOWN
+    assert overview.totals.bots == SHOWN + 2
+    lines[0].hang_up()
+    house.wait(TICK_S)
+    (news,) = heard(eve)
+    assert news.left == (Person("bot 0", "bot", guest=True),)
+    assert news.came == (Person(f"bot {SHOWN}", "bot", guest=True),)
+
+
+def test_news_wait_until_what_they_tell_of_is_stored() -> None:
+    house = House()
+    eve = house.client("Eve", role="spectator")
+    eve.say(Look())
+    house.slow = True
+    ann, bob = house.client("Ann"), house.client("Bob")
+    match_between_unheard(ann, bob)
+    house.wait(TICK_S)
+    assert heard(eve) == []
+    house.commit()
+    assert len(only(heard(eve), News).began) == 1
+
+
+def test_nothing_is_left_of_those_who_looked() -> None:
+    house = House()
+    eve, zoe = (house.client(name, role="spectator") for name in ("Eve", "Zoe"))
+    for line in (eve, zoe):
+        line.say(Look())
+    eve.hang_up()
+    zoe.hang_up()
+    assert house.is_empty()
+
+
+def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
+    source = random.Random(7)
+    house = House()
+    eve = house.client("Eve", role="spectator")
+    view = View(eve.ask(Look(), Overview))
+    lines: list[Line] = []
+    for number in range(400):
+        act(house, lines, source, number)
+        if source.random() < 0.3:
+            house.wait(TICK_S)
+            for news in heard(eve):
+                view.apply(news)
+            eve.inbox.clear()
+            newcomer = house.client("Newcomer", role="spectator")
+            assert vars(view) == vars(View(newcomer.ask(Look(), Overview)))
+            newcomer.hang_up()
+
+
+def act(house: House, lines: list[Line], source: random.Random, number: int) -> None:
+    """Somebody comes, goes, seeks or gives up."""
+    doing = source.random()
+    if doing < 0.4 or not lines:
+        lines.append(house.client(f"bot {number}"))
+        return
+    line = source.choice(lines)
+    if doing < 0.5:
+        lines.remove(line)
+        line.hang_up()
+    elif doing < 0.9:
+        line.say(Seek(game=source.choice(["nim", GAME]), matches=source.choice([1, 3])))
+    else:
+        for match_id in list(house.matches)[:1]:
+            table = house.hub.tables[match_id]
+            seated = [each for each in lines if each.number == table.seats[0].connection]
+            for each in seated:
+                each.say(Resign(match=match_id))
+
+
+class View:
+    """What an onlooker knows: as a page keeps it. Numbers of moves and spectators are not in it."""
+
+    def __init__(self, overview: Overview) -> None:
+        self.players = set(overview.players)
+        self.seeks = {seek.seek: seek for seek in overview.seeks}
+        self.matches = {match.match for match in overview.matches}
+        self.outcomes = list(overview.outcomes)
+
+    def apply(self, news: News) -> None:
+        self.players = (self.players - set(news.left)) | set(news.came)
+        self.seeks = {k: v for k, v in self.seeks.items() if k not in news.closed}
+        self.seeks |= {seek.seek: seek for seek in news.opened}
+        self.matches = (self.matches - set(news.gone)) | {each.match for each in news.began}
+        self.outcomes = [*self.outcomes, *news.outcomes][-SHOWN:]
+
+
+def heard(line: Line) -> list[News]:
+    return line.heard(News)
+
+
+def match_between_unheard(first: Line, second: Line) -> None:
+    """What they are told waits, as all else."""
+    first.say(Seek(game=GAME, seat=1))
+    second.say(Seek(game=GAME, seat=2))

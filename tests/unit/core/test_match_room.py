@@ -1,0 +1,224 @@
+"""Those who look on are told all that happens, and players are told before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from support.hub_harness import WON, House, Line, play, sit_down
+
+from server.model.messages import Ended, Move, Ping, Pong, Resign, Started, Unwatch, Update, Watch
+from server.runtime import scheduler
+from server.runtime.scheduler import Turn
+
+
+class Evening(House):
+    """Ann plays Bob, Eve and Zoe look on, and there is always something else to be done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ann, self.bob, self.match = sit_down(self)
+        self.eve, self.zoe = (self.client(name, role="spectator") for name in ("Eve", "Zoe"))
+        for line in (self.eve, self.zoe):
+            line.ask(Watch(match=self.match), Started)
+        self.busy = True
+
+    def play(self, moves: int) -> None:
+        play(self.match, (self.ann, self.bob), WON[:moves])
+
+
+def plies(line: Line) -> list[int]:
+    return [update.ply for update in line.heard(Update)]
+
+
+def test_players_are_told_first() -> None:
+    evening = Evening()
+    evening.play(2)
+    assert plies(evening.ann) == plies(evening.bob) == [0, 1]
+    assert plies(evening.eve) == []
+    evening.rest()
+    assert plies(evening.eve) == plies(evening.zoe) == [0, 1]
+    evening.rest()
+    assert len(plies(evening.eve)) == 2, "once"
+
+
+def test_the_end_comes_after_all_moves_even_if_nobody_ever_rests() -> None:
+    evening = Evening()
+    evening.play(5)
+    assert [type(event) for event in evening.eve.inbox[-6:]] == [Update] * 5 + [Ended]
+    assert plies(evening.eve) == [0, 1, 2, 3, 4]
+
+
+def test_so_does_the_end_of_a_match_that_is_given_up() -> None:
+    evening = Evening()
+    evening.play(1)
+    evening.bob.say(Resign(match=evening.match))
+    assert [type(event) for event in evening.eve.inbox[-2:]] == [Update, Ended]
+    evening.rest()
+    assert isinstance(evening.eve.inbox[-1], Ended)
+
+
+def test_who_begins_to_watch_is_not_told_again_what_it_sees() -> None:
+    evening = Evening()
+    late = evening.client("Late", role="spectator")
+    evening.play(1)
+    started = late.ask(Watch(match=evening.match), Started)
+    assert len(started.moves) == 1
+    assert plies(evening.eve) == [0], "but those who watched before are told before"
+    evening.rest()
+    assert plies(late) == []
+
+
+def test_who_looks_away_or_leaves_is_told_no_more() -> None:
+    evening = Evening()
+    evening.play(1)
+    evening.eve.say(Unwatch(match=evening.match))
+    evening.zoe.hang_up()
+    evening.rest()
+    assert plies(evening.eve) == plies(evening.zoe) == []
+
+
+def test_the_clocks_that_are_shown_are_those_of_the_move() -> None:
+    house = House()
+    ann, bob, match = sit_down(house, clock="60+0")
+    eve = house.client("Eve", role="spectator")
+    eve.ask(Watch(match=match), Started)
+    house.busy = True
+    house.wait(5.0)
+    play(match, (ann, bob), WON[:1])
+    house.wait(5.0)
+    house.rest()
+    (shown,), (told,) = eve.heard(Update), bob.heard(Update)
+    assert shown.clocks == told.clocks
+
+
+def test_nothing_is_shown_that_is_not_stored() -> None:
+    evening = Evening()
+    evening.busy, evening.slow = False, True
+    evening.ann.say(Move(match=evening.match, ply=0, action=4))
+    evening.rest()
+    assert plies(evening.eve) == []
+    assert evening.eve.ask(Ping(), Pong)
+    evening.commit()
+    assert plies(evening.eve) == [0]
+
+
+# Time for them.
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the time is: the last of these. Each thing that is done takes a third of a slice."""
+    times = [0.0]
+    monkeypatch.setattr(scheduler, "perf_counter", lambda: times[-1])
+    return times
+
+
+class Loop:
+    """Does in each turn what was asked for before it, whatever the delay."""
+
+    def __init__(self) -> None:
+        self.calls: list[Later] = []
+
+    def callLater(self, delay: float, call: Callable[[], None]) -> Later:
+        self.calls.append(Later(delay, call))
+        return self.calls[-1]
+
+    def turn(self) -> None:
+        calls, self.calls = self.calls, []
+        for later in calls:
+            later.call()
+
+
+class Later:
+    def __init__(self, delay: float, call: Callable[[], None]) -> None:
+        self.delay = delay
+        self.call = call
+
+    def active(self) -> bool:
+        return True
+
+    def reset(self, delay: float) -> None:
+        self.delay = delay
+
+
+def doer(done: list[str], name: str, seconds: list[float]) -> Callable[[], None]:
+    def do() -> None:
+        done.append(name)
+        seconds.append(seconds[-1] + scheduler.SLICE_S / 3)
+
+    return do
+
+
+def test_what_is_done_at_leisure_leaves_room_for_the_rest(seconds: list[float]) -> None:
+    loop, done = Loop(), list[str]()
+    turns = Turn(loop)
+    for number in range(7):
+        turns.at_leisure(doer(done, str(number), seconds))
+    loop.turn()
+    assert done == ["0", "1", "2"]
+    turns.at_its_end(doer(done, "at once", seconds))
+    loop.turn()
+    assert done == ["0", "1", "2", "at once", "3", "4", "5"]
+    turns.at_leisure(doer(done, "7", seconds))
+    loop.turn()
+    assert done[-2:] == ["6", "7"]
+    assert not loop.calls
+
+
+def test_what_is_not_done_at_once_goes_on_before_what_comes_after_it() -> None:
+    loop, done = Loop(), list[str]()
+    turns = Turn(loop)
+
+    def thrice() -> bool:
+        done.append("some")
+        return len(done) < 3
+
+    turns.at_leisure(thrice)
+    turns.at_leisure(lambda: done.append("after"))
+    loop.turn()
+    assert done == ["some", "some", "some", "after"]
+
+
+def test_there_is_no_leisure_while_others_wait(seconds: list[float]) -> None:
+    loop, done = Loop(), list[str]()
+    turns = Turn(loop)
+    for number in range(7):
+        turns.at_leisure(doer(done, str(number), seconds))
+    loop.turn()
+    turns.hold()
+    loop.turn()
+    assert done == ["0", "1", "2"]
+    (later,) = loop.calls
+    assert later.delay == pytest.approx(scheduler.HOLD_S)
+    turns.release()
+    assert later.delay == 0
+    loop.turn()
+    assert done == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_nobody_is_put_off_for_ever(seconds: list[float]) -> None:
+    loop, done = Loop(), list[str]()
+    turns = Turn(loop)
+    for number in range(4):
+        turns.at_leisure(doer(done, str(number), seconds))
+    loop.turn()
+    turns.hold()
+    seconds.append(seconds[-1] + scheduler.HOLD_S)
+    loop.turn()
+    assert done == ["0", "1", "2", "3"]
+
+
+def test_what_fails_does_not_keep_others_waiting() -> None:
+    loop, done = Loop(), list[str]()
+    turns = Turn(loop)
+
+    def fail() -> None:
+        raise RuntimeError("a fault")
+
+    turns.at_leisure(fail)
+    turns.at_leisure(lambda: done.append("done"))
+    with pytest.raises(RuntimeError, match="a fault"):
+        loop.turn()
+    loop.turn()
+    assert done == ["done"]

@@ -1,0 +1,391 @@
+"""Nobody is told what is not stored yet: databases that are slow or fail, and a new start."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+from support.hub_harness import (
+    EPOCH,
+    GAME,
+    WON,
+    House,
+    Line,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
+
+from server.core.hub import Hub
+from server.core.outbox import Outbox
+from server.model.messages import (
+    Claim,
+    Code,
+    Ended,
+    Error,
+    List,
+    Move,
+    Notice,
+    Ok,
+    Ping,
+    Pong,
+    Reading,
+    Reason,
+    Resign,
+    Seek,
+    Seeking,
+    Started,
+    Update,
+    Watch,
+    Welcome,
+)
+from server.model.records import Begun, Claimed, Finished, Kept, Played, Record
+
+
+def test_a_match_is_announced_when_it_is_stored() -> None:
+    house = House()
+    ann, bob = house.client("Ann"), house.client("Bob")
+    house.slow = True
+    ann.say(Seek(game=GAME, clock="10+0"))
+    bob.say(Seek(game=GAME))
+    assert not ann.heard(Started)
+    assert isinstance(house.stored[-1], Begun)
+    house.wait(60.0)  # nobody's clock runs, and nobody is taken for absent
+    house.commit()
+    started = only(ann.inbox, Started)
+    assert started.clocks == (Reading(10.0, 0), Reading(10.0, 0))
+    assert only(bob.inbox, Started).match == started.match
+
+
+def test_a_move_is_announced_when_it_is_stored_and_the_other_clock_runs_from_then_on() -> None:
+    house = House(credit_cap_s=0.0)
+    ann, bob, match = sit_down(house, clock="10+0")
+    play(match, (ann, bob), (4, 8))
+    house.slow = True
+    house.wait(1.0)
+    assert ann.say(Move(match=match, ply=2, action=0)) == []
+    assert house.stored[-1] == Played(
+        match=match,
+        ply=2,
+        seat=1,
+        action=0,
+        clocks=(Reading(9.0, 0), Reading(10.0, 0)),
+        info=None,
+        at=EPOCH + 1.0,
+    )
+    house.wait(100.0)
+    house.commit()
+    for line in (ann, bob):
+        assert line.heard(Update)[-1].clocks == (Reading(9.0, 0), Reading(10.0, 0))
+    house.wait(9.5)
+    assert not ann.heard(Ended)
+    house.wait(0.5)
+    house.commit()
+    assert only(ann.inbox, Ended).reason is Reason.TIME
+
+
+def test_nothing_shows_a_move_that_is_not_stored() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    eve = house.client("Eve", role="spectator")
+    house.slow = True
+    ann.say(Move(match=match, ply=0, action=4))
+    assert eve.say(Watch(match=match)) == []
+    assert eve.say(List()) == []
+    assert bob.say(Move(id="early", match=match, ply=1, action=4)) == []
+    bob.hang_up()
+    again = house.line()
+    heard = again.say(hello_of("Bob", session=bob.token))
+    assert [type(event) for event in heard] == []
+    house.commit()
+    assert only(eve.inbox, Started).moves == (4,)
+    assert only(again.inbox, Started).moves == (4,)
+
+
+def test_a_move_by_one_who_cannot_know_that_it_is_its_turn_is_refused() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    house.slow = True
+    ann.say(Move(match=match, ply=0, action=4))
+    assert bob.say(Move(id="early", match=match, ply=1, action=0)) == []
+    house.commit()
+    early = bob.inbox[-1]
+    assert isinstance(early, Error)
+    assert (early.code, early.re) == (Code.NOT_YOUR_TURN, "early")
+    house.slow = False
+    bob.ask(Move(match=match, ply=1, action=0), Update)
+
+
+def test_a_move_that_is_sent_twice_is_stored_once_and_both_are_answered() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    house.slow = True
+    for number in (1, 2):
+        assert ann.say(Move(id=number, match=match, ply=0, action=4)) == []
+    house.commit()
+    assert [update.re for update in ann.heard(Update)] == [1, 2]
+    assert len(bob.heard(Update)) == 1
+    assert sum(isinstance(record, Played) for record in house.stored) == 1
+
+
+def test_the_last_move_and_the_result_are_stored_in_this_order_and_told_together() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    play(match, (ann, bob), WON[:-1])
+    house.slow = True
+    ann.say(Move(match=match, ply=4, action=WON[-1]))
+    assert not ann.heard(Ended)
+    assert [type(record) for record in house.stored[-2:]] == [Played, Finished]
+    house.commit()
+    for line in (ann, bob):
+        assert [type(event) for event in line.inbox[-2:]] == [Update, Ended]
+
+
+def test_a_resignation_is_confirmed_when_it_is_stored() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    house.slow = True
+    assert ann.say(Resign(id="r", match=match)) == []
+    house.commit()
+    assert {type(event) for event in ann.inbox[-2:]} == {Ok, Ended}
+    assert only(bob.inbox, Ended).winner == 2
+
+
+def test_each_connection_hears_things_in_the_order_in_which_they_were_said() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    eve = house.client("Eve")
+    house.slow = True
+    ann.say(Move(id="m", match=match, ply=0, action=4))
+    assert ann.say(Ping(id="p")) == []
+    assert ann.say(Move(id="w", match=match, ply=5, action=4)) == []
+    assert eve.ask(Ping(id="p"), Pong).re == "p", "who waits for nothing is answered at once"
+    assert eve.ask(Seek(game="nim"), Seeking)
+    house.commit()
+    assert [event.re for event in ann.inbox[-3:]] == ["m", "p", "w"]
+    assert only(bob.inbox, Update).action == 4
+
+
+def test_everybody_is_told_when_nothing_can_be_stored_and_when_it_can_again() -> None:
+    house = House()
+    ann, bob, match = sit_down(house)
+    stranger = house.line()
+    house.slow = True
+    ann.say(Move(match=match, ply=0, action=4))
+    for _ in "12":
+        house.do(house.hub.storage_fails(True))
+    for line in (ann, bob):
+        assert only(line.inbox, Notice).code == "storage_down"
+    house.do(house.hub.storage_fails(False))
+    house.commit()
+    assert [type(event) for event in ann.inbox[-2:]] == [Notice, Update]
+    assert bob.heard(Notice)[-1].code == "storage_up"
+    assert stranger.inbox == []
+
+
+def test_a_server_stops_when_all_is_stored() -> None:
+    house = House(stored=True)
+    ann, bob, match = sit_down(house)
+    house.slow = True
+    ann.say(Move(match=match, ply=0, action=4))
+    house.do(house.hub.stop(house.now, grace_s=0.0))
+    assert house.stopped == 0
+    assert ann.open
+    house.commit()
+    assert house.stopped == 1
+    assert only(bob.inbox, Update).action == 4
+    assert not ann.open
+    assert not any(isinstance(record, Finished) for record in house.stored)
+
+
+# The outbox.
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.booleans()), max_size=40))
+def test_the_outbox_keeps_the_order_and_lets_nothing_out_too_early(
+    steps: list[tuple[int, int, bool]],
+) -> None:
+    outbox: Outbox[tuple[int, int, int]] = Outbox()
+    stored = records = 0
+    out: list[tuple[int, int, int]] = []
+    serial = itertools.count()
+    for connection, commits, rests in steps:
+        records += 1
+        after = records if rests else 0
+        thing = (connection, after, next(serial))
+        if outbox.passes((connection,), after):
+            assert after <= stored
+            out.append(thing)
+        else:
+            outbox.hold((connection,), after, thing)
+        ready = outbox.release(stored := min(records, stored + commits))
+        assert all(each[1] <= stored for each in ready)
+        out += ready
+    out += outbox.release(records)
+    assert len(out) == len(steps)
+    for connection in range(4):
+        mine = [number for each, _, number in out if each == connection]
+        assert mine == sorted(mine)
+
+
+# After a restart.
+
+
+def kept_of(records: list[Record]) -> list[Kept]:
+    """What a database would make of the records."""
+    begun = {r.match: r for r in records if isinstance(r, Begun)}
+    for claim in (r for r in records if isinstance(r, Claimed)):
+        sessions = list(begun[claim.match].sessions)
+        sessions[claim.seat - 1] = claim.session
+        begun[claim.match] = structs.replace(begun[claim.match], sessions=tuple(sessions))
+    return [
+        Kept(
+            begun=each,
+            moves=tuple(r for r in records if isinstance(r, Played) and r.match == match),
+            finished=next(
+                (r for r in records if isinstance(r, Finished) and r.match == match), None
+            ),
+        )
+        for match, each in begun.items()
+    ]
+
+
+def restarted(house: House, after_s: float = 3.0, lost: int = 0, **policy: Any) -> House:
+    """Another server over what this one has stored, but for the last few records."""
+    records = house.stored[: len(house.stored) - lost]
+    again = House(stored=True, **policy)
+    accounts = [record for record in records if type(record).__name__ == "Account"]
+    again.hub = Hub(
+        again.policy,
+        house.hub.random,  # no secret is made twice
+        software="a test",
+        accounts=accounts,  # type: ignore[arg-type]
+        epoch=EPOCH + house.now + after_s,
+        started_at=EPOCH + house.now + after_s,
+    )
+    again.do(again.hub.restore(kept_of(records), again.now))
+    return again
+
+
+def back(house: House, line: Line, name: str) -> Line:
+    return house.client(name, session=line.token)
+
+
+def test_after_a_restart_matches_go_on_where_they_were() -> None:
+    house = House(stored=True)
+    ann, bob, match = sit_down(house, clock="100+0")
+    house.wait(10.0)
+    ann.say(Move(match=match, ply=0, action=0))
+    house.wait(20.0)
+    bob.say(Move(match=match, ply=1, action=3))
+    house.wait(30.0)
+    again = restarted(house, restart_grace_s=15.0)
+    again.wait(5.0)
+    ann, bob = back(again, ann, "Ann"), back(again, bob, "Bob")
+    started = only(ann.inbox, Started)
+    assert (started.match, started.seat, started.moves) == (match, 1, (0, 3))
+    assert started.clocks == (Reading(90.0, 0), Reading(80.0, 0)), "as after the last move"
+    again.wait(15.0)
+    ann.say(Move(match=match, ply=2, action=1))
+    clocks = only(bob.inbox, Update).clocks
+    assert clocks is not None
+    assert clocks[0].main_s == pytest.approx(85.0), "after the grace, the clock runs"
+    play(match, (ann, bob), (4, 2)[:0])
+    bob.say(Move(match=match, ply=3, action=4))
+    ann.say(Move(match=match, ply=4, action=2))
+    assert only(bob.inbox, Ended).winner == 1
+
+
+def test_who_does_not_come_back_after_a_restart_loses() -> None:
+    house = House(stored=True)
+    ann, bob, match = sit_down(house)
+    play(match, (ann, bob), (0, 3))
+    again = restarted(house, reconnect_s=60.0)
+    bob = back(again, bob, "Bob")
+    again.wait(60.0)
+    ended = only(bob.inbox, Ended)
+    assert (ended.winner, ended.reason) == (2, Reason.ABANDONMENT)
+
+
+def test_a_result_that_nobody_has_heard_is_told_to_who_comes_back() -> None:
+    house = House(stored=True)
+    ann, bob, match = sit_down(house)
+    play(match, (ann, bob), WON)
+    again = restarted(house)
+    for line, name in ((ann, "Ann"), (bob, "Bob")):
+        ended = only(back(again, line, name).inbox, Ended)
+        assert (ended.match, ended.winner) == (match, 1)
+
+
+def test_a_last_move_whose_result_was_not_stored_ends_the_match() -> None:
+    house = House(stored=True)
+    ann, bob, match = sit_down(house)
+    play(match, (ann, bob), WON)
+    again = restarted(house, lost=1)
+    (finished,) = again.stored
+    assert isinstance(finished, Finished)
+    assert (finished.match, finished.winner, finished.reason) == (match, 1, Reason.RULES)
+    assert only(back(again, ann, "Ann").inbox, Ended).winner == 1
+
+
+def test_a_move_that_was_not_stored_is_made_again() -> None:
+    house = House(stored=True)
+    ann, bob, match = sit_down(house)
+    play(match, (ann, bob), (0, 3))
+    again = restarted(house, lost=1)
+    ann, bob = back(again, ann, "Ann"), back(again, bob, "Bob")
+    assert only(bob.inbox, Started).moves == (0,)
+    play(match, (ann, bob), (3,), ply=1)
+
+
+def test_accounts_and_claims_outlive_the_server() -> None:
+    house = House(stored=True, claim_after_s=0.0)
+    ann = house.client("Ann", guest=False)
+    other = house.client("Ann", token=ann.account_token)
+    bob = house.client("Bob")
+    match = match_between(ann, bob)
+    ann.hang_up()
+    other.ask(Claim(match=match), Started)
+    again = restarted(house)
+    assert again.line().refused(hello_of("Ann")) is Code.NAME_TAKEN
+    assert again.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert only(back(again, other, "Ann").inbox, Started).match == match
+    assert again.client("Ann", token=ann.account_token).welcome.away == ()  # type: ignore[union-attr]
+
+
+def test_a_session_that_lost_its_token_claims_after_a_restart() -> None:
+    house = House(stored=True)
+    ann, bob = house.client("Ann", guest=False), house.client("Bob")
+    match = match_between(ann, bob)
+    again = restarted(house, claim_after_s=5.0, reconnect_s=60.0)
+    line = again.line()
+    welcome = line.ask(hello_of("Ann", token=ann.account_token), Welcome)
+    assert welcome.away == (match,)
+    again.wait(5.0)
+    assert line.ask(Claim(match=match), Started).seat == 1
+
+
+def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
+    house = House(stored=True)
+    sit_down(house)
+    record = house.stored[0]
+    assert isinstance(record, Begun)
+    house.stored[0] = structs.replace(record, game="chess")
+    again = restarted(house)
+    assert not again.matches
+    assert any("cannot go on" in line for line in again.logged)
+
+
+def test_ids_are_never_used_again() -> None:
+    house = House(stored=True)
+    _, _, match = sit_down(house)
+    again = restarted(house, after_s=0.001)
+    ann, bob = again.client("Zoe"), again.client("Eve")
+    assert match_between(ann, bob) > match
+    assert not isinstance(ann.inbox[-1], Error)

@@ -1,0 +1,263 @@
+"""Limits: how much of anything one may have, and what those are told who want more."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+from support.hub_harness import (
+    GAME,
+    House,
+    Line,
+    administrator,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
+
+from server.core.rate_limits import Bucket, Quota, network
+from server.model.codec import ADMINISTRATORS_FRAME
+from server.model.messages import (
+    AreYouThere,
+    Code,
+    Error,
+    List,
+    Move,
+    Ping,
+    Pong,
+    Seek,
+    Watch,
+    Welcome,
+)
+from server.model.names import skeleton
+
+
+def error(line: Line) -> Error:
+    last = line.inbox[-1]
+    assert isinstance(last, Error)
+    return last
+
+
+# Buckets.
+
+
+@given(
+    rate=st.floats(0.5, 100),
+    most=st.floats(1, 500),
+    waits=st.lists(st.floats(0, 3), min_size=1, max_size=300),
+)
+def test_no_more_comes_through_than_was_there_and_came_in(
+    rate: float, most: float, waits: list[float]
+) -> None:
+    bucket, now, taken = Bucket(rate, most, 0.0), 0.0, 0
+    for wait in waits:
+        now += wait
+        taken += bucket.take(now) == 0.0
+        assert taken <= most + rate * now + 1e-6
+
+
+@given(rate=st.floats(0.5, 100), most=st.floats(2, 500))
+def test_who_waits_as_long_as_told_may_go_on(rate: float, most: float) -> None:
+    bucket, now = Bucket(rate, most, 0.0), 0.0
+    while not (wait_s := bucket.take(now)):
+        pass
+    assert wait_s > 0
+    assert bucket.take(now + wait_s + 1e-9) == 0.0
+
+
+def test_no_rate_is_no_limit() -> None:
+    bucket = Bucket(0.0, 0.0, 0.0)
+    assert not any(bucket.take(0.0) for _ in range(10_000))
+
+
+def test_many_addresses_do_not_fill_the_memory() -> None:
+    quota = Quota(per_hour=10)
+    for number in range(30_000):
+        quota.take(f"address {number}", now=float(number))
+    assert len(quota._buckets) < 11_000
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "192.0.2.1", True),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8:0:1::1", "2001:db8::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("", "192.0.2.1", False),
+    ],
+)
+def test_an_address_of_ipv6_is_a_whole_network(one: str, other: str, same: bool) -> None:
+    assert (network(one) == network(other)) is same
+
+
+# Messages.
+
+
+def test_who_says_too_much_is_told_so_and_not_listened_to_for_a_while() -> None:
+    house = House(messages_per_s=10.0)
+    ann, bob = house.client("Ann"), house.client("Bob")
+    for number in range(39):
+        assert ann.ask(Ping(id=number), Pong).re == number
+    (refused,) = ann.say(Ping(id="x"))
+    assert isinstance(refused, Error)
+    assert (refused.code, refused.re) == (Code.RATE_LIMITED, "x")
+    assert refused.seconds == 2.0
+    assert "10 messages a second" in refused.text
+    assert house.paused == [(ann.number, 2.0)]
+    assert bob.ask(Ping(id=1), Pong)
+    house.wait(2.0)
+    assert ann.ask(Ping(id=1), Pong)
+
+
+def test_what_cannot_be_read_counts_too() -> None:
+    house = House(messages_per_s=10.0)
+    line = house.line()
+    codes = []
+    for _ in range(50):
+        house.do(house.hub.refuse(line.number, Code.MALFORMED, "no message", house.now))
+        codes.append(error(line).code)
+    assert codes.count(Code.MALFORMED) == 40
+    assert house.paused
+
+
+def test_moves_that_are_made_do_not_count() -> None:
+    house = House(messages_per_s=1.0)
+    ann, bob = house.client("Ann"), house.client("Bob")
+    match = match_between(ann, bob)
+    play(match, (ann, bob), (0, 1, 2, 4, 3, 5, 7, 6, 8))
+    match = match_between(ann, bob)
+    for _ in range(4):
+        last = ann.say(Move(match=match, ply=9, action=0))[-1]
+    assert isinstance(last, Error)
+    assert last.code is Code.RATE_LIMITED
+
+
+# Connections.
+
+
+def test_a_server_takes_so_many_connections() -> None:
+    house = House(connections=3)
+    lines = [house.line(f"192.0.2.{number}") for number in range(4)]
+    assert [line.open for line in lines] == [True, True, True, False]
+    assert error(lines[3]).code is Code.TOO_MANY
+    assert "3 connections" in error(lines[3]).text
+    lines[0].hang_up()
+    assert house.line().open
+
+
+def test_an_address_has_so_many_connections() -> None:
+    house = House(connections_per_address=2)
+    ours = [house.line("192.0.2.1") for _ in range(3)]
+    assert [line.open for line in ours] == [True, True, False]
+    assert error(ours[2]).code is Code.TOO_MANY
+    assert house.line("192.0.2.2").open
+    ours[0].hang_up()
+    assert house.line("192.0.2.1").open
+
+
+def test_behind_a_proxy_connections_count_for_where_they_come_from() -> None:
+    house = House(connections_per_address=1)
+    one, two, three = (house.line(None) for _ in range(3))
+    house.do(house.hub.locate(one.number, "192.0.2.1", house.now))
+    house.do(house.hub.locate(two.number, "192.0.2.2", house.now))
+    house.do(house.hub.locate(three.number, "192.0.2.1", house.now))
+    assert [line.open for line in (one, two, three)] == [True, True, False]
+    for line in (one, two):
+        line.hang_up()
+    house.wait(100.0)
+    assert house.is_empty()
+
+
+def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
+    house = House(hello_s=10.0)
+    slow, quick = house.line(), house.line()
+    house.wait(9.0)
+    slow.say(Ping(id=1))
+    assert quick.ask(hello_of("Ann"), Welcome)
+    house.wait(1.0)
+    assert error(slow).code is Code.TIMEOUT
+    assert not slow.open
+    assert quick.open
+
+
+def test_who_has_said_hello_may_send_longer_frames() -> None:
+    house = House()
+    ann, stranger = house.client("Ann"), house.line()
+    assert house.trusted == {ann.number: False}
+    assert stranger.open
+
+
+def test_administrators_may_send_still_longer_frames_as_long_as_they_are_administrators() -> None:
+    house = House()
+    zoe = administrator(house, "Zoe")
+    assert zoe.welcome
+    assert zoe.welcome.frame_bytes == ADMINISTRATORS_FRAME
+    assert house.trusted == {zoe.number: True}
+    account = house.hub.accounts.like(skeleton("Zoe"))
+    assert account
+    demoted = structs.replace(account, administrator=False)
+    house.do(house.hub.account_changed(demoted, house.now))
+    assert house.trusted == {zoe.number: False}
+
+
+# Silence.
+
+
+def test_who_is_silent_is_asked_for_a_sign_of_life_and_then_sent_away() -> None:
+    house = House(idle_s=300.0)
+    ann, bob = house.client("Ann"), house.client("Bob")
+    for line in (ann, bob):
+        line.say(Seek(game="nim", seat=1))
+    house.wait(300.0)
+    for line in (ann, bob):
+        assert only(line.inbox, AreYouThere).seconds == 60.0
+    house.wait(30.0)
+    bob.say(Ping())
+    house.wait(30.0)
+    assert error(ann).code is Code.TIMEOUT
+    assert not ann.open
+    assert bob.open
+    house.wait(269.0)
+    assert len(bob.heard(AreYouThere)) == 1
+    house.wait(1.0)
+    assert len(bob.heard(AreYouThere)) == 2
+
+
+def test_who_plays_may_think_for_long_but_who_watches_must_be_there() -> None:
+    house = House(idle_s=10.0)
+    ann, bob, match = sit_down(house)
+    eve = house.client("Eve", role="spectator")
+    eve.say(Watch(match=match))
+    house.wait(1000.0)
+    assert ann.open
+    assert bob.open
+    assert not eve.open
+    assert not ann.heard(AreYouThere)
+
+
+# Seeks and matches.
+
+
+def test_an_account_has_so_many_seeks_and_matches_over_all_its_sessions() -> None:
+    house = House(seeks_per_account=3, matches_per_account=5)
+    one = house.client("Ann", guest=False)
+    two = house.client("Ann", token=one.account_token)
+    one.say(Seek(game=GAME, matches=2))
+    two.say(Seek(game="nim", matches=2))
+    assert two.refused(Seek(game="nim", matches=2)) is Code.TOO_MANY
+    one.say(Seek(game="othello"))
+    assert one.refused(Seek(game="gomoku")) is Code.TOO_MANY
+    assert house.client("Bob", guest=False).say(Seek(game="gomoku", matches=5))
+
+
+def test_who_has_refusals_only_may_still_ask_who_is_here() -> None:
+    house = House(seeks_per_account=1)
+    ann = house.client("Ann")
+    ann.say(Seek(game=GAME))
+    assert ann.refused(Seek(game="nim")) is Code.TOO_MANY
+    assert ann.say(List())

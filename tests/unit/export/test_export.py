@@ -1,0 +1,603 @@
+"""Matches as text: read back without loss, and in formats that programs of others read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+from unit.games.test_every_game import VARIANTS, every_game
+
+import games
+from games import TIE, Game, IllegalAction, State, View
+from server.core import clock
+from server.core.match import Match, Terms
+from server.export import FORMATS, jsonl, pgn, sgf, writer
+from server.export.replay import Contradiction
+from server.model.messages import Reading, Reason, Thought
+from server.model.records import Begun, Finished, Kept, Played
+
+AT = 1_700_000_000.0  # 2023-11-14 22:13:20
+CLOCKS = ("none", "1/move", "300+3", "20+5x30")
+NASTY = ['"', "\\", "]", ":", "(;B[aa])", "a\\]b\\", "{}", "%", "1-0", "*", "é漢🎲", '[A "b\\"]']
+TIED = (0, 1, 2, 4, 3, 5, 7, 6, 8)
+"""
+x o x
+x o o
+o x x
+"""
+LOST = (0, 3, 1, 4, 2)
+"""
+x x x
+o o .
+. . .
+"""
+
+
+class Sitting:
+    """A match that is played by the rules, and what is stored of it."""
+
+    def __init__(
+        self, spec: str, clock_text: str = "none", players: tuple[str, str] = ("Ann", "Bob")
+    ) -> None:
+        terms = Terms(clock.parse(clock_text), rated=True)
+        self.match = Match("m1", games.load(spec), players, terms)
+        self.now = 0.0
+        self.moves: list[Played] = []
+        self.match.start(0.0)
+
+    def play(self, *actions: int) -> Sitting:
+        match = self.match
+        for action in actions:
+            seat, ply = match.game.current_player(match.state), match.ply
+            self.now += (0.8, 0.1, 0.3)[ply % 3]
+            assert match.play(seat, ply, action, self.now)
+            thought = Thought(win_rate=0.1 + 0.2, simulations=ply, line=(action, 0))
+            self.moves.append(
+                Played(
+                    match=match.id,
+                    ply=ply,
+                    seat=match.mover(ply),
+                    action=action,
+                    clocks=match.readings(self.now),
+                    info=thought if ply % 2 else None,
+                    at=AT + self.now,
+                )
+            )
+        return self
+
+    def adjudicated(self, winner: int) -> Kept:
+        self.match.adjudicate(self.match.ply, winner)
+        return self.kept
+
+    def play_anything(self, seed: int, plies: int = 1000) -> Sitting:
+        choose = random.Random(seed)
+        while self.match.to_move and self.match.ply < plies:
+            self.play(choose.choice(self.match.legal_actions()))
+        return self
+
+    @property
+    def kept(self) -> Kept:
+        match, result = self.match, self.match.result
+        begun = Begun(
+            match=match.id,
+            game=str(match.game),
+            players=match.players,
+            accounts=("17", None),
+            sessions=("a secret's digest", "another's"),
+            clock=match.clock_name,
+            rated=match.terms.rated,
+            illegal_moves=match.terms.illegal_moves,
+            credit_cap_s=0.1,
+            at=AT,
+        )
+        finished = result and Finished(
+            match=match.id,
+            winner=result.winner,
+            returns=result.returns,
+            reason=result.reason,
+            text=result.text,
+            at=AT + self.now,
+        )
+        return Kept(begun=begun, moves=tuple(self.moves), finished=finished)
+
+
+def ended_otherwise(reason: Reason) -> Kept:
+    """A match of two moves that ended for that reason; if somebody lost, the first player."""
+    sitting = Sitting("tic_tac_toe", "300+3").play(4, 0)
+    if reason in (Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED):
+        winner, returns = 0, (0.0, 0.0)
+    else:
+        winner, returns = 2, (0.0, 1.0)
+    text = f"so it was: {reason}"
+    finished = Finished(
+        match="m1", winner=winner, returns=returns, reason=reason, text=text, at=AT + 9
+    )
+    return structs.replace(sitting.kept, finished=finished)
+
+
+# Readers that know no more than the standards say.
+
+
+def read_sgf(text: str) -> list[dict[str, list[str]]]:
+    """The nodes of a game tree without variations."""
+    assert text.startswith("(;")
+    nodes: list[dict[str, list[str]]] = []
+    values: list[str] = []
+    rest = text[1:]
+    while rest[0] != ")":
+        if rest[0] == ";":
+            nodes.append({})
+        elif name := re.match(r"[A-Z]+", rest):
+            values = nodes[-1].setdefault(name[0], [])
+            assert not values
+            rest = rest[name.end() - 1 :]
+        elif value := re.match(r"\[((?:[^\]\\]|\\.)*)\]", rest):
+            assert "\n" not in value[1]
+            values.append(re.sub(r"\\(.)", r"\1", value[1]))
+            rest = rest[value.end() - 1 :]
+        else:
+            assert rest[0] == "\n"
+        rest = rest[1:]
+    assert rest == ")\n"
+    return nodes
+
+
+def sgf_name(game: Game, value: str, columns: int) -> str:
+    """A move of SGF as Playout writes it: a point's letters are its column and its row."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    if not value:
+        return "pass"
+    column, row = (letters.index(letter) for letter in value)
+    assert column < columns
+    return f"{letters[column]}{row + 1}"
+
+
+def read_pgn(text: str) -> tuple[dict[str, str], list[str], list[str], str]:
+    """The tags, the names of the moves, the comments, and the result."""
+    head, moves = re.fullmatch(r"((?:\[.*\]\n)+)\n((?:.+\n)+)\n", text).groups()  # type: ignore[union-attr]
+    tags = {}
+    for line in head.splitlines():
+        name, value = re.fullmatch(r'\[(\w+) "((?:[^"\\]|\\.)*)"\]', line).groups()  # type: ignore[union-attr]
+        tags[name] = _unquoted(value)
+    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|\{[^}]*\}|[^\s{"]+', moves)
+    comments = [token for token in tokens if token[0] == "{"]
+    names = [token for token in tokens[:-1] if token[0] != "{" and not re.match(r"\d+\.", token)]
+    return (
+        tags,
+        [_unquoted(name[1:-1]) if name[0] == '"' else name for name in names],
+        comments,
+        tokens[-1],
+    )
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def actions_named(game: Game, names: Sequence[str]) -> list[int]:
+    """The actions of a match, from the names of its moves."""
+    state, actions = game.initial_state(), []
+    for name in names:
+        actions.append(game.parse_action(state, name))
+        state = game.next_state(state, actions[-1])
+    return actions
+
+
+# Any match.
+
+
+@every_game
+@pytest.mark.parametrize("clock_text", CLOCKS)
+def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
+    kept = Sitting(spec, clock_text).play_anything(1).kept
+    line = writer("jsonl")(kept)
+    assert line.endswith("}\n")
+    assert line.count("\n") == 1
+    assert jsonl.read(line) == jsonl.read(line.encode()) == jsonl.portable(kept)
+    assert "digest" not in line
+    assert "account" not in line
+
+
+@every_game
+@pytest.mark.parametrize("clock_text", CLOCKS)
+def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
+    game = games.load(spec)
+    for seed in range(3):
+        kept = Sitting(spec, clock_text).play_anything(seed).kept
+        actions = [move.action for move in kept.moves]
+        tags, names, comments, result = read_pgn(writer("pgn")(kept))
+        assert actions_named(game, names) == actions
+        assert tags["Variant"] == str(game)
+        assert tags["Result"] == result == {1: "1-0", 2: "0-1", TIE: "1/2-1/2"}[_winner(kept)]
+        assert len(comments) == (0 if clock_text == "none" else len(actions))
+        text = writer("auto")(kept)
+        assert max(len(line) for line in text.splitlines()[1:]) <= 80
+        if text.startswith("(;"):
+            root, *nodes = read_sgf(text)
+            columns = int(root["SZ"][0].split(":")[0])
+            moves = [(seat, node[seat][0]) for node in nodes for seat in "BW" if seat in node]
+            assert actions_named(game, [sgf_name(game, at, columns) for _, at in moves]) == actions
+            assert [seat for seat, _ in moves] == ["BW"[move.seat - 1] for move in kept.moves]
+        else:
+            assert text == writer("pgn")(kept)
+
+
+def _winner(kept: Kept) -> int:
+    assert kept.finished
+    return kept.finished.winner
+
+
+def test_sgf_is_for_games_of_placing_stones() -> None:
+    found = {
+        spec.partition("(")[0]
+        for spec in games.names() + VARIANTS
+        if writer("auto")(Sitting(spec).kept).startswith("(;")
+    }
+    assert found == {"gomoku", "mnk", "othello", "tic_tac_toe"}
+    with pytest.raises(sgf.Unsuitable, match="connect_four is not played on one grid"):
+        writer("sgf")(Sitting("connect_four").kept)
+
+
+def test_formats() -> None:
+    assert FORMATS == ("jsonl", "sgf", "pgn", "auto")
+    for name in FORMATS:
+        assert writer(name)(Sitting("gomoku").kept)
+
+
+@given(
+    names=st.tuples(*[st.sampled_from(NASTY) | st.text('\\]:"[ a%{}\u00e9', max_size=32)] * 2),
+    text=st.sampled_from(NASTY) | st.text(max_size=80),
+    seed=st.integers(0, 99),
+    plies=st.integers(0, 9),
+    clock_text=st.sampled_from(CLOCKS),
+)
+def test_whatever_the_names(
+    names: tuple[str, str], text: str, seed: int, plies: int, clock_text: str
+) -> None:
+    players = (f"x{names[0]}x"[:32], f"x{names[1]}x"[:32])
+    sitting = Sitting("tic_tac_toe", clock_text, players).play_anything(seed, plies)
+    if sitting.match.to_move:
+        sitting.match.abort(text)
+    kept = sitting.kept
+    assert kept.finished
+    shown = "".join(" " if _is_control(letter) else letter for letter in kept.finished.text)
+    root, *nodes = read_sgf(sgf.write(kept))
+    assert (root["PB"], root["PW"], root["GC"]) == ([players[0]], [players[1]], [shown])
+    assert len(nodes) == len(kept.moves)
+    tags, moves, _, _ = read_pgn(pgn.write(kept))
+    assert (tags["White"], tags["Black"], tags["Remark"]) == (*players, shown)
+    assert len(moves) == len(kept.moves)
+    if shown == kept.finished.text and players == tuple(name.strip() for name in players):
+        assert jsonl.read(jsonl.write(kept)) == jsonl.portable(kept)
+
+
+def _is_control(letter: str) -> bool:
+    return re.match(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", letter) is not None
+
+
+# What stands in the text.
+
+
+def test_a_match_as_sgf() -> None:
+    kept = Sitting("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).kept
+    assert sgf.write(kept) == (
+        "(;FF[4]CA[UTF-8]GM[4]SZ[3]RU[tic_tac_toe]GN[m1]DT[2023-11-14]PB[Ann]PW[C\\:3\\]]"
+        "TM[1]OT[2x30 byo-yomi]RE[B+]GC[Ann won]\n"
+        ";B[aa]BL[0.2];W[ab]WL[0.9];B[ba]BL[30]OB[2];W[bb]WL[0.1];B[ca]BL[30]OB[2])\n"
+    )
+
+
+def test_a_match_as_pgn() -> None:
+    kept = Sitting("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).kept
+    assert pgn.write(kept) == (
+        '[Event "Rated match"]\n[Site "?"]\n[Date "2023.11.14"]\n[Round "-"]\n[White "Ann"]\n'
+        '[Black "Bob"]\n[Result "1-0"]\n[GameId "m1"]\n[Reason "rules"]\n[Remark "Ann won"]\n'
+        '[Termination "normal"]\n[TimeControl "60+1.5"]\n[UTCDate "2023.11.14"]\n'
+        '[UTCTime "22:13:20"]\n[Variant "connect_four"]\n\n'
+        "1. 4 {[%clk 0:01:00.7]} 1... 4 {[%clk 0:01:01.4]} 2. 1 {[%clk 0:01:01.9]} 2... 7\n"
+        "{[%clk 0:01:02.1]} 3. 2 {[%clk 0:01:03.3]} 3... 6 {[%clk 0:01:03.3]} 4. 3\n"
+        "{[%clk 0:01:04.0]} 1-0\n\n"
+    )
+    kept = Sitting("nim(chips=4)").play(0, 0, 1).kept
+    assert pgn.write(kept).endswith('[Variant "nim(chips=4)"]\n\n1. 1 1 2. 2 1-0\n\n')
+
+
+def test_othello_has_its_first_stones_and_passes() -> None:
+    for seed in range(50):
+        kept = Sitting("othello(size=4)").play_anything(seed).kept
+        root, *nodes = read_sgf(sgf.write(kept))
+        assert (root["GM"], root["SZ"]) == (["2"], ["4"])
+        assert (root["AB"], root["AW"]) == (["cb", "bc"], ["bb", "cc"])
+        passes = [node for node in nodes if [""] in node.values()]
+        assert len(passes) == sum(move.action == 16 for move in kept.moves)
+        if passes:
+            return
+    pytest.fail("nobody ever passed")
+
+
+def test_a_board_that_is_not_square() -> None:
+    kept = Sitting("mnk(m=7,n=3,k=3)").play(6, 14).kept
+    root, *nodes = read_sgf(sgf.write(kept))
+    assert root["SZ"] == ["7:3"]
+    assert nodes == [{"B": ["ga"]}, {"W": ["ac"]}]
+
+
+@pytest.mark.parametrize(
+    ("clock_text", "sgf_time", "pgn_time"),
+    [
+        ("none", (None, None), "-"),
+        ("0.5/move", (["0"], ["1x0.5 byo-yomi"]), "1/0.5"),
+        ("300+0", (["300"], None), "300+0"),
+        ("300+3", (["300"], ["3 fischer"]), "300+3"),
+        ("600+5x30", (["600"], ["5x30 byo-yomi"]), "600+5x30"),
+    ],
+)
+def test_time_controls(
+    clock_text: str, sgf_time: tuple[list[str] | None, list[str] | None], pgn_time: str
+) -> None:
+    kept = Sitting("tic_tac_toe", clock_text).kept
+    root = read_sgf(sgf.write(kept))[0]
+    assert (root.get("TM"), root.get("OT")) == sgf_time
+    assert read_pgn(pgn.write(kept))[0]["TimeControl"] == pgn_time
+
+
+@pytest.mark.parametrize(
+    ("reason", "sgf_result", "pgn_result", "termination"),
+    [
+        (Reason.RESIGNATION, "W+R", "0-1", "normal"),
+        (Reason.TIME, "W+T", "0-1", "time forfeit"),
+        (Reason.ABANDONMENT, "W+F", "0-1", "abandoned"),
+        (Reason.ILLEGAL_MOVES, "W+F", "0-1", "rules infraction"),
+        (Reason.VOID, "Void", "*", "abandoned"),
+        (Reason.ADMINISTRATOR, "Void", "*", "adjudication"),
+        (Reason.ABORTED, "Void", "*", "emergency"),
+    ],
+)
+def test_how_a_match_ended(
+    reason: Reason, sgf_result: str, pgn_result: str, termination: str
+) -> None:
+    kept = ended_otherwise(reason)
+    root = read_sgf(sgf.write(kept))[0]
+    assert (root["RE"], root["GC"]) == ([sgf_result], [f"so it was: {reason}"])
+    tags, _, _, result = read_pgn(pgn.write(kept))
+    assert (result, tags["Termination"], tags["Reason"]) == (pgn_result, termination, reason)
+    assert jsonl.read(jsonl.write(kept)) == jsonl.portable(kept)
+
+
+def test_a_tie_and_a_match_that_goes_on() -> None:
+    tied = Sitting("tic_tac_toe").play(*TIED).kept
+    assert read_sgf(sgf.write(tied))[0]["RE"] == ["0"]
+    assert read_pgn(pgn.write(tied))[3] == "1/2-1/2"
+    for plies in range(3):
+        running = Sitting("tic_tac_toe", "300+3").play(*TIED[:plies]).kept
+        assert read_sgf(sgf.write(running))[0]["RE"] == ["?"]
+        tags, _, _, result = read_pgn(pgn.write(running))
+        assert (tags["Termination"], result) == ("unterminated", "*")
+        assert "Reason" not in tags
+        assert jsonl.read(jsonl.write(running)) == jsonl.portable(running)
+
+
+# Games of others.
+
+
+class Stones(Game):
+    """A board for stones of two players, who may do what a test wants of them."""
+
+    num_actions, max_plies = 1000, 20
+
+    def __init__(self, rows: int = 30, columns: int = 52, moves: str = "place") -> None:
+        self.rows, self.columns, self.moves = rows, columns, moves
+
+    def initial_state(self) -> State:
+        return (2, 0, *([0] * self.rows * self.columns))
+
+    def legal_actions(self, state: State) -> tuple[int, ...]:
+        return tuple(cell for cell in range(self.num_actions) if cell >= len(state) or not state[2])
+
+    def next_state(self, state: State, action: int) -> State:
+        if action not in self.legal_actions(state):
+            raise IllegalAction("no")
+        cells = list(state[2:])
+        cells[action] = 3 - state[0] if self.moves == "give" else state[0]
+        return (state[0] if action < 5 else 3 - state[0], 0, *cells)
+
+    def action_name(self, state: State, action: int) -> str:
+        return f'put "{action}" {{}}' if action % 2 else f"{action}."
+
+    def view(self, state: State) -> View:
+        clicks = {
+            action: (action, 0) if self.moves == "drag" and any(state[2:]) else (action,)
+            for action in self.legal_actions(state)
+        }
+        return View(self.rows, self.columns, state[2:], clicks)
+
+
+@pytest.fixture
+def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Kept]:
+    """Makes a match of stones, of two moves or those given."""
+
+    def of(*actions: int, **params: Any) -> Kept:
+        game = Stones(**params)
+        monkeypatch.setattr(games, "load", lambda text: game)
+        return Sitting("stones").play(*(actions or (6, 60))).kept
+
+    return of
+
+
+def test_a_large_board_and_a_player_who_moves_twice(stones: Callable[..., Kept]) -> None:
+    kept = stones(1, 2, 31, 999)
+    root, *nodes = read_sgf(sgf.write(kept))
+    assert "GM" not in root
+    assert nodes == [{"W": ["ba"]}, {"W": ["ca"]}, {"W": ["Fa"]}, {"B": ["lt"]}]
+    names = read_pgn(text := pgn.write(kept))[1]
+    assert actions_named(games.load("stones"), names) == [1, 2, 31, 999]
+    assert '\n1... "put \\"1\\" {}" 1... "2." 1... "put \\"31\\" {}" 2. "put' in text
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ({"columns": 53}, "larger than 52 by 52"),
+        ({"moves": "give"}, "move 0 does not leave a stone"),
+        ({"moves": "drag"}, "action 60 does not put a stone"),
+    ],
+)
+def test_what_sgf_cannot_say_is_written_as_pgn(
+    stones: Callable[..., Kept], params: dict[str, Any], told: str
+) -> None:
+    kept = stones(**params)
+    with pytest.raises(sgf.Unsuitable, match=told):
+        writer("sgf")(kept)
+    assert writer("auto")(kept) == writer("pgn")(kept)
+
+
+def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
+    kept = Sitting("tic_tac_toe").play(4, 0).kept
+    for wrong in (
+        structs.replace(kept, begun=structs.replace(kept.begun, game="forgotten")),
+        structs.replace(kept, moves=kept.moves[1:]),
+        structs.replace(kept, moves=(kept.moves[0], structs.replace(kept.moves[1], action=4))),
+    ):
+        assert writer("jsonl")(wrong)
+        for name in ("sgf", "pgn", "auto"):
+            with pytest.raises(Contradiction):
+                writer(name)(wrong)
+
+
+# Lines that are none.
+
+
+def line_with(*path: str | int, value: Any = None, drop: bool = False) -> str:
+    """A good line, made a bad one."""
+    line = json.loads(jsonl.write(Sitting("tic_tac_toe", "300+3").play(*LOST).kept))
+    inner = line
+    for key in path[:-1]:
+        inner = inner[key]
+    if drop:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return json.dumps(line)
+
+
+MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "told"),
+    [
+        ("", "", "expected a JSON object"),
+        ("nonsense", "", "expected a JSON object"),
+        ("[1]", "", "Expected `object`"),
+        ("[" * 100_000, "", "Expected `object`"),
+        ("{}", "version", "missing"),
+        (line_with("version", value=2), "version", "expected 1"),
+        (line_with("colour", value="red"), "colour", "unknown field"),
+        (line_with("clock", drop=True), "clock", "missing"),
+        (line_with("finished", drop=True), "finished", "missing"),
+        (line_with("rated", value="yes"), "rated", "Expected `bool`"),
+        (line_with("match", value="../m\n"), "match", "matching regex"),
+        (line_with("at", value=1e300), "at", "< 253402300800"),
+        (line_with("players", value=["Ann"]), "players", "length 2"),
+        (line_with("players", 1, value="x" * 33), "players[1]", "<= 32"),
+        (line_with("players", 1, value="Bob\u202e"), "players[1]", "printable"),
+        (line_with("players", 0, value=" Ann"), "players[0]", "no space"),
+        (line_with("game", value="chess"), "game", "unknown game 'chess'"),
+        (line_with("game", value="mnk(m=15)"), "game", "'mnk'"),
+        (line_with("clock", value="soon"), "clock", "write it as"),
+        (line_with("clock", value="300.0+3"), "clock", "'300+3'"),
+        (line_with("clock", value="none"), "moves[0].clocks", "expected none"),
+        (line_with("moves", 2, "clocks", drop=True), "moves[2].clocks", "what is left"),
+        (line_with("moves", 2, "clocks", value=[[1, 0]]), "moves[2].clocks", "length 2"),
+        (line_with("moves", 2, "action", drop=True), "moves[2].action", "missing"),
+        (line_with("moves", 2, "action", value="a1"), "moves[2].action", "Expected `int`"),
+        (line_with("moves", 2, "action", value=0), "moves[2].action", "legal are: b1"),
+        (line_with("moves", 2, "action", value=2**40), "moves[2].action", "Expected `int`"),
+        (line_with("moves", 2, "ply", value=3), "moves[2].ply", "expected 2"),
+        (line_with("moves", 2, "seat", value=2), "moves[2].seat", "the turn of 1"),
+        (line_with("moves", 2, "seat", value=3), "moves[2].seat", "expected 1 or 2"),
+        (line_with("moves", 2, "why", value=1), "moves[2].why", "unknown field"),
+        (line_with("moves", 1, "info", "win_rate", value=2), "moves[1].info.win_rate", "<= 1"),
+        (line_with("moves", 1, "info", "mood", value=2), "moves[1].info.mood", "unknown field"),
+        (line_with("moves", 0, drop=True), "moves[0].ply", "expected 0"),
+        (line_with("moves", 4, drop=True), "finished.reason", "the match goes on"),
+        (line_with("finished", "winner", value=2), "finished.winner", "expected 1"),
+        (line_with("finished", "winner", value=5), "finished.winner", "expected 1, 2, -1"),
+        (line_with("finished", "returns", value=[0, 1]), "finished.returns", "[1.0, 0.0]"),
+        (line_with("finished", "reason", value="time"), "finished.reason", "rules end the match"),
+        (line_with("finished", "reason", value="magic"), "finished.reason", "rules, resignation"),
+        (line_with("finished", "text", value="\x1b[2J"), "finished.text", "regex"),
+        (line_with("finished", "by", value=1), "finished.by", "unknown field"),
+    ],
+)
+def test_a_bad_line_says_where_and_what(line: str, field: str, told: str) -> None:
+    with pytest.raises(jsonl.BadLine) as caught:
+        jsonl.read(line, 7)
+    text = str(caught.value)
+    assert (caught.value.number, caught.value.field) == (7, field)
+    assert text.startswith(f"line 7: {field}: " if field else "line 7: ")
+    assert told in text
+    assert len(text.splitlines()) == 1
+
+
+def test_no_move_follows_the_last_one() -> None:
+    line = json.loads(line_with("version", value=1))
+    line["moves"].append(MOVE)
+    with pytest.raises(jsonl.BadLine, match=r"moves\[5\].action: .* the game is over"):
+        jsonl.read(json.dumps(line))
+
+
+@pytest.mark.parametrize(
+    ("reason", "winner", "returns", "field"),
+    [
+        (Reason.TIME, 1, (1.0, 0.0), "finished.winner"),
+        (Reason.ILLEGAL_MOVES, 1, (1.0, 0.0), "finished.winner"),
+        (Reason.RESIGNATION, TIE, (0.5, 0.5), "finished.winner"),
+        (Reason.ABANDONMENT, 0, (0.0, 0.0), "finished.winner"),
+        (Reason.RESIGNATION, 1, (0.5, 0.5), "finished.returns"),
+        (Reason.VOID, 1, (1.0, 0.0), "finished.winner"),
+        (Reason.ABORTED, 0, (0.5, 0.5), "finished.returns"),
+        (Reason.RULES, 2, (0.0, 1.0), "finished.reason"),
+        (Reason.ADJUDICATION, 0, (0.0, 0.0), "finished.winner"),
+        (Reason.ADJUDICATION, TIE, (0.0, 1.0), "finished.returns"),
+    ],
+)
+def test_a_result_that_cannot_be(
+    reason: Reason, winner: int, returns: tuple[float, float], field: str
+) -> None:
+    """Two moves were made, and it is the first player's turn."""
+    kept = ended_otherwise(reason)
+    assert kept.finished
+    wrong = structs.replace(kept.finished, winner=winner, returns=returns)
+    with pytest.raises(jsonl.BadLine) as caught:
+        jsonl.read(jsonl.write(structs.replace(kept, finished=wrong)))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("winner", [1, 2, TIE])
+def test_anybody_may_be_proven_to_win(winner: int) -> None:
+    kept = Sitting("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
+    assert jsonl.read(jsonl.write(kept)).finished == kept.finished
+
+
+@given(data=st.data())
+def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None:
+    line = jsonl.write(Sitting("nim(chips=4)", "300+3").play(0, 0, 1).kept).encode()
+    start = data.draw(st.integers(0, len(line)))
+    end = data.draw(st.integers(start, min(len(line), start + 5)))
+    damaged = line[:start] + data.draw(st.binary(max_size=5)) + line[end:]
+    with contextlib.suppress(jsonl.BadLine):
+        assert isinstance(jsonl.read(damaged), Kept)
+
+
+def test_clocks_are_read_back_as_they_were() -> None:
+    kept = Sitting("tic_tac_toe", "1+2x30").play(*LOST).kept
+    assert jsonl.read(jsonl.write(kept)).moves[2].clocks == (Reading(0.0, 2), Reading(0.9, 2))

@@ -1,0 +1,1111 @@
+"""The connected player without a line, a server or threads: what it says and does, step by step."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from twisted.internet.task import Clock as FakeClock
+from twisted.python.failure import Failure
+
+import games
+from games import Game, SpecError, State
+from games.core import spec
+from players import Cancelled, Choice, Considered, Info, Limit, Node, Player, Resigned
+from players.client.active_match import STEPS, Asked, Doing
+from players.client.agent import Agent
+from players.client.console import Screen
+from players.client.identity import Identity
+from players.client.play_request import Wish
+from players.client.player_cache import Roster
+from players.client.tokens import Account, Given, TokenFile
+from players.client.trees import TreeFile
+from server.model.messages import (
+    Claim,
+    Closing,
+    Code,
+    Control,
+    Ended,
+    Enter,
+    Error,
+    Hello,
+    Move,
+    Notice,
+    Ok,
+    Ping,
+    Pong,
+    Reading,
+    Reason,
+    Request,
+    RequestId,
+    Resign,
+    Seek,
+    Started,
+    Unwatch,
+    Update,
+    Watch,
+    Welcome,
+)
+
+GAME = games.load("nim(chips=9)")
+TAKE_1, TAKE_2, TAKE_3 = 0, 1, 2
+SEEKING = Wish(Seek(game="nim(chips=9)"), 1)
+ENTERING = Wish(Enter())
+
+
+class FakeReactor(FakeClock):
+    """Time that is told to pass, and one thread, whose work is done when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work: list[Callable[[], None]] = []
+
+    def getThreadPool(self) -> FakeReactor:
+        return self
+
+    def callInThreadWithCallback(
+        self,
+        on_result: Callable[[bool, object], None],
+        think: Callable[..., object],
+        *arguments: object,
+    ) -> None:
+        def work() -> None:
+            try:
+                on_result(True, think(*arguments))
+            except Exception:
+                on_result(False, Failure())
+
+        self.work.append(work)
+
+    def callFromThread(self, call: Callable[..., None], *arguments: object) -> None:
+        call(*arguments)
+
+
+class FakeLink:
+    """Keeps what is said."""
+
+    round_trip_s = 0.0
+
+    def __init__(self) -> None:
+        self.sent: list[Request] = []
+        self.broken = False
+        self.closed = False
+        self.hung_up = False
+
+    def send(self, request: Request) -> None:
+        if not self.broken:
+            self.sent.append(request)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def try_later(self) -> None:
+        self.hung_up = True
+
+
+class Thinker(Player):
+    """Takes one chip, or does what the test tells it to."""
+
+    def __init__(self, game: Game, ponders: bool = False) -> None:
+        super().__init__(game)
+        self.ponders = ponders
+        self.answer: Callable[[], Choice] = lambda: Choice(TAKE_1)
+        self.ponder_until_cancelled = True
+        self.calls: list[tuple[str, int]] = []
+        self.limits: list[Limit] = []
+
+    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+        self.calls.append(("choose", len(states) - 1))
+        self.limits.append(limit)
+        if self.cancelled.is_set():
+            raise Cancelled
+        return self.answer()
+
+    def ponder(self, states: Sequence[State]) -> None:
+        self.calls.append(("ponder", len(states) - 1))
+        if self.ponder_until_cancelled:
+            assert self.cancelled.is_set(), "nobody would ever end this"
+            raise Cancelled
+
+    def tree(self, min_visits: int = 1) -> Node | None:
+        return Node(None, 100, 0.5)
+
+
+class Evening:
+    """An agent, everything around it, and the server's part, played by the test."""
+
+    def __init__(
+        self,
+        player: Thinker | None = None,
+        identity: Identity | None = None,
+        wish: Wish = SEEKING,
+        **options: Any,
+    ) -> None:
+        self.reactor, self.link, self.player = FakeReactor(), FakeLink(), player or Thinker(GAME)
+        self.output = io.StringIO()
+        self.codes: list[int] = []
+        self.agent = Agent(
+            self.reactor,
+            self.player_of,
+            wish,
+            identity or Identity("Ann", "bot", "test"),
+            Screen(Console(file=self.output, width=200), **options),
+            self.codes.append,
+        )
+        self.agent.use(self.link)  # type: ignore[arg-type]
+        self.moves: list[int] = []
+        self.connect()
+
+    def player_of(self, game: str) -> Player:
+        """Always the same."""
+        return self.player
+
+    def connect(self) -> None:
+        """The line is there; the server knows of a match or not."""
+        self.link.broken = False
+        self.agent.connected()
+        self.welcome()
+
+    def welcome(self, **more: Any) -> None:
+        """One is let in."""
+        self.agent.received(
+            Welcome(protocol=1, session="s", name="Ann", software="", games=(), **more)
+        )
+
+    def refuse(self, re: RequestId | None, code: Code, seconds: float | None = None) -> None:
+        """Something is not done."""
+        self.agent.received(Error(re=re, code=code, text="no", seconds=seconds))
+
+    def resumed(self) -> None:
+        """All about running matches was said."""
+        self.agent.received(Pong(re="resumed"))
+
+    def lose_the_line(self) -> None:
+        self.link.broken = True
+        self.agent.disconnected()
+
+    def start(
+        self,
+        seat: int | None = 1,
+        clock: Reading | None = None,
+        game: str = "nim(chips=9)",
+        match: str = "m",
+    ) -> None:
+        """A match begins, is taken up again with all moves so far, or is only shown."""
+        self.agent.received(
+            Started(
+                match=match,
+                game=game,
+                players=("Bob", "Ann") if seat == 2 else ("Ann", "Bob"),
+                seat=seat,  # type: ignore[arg-type]
+                clock="none" if clock is None else "60+0",
+                control=None if clock is None else Control(60.0, 0.0, 0, 0.0),
+                clocks=None if clock is None else (clock, clock),
+                moves=tuple(self.moves),
+                state=self.state,
+                to_move=1,
+            )
+        )
+
+    @property
+    def state(self) -> State:
+        state = GAME.initial_state()
+        for action in self.moves:
+            state = GAME.next_state(state, action)
+        return state
+
+    def play(self, action: int, match: str = "m") -> None:
+        """Somebody's move is announced."""
+        ply, mover = len(self.moves), self.state[0]
+        self.moves.append(action)
+        self.agent.received(
+            Update(
+                match=match,
+                ply=ply,
+                player=mover,  # type: ignore[arg-type]
+                action=action,
+                state=self.state,
+                to_move=self.state[0],
+            )
+        )
+
+    def end(self, winner: int = 2, reason: Reason = Reason.RESIGNATION, match: str = "m") -> None:
+        self.agent.received(
+            Ended(
+                match=match,
+                winner=winner,
+                returns=(0.0, 1.0),
+                reason=reason,
+                text="Bob won",
+                state=self.state,
+            )
+        )
+
+    def think(self) -> None:
+        """Let the player do what it was given, all at once; it must be one thing."""
+        (work,) = self.reactor.work
+        self.reactor.work.clear()
+        work()
+
+    @property
+    def thinking(self) -> bool:
+        return bool(self.reactor.work)
+
+    @property
+    def shown(self) -> str:
+        return self.output.getvalue()
+
+    def said(self, *kinds: type[Request]) -> list[Request]:
+        """What was sent since the last time, of those kinds."""
+        sent = [each for each in self.link.sent if isinstance(each, kinds or (Move, Resign))]
+        self.link.sent.clear()
+        return sent
+
+
+@pytest.fixture
+def evening() -> Evening:
+    return Evening(Thinker(GAME))
+
+
+@pytest.fixture
+def pondering() -> Evening:
+    """In a match where the opponent is to move."""
+    evening = Evening(Thinker(GAME, ponders=True))
+    evening.start(seat=2)
+    return evening
+
+
+def test_what_is_to_be_done_is_known_for_everything() -> None:
+    assert set(STEPS) == set(itertools.product(Doing, Asked))
+
+
+def test_a_move_is_chosen_and_sent_once() -> None:
+    evening = Evening(Thinker(GAME))
+    assert [type(each) for each in evening.said(Hello, Ping)] == [Hello, Ping]
+    evening.resumed()
+    assert evening.said(Seek)
+    evening.start(clock=Reading(60.0, 0))
+    evening.think()
+    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+    assert not evening.thinking
+    (limit,) = evening.player.limits
+    assert limit.saves
+    assert limit.seconds
+    evening.play(TAKE_1)
+    assert not evening.thinking
+    evening.play(TAKE_3)
+    evening.think()
+    assert evening.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+
+
+def test_a_move_of_the_wrong_kind_is_thought_over_again(evening: Evening) -> None:
+    evening.start()
+    evening.think()
+    evening.agent.received(Error(re=0, code=Code.ILLEGAL_ACTION, text="no"))
+    evening.think()
+    assert [type(each) for each in evening.said()] == [Move, Move]
+
+
+def test_a_choice_made_after_the_line_broke_is_made_again_when_it_is_back(
+    evening: Evening,
+) -> None:
+    evening.start()
+    evening.lose_the_line()
+    evening.think()
+    assert not evening.thinking
+    evening.connect()
+    evening.start()
+    evening.resumed()
+    evening.think()
+    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+
+
+def test_a_choice_goes_on_while_the_line_is_broken(evening: Evening) -> None:
+    evening.start()
+    evening.lose_the_line()
+    evening.connect()
+    evening.start()
+    evening.resumed()
+    evening.think()
+    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+    assert evening.player.calls == [("choose", 0)]
+
+
+def test_a_move_that_was_lost_with_the_line_is_sent_again(evening: Evening) -> None:
+    evening.start()
+    evening.link.broken = True
+    evening.think()
+    evening.lose_the_line()
+    assert not evening.said()
+    evening.connect()
+    evening.start()
+    evening.think()
+    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+
+
+def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(evening: Evening) -> None:
+    """Sent just before the line broke, our move was played, and so was the answer to it."""
+    evening.start()
+    evening.lose_the_line()
+    evening.moves = [TAKE_2, TAKE_2]
+    evening.connect()
+    evening.start()
+    evening.think()
+    assert not evening.said()
+    evening.think()
+    assert evening.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    assert evening.player.calls == [("choose", 0), ("choose", 2)]
+
+
+def test_a_match_that_is_over_ends_the_choice(evening: Evening) -> None:
+    evening.start()
+    evening.end()
+    assert evening.player.cancelled.is_set()
+    assert not evening.codes  # not before the player has stopped
+    evening.think()
+    assert evening.codes == [0]
+    assert not evening.said()
+    assert evening.agent.tally.lost == 1
+
+
+def test_an_end_that_is_told_twice_counts_once(evening: Evening) -> None:
+    evening.start()
+    evening.end()
+    evening.lose_the_line()
+    evening.connect()
+    evening.end()
+    evening.resumed()
+    evening.think()
+    assert evening.agent.tally.lost == 1
+    assert evening.codes == [0]
+
+
+def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: Evening) -> None:
+    evening.start()
+    evening.think()
+    evening.lose_the_line()
+    evening.said()
+    evening.connect()
+    evening.end(winner=0)
+    evening.end(winner=0)
+    assert not evening.said(Seek)  # there may be more to hear about running matches
+    evening.resumed()
+    assert len(evening.said(Seek)) == 1
+    evening.resumed()
+    assert evening.agent.tally.void == 1
+
+
+@pytest.mark.parametrize(
+    ("human", "seat", "leaves"), [(True, 1, True), (True, 2, False), (False, 1, False)]
+)
+def test_a_person_who_is_not_there_is_given_no_other_match(
+    human: bool, seat: int, leaves: bool
+) -> None:
+    evening = Evening(Thinker(GAME))
+    evening.player.human = human
+    evening.resumed()
+    evening.said()
+    evening.start(seat=seat)
+    evening.end(winner=0, reason=Reason.VOID)
+    if evening.thinking:
+        evening.think()
+    assert evening.codes == ([1] if leaves else [])
+    assert bool(evening.said(Seek)) is not leaves
+
+
+def test_a_player_that_never_makes_a_first_move_in_time_is_given_no_match_for_ever() -> None:
+    evening = Evening(Thinker(GAME))
+    evening.resumed()
+    for number in range(3):
+        assert not evening.codes
+        assert evening.said(Seek)
+        evening.start(match=f"m{number}")
+        evening.end(winner=0, reason=Reason.VOID, match=f"m{number}")
+        evening.think()
+    assert evening.codes == [1]
+    assert not evening.said(Seek)
+
+
+def test_a_match_whose_end_is_never_told(evening: Evening) -> None:
+    evening.start()
+    evening.lose_the_line()
+    evening.connect()
+    evening.resumed()
+    evening.think()
+    assert evening.agent.tally.void == 1
+    assert evening.said(Seek), "another one is looked for"
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("oops"), Cancelled(), Resigned()])
+def test_a_player_that_raises_resigns_once(evening: Evening, error: Exception) -> None:
+    def answer() -> Choice:
+        raise error
+
+    evening.player.answer = answer
+    evening.start()
+    evening.think()
+    assert evening.said() == [Resign(id="resign", match="m")]
+    assert not evening.thinking
+    evening.end()
+    assert evening.codes == [0 if isinstance(error, Resigned) else 1]
+
+
+def test_a_resignation_that_was_lost_with_the_line_is_said_again(evening: Evening) -> None:
+    evening.start()
+    evening.lose_the_line()
+    evening.player.answer = lambda: Choice(1 // 0)
+    evening.think()
+    assert not evening.said()
+    evening.connect()
+    evening.start()
+    assert evening.said() == [Resign(id="resign", match="m")]
+    assert not evening.thinking
+
+
+def test_leaving_resigns_and_waits_for_the_player(evening: Evening) -> None:
+    evening.start()
+    evening.agent.leave(130)
+    assert evening.said() == [Resign(id="resign", match="m")]
+    evening.end()
+    assert not evening.codes
+    evening.think()
+    assert evening.codes == [130]
+    assert evening.link.closed
+
+
+def test_leaving_does_not_wait_for_ever(evening: Evening) -> None:
+    evening.start()
+    evening.agent.leave(130)
+    evening.reactor.advance(3)
+    assert evening.codes == [130]
+    evening.think()
+    assert not evening.thinking
+
+
+# Thinking on the opponent's time.
+
+
+def test_who_does_not_ponder_waits(evening: Evening) -> None:
+    evening.start(seat=2)
+    assert not evening.thinking
+
+
+def test_pondering_ends_with_the_opponents_move(pondering: Evening) -> None:
+    assert pondering.thinking
+    pondering.play(TAKE_2)
+    assert pondering.player.cancelled.is_set()
+    pondering.think()
+    assert pondering.player.calls == [("ponder", 0)]
+    pondering.think()
+    assert pondering.said() == [Move(id=1, match="m", ply=1, action=TAKE_1)]
+    assert not pondering.thinking  # the server has not said yet that it was played
+    pondering.play(TAKE_1)
+    pondering.play(TAKE_1)
+    pondering.think()
+    pondering.think()
+    assert pondering.player.calls[2:] == [("ponder", 2), ("choose", 3)]
+
+
+def test_pondering_that_ends_by_itself_does_not_begin_again(pondering: Evening) -> None:
+    pondering.player.ponder_until_cancelled = False
+    pondering.think()
+    assert not pondering.thinking
+    pondering.play(TAKE_2)
+    pondering.think()
+    assert pondering.player.calls == [("ponder", 0), ("choose", 1)]
+
+
+def test_a_match_that_ends_while_pondering(pondering: Evening) -> None:
+    pondering.end(winner=1)
+    assert not pondering.codes
+    pondering.think()
+    assert pondering.codes == [0]
+    assert not pondering.said()
+
+
+def test_the_last_move_of_a_match_is_not_pondered_on(pondering: Evening) -> None:
+    pondering.player.ponder_until_cancelled = False
+    pondering.think()
+    for action in (TAKE_3, TAKE_3, TAKE_3):
+        pondering.play(action)
+        if pondering.thinking:
+            pondering.think()
+    assert pondering.state[1] == 1
+    assert not pondering.thinking
+
+
+def test_pondering_stops_while_the_line_is_broken(pondering: Evening) -> None:
+    pondering.lose_the_line()
+    assert pondering.player.cancelled.is_set()
+    pondering.connect()
+    pondering.start(seat=2)  # before it has stopped
+    pondering.think()
+    assert pondering.thinking
+    pondering.play(TAKE_1)
+    pondering.think()
+    pondering.think()
+    assert pondering.player.calls == [("ponder", 0), ("ponder", 0), ("choose", 1)]
+
+
+def test_pondering_stops_when_we_leave(pondering: Evening) -> None:
+    pondering.agent.leave(143)
+    assert pondering.player.cancelled.is_set()
+    pondering.think()
+    assert not pondering.thinking
+    pondering.end()
+    assert pondering.codes == [143]
+
+
+def test_a_player_that_fails_while_pondering_resigns(pondering: Evening) -> None:
+    pondering.think()  # an assertion: it was not cancelled
+    assert pondering.said() == [Resign(id="resign", match="m")]
+    assert pondering.agent.tally.faults == 1
+
+
+# What is reported.
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_move_that_was_played_while_the_line_was_broken_is_reported_then(
+    tmp_path: Path, answered: bool
+) -> None:
+    file = tmp_path / "tree.txt"
+    evening = Evening(Thinker(GAME), tree_file=TreeFile(file))
+    evening.start()
+    evening.think()
+    evening.lose_the_line()
+    evening.moves = [TAKE_1, TAKE_2] if answered else [TAKE_1]
+    evening.connect()
+    evening.start()
+    assert "player 1 to move" in file.read_text()
+    file.unlink()
+    if not answered:
+        evening.play(TAKE_2)
+    assert not file.exists()
+
+
+def test_a_move_that_was_lost_with_the_line_is_never_reported(tmp_path: Path) -> None:
+    file = tmp_path / "tree.txt"
+    evening = Evening(Thinker(GAME), tree_file=TreeFile(file))
+    evening.start()
+    evening.think()
+    evening.lose_the_line()
+    evening.connect()
+    evening.start()
+    evening.play(TAKE_1)  # it was heard after all; the player is thinking about it again
+    assert not file.exists()
+
+
+def test_a_player_that_says_nonsense_resigns(evening: Evening) -> None:
+    info = Info(line=(99,), actions=(Considered(TAKE_1, 1, 1.0),))
+    evening.player.answer = lambda: Choice(TAKE_1, info)
+    evening.start()
+    evening.think()
+    evening.play(TAKE_1)
+    assert [type(each) for each in evening.said()] == [Move, Resign]
+    assert evening.agent.tally.faults == 1
+
+
+# Trees.
+
+
+def test_the_tree_of_each_move_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "tree.txt"
+    player = Thinker(GAME)
+    player.answer = lambda: Choice(TAKE_2, Info(actions=(Considered(TAKE_2, 100, 50.0),)))
+    evening = Evening(player, tree_file=TreeFile(file))
+    evening.start()
+    evening.think()
+    assert not file.exists()  # its clock runs until the move is played
+    evening.play(TAKE_2)
+    assert "player 1 to move" in file.read_text()
+    assert "root, 100 visits, 50.0%" in file.read_text()
+
+
+def test_a_tree_that_cannot_be_written_costs_no_match(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    evening = Evening(Thinker(GAME), tree_file=TreeFile(folder / "tree.txt"))
+    folder.rmdir()
+    evening.start()
+    evening.think()
+    evening.play(TAKE_2)
+    assert [type(each) for each in evening.said()] == [Move]
+
+
+# Saying hello.
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> TokenFile:
+    return TokenFile(tmp_path, lambda text: None)
+
+
+@pytest.fixture
+def account(file: TokenFile) -> Account:
+    return Account(file, "server:1", "Ann")
+
+
+class Doorstep(Evening):
+    """A server that says welcome only when the test does."""
+
+    def __init__(self, account: Account | None, any_name: bool = False) -> None:
+        super().__init__(identity=Identity("Ann", "bot", "test", account, any_name=any_name))
+
+    def connect(self) -> None:
+        self.link.broken = False
+        self.agent.connected()
+
+    def refuse_hello(self, code: Code, seconds: float | None = None) -> None:
+        self.refuse("hello", code, seconds)
+        self.reactor.advance(0)
+
+    def hello(self) -> Hello:
+        (hello,) = self.said(Hello)
+        assert isinstance(hello, Hello)
+        return hello
+
+    @property
+    def has_given_up(self) -> bool:
+        return self.codes == [1] and self.link.closed
+
+
+def test_a_free_name_is_registered_and_its_token_kept(account: Account, file: TokenFile) -> None:
+    door = Doorstep(account)
+    hello = door.hello()
+    assert hello.token is None
+    assert not hello.guest
+    door.welcome(token="secret")
+    assert file.get("server:1", "Ann") == "secret"
+    assert str(file.path) in door.shown
+    assert "secret" not in door.shown
+    door.lose_the_line()
+    door.said()
+    door.connect()
+    again = door.hello()
+    assert (again.token, again.session) == ("secret", "s")
+
+
+def test_a_guest_has_no_token() -> None:
+    hello = Doorstep(None).hello()
+    assert hello.guest
+    assert hello.token is None
+
+
+def test_a_guest_takes_another_name_if_any_will_do() -> None:
+    door = Doorstep(None, any_name=True)
+    door.said()
+    door.refuse_hello(Code.NAME_TAKEN)
+    assert door.hello().name.startswith("Ann-")
+    door = Doorstep(None)
+    door.refuse_hello(Code.NAME_TAKEN)
+    assert door.has_given_up
+    assert "Somebody else is called Ann here" in door.shown
+
+
+def test_an_account_that_the_server_has_lost_is_registered_anew(
+    account: Account, file: TokenFile
+) -> None:
+    file.keep("server:1", "Ann", "old")
+    door = Doorstep(account)
+    assert door.hello().token == "old"
+    door.refuse_hello(Code.UNKNOWN_ACCOUNT)
+    assert door.hello().token is None
+    door.welcome(token="new")
+    assert file.get("server:1", "Ann") == "new"
+
+
+def test_a_token_that_was_given_is_not_replaced_by_a_new_account(file: TokenFile) -> None:
+    door = Doorstep(Account(file, "server:1", "Ann", Given("secret", "PLAYOUT_TOKEN")))
+    door.refuse_hello(Code.UNKNOWN_ACCOUNT)
+    assert door.has_given_up
+    assert "leave out the token that comes from PLAYOUT_TOKEN" in door.shown
+
+
+def test_two_players_may_register_their_account_at_once(account: Account, file: TokenFile) -> None:
+    door = Doorstep(account)
+    door.said()
+    door.refuse_hello(Code.NAME_TAKEN)
+    file.keep("server:1", "Ann", "theirs")
+    assert not door.said(Hello)
+    door.reactor.advance(1)
+    assert door.hello().token == "theirs"
+
+
+def test_a_name_of_somebody_else_is_given_up(account: Account) -> None:
+    door = Doorstep(account)
+    door.refuse_hello(Code.NAME_TAKEN)
+    door.reactor.advance(1)
+    door.refuse_hello(Code.NAME_TAKEN)
+    assert door.has_given_up
+    assert "Ann belongs to somebody else: take another --name" in door.shown
+
+
+def test_a_wrong_token_is_said_to_be_in_its_file(account: Account, file: TokenFile) -> None:
+    file.keep("server:1", "Ann", "stale")
+    door = Doorstep(account)
+    door.refuse_hello(Code.BAD_TOKEN)
+    assert door.has_given_up
+    assert str(file.path) in door.shown
+    assert "stale" not in door.shown
+
+
+def test_a_token_that_was_corrected_meanwhile_is_tried(account: Account, file: TokenFile) -> None:
+    file.keep("server:1", "Ann", "stale")
+    door = Doorstep(account)
+    door.said()
+    file.keep("server:1", "Ann", "right")
+    door.refuse_hello(Code.BAD_TOKEN)
+    assert door.hello().token == "right"
+
+
+def test_a_file_that_breaks_meanwhile_is_explained(account: Account, file: TokenFile) -> None:
+    door = Doorstep(account)
+    file.path.write_text("{")
+    door.welcome(token="secret")
+    assert "cannot be used again" in door.shown
+    door.lose_the_line()
+    door.connect()
+    assert door.has_given_up
+    assert "is broken" in door.shown
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (Code.REGISTRATION_CLOSED, "Ask the operator"),
+        (Code.RATE_LIMITED, "no (rate_limited)"),  # for longer than one is willing to wait
+        (Code.DISMISSED, "no (dismissed)"),
+        (Code.UNSUPPORTED_PROTOCOL, "no (unsupported_protocol)"),
+    ],
+)
+def test_who_is_not_let_in_is_told_what_to_do(account: Account, code: Code, advice: str) -> None:
+    door = Doorstep(account)
+    door.refuse_hello(code)
+    assert door.has_given_up
+    assert advice in door.shown
+
+
+def test_what_is_not_for_guests_is_explained() -> None:
+    door = Doorstep(None)
+    door.welcome()
+    door.resumed()
+    door.refuse("wish", Code.NOT_FOR_GUESTS)
+    assert door.has_given_up
+    assert "Have an account for it: --name" in door.shown
+
+
+@pytest.mark.parametrize("code", [Code.TOO_MANY, Code.CLOSING])
+def test_a_server_that_is_full_or_stopping_is_tried_later(account: Account, code: Code) -> None:
+    door = Doorstep(account)
+    door.refuse_hello(code)
+    assert door.link.hung_up
+    assert not door.codes
+
+
+def test_who_is_sent_away_does_not_come_back(evening: Evening) -> None:
+    evening.refuse(None, Code.DISMISSED)
+    assert evening.codes == [1]
+
+
+@pytest.mark.parametrize("code", [Code.TIMEOUT, Code.TOO_MANY, Code.RATE_LIMITED])
+def test_an_error_that_ends_the_connection_is_not_the_end(evening: Evening, code: Code) -> None:
+    evening.start()
+    evening.refuse(None, code)
+    evening.lose_the_line()
+    evening.connect()
+    evening.start()
+    evening.think()
+    assert evening.said()
+    assert not evening.codes
+
+
+# A server that stops and comes back.
+
+
+def test_matches_go_on_when_the_server_is_back(evening: Evening) -> None:
+    evening.resumed()
+    evening.agent.received(Notice(code="storage_down", text="moves have to wait"))
+    evening.agent.received(Closing(seconds=5.0, kept=True))
+    evening.refuse("wish", Code.CLOSING)
+    assert "moves have to wait" in evening.shown
+    assert "go on when it is back" in evening.shown
+    evening.lose_the_line()
+    evening.said()
+    evening.connect()
+    evening.resumed()
+    assert evening.said(Seek)
+
+
+# Matches whose player is gone.
+
+
+@pytest.fixture
+def heir(evening: Evening) -> Evening:
+    """One that has matches to take over, and looks at the first."""
+    evening.welcome(away=("m", "n"))
+    evening.said()
+    evening.resumed()
+    return evening
+
+
+def test_a_match_whose_player_is_gone_is_taken_over(heir: Evening) -> None:
+    assert heir.said(Watch, Seek) == [Watch(id="look", match="m")]
+    heir.moves = [TAKE_1, TAKE_1]
+    heir.start(seat=None)
+    assert heir.said(Claim, Unwatch) == [
+        Unwatch(id="leave", match="m"),
+        Claim(id="claim", match="m"),
+    ]
+    assert not heir.thinking
+    heir.start()
+    heir.think()
+    assert heir.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    heir.end(winner=1)
+    assert heir.codes == [0]
+
+
+def test_a_match_of_another_game_is_left_to_others(heir: Evening) -> None:
+    heir.said()
+    heir.start(seat=None, game="nim")
+    assert "Match m of yours waits for a player of nim." in heir.shown
+    assert heir.said(Claim, Watch) == [Watch(id="look", match="n")]
+
+
+@pytest.mark.parametrize("code", [Code.MATCH_OVER, Code.UNKNOWN_MATCH, Code.NOT_AWAY])
+def test_a_match_that_is_not_to_be_had_is_passed_over(heir: Evening, code: Code) -> None:
+    heir.start(seat=None)
+    heir.said()
+    heir.refuse("claim", code)
+    assert heir.said(Watch, Seek) == [Watch(id="look", match="n")]
+    heir.refuse("look", code)
+    assert [type(each) for each in heir.said(Watch, Seek)] == [Seek]
+    assert not heir.codes
+
+
+def test_a_match_that_may_be_claimed_later_is_waited_for(heir: Evening) -> None:
+    heir.start(seat=None)
+    heir.said()
+    heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
+    assert not heir.said(Watch, Seek, Claim)
+    heir.reactor.advance(3.0)
+    assert heir.said(Claim) == [Claim(id="claim", match="m")]
+
+
+def test_a_claim_is_forgotten_when_the_line_breaks(heir: Evening) -> None:
+    heir.start(seat=None)
+    heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
+    heir.lose_the_line()
+    heir.said()
+    heir.connect()
+    heir.reactor.advance(3.0)
+    assert not heir.said(Claim)
+    heir.resumed()
+    assert heir.said(Seek)
+
+
+# Tournaments.
+
+
+class Contest(Evening):
+    """An evening of matches that are given, none of which is asked for."""
+
+    def __init__(self, player: Thinker | None = None) -> None:
+        self.asked_for: list[str] = []
+        super().__init__(player, wish=ENTERING)
+        self.said()
+
+    def player_of(self, game: str) -> Player:
+        self.asked_for.append(game)
+        if game != "nim(chips=9)":
+            raise SpecError("too hard")
+        return self.player
+
+
+@pytest.fixture
+def contest() -> Contest:
+    """One that has entered."""
+    contest = Contest()
+    contest.resumed()
+    contest.agent.received(Ok(re="wish"))
+    contest.said()
+    return contest
+
+
+def test_who_enters_says_so_once_on_each_line() -> None:
+    contest = Contest()
+    contest.resumed()
+    assert contest.said(Enter, Seek) == [Enter(id="wish")]
+    contest.agent.received(Ok(re="wish"))
+    assert "Ann: entered" in contest.shown
+    contest.start()
+    contest.think()
+    contest.lose_the_line()
+    contest.said()
+    contest.connect()
+    contest.start()
+    contest.resumed()
+    assert contest.said(Enter, Seek) == [Enter(id="wish")], "in the middle of a match, too"
+    contest.end()
+    assert not contest.said(Enter, Seek)
+
+
+def test_a_certain_tournament_may_be_entered() -> None:
+    evening = Evening(wish=Wish(Enter(tournament="t")))
+    evening.resumed()
+    assert evening.said(Enter) == [Enter(id="wish", tournament="t")]
+
+
+def test_matches_come_one_after_the_other(contest: Contest) -> None:
+    for match in ("m", "n"):
+        contest.start(match=match)
+        contest.think()
+        assert contest.said() == [Move(id=0, match=match, ply=0, action=TAKE_1)]
+        contest.end(match=match, winner=1)
+    assert contest.asked_for == ["nim(chips=9)"] * 2
+    assert contest.agent.tally.won == 2
+    assert not contest.codes
+
+
+def test_a_match_that_somebody_else_began_is_played_on(contest: Contest) -> None:
+    """Its opening counts as played by somebody else, too."""
+    contest.moves = [TAKE_2, TAKE_3]
+    contest.start(clock=Reading(60.0, 0))
+    contest.think()
+    assert contest.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    (limit,) = contest.player.limits
+    assert limit.seconds
+
+
+def test_matches_whose_player_is_gone_are_left_to_the_server() -> None:
+    contest = Contest()
+    contest.welcome(away=("m",))
+    contest.resumed()
+    assert [type(each) for each in contest.said(Watch, Claim, Enter)] == [Enter]
+
+
+def test_the_next_match_waits_until_the_player_is_done_with_the_last() -> None:
+    contest = Contest(Thinker(GAME, ponders=True))
+    contest.resumed()
+    contest.start(seat=2)
+    contest.end()
+    contest.start(seat=2, match="n")
+    contest.play(TAKE_1, match="n")
+    contest.think()
+    assert contest.player.calls == [("ponder", 0)], "broken off"
+    contest.think()
+    contest.think()
+    assert contest.player.calls[1:] == [("ponder", 0), ("choose", 1)]
+    assert contest.said() == [Move(id=1, match="n", ply=1, action=TAKE_1)]
+
+
+def test_a_match_that_is_over_before_it_could_begin_is_counted(contest: Contest) -> None:
+    contest.start()
+    contest.end()
+    contest.start(match="n")
+    contest.end(match="n", winner=1)
+    contest.start(match="o")
+    contest.think()
+    contest.think()
+    contest.think()
+    assert contest.said() == [Move(id=0, match="o", ply=0, action=TAKE_1)]
+    assert (contest.agent.tally.won, contest.agent.tally.lost) == (1, 1)
+
+
+def test_what_was_said_of_the_next_match_is_said_again_on_another_line(contest: Contest) -> None:
+    contest.start()
+    contest.end()
+    contest.start(match="n")
+    contest.lose_the_line()
+    contest.think()
+    assert not contest.thinking
+    contest.connect()
+    contest.start(match="n")
+    contest.resumed()
+    contest.think()
+    assert contest.said() == [Move(id=0, match="n", ply=0, action=TAKE_1)]
+
+
+def test_a_match_that_was_lost_with_the_session_may_come_back(contest: Contest) -> None:
+    contest.start()
+    contest.lose_the_line()
+    contest.connect()
+    contest.resumed()
+    contest.start()
+    contest.think()
+    assert not contest.said()
+    contest.think()
+    assert contest.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+
+
+def test_a_match_of_a_game_that_cannot_be_played_is_resigned(contest: Contest) -> None:
+    contest.start(game="chess")
+    assert "Nobody can play chess: too hard" in contest.shown
+    assert contest.said() == [Resign(id="resign", match="m")]
+    contest.end()
+    contest.start(match="n")
+    contest.think()
+    assert contest.said() == [Move(id=0, match="n", ply=0, action=TAKE_1)]
+
+
+@pytest.mark.parametrize("playing", [False, True])
+def test_leaving_a_tournament_resigns_nothing(contest: Contest, playing: bool) -> None:
+    if playing:
+        contest.start()
+    contest.agent.leave(143)
+    assert contest.codes == [143]
+    assert contest.link.closed
+    if playing:
+        assert contest.player.cancelled.is_set()
+        contest.think()
+    assert not contest.said()
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (Code.UNKNOWN_TOURNAMENT, "Correct --tournament"),
+        (Code.NOT_FOR_GUESTS, "Have an account"),
+    ],
+)
+def test_who_cannot_enter_is_told_why(contest: Contest, code: Code, advice: str) -> None:
+    contest.refuse("wish", code)
+    assert contest.codes == [1]
+    assert advice in contest.shown
+
+
+# A player for each game.
+
+
+def test_a_game_has_one_player_however_it_is_spelled() -> None:
+    roster = Roster(spec.parse("random(seed=1)"))
+    nim = roster("nim")
+    assert roster("nim(max_take=3)") is nim
+    assert str(roster("nim(chips=9)").game) == "nim(chips=9)"
+
+
+@pytest.mark.parametrize(
+    ("player", "threads"), [("random", 1), ("uct", 1), ("uct(threads=2)", 2), ("flat(seed=1)", 1)]
+)
+def test_how_many_threads_a_player_thinks_with(player: str, threads: int) -> None:
+    assert Roster(spec.parse(player)).threads == threads
+
+
+def test_a_wrong_option_is_known_before_any_game() -> None:
+    with pytest.raises(SpecError, match="did you mean 'time'"):
+        Roster(spec.parse("uct(tme=1)"))
+
+
+def test_all_players_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(Thinker, "close", lambda player: closed.append(str(player.game)))
+    roster = Roster(spec.parse(f"{__name__}:Thinker"))
+    for game in ("nim", "nim(chips=9)", "nim"):
+        roster(game)
+    roster.close()
+    assert closed == ["nim", "nim(chips=9)"]

@@ -1,0 +1,246 @@
+"""The tree between moves: what is kept of it, and when thinking begins and ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+import games
+import players
+from games import Game, State
+from players import Cancelled, Choice, Considered, Info, Limit, Player
+from players.mcts import analysis
+from players.mcts.tree import LOSS
+
+GAME = games.load("connect_four")
+
+
+def played(game: Game, moves: Sequence[int]) -> tuple[State, ...]:
+    """The match so far."""
+    states = [game.initial_state()]
+    for move in moves:
+        states.append(game.next_state(states[-1], move))
+    return tuple(states)
+
+
+def told(choice: Choice) -> Info:
+    assert choice.info is not None
+    return choice.info
+
+
+def think(player: Player, moves: Sequence[int], simulations: int = 5000) -> Info:
+    return told(player.choose(played(player.game, moves), Limit(simulations=simulations)))
+
+
+def visits(info: Info) -> int:
+    return sum(each.visits for each in info.actions)
+
+
+def descend(player: Player, ranks: Sequence[int]) -> tuple[list[int], int]:
+    """Moves from the root, 0 for the most visited, and how often those after them were visited."""
+    node, moves = player.tree(), list[int]()
+    assert node is not None
+    for rank in ranks:
+        node = node.children[min(rank, len(node.children) - 1)]
+        assert node.action is not None
+        moves.append(node.action)
+    return moves, sum(child.visits for child in node.children)
+
+
+@pytest.mark.parametrize("player", ["uct(seed=1)", "rave(seed=1)", "uct(seed=1,threads=3)"])
+@pytest.mark.parametrize("ranks", [[0], [6], [0, 0], [0, 1], [1, 0, 1], [0, 0, 0, 0, 0]])
+def test_visits_are_found_again(player: str, ranks: list[int]) -> None:
+    """After one ply, or several at once."""
+    searcher = players.load(player, GAME)
+    think(searcher, [], 20_000)
+    moves, kept = descend(searcher, ranks)
+    assert kept > 0 or player.startswith("rave")  # which may not have tried a second one
+    info = think(searcher, moves)
+    assert info.simulations == 5000
+    if "threads" in player:  # what was shown is the tree of one, and the others keep theirs
+        assert visits(info) >= 5000 + kept
+    else:
+        assert visits(info) == 5000 + kept
+    searcher.close()
+
+
+def test_the_same_state_is_thought_about_further() -> None:
+    searcher = players.load("uct(seed=1)", GAME)
+    assert visits(think(searcher, [3])) == 5000
+    assert visits(think(searcher, [3])) == 10_000
+
+
+@pytest.mark.parametrize("move", range(7))
+def test_a_move_that_was_hardly_tried_begins_a_tree(move: int) -> None:
+    searcher = players.load("uct(seed=1)", GAME)
+    think(searcher, [], 3)
+    assert visits(think(searcher, [move], 100)) == 100
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([3], []),  # earlier
+        ([3], [2]),  # another move
+        ([3], [2, 3, 4]),
+        ([3, 3], [2, 3]),
+        ([3, 2, 4], [4, 3]),
+        ([3], [3, 0, 6, 0, 6, 1, 5, 1, 5]),  # further than the tree was grown
+    ],
+)
+def test_an_unrelated_state_begins_a_tree(before: list[int], after: list[int]) -> None:
+    searcher = players.load("uct(seed=1,solver=false)", GAME)
+    think(searcher, before, 300)
+    assert visits(think(searcher, after, 300)) == 300
+
+
+def test_a_state_of_another_match_begins_a_tree() -> None:
+    """A state given by itself says nothing of how it came about."""
+    searcher = players.load("uct(seed=1)", GAME)
+    think(searcher, [])
+    state = played(GAME, [3])[-1]
+    assert visits(told(searcher.choose([state], Limit(simulations=300)))) == 300
+
+
+def test_without_reuse_each_tree_is_new() -> None:
+    searcher = players.load("uct(seed=1,reuse=false)", GAME)
+    for moves in ([], [], [3], [3, 3]):
+        assert visits(think(searcher, moves)) == 5000
+
+
+def test_no_time_is_taken_to_keep_what_can_be_grown_again() -> None:
+    searcher = players.load("uct(seed=1)", GAME)
+    think(searcher, [], 100_000)
+    info = told(searcher.choose(played(GAME, [3]), Limit(seconds=1e-4)))
+    assert visits(info) == info.simulations
+
+
+@pytest.mark.parametrize("spec", ["connect_four", "othello(size=6)", "nim(chips=30)"])
+@pytest.mark.parametrize("second", ["uct(seed=2,reuse=false)", "rave(seed=2)", "flat(seed=2)"])
+def test_whole_matches_are_played(spec: str, second: str) -> None:
+    game = games.load(spec)
+    seats = [players.load(text, game) for text in ("uct(seed=1)", second)]
+    states = [game.initial_state()]
+    while not game.winner(states[-1]):
+        mover = seats[game.current_player(states[-1]) - 1]
+        info = told(mover.choose(states, Limit(simulations=200)))
+        assert info.actions[0].action in game.legal_actions(states[-1])
+        assert {each.action for each in info.actions} <= set(game.legal_actions(states[-1]))
+        states.append(game.next_state(states[-1], info.actions[0].action))
+    assert game.winner(states[-1])
+
+
+def test_what_was_proven_before_is_still_known() -> None:
+    """Along the moves that are expected in a won position, each says so after one simulation."""
+    game = games.load("nim(chips=9)")
+    searcher = players.load("uct(seed=1)", game)
+    moves, sign = list[int](), 1
+    states = played(game, moves)
+    assert think(searcher, moves, 10_000).proven == sign
+    while not game.winner(states[-1]):
+        info = told(searcher.choose(states, Limit(simulations=1000)))
+        assert info.proven == sign
+        moves.append(info.actions[0].action)
+        states, sign = played(game, moves), -sign
+
+
+def ponder(player: Player, moves: Sequence[int], seconds: float) -> None:
+    """On the opponent's time, until it is cancelled."""
+    timer = threading.Timer(seconds, player.cancel)
+    timer.start()
+    with pytest.raises(Cancelled):
+        player.ponder(played(player.game, moves))
+    timer.join()
+    player.ready()
+
+
+def test_what_was_pondered_is_made_use_of() -> None:
+    searcher = players.load("uct(seed=1,ponder=true,c=1)", GAME)
+    assert searcher.ponders
+    think(searcher, [], 1000)
+    ponder(searcher, [3], 0.05)
+    moves, kept = descend(searcher, [1])
+    assert kept > 0
+    assert visits(think(searcher, [3, *moves], 100)) == 100 + kept
+
+
+def test_pondering_ends_by_itself_when_all_is_known() -> None:
+    game = games.load("nim(chips=5)")
+    searcher = players.load("uct(seed=1,ponder=true)", game)
+    searcher.ponder(played(game, [0]))
+    assert think(searcher, [0, 0], 10).proven == 1
+    searcher.ponder(played(game, [2, 1]))  # nothing is left
+
+
+def test_a_choice_that_was_cancelled_leaves_a_tree_to_go_on_with() -> None:
+    searcher = players.load("uct(seed=1,time=60)", GAME)
+    threading.Timer(0.05, searcher.cancel).start()
+    with pytest.raises(Cancelled):
+        searcher.choose(played(GAME, []), Limit())
+    searcher.ready()
+    assert visits(think(searcher, [], 100)) > 100
+    searcher.cancel()
+    with pytest.raises(Cancelled):
+        think(searcher, [3], 100)
+    searcher.ready()
+    assert visits(think(searcher, [3], 100)) > 100
+
+
+@pytest.mark.parametrize(
+    ("spec", "simulations"), [("connect_four", 20_000), ("nim(chips=12)", 30_000)]
+)
+@pytest.mark.parametrize("player", ["uct", "rave"])
+def test_threads_can_be_repeated(spec: str, simulations: int, player: str) -> None:
+    """Where the result is proven too: no thread depends on when another one is done."""
+    game = games.load(spec)
+
+    def searched() -> list[tuple[int, int | None, tuple[Considered, ...]]]:
+        searcher = players.load(f"{player}(seed=7,threads=3,simulations={simulations})", game)
+        found = []
+        for moves in ([], [0], [0, 1]):
+            info = told(searcher.choose(played(game, moves), Limit()))
+            found.append((info.simulations, info.proven, info.actions))
+        searcher.close()
+        return found
+
+    first = searched()
+    assert all(searched() == first for _ in range(3))
+
+
+def test_what_one_thread_has_proven_is_told() -> None:
+    """Also a loss or a tie, where every action must be known: the others need not have seen all."""
+    game = games.load("nim(chips=12)")
+    for seed in range(5):
+        searcher = players.load(f"uct(seed={seed},threads=3,time=60)", game)
+        assert told(searcher.choose(played(game, []), Limit())).proven == -1
+        searcher.close()
+
+
+#: One answer is far better than the others, and must be visited most of the time.
+FORCED = [0, 3, 0, 3, 1, 3]
+
+
+@pytest.mark.parametrize("saves", [False, True])
+def test_it_stops_early_only_where_time_is_saved(saves: bool) -> None:
+    searcher = players.load("uct(seed=1,solver=false)", GAME)
+    limit = Limit(simulations=50_000, saves=saves)
+    info = told(searcher.choose(played(GAME, FORCED), limit))
+    assert info.actions[0].action == 3
+    assert (info.simulations < 50_000) is saves
+
+
+def test_a_lost_action_in_front_decides_nothing() -> None:
+    """However often it was visited, it will not be played: the choice is among the others."""
+    searcher = players.load("uct(seed=1)", GAME)
+    think(searcher, [], 1000)
+    worker = searcher._workers[0]  # type: ignore[attr-defined]
+    rows = worker.children(0)
+    nodes = worker.tree.nodes[rows]
+    nodes["visits"] = [10_000, 200, 199, 5, 5, 5, 5]
+    assert analysis.decided(worker, 500)
+    nodes["proof"][0] = LOSS
+    assert not analysis.decided(worker, 500)
+    assert not analysis.decided(worker, 1)
+    assert analysis.decided(worker, 0)

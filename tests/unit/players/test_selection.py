@@ -1,0 +1,248 @@
+"""The selection rules against their formulas, and all-moves-as-first against a count by hand."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import games
+from games import KernelGame
+from games.core.kernels import uncompiled
+from games.core.random import Rng, seeded
+from players.alphabeta.transposition import key_of
+from players.mcts.selection import (
+    FLAT,
+    HAND_SELECTED,
+    MINIMUM_MSE,
+    RAVE,
+    TUNED,
+    UCB1,
+    Selection,
+    select,
+    sqrt_log,
+)
+from players.mcts.simulate import Plan, grow, new_scratch, settle
+from players.mcts.tree import HOPELESS, LOSS, ROOT, TIE, UNKNOWN, WIN, Tree, interpreted, new_tree
+
+#: Scores nearer than that count as equal: ours are of single precision, with a rounded logarithm.
+NEAR = 2e-3
+
+
+@settings(max_examples=1000)
+@given(n=st.integers(1, 2**31 - 1))
+def test_the_square_root_of_the_logarithm(n: int) -> None:
+    exact = math.sqrt(math.log(n))
+    if n <= 512:
+        assert sqrt_log(n) == pytest.approx(exact, rel=1e-6)
+    else:
+        assert exact * (1 - 1e-3) < sqrt_log(n) < exact * (1 + 1e-6)
+
+
+def test_the_square_root_of_the_logarithm_never_falls() -> None:
+    values = [sqrt_log(n) for n in range(1, 5000)]
+    assert values == sorted(values)
+
+
+def family(choose: random.Random, tree: Tree) -> None:
+    """Give the root children, with any numbers that a search could have left there.
+
+    Children are often alike, so that small things decide.
+    """
+    width, most = choose.randint(1, 12), choose.choice((3, 50, 10_000, 10**7))
+    root = tree.nodes[ROOT]
+    root.first_child, root.width, root.visits = 1, width, 1
+    root.children = width + choose.randint(0, 3)
+    root.tried = width if choose.random() < 0.7 else choose.randint(0, width)
+    root.near = choose.randint(1, width)
+    middle, spread = choose.random(), choose.choice((0.01, 0.1, 1.0))
+    for child in range(1, 1 + width):
+        node, amaf = tree.nodes[child], tree.amaf[child]
+        amaf.visits = choose.randint(0, most)
+        amaf["average"] = min(1.0, max(0.0, choose.gauss(middle, spread)))
+        if child <= root.tried:
+            amaf.visits += 1
+            node.visits = choose.randint(1, most)
+            share = min(1.0, max(0.0, choose.gauss(middle, spread)))
+            node.value = round(2 * node.visits * share)
+            node["average"], node["doubt"] = node.value / 2 / node.visits, node.visits**-0.5
+            node.proof = UNKNOWN
+            settle(tree, child, choose.choice([UNKNOWN] * 8 + [TIE, LOSS]))
+            root.visits += node.visits
+
+
+def worth(node: Any) -> float:
+    return {TIE: 0.5, LOSS: float(HOPELESS), WIN: 1.0}[int(node.proof)]
+
+
+def ucb1(root: Any, node: Any, how: Selection) -> float:
+    mean = node.value / 2 / node.visits
+    return mean + how.c * math.sqrt(math.log(root.visits) / node.visits)
+
+
+def ucb1_tuned(root: Any, node: Any, how: Selection) -> float:
+    mean, log = node.value / 2 / node.visits, math.log(root.visits)
+    variance = mean - mean**2 + math.sqrt(2 * log / node.visits)
+    return mean + how.c * math.sqrt(log / node.visits * min(0.25, variance))
+
+
+def rave(root: Any, node: Any, amaf: Any, how: Selection) -> float:
+    if how.schedule == HAND_SELECTED:
+        beta = math.sqrt(how.k / (3 * root.visits + how.k))
+    else:
+        n, m = int(node.visits), int(amaf.visits)
+        beta = m / (n + m + 4 * n * m * how.bias**2)
+    exploration = how.c * math.sqrt(math.log(root.visits) / node.visits)
+    return beta * float(amaf["average"]) + (1 - beta) * node.value / 2 / node.visits + exploration
+
+
+def scores(tree: Tree, how: Selection) -> dict[int, float]:
+    """What each child scores that may be chosen: those tried, and those next in line."""
+    root, found = tree.nodes[ROOT], dict[int, float]()
+    for child in range(1, 1 + root.tried):
+        node = tree.nodes[child]
+        if node.proof != UNKNOWN:
+            found[child] = worth(node) if how.rule != FLAT else float(HOPELESS)
+        elif how.rule == RAVE:
+            found[child] = rave(root, node, tree.amaf[child], how)
+        elif how.rule == FLAT:
+            found[child] = -float(node.visits)
+        else:
+            found[child] = (ucb1 if how.rule == UCB1 else ucb1_tuned)(root, node, how)
+    if how.rule == RAVE:
+        last = root.near if root.tried < root.near else root.width
+        for child in range(1 + root.tried, 1 + last):
+            amaf = tree.amaf[child]
+            found[child] = float(amaf["average"]) if amaf.visits else how.fpu
+    elif root.tried < root.width:  # any that is tried would do as well as the first
+        first = root.tried == 0 or how.fpu > 1
+        found[1 + root.tried] = math.inf if first else how.fpu
+    return found
+
+
+def some_rule(choose: random.Random) -> Selection:
+    return Selection(
+        rule=choose.choice((UCB1, TUNED, RAVE, FLAT)),
+        c=choose.choice((0.0, 0.3, 0.5, 1.0, 1.4)),
+        fpu=choose.choice((2.0, 1.0, 0.6, 0.0)),
+        schedule=choose.choice((HAND_SELECTED, MINIMUM_MSE)),
+        k=choose.choice((1.0, 300.0, 10_000.0)),
+        bias=choose.choice((0.0, 0.1, 1.0)),
+    )
+
+
+def test_the_child_with_the_best_score_is_chosen() -> None:
+    choose, tree = random.Random(1), interpreted(new_tree(0.01, amaf=True))
+    for _ in range(5000):
+        family(choose, tree)
+        how = some_rule(choose)
+        wanted, chosen = scores(tree, how), select(tree, ROOT, how)
+        assert chosen in wanted
+        best = max(wanted.values())
+        assert wanted[chosen] == best or wanted[chosen] > best - NEAR
+
+
+class Watched:
+    """The kernels of a game, which note what is played in a simulation."""
+
+    def __init__(self, game: KernelGame) -> None:
+        self._kernels = game.kernels
+        self.path: list[int] = []
+        self.playout_moves: list[int] = []
+
+    def play(self, board: NDArray[np.int64], action: int) -> None:
+        self.path.append(int(action))
+        self._kernels.play(board, action)
+
+    def playout(self, board: NDArray[np.int64], rng: Rng, trace: NDArray[np.int64]) -> int:
+        plies = self._kernels.playout(board, rng, trace)
+        self.playout_moves = trace[:plies].tolist()
+        return plies
+
+
+def neighbours(size: int) -> NDArray[np.int64]:
+    """The cells beside each cell of a square board, -1 beyond its edge."""
+    cells = range(size * size)
+    return np.array(
+        [
+            other if other in cells and abs(other % size - cell % size) <= 1 else -1
+            for cell in cells
+            for other in (cell - size, cell - 1, cell + 1, cell + size)
+        ],
+        dtype=np.int64,
+    )
+
+
+NOTHING = np.empty(0, dtype=np.int64)
+
+Count = dict[tuple[int, ...], dict[int, list[float]]]
+
+
+def count_all_moves(count: Count, game: KernelGame, path: Sequence[int], moves: list[int]) -> None:
+    """Add one simulation: for each node on the path, what its player chose there or later."""
+    states = [game.initial_state()]
+    for move in [*path, *moves]:
+        states.append(game.next_state(states[-1], move))
+    winner = game.winner(states[-1])
+    played = [(state[0], move) for state, move in zip(states, [*path, *moves], strict=False)]
+    for depth in range(len(path)):
+        mover = states[depth][0]
+        result = 0.5 if winner < 0 else float(winner == mover)
+        for action in game.legal_actions(states[depth]):
+            if (mover, action) in played[depth:]:
+                count[tuple(path[:depth])][action].append(result)
+
+
+def check_amaf(tree: Tree, row: int, path: tuple[int, ...], count: Count) -> int:
+    """The tree says what was counted; how many children were looked at."""
+    node, looked_at = tree.nodes[row], 0
+    for child in range(node.first_child, node.first_child + node.width):
+        action = int(tree.nodes[child].action)
+        results = count[path][action]
+        assert tree.amaf[child].visits == len(results)
+        if results:
+            assert tree.amaf[child]["average"] == pytest.approx(
+                sum(results) / len(results), abs=1e-4
+            )
+        looked_at += 1 + check_amaf(tree, child, (*path, action), count)
+    return looked_at
+
+
+@pytest.mark.parametrize("schedule", [HAND_SELECTED, MINIMUM_MSE])
+@pytest.mark.parametrize(
+    ("spec", "around"),
+    [
+        ("connect_four", NOTHING),
+        ("mnk(m=4,n=4,k=3)", NOTHING),
+        ("mnk(m=4,n=4,k=3)", neighbours(4)),
+        ("gomoku(size=5,connect=4)", neighbours(5)),
+    ],
+)
+def test_all_moves_as_first_is_what_can_be_counted(
+    spec: str, around: NDArray[np.int64], schedule: int
+) -> None:
+    game = games.load(spec)
+    assert isinstance(game, KernelGame)
+    tree = interpreted(new_tree(1, amaf=True))
+    watched, rng = Watched(game), seeded(1)
+    scratch = new_scratch(game, around, len(game.board()))
+    how = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
+    plan = Plan(solver=False, sharp=False, max_plies=0, max_depth=game.max_plies)
+    count: Count = defaultdict(lambda: defaultdict(list))
+    for _ in range(300):
+        watched.path, watched.playout_moves = [], []
+        ran = uncompiled(grow)(
+            tree, game.board(), game.board(), game.kernels.legal, watched.play, watched.playout,
+            key_of, rng, scratch, how, plan, 1,
+        )  # fmt: skip
+        assert ran == 1
+        count_all_moves(count, game, watched.path, watched.playout_moves)
+    assert check_amaf(tree, ROOT, (), count) > 300

@@ -1,0 +1,264 @@
+"""The rows of a search tree: what holds of them as it grows, and when part of it is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import games
+from games import Game, State
+from players.mcts.pruning import keep
+from players.mcts.selection import (
+    FLAT,
+    HAND_SELECTED,
+    MINIMUM_MSE,
+    RAVE,
+    TUNED,
+    UCB1,
+    Selection,
+)
+from players.mcts.simulate import Plan
+from players.mcts.tree import HOPELESS, LOSS, NODE, ROOT, TIE, UNKNOWN, WIN, Tree
+from players.mcts.worker import Worker
+
+SPECS = (
+    "tic_tac_toe",
+    "connect_four",
+    "mnk(m=4,n=4,k=3)",
+    "mnk(m=9,n=5,k=4)",  # more children than a node is first given rows
+    "nim(chips=20)",
+    "othello(size=6)",
+    "ultimate_tic_tac_toe",
+)
+
+
+class Grown(NamedTuple):
+    """A tree, how it was grown and from where."""
+
+    game: Game
+    worker: Worker
+    state: State
+    how: Selection
+    plan: Plan
+
+
+def never(left: int) -> bool:
+    return False
+
+
+def think(worker: Worker, simulations: int) -> int:
+    return worker.think(simulations, math.inf, never)
+
+
+hows = st.builds(
+    Selection,
+    rule=st.sampled_from((UCB1, TUNED, RAVE, FLAT)),
+    c=st.sampled_from((0.0, 0.5, 1.4)),
+    fpu=st.sampled_from((2.0, 0.6, 0.3)),
+    schedule=st.sampled_from((HAND_SELECTED, MINIMUM_MSE)),
+    k=st.just(300.0),
+    bias=st.just(0.1),
+)
+
+
+@st.composite
+def grown(draw: st.DrawFn) -> Grown:
+    game = games.load(draw(st.sampled_from(SPECS)))
+    state = game.initial_state()
+    for pick in draw(st.lists(st.integers(0, 99), max_size=4)):
+        actions = game.legal_actions(state)
+        following = game.next_state(state, actions[pick % len(actions)])
+        if game.winner(following):
+            break
+        state = following
+    how = draw(hows)
+    plan = Plan(
+        solver=draw(st.booleans()),
+        sharp=draw(st.booleans()),
+        max_plies=draw(st.sampled_from((0, 0, 3))),
+        max_depth=1 if how.rule == FLAT else draw(st.sampled_from((game.max_plies + 1, 2))),
+    )
+    around = np.empty(0, dtype=np.int64)
+    worker = Worker(game, how, plan, draw(st.integers(0, 2**64 - 1)), 2, around)
+    worker.begin(state)
+    think(worker, draw(st.integers(1, 600)))
+    return Grown(game, worker, state, how, plan)
+
+
+def rows_below(tree: Tree, row: int) -> range:
+    first = int(tree.nodes[row]["first_child"])
+    return range(first, first + int(tree.nodes[row]["width"]))
+
+
+def walk(made: Grown) -> Iterator[tuple[int, State]]:
+    """Every row whose node has rows for its children, and its state."""
+    nodes, left = made.worker.tree.nodes, [(ROOT, made.state)]
+    while left:
+        row, state = left.pop()
+        if nodes[row]["width"]:
+            yield row, state
+            for child in rows_below(made.worker.tree, row):
+                if nodes[child]["width"]:
+                    left.append((child, made.game.next_state(state, int(nodes[child]["action"]))))
+
+
+def check(made: Grown, *, fresh: bool) -> None:
+    """What holds of every tree; `fresh`: nothing was ever dropped from it."""
+    tree, taken = made.worker.tree, [ROOT]
+    for row, state in walk(made):
+        children = rows_below(tree, row)
+        taken += children
+        check_rows(made.game, tree, row, state)
+        for child in children[: int(tree.nodes[row]["tried"])]:
+            check_numbers(tree.nodes[child])
+        check_sums(tree, row, made.plan, fresh)
+        check_proof(tree, row, made.plan)
+    assert len(set(taken)) == len(taken)
+    assert max(taken) < tree.used[0] <= len(tree.nodes)
+
+
+def check_rows(game: Game, tree: Tree, row: int, state: State) -> None:
+    """Children have distinct legal actions, and those that were visited stand first."""
+    node, nodes = tree.nodes[row], tree.nodes[rows_below(tree, row)]
+    legal = game.legal_actions(state)
+    actions = nodes["action"].tolist()
+    assert set(actions) <= set(legal)
+    assert len(set(actions)) == len(actions)
+    assert node["tried"] <= node["width"] <= node["children"] == len(legal)
+    assert (nodes["visits"][: node["tried"]] > 0).all()
+    untried = nodes[node["tried"] :]
+    for name in ("visits", "value", "proof", "width"):
+        assert not untried[name].any()
+
+
+def check_numbers(node: Any) -> None:
+    """Of a node that was visited."""
+    assert 0 <= node["value"] <= 2 * node["visits"]
+    if node["proof"] == UNKNOWN:
+        assert math.isclose(node["average"], node["value"] / 2 / node["visits"], rel_tol=1e-5)
+        assert math.isclose(node["doubt"], node["visits"] ** -0.5, rel_tol=1e-5)
+    else:
+        assert node["average"] == {WIN: 1.0, TIE: 0.5, LOSS: HOPELESS}[int(node["proof"])]
+        assert node["doubt"] == 0
+
+
+def check_sums(tree: Tree, row: int, plan: Plan, fresh: bool) -> None:
+    """A node has the visits and the results of its children, and those that ended there.
+
+    There ended the first; those after the node was proven; and, where children were dropped, those
+    that these had.
+    """
+    node, children = tree.nodes[row], tree.nodes[rows_below(tree, row)]
+    ended = int(node["visits"]) - int(children["visits"].sum())
+    if fresh and node["proof"] == UNKNOWN:
+        assert ended == 1
+    else:
+        assert ended >= 1
+    if not plan.solver:  # a proof changes the result on the way up
+        points = int(node["value"]) - int((2 * children["visits"] - children["value"]).sum())
+        assert 0 <= points <= 2 * ended
+
+
+def check_proof(tree: Tree, row: int, plan: Plan) -> None:
+    """A node is proven by its children, as soon as they do."""
+    node, proofs = tree.nodes[row], tree.nodes["proof"][rows_below(tree, row)].tolist()
+    all_known = node["tried"] == node["children"] and UNKNOWN not in proofs
+    if WIN in proofs:
+        proven = LOSS
+    elif all_known:
+        proven = TIE if TIE in proofs else WIN
+    else:
+        proven = UNKNOWN
+    assert plan.solver or proven == UNKNOWN
+    # Who moves at the root wants a move, so that a root which was reached by one is proven anew.
+    assert node["proof"] == proven or (row == ROOT and node["proof"] == UNKNOWN)
+
+
+@settings(deadline=None)
+@given(made=grown())
+def test_a_tree_is_sound_as_it_grows(made: Grown) -> None:
+    check(made, fresh=True)
+    think(made.worker, 100)
+    check(made, fresh=True)
+
+
+def copied(tree: Tree, row: int, least: int, *, root: bool = True) -> dict[str, Any]:
+    """The subtree by itself, without the children of nodes visited less than `least` times."""
+    node = {name: tree.nodes[row][name].item() for name in NODE.names if name != "first_child"}
+    if not root:
+        node["amaf"] = tree.amaf[row].item() if len(tree.amaf) else None
+    if not root and node["visits"] < least:
+        node |= {"children": 0, "width": 0, "tried": 0}
+        below: Sequence[int] = ()
+    else:
+        below = rows_below(tree, row)
+    node["below"] = [copied(tree, child, least, root=False) for child in below]
+    return node
+
+
+def size(node: dict[str, Any]) -> int:
+    return 1 + sum(map(size, node["below"]))
+
+
+def descended(made: Grown, picks: Sequence[int]) -> tuple[int, State]:
+    """A row somewhere in the tree, and its state."""
+    row, state = ROOT, made.state
+    for pick in picks:
+        children = rows_below(made.worker.tree, row)
+        if not children:
+            break
+        row = children[pick % len(children)]
+        state = made.game.next_state(state, int(made.worker.tree.nodes[row]["action"]))
+    return row, state
+
+
+@settings(deadline=None)
+@given(
+    made=grown(),
+    picks=st.lists(st.integers(0, 99), max_size=4),
+    least=st.one_of(st.just(0), st.integers(0, 8), st.integers(0, 700)),
+)
+def test_what_is_kept_is_what_was_there(made: Grown, picks: list[int], least: int) -> None:
+    tree = made.worker.tree
+    row, state = descended(made, picks)
+    wanted = copied(tree, row, least)
+    assert keep(tree, row, least, made.worker._stack) == tree.used[0]
+    assert copied(tree, ROOT, 0) == wanted
+    assert tree.used[0] == size(wanted)
+    if not made.game.winner(state):
+        made = made._replace(state=state)
+        assert made.worker.follow([], state, math.inf)
+        check(made, fresh=False)
+        assert think(made.worker, 200) > 0
+        check(made, fresh=False)
+
+
+@settings(max_examples=20, deadline=None)
+@given(made=grown(), simulations=st.integers(2000, 20_000))
+def test_a_tree_that_is_pruned_stays_sound(made: Grown, simulations: int) -> None:
+    """In so little room that it is full soon."""
+    rows = 4 * made.game.num_actions + 200
+    tree = made.worker.tree
+    small = Worker(
+        made.game,
+        made.how,
+        made.plan,
+        1,
+        rows * tree_row(tree) / 2**20,
+        made.worker._scratch.around,
+    )
+    small.begin(made.state)
+    done = think(small, simulations)
+    assert small.tree.used[0] <= len(small.tree.nodes) <= rows
+    assert done == simulations or small.proven
+    check(made._replace(worker=small), fresh=False)
+
+
+def tree_row(tree: Tree) -> int:
+    """The bytes that a row takes."""
+    return sum(column.itemsize for column in (tree.nodes, tree.amaf, tree.owner) if len(column))

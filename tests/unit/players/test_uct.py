@@ -1,0 +1,393 @@
+"""UCT: what it finds, that it keeps to its limits, and that it can be repeated."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import games
+import players
+from games import Game, KernelGame, State
+from players import Cancelled, Limit, SpecError
+from players.core.rules import rules_of
+from players.mcts.selection import (
+    FLAT,
+    HAND_SELECTED,
+    MINIMUM_MSE,
+    RAVE,
+    TUNED,
+    UCB1,
+    Selection,
+)
+from players.mcts.simulate import Plan
+from players.mcts.tree import MOST_SIMULATIONS
+from players.mcts.worker import Worker
+from players.uct import UCT
+
+
+def after(spec: str, moves: str) -> tuple[Game, State]:
+    game = games.load(spec)
+    state = game.initial_state()
+    for name in moves.split():
+        state = game.next_state(state, game.parse_action(state, name))
+    return game, state
+
+
+def chosen(spec: str, moves: str, options: str = "seed=1,simulations=20000") -> str:
+    game, state = after(spec, moves)
+    choice = players.load(f"uct({options})", game).choose([state], Limit())
+    return game.action_name(state, choice.action)
+
+
+@pytest.mark.parametrize(
+    ("spec", "moves", "best"),
+    [
+        ("tic_tac_toe", "a1 b2 a2 c1", "a3"),  # win
+        ("tic_tac_toe", "a1 b2 b1", "c1"),  # prevent a loss
+        ("connect_four", "1 4 1 4 2 4", "4"),  # prevent a loss
+        ("connect_four", "4 1 4 1 4 1", "4"),  # win, on top of one's own three
+        ("mnk(m=5,n=5,k=4)", "b2 a1 c2 a2 d2 a3", "e2 a2 a4"),
+        ("gomoku(size=9)", "e5 a1 e4 a2 e6 a3 e7 a4", "e8 e3"),
+        ("nim(chips=10)", "", "2"),  # leaves eight
+        ("nim(chips=21)", "3", "2"),  # leaves sixteen
+    ],
+)
+def test_it_finds_the_move(spec: str, moves: str, best: str) -> None:
+    assert chosen(spec, moves) in best.split()
+
+
+def test_the_same_seed_searches_the_same_and_another_does_not() -> None:
+    game = games.load("mnk(m=6,n=6,k=4)")
+    state = game.initial_state()
+
+    def actions(seed: int) -> object:
+        player = players.load(f"uct(seed={seed},simulations=3000)", game)
+        return player.choose([state], Limit()).info.actions  # type: ignore[union-attr]
+
+    assert actions(7) == actions(7)
+    assert actions(7) != actions(8)
+
+
+class Interpreted(Game):
+    """A built-in game with nothing but its tuple methods, as somebody else would write it."""
+
+    def __init__(self, inner: Game) -> None:
+        self.inner = inner
+        self.num_actions, self.max_plies = inner.num_actions, inner.max_plies
+
+    def initial_state(self) -> State:
+        return self.inner.initial_state()
+
+    def legal_actions(self, state: State) -> tuple[int, ...]:
+        return self.inner.legal_actions(state)
+
+    def next_state(self, state: State, action: int) -> State:
+        return self.inner.next_state(state, action)
+
+
+@pytest.mark.parametrize("spec", ["nim(chips=9)", "connect_four", "mnk(m=4,n=4,k=3)"])
+@pytest.mark.parametrize("solver", [True, False])
+@pytest.mark.parametrize(
+    "how",
+    [
+        Selection(UCB1, 0.5, 2.0, HAND_SELECTED, 0.0, 0.0),
+        Selection(UCB1, 0.5, 0.6, HAND_SELECTED, 0.0, 0.0),
+        Selection(TUNED, 1.0, 2.0, HAND_SELECTED, 0.0, 0.0),
+        Selection(RAVE, 0.1, 2.0, HAND_SELECTED, 100.0, 0.0),
+        Selection(RAVE, 0.0, 2.0, MINIMUM_MSE, 0.0, 0.1),
+        Selection(FLAT, 0.0, 2.0, HAND_SELECTED, 0.0, 0.0),
+    ],
+)
+def test_plain_python_is_searched_by_the_same_source(
+    spec: str, solver: bool, how: Selection
+) -> None:
+    """With short playouts that are cut off, both draw the same numbers for the same purposes."""
+    compiled = games.load(spec)
+    plan = Plan(solver, False, 3, 1 if how.rule == FLAT else compiled.max_plies)
+    found = []
+    for game in (compiled, Interpreted(compiled)):
+        assert rules_of(game).compiled is (game is compiled)
+        worker = Worker(game, how, plan, 3, 1, np.empty(0, dtype=np.int64))
+        worker.begin(game.initial_state())
+        done = worker.think(300, math.inf, lambda left: False)
+        rows = worker.tree.nodes[: worker.tree.used[0]]
+        names = ("action", "visits", "value", "proof", "width", "tried")
+        found.append((done, worker.depth, [rows[name].tolist() for name in names]))
+    assert found[0] == found[1]
+
+
+def test_plain_python_is_asked_the_same_way() -> None:
+    compiled = games.load("connect_four")
+    results = []
+    for game in (compiled, Interpreted(compiled)):
+        player = players.load("uct(seed=3,simulations=300,max_plies=3)", game)
+        results.append(player.choose([game.initial_state()], Limit()).info)
+    assert results[0].actions == results[1].actions
+    assert results[0].line == results[1].line
+
+
+COUNT_COMPILED = """
+import games, players
+from numba.core.dispatcher import Dispatcher
+from players import Limit
+from players.mcts import selection, simulate
+from unit.players.test_uct import Interpreted
+
+def compiled():
+    steps = [each for module in (simulate, selection) for each in vars(module).values()]
+    return sum(len(each.signatures) for each in steps if isinstance(each, Dispatcher))
+
+game = Interpreted(games.load("tic_tac_toe"))
+made = [players.load(name, game) for name in ("uct", "uct(tuned=true)", "rave", "flat")]
+before, state = compiled(), game.initial_state()
+for action in (0, 4, 8, 1):
+    state = game.next_state(state, action)
+for player in made:
+    player.choose([state], Limit(simulations=300))
+assert compiled() == before
+"""
+
+
+def test_a_first_choice_in_plain_python_does_not_wait_for_the_compiler() -> None:
+    """It takes a second or so, which is spent when the player is made, before a clock runs."""
+    tests = Path(__file__).parents[2]
+    path = os.pathsep.join([str(tests.parent), str(tests)])
+    subprocess.run(
+        [sys.executable, "-c", COUNT_COMPILED], env=os.environ | {"PYTHONPATH": path}, check=True
+    )
+
+
+def test_what_it_says_adds_up() -> None:
+    game, state = after("connect_four", "4 4")
+    info = players.load("uct(seed=1)", game).choose([state], Limit(simulations=5000)).info
+    assert info is not None
+    assert info.simulations == 5000
+    assert sum(each.visits for each in info.actions) == 5000
+    assert sorted(each.action for each in info.actions) == list(game.legal_actions(state))
+    assert all(0 <= each.wins <= each.visits for each in info.actions)
+    assert info.line[0] == info.actions[0].action
+    assert 1 <= len(info.line) <= info.depth
+    assert info.seconds > 0
+
+
+def test_a_full_tree_goes_on_with_what_it_has() -> None:
+    game = games.load("gomoku")
+    player = players.load("uct(seed=1,memory_mb=1)", game)
+    info = player.choose([game.initial_state()], Limit(simulations=30_000)).info
+    assert info is not None
+    assert info.simulations == 30_000
+    tree = player._workers[0].tree  # type: ignore[attr-defined]
+    assert tree.used[0] <= len(tree.nodes)
+
+
+@pytest.mark.parametrize("player", ["uct(seed=1,memory_mb=1)", "rave(seed=1,memory_mb=1)"])
+def test_a_search_that_had_to_forget_much_begins_the_next_one_afresh(player: str) -> None:
+    """However much is pruned, the root keeps its children: there is always something to choose."""
+    game = games.load("gomoku")
+    state = game.initial_state()
+    searcher = players.load(player, game)
+    searcher.choose([state], Limit(simulations=100_000))
+    for action in range(0, 225, 5):
+        other = game.next_state(state, action)
+        searcher.choose([other], Limit(simulations=200 + 20 * action))
+
+
+@pytest.mark.parametrize("options", ["memory_mb=1", "memory_mb=1,threads=2"])
+def test_a_search_that_prunes_can_be_repeated(options: str) -> None:
+    game = games.load("connect_four")
+
+    def searched() -> object:
+        player = players.load(f"uct(seed=1,simulations=150000,{options})", game)
+        return player.choose([game.initial_state()], Limit()).info.actions  # type: ignore[union-attr]
+
+    assert searched() == searched()
+
+
+@pytest.mark.parametrize("player", ["uct(memory_mb=1,threads=256)", "rave(memory_mb=1,threads=50)"])
+def test_memory_too_small_for_a_root_is_refused(player: str) -> None:
+    with pytest.raises(SpecError, match="memory_mb=1 is too little for gomoku, threads="):
+        players.load(player, games.load("gomoku"))
+
+
+@pytest.mark.parametrize("spec", ["gomoku(size=19)", "nim(chips=1000,max_take=100)"])
+def test_flat_always_has_room(spec: str) -> None:
+    """Each of many threads can try every action."""
+    game = games.load(spec)
+    player = players.load("flat(threads=256,seed=1)", game)
+    worker = player._workers[0]  # type: ignore[attr-defined]
+    worker.begin(game.initial_state())
+    worker.think(1000, math.inf, lambda left: False)
+    assert worker.complete
+    assert len(worker.tree.nodes[worker.children(0)]) == game.num_actions
+
+
+@pytest.mark.parametrize("simulations", [3, 7, 2001, 2002])
+@pytest.mark.parametrize("seed", range(5))
+def test_flat_plays_the_best_mean(simulations: int, seed: int) -> None:
+    """Which action happens to have one playout more does not count."""
+    game = games.load("connect_four")
+    player = players.load(f"flat(seed={seed})", game)
+    choice = player.choose([game.initial_state()], Limit(simulations=simulations))
+    assert choice.info is not None
+    tried = [each for each in choice.info.actions if each.visits]
+    assert sum(each.visits for each in tried) == simulations
+    assert tried[0].action == choice.action
+    assert tried[0].win_rate == max(each.win_rate for each in tried) == choice.info.win_rate
+
+
+def test_options_may_be_whole_numbers() -> None:
+    game = games.load("connect_four")
+    choice = UCT(game, c=1, fpu=2, seed=1).choose([game.initial_state()], Limit(simulations=10))
+    assert choice.action in range(7)
+
+
+@pytest.mark.parametrize(
+    "player",
+    [
+        f"uct(max_plies={10**30})",
+        f"uct(max_depth={10**30})",
+        f"uct(simulations={10**30},time=0.01)",
+        f"uct(seed={10**30})",
+        "uct(seed=-1)",
+        "minimax(seed=-1)",
+        f"minimax(depth={10**30})",
+        "greedy(seed=-1)",
+        "random(seed=-1)",
+    ],
+)
+def test_options_may_be_any_whole_number(player: str) -> None:
+    game = games.load("tic_tac_toe")
+    choice = players.load(player, game).choose([game.initial_state()], Limit(simulations=100))
+    assert choice.action in game.legal_actions(game.initial_state())
+
+
+@pytest.mark.parametrize("options", ["k=inf", "k=0", "bias=inf", "bias=-inf"])
+def test_rave_cannot_weigh_by_infinity(options: str) -> None:
+    with pytest.raises(SpecError, match="must be a number"):
+        players.load(f"rave({options})", games.load("tic_tac_toe"))
+
+
+def test_all_threads_end_when_one_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is heard by the thread that asked for a choice, at the end of a slice."""
+    game = games.load("gomoku")
+    player = players.load("uct(seed=1,threads=2)", game)
+
+    def interrupt(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("players.mcts.analysis.decided", interrupt)
+    started = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        player.choose([game.initial_state()], Limit(seconds=60, saves=True))
+    player.close()
+    assert time.perf_counter() - started < 10
+
+
+def test_counts_do_not_overflow() -> None:
+    game = games.load("connect_four")
+    player, state = UCT(game, seed=1, solver=False), game.initial_state()
+    player.choose([state], Limit(simulations=1000))
+    player._workers[0].tree.nodes["visits"][0] = MOST_SIMULATIONS - 500
+    info = player.choose([state], Limit(simulations=1000)).info
+    assert info is not None
+    assert info.simulations == 500
+
+
+def test_the_tighter_limit_holds() -> None:
+    game = games.load("tic_tac_toe")
+    state = game.initial_state()
+    player = players.load("uct(simulations=100,time=60)", game)
+    for limit in (Limit(), Limit(simulations=1000), Limit(seconds=60)):
+        info = player.choose([state], limit).info
+        assert info is not None
+        assert info.simulations == 100
+
+
+@pytest.mark.parametrize("limit", [Limit(simulations=1), Limit(seconds=0.0), Limit(simulations=0)])
+def test_the_tightest_limit_still_gives_a_move(limit: Limit) -> None:
+    game = games.load("connect_four")
+    choice = players.load("uct(seed=1)", game).choose([game.initial_state()], limit)
+    assert choice.action in range(7)
+    assert choice.info
+    assert choice.info.simulations == 1
+
+
+def test_there_is_nothing_to_choose_when_the_game_is_over() -> None:
+    game, state = after("nim(chips=1)", "1")
+    with pytest.raises(ValueError, match="the game is over"):
+        players.load("uct", game).choose([state], Limit())
+
+
+def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
+    game = games.load("connect_four")
+    player = players.load("uct(time=3600)", game)
+    threading.Timer(0.05, player.cancel).start()
+    with pytest.raises(Cancelled):
+        player.choose([game.initial_state()], Limit())
+    with pytest.raises(Cancelled):  # nor does one begin, until it is wanted again
+        player.choose([game.initial_state()], Limit())
+    player.ready()
+    assert player.choose([game.initial_state()], Limit(simulations=10)).info
+
+
+def test_the_interpreter_goes_on_while_it_thinks() -> None:
+    """One long call of the compiled search, without the GIL: this thread runs on beside it."""
+    game = games.load("othello")
+    player = players.load("uct", game)
+    assert isinstance(player, UCT)
+    assert isinstance(game, KernelGame)
+    worker = player._workers[0]
+    worker.begin(game.initial_state())
+    thread = threading.Thread(target=worker._simulate, args=(100_000,))
+    thread.start()
+    steps = 0
+    while thread.is_alive():
+        steps += 1
+    assert steps > 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("time=0", "time must be above 0"),
+        ("simulations=0", "simulations must be above 0"),
+        ("c=-1", "must not be negative"),
+        ("max_plies=-1", "must not be negative"),
+        ("memory_mb=0", "memory_mb must be above 0"),
+        ("simulation=5", "did you mean 'simulations'"),
+        ("c=much", "c must be a number"),
+        ("fpu=nan", "fpu must be a number"),
+    ],
+)
+def test_bad_options_say_what_is_allowed(options: str, told: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        players.load(f"uct({options})", games.load("tic_tac_toe"))
+    assert told in str(caught.value)
+
+
+def test_an_unknown_player_says_who_there_is() -> None:
+    with pytest.raises(SpecError, match=r"human.*random.*uct"):
+        players.load("utc2", games.load("tic_tac_toe"))
+    assert {"flat", "human", "random", "rave", "uct"} <= set(players.names())
+
+
+def test_every_player_but_the_human_plays_a_whole_match() -> None:
+    game = games.load("nim")
+    for name in players.names():
+        if players.find(name).human:
+            continue
+        player = players.load(name, game)
+        states = [game.initial_state()]
+        while game.legal_actions(states[-1]):
+            choice = player.choose(tuple(states), Limit(seconds=0.01))
+            states.append(game.next_state(states[-1], choice.action))
+        player.close()
+        assert game.winner(states[-1])

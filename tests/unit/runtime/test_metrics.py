@@ -1,0 +1,174 @@
+"""What the server counts, read back as Prometheus would."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from server.model.messages import Code, Reason
+from server.net.loop_lag import EVERY_S, DelayMeter
+from server.runtime.metrics import Metrics
+
+Samples = dict[str, float]
+
+
+@dataclass
+class House:
+    """What the gauges show."""
+
+    connections: int = 0
+    sessions: int = 0
+    matches: int = 0
+    accounts: int = 0
+    bots: int = 0
+    storage_up: bool = True
+
+
+def metrics_of(house: House) -> Metrics:
+    return Metrics(
+        connections=lambda: house.connections,
+        sessions=lambda: house.sessions,
+        matches=lambda: house.matches,
+        accounts=lambda: house.accounts,
+        bots=lambda: house.bots,
+        storage_up=lambda: house.storage_up,
+    )
+
+
+def read(metrics: Metrics) -> Samples:
+    """Every sample, by its name and labels as they are written."""
+    samples: Samples = {}
+    for family in text_string_to_metric_families(metrics.text().decode()):
+        assert family.documentation, family.name
+        for sample in family.samples:
+            labels = ",".join(f'{key}="{value}"' for key, value in sample.labels.items())
+            name = f"{sample.name}{{{labels}}}" if labels else sample.name
+            assert name not in samples
+            samples[name] = sample.value
+    return samples
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return metrics_of(House())
+
+
+def test_gauges_show_what_is_so_when_they_are_read() -> None:
+    house = House()
+    metrics = metrics_of(house)
+    assert read(metrics)["playout_matches"] == 0
+    assert read(metrics)["playout_storage_up"] == 1
+    house.connections, house.sessions, house.matches, house.accounts = 4, 3, 2, 1
+    house.bots = 5
+    house.storage_up = False
+    seen = read(metrics)
+    assert seen["playout_connections"] == 4
+    assert seen["playout_sessions"] == 3
+    assert seen["playout_matches"] == 2
+    assert seen["playout_accounts"] == 1
+    assert seen["playout_bots"] == 5
+    assert seen["playout_storage_up"] == 0
+
+
+def test_what_happens_is_counted(metrics: Metrics) -> None:
+    metrics.connected()
+    metrics.announced(0.003)
+    metrics.announced(0.004)
+    metrics.ended(Reason.TIME)
+    metrics.refused(Code.WRONG_PLY)
+    metrics.refused(Code.WRONG_PLY)
+    seen = read(metrics)
+    assert seen["playout_connections_total"] == 1
+    assert seen["playout_moves_total"] == 2
+    assert seen['playout_matches_ended_total{reason="time"}'] == 1
+    assert seen['playout_errors_total{code="wrong_ply"}'] == 2
+
+
+def test_every_reason_and_code_is_there_before_it_happens(metrics: Metrics) -> None:
+    seen = read(metrics)
+    for reason in Reason:
+        assert seen[f'playout_matches_ended_total{{reason="{reason.value}"}}'] == 0
+    for code in Code:
+        assert seen[f'playout_errors_total{{code="{code.value}"}}'] == 0
+
+
+def test_a_bucket_holds_what_is_at_most_its_bound(metrics: Metrics) -> None:
+    for elapsed_s in (0.0004, 0.001, 0.0011, 99.0):
+        metrics.announced(elapsed_s)
+    seen = read(metrics)
+    name = "playout_announcement_seconds"
+    assert seen[f'{name}_bucket{{le="0.0005"}}'] == 1
+    assert seen[f'{name}_bucket{{le="0.001"}}'] == 2
+    assert seen[f'{name}_bucket{{le="0.0025"}}'] == 3
+    assert seen[f'{name}_bucket{{le="10.0"}}'] == 3
+    assert seen[f'{name}_bucket{{le="+Inf"}}'] == seen[f"{name}_count"] == 4
+    assert seen[f"{name}_sum"] == pytest.approx(99.0025)
+
+
+def test_a_commit_has_a_duration_and_a_size(metrics: Metrics) -> None:
+    metrics.committed(0.002, 7)
+    seen = read(metrics)
+    assert seen["playout_commit_seconds_sum"] == pytest.approx(0.002)
+    assert seen['playout_commit_records_bucket{le="5.0"}'] == 0
+    assert seen['playout_commit_records_bucket{le="10.0"}'] == 1
+
+
+def test_the_process_and_the_python_it_runs_are_described(metrics: Metrics) -> None:
+    seen = read(metrics)
+    assert seen["process_resident_memory_bytes"] > 0
+    assert any(name.startswith("python_info{") for name in seen)
+
+
+def test_servers_in_one_process_count_for_themselves(metrics: Metrics) -> None:
+    other = metrics_of(House(matches=5))
+    other.announced(0.001)
+    assert read(other)["playout_moves_total"] == 1
+    assert read(other)["playout_matches"] == 5
+    assert read(metrics)["playout_moves_total"] == 0
+    assert read(metrics)["playout_matches"] == 0
+
+
+def test_every_metric_is_in_the_guide(metrics: Metrics) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "operating.md").read_text()
+    described = set(re.findall(r"^\| `(playout_\w+)[`{]", guide, re.MULTILINE))
+    ours = re.findall(r"^# TYPE (playout_\w+) (\w+)$", metrics.text().decode(), re.MULTILINE)
+    assert described == {name for name, _ in ours}
+    for name, kind in ours:
+        assert re.search(rf"`{name}[`{{].* \| {kind} \|", guide), (name, kind)
+
+
+class SlowTimer:
+    """Calls when it is told to, at a time of its own."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.due = 0.0
+
+    def callLater(self, delay: float, function: object) -> SlowTimer:
+        self.due = self.now + delay
+        self.function = function
+        return self
+
+    def active(self) -> bool:
+        return True
+
+    def cancel(self) -> None:
+        pass
+
+    def call(self, late_s: float) -> None:
+        self.now = self.due + late_s
+        assert callable(self.function)
+        self.function()
+
+
+def test_the_event_loop_is_as_late_as_its_call() -> None:
+    timer, delays = SlowTimer(), list[float]()
+    DelayMeter(timer, delays.append, lambda: timer.now).start()
+    assert timer.due == 100.0 + EVERY_S
+    for late_s in (0.0, 0.25, 0.125):
+        timer.call(late_s)
+    assert delays == [0.0, 0.25, 0.125], "each is measured from when it was asked for"

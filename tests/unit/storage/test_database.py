@@ -1,0 +1,294 @@
+"""Databases: what is written is read back, from SQLite and from PostgreSQL alike."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from msgspec import structs
+
+from server.model.messages import Reading, Reason, Thought
+from server.model.records import (
+    Account,
+    Begun,
+    Claimed,
+    Concluded,
+    Finished,
+    Held,
+    Kept,
+    Organized,
+    Played,
+    Record,
+    Suspended,
+)
+from server.storage import Database, StorageError
+from server.storage.database import without_power_cuts
+from server.storage.schema import metadata
+from server.storage.writer import Writer
+
+ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
+
+
+def begun(match: str, **fields: object) -> Begun:
+    usual = Begun(
+        match=match,
+        game="nim(chips=3)",
+        players=("Ada", "Bob"),
+        accounts=("a", None),
+        sessions=("s1", "s2"),
+        clock="10+1",
+        rated=False,
+        illegal_moves=3,
+        credit_cap_s=0.1,
+        at=100.0,
+    )
+    return structs.replace(usual, **fields)
+
+
+def played(match: str, ply: int, action: int = 0) -> Played:
+    return Played(
+        match=match,
+        ply=ply,
+        seat=1 if ply % 2 == 0 else 2,
+        action=action,
+        clocks=(Reading(9.5, 0), Reading(0.25, 3)),
+        info=Thought(win_rate=0.5, line=(1, 2)) if ply else None,
+        at=101.0 + ply,
+    )
+
+
+def finished(match: str) -> Finished:
+    return Finished(
+        match=match, winner=2, returns=(0.0, 1.0), reason=Reason.TIME, text="Ada dozed", at=200.0
+    )
+
+
+def test_what_is_written_is_read_back(database: Database) -> None:
+    moves = (played("m1", 0), played("m1", 1, 2))
+    with_bot = begun("m2", bots=(None, "uct(time=0.3)"))
+    database.save([ADA, begun("m1"), *moves, finished("m1"), with_bot, played("m2", 0)])
+    whole = Kept(begun=begun("m1"), moves=moves, finished=finished("m1"))
+    rest = Kept(begun=with_bot, moves=(played("m2", 0),))
+    assert list(database.matches()) == [whole, rest]
+    assert database.unfinished() == [rest]
+    assert database.finished_since(200.0) == [whole]
+    assert database.finished_since(200.5) == []
+    assert database.accounts() == ([ADA], 0)
+
+
+def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
+    organized = Organized(tournament="t", name="cup", spec="{}", at=90.0)
+    first = begun("m1", tournament="t", fixture="1.1.1.1.1", opening=1, max_plies=50)
+    suspended = [
+        Suspended(tournament="t", number=n, entrant=e, at=150.0) for n, e in ((1, 5), (2, 0))
+    ]
+    database.save([organized, first, played("m1", 0), begun("m2"), *suspended])
+    unfinished = Held(organized=organized, out=(5, 0))
+    matches = (Kept(begun=first, moves=(played("m1", 0),)),)
+    assert database.tournaments() == [unfinished]
+    assert database.tournament("t") == structs.replace(unfinished, matches=matches)
+    assert database.tournament("x") is None
+    over = Concluded(tournament="t", at=300.0)
+    database.save([over, Concluded(tournament="t", at=400.0)])
+    assert database.tournaments() == [structs.replace(unfinished, concluded=over)]
+
+
+def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -> None:
+    records: list[Record] = [ADA, begun("m"), played("m", 0), finished("m")]
+    database.save(records)
+    before = list(database.matches())
+    database.save(records)
+    database.save([structs.replace(finished("m"), winner=1), played("m", 0, action=2)])
+    assert list(database.matches()) == before
+
+
+def test_a_claim_changes_one_seat(database: Database) -> None:
+    database.save([begun("m")])
+    database.save([Claimed(match="m", seat=2, session="s3")])
+    assert database.unfinished()[0].begun.sessions == ("s1", "s3")
+
+
+def test_a_transaction_is_stored_as_a_whole_or_not_at_all(database: Database) -> None:
+    faulty = structs.replace(played("m", 0), at=None)
+    with pytest.raises(sa.exc.SQLAlchemyError):
+        database.save([begun("m"), faulty])
+    database.let_go()
+    assert list(database.matches()) == []
+    database.save([begun("m"), played("m", 0)])
+    assert len(database.unfinished()[0].moves) == 1
+
+
+def test_changes_by_an_operator_are_found_and_names_are_unique(database: Database) -> None:
+    database.save([ADA])
+    _, revision = database.accounts()
+    assert database.accounts(revision) == ([], revision)
+    renamed = structs.replace(ADA, name="Zoe", administrator=True)
+    database.put_account(renamed)
+    changed, later = database.accounts(revision)
+    assert (changed, later > revision) == ([renamed], True)
+    with pytest.raises(StorageError, match="looks like"):
+        database.put_account(structs.replace(ADA, id="b", name="zoé"))
+
+
+def test_the_migrations_make_what_the_schema_says(database: Database) -> None:
+    with sa.create_engine(database.url).connect() as connection:
+        found = compare_metadata(MigrationContext.configure(connection), metadata)
+    assert found == []
+
+
+def test_two_servers_do_not_use_one_database(url: str, database: Database) -> None:
+    database.lock()
+    other = Database(url)
+    with pytest.raises(StorageError, match="another server"):
+        other.lock()
+    other.close()
+    database.close()
+    third = Database(url)
+    third.lock()
+    third.close()
+
+
+def test_matches_are_found_by_what_is_asked_for(database: Database) -> None:
+    database.save([begun("m1"), begun("m2", game="nim", at=300.0, players=("Eve", "Bob"))])
+    assert [k.begun.match for k in database.matches(game="nim")] == ["m1", "m2"]
+    assert [k.begun.match for k in database.matches(game="nim(chips=3)")] == ["m1"]
+    assert [k.begun.match for k in database.matches(player="Eve")] == ["m2"]
+    assert [k.begun.match for k in database.matches(since=200.0)] == ["m2"]
+    assert [k.begun.match for k in database.matches(match="m1")] == ["m1"]
+
+
+# Files.
+
+
+def test_how_safe_it_is_can_be_chosen(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db?timeout=2.0"
+    for chosen, level in ((url, 2), (without_power_cuts(url), 1)):
+        database = Database(chosen)
+        with database._engine.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
+        database.close()
+    assert without_power_cuts("postgresql+psycopg:///x") == "postgresql+psycopg:///x"
+
+
+def test_the_file_is_for_its_owner_only_and_survives_a_copy(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "kept.db"
+    database = Database(f"sqlite:///{path}")
+    database.migrate()
+    database.save([begun("m")])
+    copy = tmp_path / "copy.db"
+    database.backup(copy)
+    for file in (path, copy):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    with pytest.raises(StorageError, match="exists"):
+        database.backup(copy)
+    assert Database(f"sqlite:///{copy}").unfinished() == database.unfinished()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("nonsense", "cannot use the database"),
+        ("mysql://root@localhost/x", "cannot use"),
+        ("sqlite:////tmp/x.db?synchronous=off", "synchronous is full or normal, not 'off'"),
+        ("sqlite:////tmp/kept.db?timeout=long", "cannot use"),
+        ("sqlite:////proc/none/kept.db", "cannot use the database"),
+        ("postgresql+psycopg://nobody:secret@127.0.0.1:1/x", "cannot use the database"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_explained(url: str, said: str) -> None:
+    with pytest.raises(StorageError, match=said) as raised:
+        Database(url).migrate()
+    assert "secret" not in str(raised.value)
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Ada, " * 1000)
+    with pytest.raises(StorageError, match="not a database"):
+        Database(f"sqlite:///{path}").migrate()
+    assert path.read_text().startswith("Dear Ada")
+
+
+def test_commands_leave_a_database_of_another_version_alone(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    Database(f"sqlite:///{path}").require()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StorageError, match="another version"):
+        Database(f"sqlite:///{path}").require()
+
+
+# The writer.
+
+
+class Told:
+    """Hears what the writer says."""
+
+    def __init__(self) -> None:
+        self.stored_up_to: list[tuple[int, int]] = []
+        self.failures: list[str] = []
+        self.changed: list[Account] = []
+        self.failure = threading.Event()
+
+    def stored(self, number: int, records: int, seconds: float) -> None:
+        self.stored_up_to.append((number, records))
+
+    def failed(self, reason: str) -> None:
+        self.failures.append(reason)
+        self.failure.set()
+
+    def account_changed(self, account: Account, revision: int) -> None:
+        self.changed.append(account)
+
+
+def test_records_are_stored_in_order_and_those_that_come_together_at_once(tmp_path: Path) -> None:
+    database, told = Database(f"sqlite:///{tmp_path}/kept.db"), Told()
+    database.migrate()
+    writer = Writer(database, told, 0)
+    writer.write([(1, begun("m"))])
+    writer.write([(ply + 2, played("m", ply)) for ply in range(500)])
+    assert told.stored_up_to == [(1, 1), (501, 500)]
+    assert [move.ply for move in database.unfinished()[0].moves] == list(range(500))
+
+
+def test_a_database_that_is_locked_is_waited_for(tmp_path: Path) -> None:
+    database, told = Database(f"sqlite:///{tmp_path}/kept.db?timeout=0.1"), Told()
+    database.migrate()
+    blocker = sqlite3.connect(tmp_path / "kept.db", isolation_level=None, check_same_thread=False)
+    blocker.execute("BEGIN IMMEDIATE")
+
+    def unblock() -> None:
+        assert told.failure.wait(20.0)
+        assert told.stored_up_to == []
+        blocker.execute("ROLLBACK")
+
+    with ThreadPoolExecutor(1) as other:
+        unblocked = other.submit(unblock)
+        Writer(database, told, 0).write([(1, begun("m"))])
+        unblocked.result()
+    assert "locked" in told.failures[0]
+    assert told.stored_up_to == [(1, 1)]
+    assert len(database.unfinished()) == 1
+
+
+def test_an_operator_who_changes_an_account_is_noticed(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db"
+    database, told = Database(url), Told()
+    database.migrate()
+    writer = Writer(database, told, 0)
+    Database(url).put_account(ADA)
+    until = time.monotonic() + 20.0
+    while not told.changed and time.monotonic() < until:
+        time.sleep(0.1)
+        writer.look_at_accounts()
+    assert told.changed == [ADA]

@@ -1,0 +1,283 @@
+"""What pages ask of a database, from SQLite and from PostgreSQL alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from msgspec import structs
+from testbed.postgres import Postgres
+
+from server.core.accounts import digest
+from server.model.messages import Reason
+from server.model.records import (
+    Account,
+    Begun,
+    Concluded,
+    Finished,
+    Organized,
+    Played,
+    Record,
+    Suspended,
+)
+from server.model.tournament_spec import Entrant, Spec, dumps
+from server.storage import Database
+from server.storage.queries import Freshness, MatchFilter, Reader, Totals, TournamentRow
+from server.tournament.leaderboard import Rated
+
+GAME, OTHER = "tic_tac_toe", "nim(chips=3)"
+
+
+def account(name: str) -> Account:
+    return Account(id=f"id of {name}", name=name, digest=digest(name), created_at=1.5)
+
+
+def match(
+    number: int, first: str, second: str, winner: int | None = 1, **fields: Any
+) -> list[Record]:
+    """A match of three moves that ended at `number`; of lower-case names without account."""
+    match = f"m{number:03}"
+    begun = Begun(
+        match=match,
+        game=GAME,
+        players=(first, second),
+        accounts=(_id_of(first), _id_of(second)),
+        sessions=("s1", "s2"),
+        clock="none",
+        rated=True,
+        illegal_moves=3,
+        credit_cap_s=0.1,
+        at=number - 0.5,
+    )
+    moves = [
+        Played(
+            match=match,
+            ply=ply,
+            seat=1 if ply % 2 == 0 else 2,
+            action=number * 10 + ply,
+            clocks=None,
+            info=None,
+            at=number,
+        )
+        for ply in range(3)
+    ]
+    finished = Finished(
+        match=match,
+        winner=winner or 0,
+        returns=(0.0, 0.0),
+        reason=Reason.RULES if winner else Reason.VOID,
+        text="so it ended",
+        at=float(number),
+    )
+    begun = structs.replace(begun, **fields)
+    return [begun, *moves] if winner is None else [begun, *moves, finished]
+
+
+def _id_of(name: str) -> str | None:
+    return f"id of {name}" if name[0].isupper() else None
+
+
+@pytest.fixture
+def reader(database: Database) -> Iterator[Reader]:
+    """Of a database in which something has happened."""
+    database.save(
+        [
+            account("Ann"),
+            account("Bob"),
+            account("Cem"),
+            *match(1, "Ann", "Bob"),
+            *match(2, "Bob", "Ann", -1),
+            *match(3, "Ann", "guest", 2, rated=False, game=OTHER),
+            *match(4, "Bob", "Ann", 0),
+            *match(5, "guest", "someone", rated=False),
+            *match(6, "Ann", "Bob", None),
+            *match(7, "Bob", "Ann", 1, accounts=(None, None), sessions=("", "")),  # imported
+            *match(8, "Ann", "Bob", 2, tournament="t1", fixture="1.1.1.1.1", opening=1),
+        ]
+    )
+    reader = Reader(database.url.render_as_string(hide_password=False))
+    yield reader
+    reader.close()
+
+
+def numbers(reader: Reader, page: int = 1, per_page: int = 50, **chosen: str) -> list[int]:
+    found = reader.matches(MatchFilter(**chosen), page, per_page)
+    return [int(each.match[1:]) for each in found.items]
+
+
+def test_matches_that_have_ended_are_listed_the_latest_first(reader: Reader) -> None:
+    found = reader.matches()
+    assert [each.match for each in found.items] == [
+        "m008", "m007", "m005", "m004", "m003", "m002", "m001"
+    ]  # fmt: skip
+    assert (found.page, found.pages, found.total) == (1, 1, 7)
+    assert {each.plies for each in found.items} == {3}
+    assert {each.match: each.linked for each in found.items if not all(each.linked)} == {
+        "m003": (True, False),
+        "m005": (False, False),
+    }
+
+
+def test_a_list_comes_in_pages(reader: Reader) -> None:
+    second = reader.matches(page=2, per_page=3)
+    assert [each.match for each in second.items] == ["m004", "m003", "m002"]
+    assert (second.page, second.pages, second.total) == (2, 3, 7)
+    assert numbers(reader, page=3, per_page=3) == [1]
+    assert numbers(reader, page=4, per_page=3) == []
+    assert numbers(reader, page=10**6, per_page=200) == []
+
+
+def test_matches_are_found_by_game_tournament_and_player(reader: Reader) -> None:
+    assert numbers(reader, game=OTHER) == [3]
+    assert numbers(reader, tournament="t1") == [8]
+    assert numbers(reader, player="Ann") == [8, 7, 4, 3, 2, 1]
+    assert numbers(reader, player="ANN", per_page=2, page=2) == [4, 3]
+    assert reader.matches(MatchFilter(player="Ann")).total == 6
+    assert numbers(reader, player="Ann", game=GAME, per_page=3) == [8, 7, 4]
+    assert numbers(reader, player="guest") == [5, 3]
+    assert numbers(reader, player="nobody") == []
+    assert numbers(reader, game="chess") == []
+
+
+def test_a_match_is_read_with_its_moves(reader: Reader) -> None:
+    found = reader.match("m001")
+    assert found
+    assert [move.action for move in found.moves] == [10, 11, 12]
+    assert reader.match("m000") is None
+
+
+def test_who_has_an_account_is_listed_by_when_it_played(reader: Reader) -> None:
+    found = reader.players()
+    assert [each.name for each in found.items] == ["Ann", "Bob", "Cem"]
+    assert found.items[0].totals == Totals(matches=5, won=1, tied=1, lost=3, last_at=8.0)
+    assert found.items[2].totals == Totals()
+    assert [each.name for each in reader.players(page=2, per_page=1).items] == ["Bob"]
+
+
+def test_a_player_is_found_by_a_name_that_looks_like_its_own(reader: Reader) -> None:
+    bob = reader.player("B0B")
+    assert bob
+    assert (bob.name, bob.created_at) == ("Bob", 1.5)
+    assert bob.games == {GAME: Totals(matches=4, won=2, tied=1, lost=1, last_at=8.0)}
+    cem = reader.player("Cem")
+    assert cem
+    assert cem.games == {}
+
+
+@pytest.mark.parametrize("name", ["guest", "nobody", "", "%", "'; drop table matches"])
+def test_guests_are_no_players(reader: Reader, name: str) -> None:
+    assert reader.player(name) is None
+
+
+def test_who_is_known_from_imported_matches_only_is_a_player(
+    database: Database, reader: Reader
+) -> None:
+    database.save(match(9, "dee", "eve", 2))
+    dee = reader.player("dee")
+    assert dee
+    assert dee.created_at is None
+    assert dee.games[GAME].lost == 1
+
+
+SPEC = Spec(name="cup", games=(GAME,), format="match", entrants=(Entrant("Ann", "1"),) * 2)
+
+
+def test_tournaments_are_listed_the_latest_first(database: Database, reader: Reader) -> None:
+    for number in (1, 2):
+        organized = Organized(tournament=f"t{number}", name="cup", spec=dumps(SPEC), at=10.0)
+        database.save([organized])
+    database.save([Concluded(tournament="t1", at=20.0)])
+    assert reader.tournaments(page=2, per_page=1).items == (
+        TournamentRow(
+            tournament="t1",
+            name="cup",
+            format="match",
+            games=(GAME,),
+            entrants=("Ann", "Ann"),
+            matches=1,
+            begun_at=10.0,
+            ended_at=20.0,
+        ),
+    )
+    assert [each.matches for each in reader.tournaments().items] == [0, 1]
+
+
+def test_a_tournament_is_read_with_the_moves_of_its_matches(
+    database: Database, reader: Reader
+) -> None:
+    database.save([Organized(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])
+    out = [Suspended(tournament="t1", number=n, entrant=2 - n, at=11.0) for n in (1, 2)]
+    database.save([*out, *match(9, "Bob", "Ann", None, tournament="t1", fixture="1.1.1.2.1")])
+    database.save([*match(10, "Bob", "Ann", None, tournament="t1", fixture="x")[:1]])
+    stored = reader.tournament("t1")
+    assert stored
+    held, sittings = stored
+    assert held.out == (1, 0)
+    assert [each.begun.match for each in sittings] == ["m008", "m009", "m010"]
+    assert [each.actions for each in sittings] == [(80, 81, 82), (90, 91, 92), ()]
+    assert [bool(each.finished) for each in sittings] == [True, False, False]
+    assert reader.tournament("t9") is None
+
+
+def test_rated_matches_with_a_result_are_found_in_the_order_of_their_ends(
+    database: Database, reader: Reader
+) -> None:
+    database.put_account(structs.replace(account("Bob"), name="Robert"))
+    assert reader.rated(GAME) == [
+        Rated("m001", ("Ann", "Bob"), ("Ann", "Robert"), 1, 1.0, None),
+        Rated("m002", ("Bob", "Ann"), ("Robert", "Ann"), -1, 2.0, None),
+        Rated("m007", ("Bob", "Ann"), ("Bob", "Ann"), 1, 7.0, None),
+        Rated("m008", ("Ann", "Bob"), ("Ann", "Robert"), 2, 8.0, "t1"),
+    ]
+    assert reader.rated(OTHER) == []
+    assert reader.rated_games() == [GAME]
+    assert reader.freshness(GAME) == Freshness(6, 8.0)
+    assert reader.freshness("chess") == Freshness(0, None)
+
+
+def test_nothing_can_be_written(reader: Reader) -> None:
+    with reader._database.reading() as connection, pytest.raises(sa.exc.SQLAlchemyError):
+        connection.exec_driver_sql("DELETE FROM matches")
+
+
+def test_options_of_a_connection_hold_for_reading_too(postgres: Postgres) -> None:
+    with sa.create_engine(postgres.url).begin() as connection:
+        connection.execute(sa.text("CREATE SCHEMA elsewhere"))
+    url = f"{postgres.url}{'&' if '?' in postgres.url else '?'}options=-csearch_path%3Delsewhere"
+    database, reader = Database(url), Reader(url)
+    database.migrate()
+    database.save(match(1, "Ann", "Bob"))
+    assert reader.matches().total == 1
+    reader.close()
+    database.close()
+
+
+def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:
+    """As SQLite says it, which does not depend on how much there is."""
+    database = Database(f"sqlite:///{tmp_path}/kept.db")
+    database.migrate()
+    database.save([account("Ann"), *match(1, "Ann", "Bob", tournament="t1", fixture="x")])
+    database.save([Organized(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])
+    reader = Reader(database.url.render_as_string())
+    plans: list[str] = []
+
+    @sa.event.listens_for(reader._database._engine, "before_cursor_execute")
+    def explain(connection: Any, cursor: Any, text: str, values: Any, *_: Any) -> None:
+        with database.reading() as other:
+            plan = other.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
+            plans.extend(row[3] for row in plan)
+
+    for asked in ({"game": GAME}, {"player": "Ann"}, {"player": "guest"}, {"tournament": "t1"}):
+        assert reader.matches(MatchFilter(**asked))
+    assert reader.match("m001")
+    assert reader.player("Ann")
+    assert reader.tournament("t1")
+    assert reader.rated(GAME)
+    assert reader.freshness(GAME)
+    assert any(each.startswith("SEARCH matches USING") for each in plans)
+    assert [each for each in plans if each.startswith(("SCAN matches", "SCAN moves"))] == []
+    reader.close()
+    database.close()

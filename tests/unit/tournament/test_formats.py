@@ -1,0 +1,436 @@
+"""Formats: which pairs there are, whatever order results come in."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from games import SpecError
+from server.model.tournament_spec import Entrant, Spec
+from server.tournament import formats
+from server.tournament.formats import Format
+from server.tournament.formats.knockout import MORE_PAIRS, bracket
+from server.tournament.formats.matching import maximum_matching
+from server.tournament.formats.swiss import Past, pair_off
+from server.tournament.formats.two_players import AHEAD
+from server.tournament.pairs import Key, Pair, Results, Score
+
+FOR_MANY = ["round_robin", "gauntlet", "swiss", "knockout"]
+LOST, TIED, WON = Score(0, 0), Score(0.5, 0.5), Score(1, 1)
+
+
+def format_of(name: str, entrants: int, games: int = 1, rounds: int = 1) -> Format:
+    return formats.load(
+        Spec(
+            name="test",
+            games=tuple(f"game {number}" for number in range(games)),
+            format=name,
+            entrants=tuple(Entrant(str(number), "1") for number in range(entrants)),
+            rounds=rounds,
+        )
+    )
+
+
+def any_format(data: st.DataObject) -> Format:
+    name = data.draw(st.sampled_from(formats.names()))
+    entrants = data.draw(st.integers(2, 9)) if name in FOR_MANY else 2
+    return format_of(name, entrants, data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3)))
+
+
+def outcome(pair: Pair, luck: int = 0) -> Score:
+    """What comes of a pair, whenever it is played; ties are frequent, for knockouts' sake."""
+    chance = random.Random(f"{pair} {luck}")
+    return Score(chance.choice([0, 0.5, 0.5, 1]), chance.choice([0, 0.5, 0.5, 1]))
+
+
+def to_play(format_: Format, results: Results, out: Sequence[int] = ()) -> list[Pair]:
+    return [pair for pair in format_.pairs(results, out) if pair.key not in results]
+
+
+def played(
+    format_: Format, luck: int = 0, order: random.Random | None = None, out: Sequence[int] = ()
+) -> dict[Key, Score]:
+    """All results, in schedule order or in another."""
+    results: dict[Key, Score] = {}
+    while pairs := to_play(format_, results, out):
+        pair = order.choice(pairs) if order else pairs[0]
+        results[pair.key] = outcome(pair, luck)
+    return results
+
+
+def begun(pairs: Sequence[Pair]) -> Counter[int]:
+    """How much more often each had the first move in a pair's first match than not."""
+    balance: Counter[int] = Counter()
+    for pair in pairs:
+        balance[pair.entrants[0]] += 1
+        balance[pair.entrants[1]] -= 1
+    return balance
+
+
+# All formats.
+
+
+def test_a_format_is_known_by_its_name() -> None:
+    assert formats.names() == ["round_robin", "gauntlet", "swiss", "knockout", "match", "sprt"]
+    with pytest.raises(SpecError, match="did you mean 'swiss'"):
+        format_of("swis", 4)
+
+
+@pytest.mark.parametrize("name", ["match", "sprt"])
+def test_some_are_for_two(name: str) -> None:
+    with pytest.raises(SpecError, match="between two entrants, not 3"):
+        format_of(name, 3)
+
+
+@pytest.mark.parametrize("name", FOR_MANY)
+def test_nobody_plays_alone(name: str) -> None:
+    with pytest.raises(SpecError, match="two entrants or more, not 1"):
+        format_of(name, 1)
+
+
+@given(st.data(), st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_results_in_any_order_lead_to_the_same_schedule(data: st.DataObject, seed: int) -> None:
+    format_, order = any_format(data), random.Random(seed)
+    results: dict[Key, Score] = {}
+    before: list[Pair] = []
+    while True:
+        pairs = format_.pairs(results)
+        assert pairs == sorted(pairs)
+        assert len({pair.key for pair in pairs}) == len(pairs)
+        assert set(before) <= set(pairs)
+        assert results.keys() <= {pair.key for pair in pairs}
+        before = pairs
+        if not (remaining := to_play(format_, results)):
+            break
+        pair = order.choice(remaining)
+        results[pair.key] = outcome(pair)
+    in_order = played(format_)
+    assert in_order == results
+    assert format_.pairs(in_order) == before
+    assert format_.byes(in_order) == format_.byes(results)
+    assert format_.pairs(dict(reversed(results.items()))) == before
+
+
+@given(st.data(), st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None)
+def test_who_is_suspended_is_left_out_and_the_rest_goes_on(data: st.DataObject, seed: int) -> None:
+    """Suspended at any moment: what is complete stays, and no other pair changes for that."""
+    format_, order = any_format(data), random.Random(seed)
+    results: dict[Key, Score] = {}
+    out: list[int] = []
+    while remaining := to_play(format_, results, out):
+        assert not any(one in out for pair in remaining for one in pair.entrants)
+        if order.random() < 0.1:
+            before = format_.pairs(results, out)
+            out.append(order.choice(remaining).entrants[order.randrange(2)])
+            kept = {
+                pair for pair in before if pair.key in results or not set(pair.entrants) & set(out)
+            }
+            after = set(format_.pairs(results, out))
+            assert kept <= after
+            assert after - kept <= set(to_play(format_, results, out))
+        else:
+            pair = order.choice(remaining)
+            results[pair.key] = outcome(pair)
+    assert results.keys() == {pair.key for pair in format_.pairs(results, out)}
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_two_meet_from_all_different_openings(data: st.DataObject) -> None:
+    format_ = any_format(data)
+    pairs = format_.pairs(played(format_))
+    met = Counter((frozenset(pair.entrants), pair.game, pair.opening) for pair in pairs)
+    assert set(met.values()) == {1}
+
+
+# Round robin and gauntlet.
+
+
+@pytest.mark.parametrize("games", [1, 2, 3])
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("entrants", range(2, 12))
+def test_in_a_round_robin_all_meet_all(entrants: int, rounds: int, games: int) -> None:
+    pairs = format_of("round_robin", entrants, games, rounds).pairs({})
+    everybody = {frozenset(two) for two in itertools.combinations(range(entrants), 2)}
+    cycle = len(pairs) // rounds
+    for start in range(0, len(pairs), cycle):
+        met = Counter((frozenset(p.entrants), p.game) for p in pairs[start : start + cycle])
+        assert set(met.values()) == {1}
+        assert {two for two, _ in met} == everybody
+        assert {p.opening for p in pairs[start : start + cycle]} == {start // cycle}
+    for _, group in itertools.groupby(pairs, key=lambda pair: pair.key[0]):
+        busy = Counter(one for pair in group for one in pair.entrants)
+        assert set(busy.values()) == {games}
+        assert len(busy) == entrants - entrants % 2
+
+
+@pytest.mark.parametrize("name", ["round_robin", "gauntlet"])
+@pytest.mark.parametrize("games", [1, 2, 3])
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("entrants", range(2, 12))
+def test_all_begin_as_often_as_not(name: str, entrants: int, rounds: int, games: int) -> None:
+    pairs = format_of(name, entrants, games, rounds).pairs({})
+    assert all(abs(more) <= 1 for more in begun(pairs).values())
+    for game in {pair.game for pair in pairs}:
+        assert all(abs(more) <= 1 for more in begun([p for p in pairs if p.game == game]).values())
+
+
+def test_in_a_gauntlet_the_first_meets_all_others() -> None:
+    pairs = format_of("gauntlet", 4, games=2, rounds=2).pairs({})
+    assert [(pair.key, pair.game, pair.opening) for pair in pairs[:3]] == [
+        ((1, 1, 1), "game 0", 0),
+        ((1, 1, 2), "game 1", 0),
+        ((1, 2, 1), "game 0", 0),
+    ]
+    met = Counter((frozenset(pair.entrants), pair.game) for pair in pairs)
+    assert len(met) == 3 * 2
+    assert set(met.values()) == {2}
+    assert all(0 in two for two, _ in met)
+
+
+# Swiss.
+
+
+def past_of(entrants: int, chance: random.Random) -> Past:
+    """Anything that could have been, and some that could not."""
+    everybody = [frozenset(two) for two in itertools.combinations(range(entrants), 2)]
+    return Past(
+        points=tuple(chance.choice([0, 1, 1, 2]) for _ in range(entrants)),
+        byes=tuple(chance.choice([0, 0, 1]) for _ in range(entrants)),
+        begun=tuple(chance.choice([-1, 0, 1]) for _ in range(entrants)),
+        met=tuple(chance.choices(everybody, k=chance.randrange(len(everybody)))),
+    )
+
+
+def pairings_of(entrants: Sequence[int]) -> Iterator[list[frozenset[int]]]:
+    """All ways to put an even number together in twos."""
+    if not entrants:
+        yield []
+    for other in entrants[1:]:
+        for rest in pairings_of([one for one in entrants[1:] if one != other]):
+            yield [frozenset((entrants[0], other)), *rest]
+
+
+def fewest_rematches(entrants: Sequence[int], past: Past) -> int:
+    return min(sum(two in past.met for two in way) for way in pairings_of(entrants))
+
+
+@pytest.mark.parametrize("entrants", range(2, 9))
+def test_a_swiss_round_has_as_few_rematches_as_any(entrants: int) -> None:
+    for seed in range(60):
+        past = past_of(entrants, random.Random(seed))
+        pairings, idle = pair_off(past)
+        there = sorted(one for pairing in pairings for one in pairing)
+        assert sorted([*there, *idle]) == list(range(entrants))
+        rematches = sum(frozenset(two) in past.met for two in pairings)
+        assert rematches == fewest_rematches(there, past)
+        if idle:
+            fewest = min(past.byes)
+            assert past.byes[idle[0]] == fewest
+            others = [
+                [each for each in range(entrants) if each != one]
+                for one in range(entrants)
+                if past.byes[one] == fewest
+            ]
+            assert rematches == min(fewest_rematches(rest, past) for rest in others)
+
+
+@pytest.mark.parametrize("entrants", range(2, 12))
+def test_a_swiss_has_byes_in_turn_and_no_rematch_early(entrants: int) -> None:
+    rounds = entrants - 1 + entrants % 2
+    for luck in range(3):
+        format_ = format_of("swiss", entrants, rounds=rounds)
+        results = played(format_, luck)
+        pairs, byes = format_.pairs(results), format_.byes(results)
+        assert len(pairs) == rounds * (entrants // 2)
+        assert len(byes) == len({bye.entrant for bye in byes}) == rounds * (entrants % 2)
+        assert {bye.matches for bye in byes} <= {2}
+        met = [frozenset(p.entrants) for p in pairs if p.key[0] <= (entrants + 1) // 2]
+        assert len(met) == len(set(met))
+        assert all(abs(more) <= 2 for more in begun(pairs).values())
+
+
+@pytest.mark.parametrize(
+    ("games", "upper"),
+    [(2, [{0, 2}, {1, 3}]), (1, [{0, 3}, {1, 2}])],  # 0 and 2 have begun, 1 and 3 have not
+)
+def test_a_swiss_pairs_those_with_as_many_points(games: int, upper: list[set[int]]) -> None:
+    swiss = format_of("swiss", 8, games, rounds=3)
+    first = swiss.pairs({})
+    assert [set(pair.entrants) for pair in first[::games]] == [{0, 4}, {1, 5}, {2, 6}, {3, 7}]
+    results = {pair.key: WON if pair.entrants[0] < 4 else LOST for pair in first}
+    second = swiss.pairs(results)[4 * games :]
+    lower = [{one + 4 for one in two} for two in upper]
+    assert [set(pair.entrants) for pair in second[::games]] == upper + lower
+    assert {pair.opening for pair in second} == {1}
+
+
+def test_a_swiss_waits_for_the_round_to_end() -> None:
+    swiss = format_of("swiss", 4, games=2, rounds=2)
+    results = dict.fromkeys([pair.key for pair in swiss.pairs({})[:-1]], TIED)
+    assert len(swiss.pairs(results)) == 4
+    results[1, 2, 2] = TIED
+    assert len(swiss.pairs(results)) == 8
+
+
+def test_the_last_without_a_bye_has_it() -> None:
+    swiss = format_of("swiss", 5, games=2, rounds=2)
+    assert swiss.byes({}) == [(1, 4, 4)]
+    results = dict.fromkeys([pair.key for pair in swiss.pairs({})], TIED)
+    assert swiss.byes(results) == [(1, 4, 4), (2, 3, 4)]
+
+
+def test_in_a_swiss_the_opponent_of_a_suspended_one_has_a_bye_and_then_it_is_gone() -> None:
+    swiss = format_of("swiss", 4, rounds=3)
+    results = {(1, 2, 1): TIED}
+    assert [pair.entrants for pair in to_play(swiss, results)] == [(0, 2)]
+    assert swiss.byes(results, [2]) == [(1, 0, 2), *swiss.byes(results, [2])[1:]]
+    for pair in to_play(swiss, results, [2]):
+        assert pair.key[0] == 2
+        results[pair.key] = TIED
+    later = to_play(swiss, results, [2])
+    assert later
+    assert not any(2 in pair.entrants for pair in later)
+    assert swiss.byes(results, [2, 0])[0] == (1, 0, 2)  # who stops later has had it all the same
+
+
+def test_a_large_swiss_is_without_rematch() -> None:
+    format_ = format_of("swiss", 40, rounds=8)
+    met = [frozenset(pair.entrants) for pair in format_.pairs(played(format_))]
+    assert len(met) == len(set(met)) == 160
+
+
+# Knockout.
+
+
+def test_a_bracket_keeps_the_best_apart() -> None:
+    assert bracket(2) == [0, 1]
+    assert bracket(3) == [0, 3, 1, 2]
+    assert bracket(8) == [0, 7, 3, 4, 1, 6, 2, 5]
+
+
+@pytest.mark.parametrize("entrants", range(2, 18))
+def test_a_knockout_has_one_winner(entrants: int) -> None:
+    for luck in range(4):
+        knockout = format_of("knockout", entrants, games=2)
+        assert knockout.winner({}) is None
+        results = played(knockout, luck, random.Random(luck))
+        duels = {pair.key[:2]: frozenset(pair.entrants) for pair in knockout.pairs(results)}
+        assert len(duels) == entrants - 1
+        ranking = knockout.ranking(results)
+        assert ranking is not None
+        assert sorted(ranking) == list(range(entrants))
+        assert ranking[0] == knockout.winner(results)
+        lasted = {one: max(key for key, two in duels.items() if one in two) for one in ranking}
+        assert [lasted[one][0] for one in ranking] == sorted(
+            (number for number, _ in lasted.values()), reverse=True
+        )
+
+
+def test_in_a_knockout_the_best_have_no_opponent_at_first() -> None:
+    knockout = format_of("knockout", 5)
+    assert [bye.entrant for bye in knockout.byes({})] == [0, 1, 2]
+    assert [set(pair.entrants) for pair in knockout.pairs({})] == [{3, 4}, {1, 2}]
+
+
+def test_a_duel_begins_when_both_are_known() -> None:
+    knockout = format_of("knockout", 8)
+    results = {(1, 1, 1): WON, (1, 2, 1): LOST}
+    assert [pair.key for pair in knockout.pairs(results)] == [
+        (1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 4, 1), (2, 1, 1)
+    ]  # fmt: skip
+
+
+def test_a_tied_duel_goes_on_for_a_while() -> None:
+    knockout = format_of("knockout", 2, games=2, rounds=1)
+    results = {(1, 1, 1): WON, (1, 1, 2): WON}  # each has won when it began
+    for more in range(MORE_PAIRS):
+        assert knockout.winner(results) is None
+        (pair,) = to_play(knockout, results)
+        assert pair.key == (1, 1, 3 + more)
+        assert pair.game == f"game {more % 2}"
+        assert pair.opening == 1 + more // 2
+        results[pair.key] = TIED
+    assert to_play(knockout, results) == []
+    assert knockout.winner(results) == 0
+    results[1, 1, 2 + MORE_PAIRS] = LOST
+    pair = knockout.pairs(results)[-1]
+    assert knockout.winner(results) == pair.entrants[1]
+
+
+def test_against_one_who_is_suspended_the_other_goes_on() -> None:
+    knockout = format_of("knockout", 4)
+    results = {(1, 2, 1): LOST}  # 1 against 2
+    assert [set(pair.entrants) for pair in to_play(knockout, results, [0])] == [{2, 3}]
+    assert [set(pair.entrants) for pair in to_play(knockout, results, [3])] == [{0, 2}]
+    assert knockout.winner(results, [0, 3]) == 2
+    assert knockout.winner(results, [0, 2]) == 3
+
+
+# Two.
+
+
+def test_a_match_has_a_pair_for_each_round_and_game() -> None:
+    assert format_of("match", 2, games=2, rounds=2).pairs({}) == [
+        Pair((1, 1, 1), "game 0", (0, 1), 0),
+        Pair((1, 1, 2), "game 1", (1, 0), 0),
+        Pair((2, 1, 1), "game 0", (1, 0), 1),
+        Pair((2, 1, 2), "game 1", (0, 1), 1),
+    ]
+
+
+def test_a_sequential_test_has_always_more_to_play() -> None:
+    endless = format_of("sprt", 2, games=2, rounds=0)
+    known = endless.pairs({})
+    assert len(known) == 2 * AHEAD
+    most = {pair.key: TIED for pair in known[:-2]}
+    more = endless.pairs(most)
+    assert more[: len(known)] == known
+    assert len(more) == 4 * AHEAD
+    for results in ({}, most):
+        for count in (len(known), len(more)):
+            assert endless.knows_more(count, results) == (len(endless.pairs(results)) > count)
+    assert format_of("sprt", 2, rounds=5).pairs({}) == format_of("match", 2, rounds=5).pairs({})
+
+
+@pytest.mark.parametrize("name", ["round_robin", "gauntlet", "match"])
+def test_what_is_known_in_advance_does_not_depend_on_results(name: str) -> None:
+    format_ = format_of(name, 2, games=2, rounds=3)
+    known = format_.pairs({})
+    results = {pair.key: TIED for pair in known}
+    assert not format_.knows_more(len(known), results)
+    assert format_.pairs(results) == known
+
+
+# Matching.
+
+
+def largest(edges: Sequence[tuple[int, int]]) -> int:
+    """How many of them have no end in common, by trying all."""
+    if not edges:
+        return 0
+    (one, other), *rest = edges
+    apart = [edge for edge in rest if not {one, other} & set(edge)]
+    return max(largest(rest), 1 + largest(apart))
+
+
+@given(st.integers(1, 8), st.data())
+@settings(max_examples=200, deadline=None)
+def test_a_matching_is_as_large_as_any(size: int, data: st.DataObject) -> None:
+    everybody = list(itertools.combinations(range(size), 2))
+    edges = data.draw(st.lists(st.sampled_from(everybody), unique=True)) if everybody else []
+    graph: dict[int, set[int]] = {one: set() for one in range(size)}
+    for one, other in edges:
+        graph[one].add(other)
+        graph[other].add(one)
+    matched = maximum_matching(graph)
+    assert all(matched[other] == one and other in graph[one] for one, other in matched.items())
+    assert len(matched) == 2 * largest(edges)

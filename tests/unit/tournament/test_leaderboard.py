@@ -1,0 +1,168 @@
+"""Ratings over all that was played: what counts, what is found, and how it has come to be."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from unit.tournament.test_results import NAMES, fixture, pair, spec
+
+from server.model.messages import Fixture
+from server.model.tournament_spec import Entrant, Spec
+from server.tournament import formats, leaderboard
+from server.tournament.leaderboard import (
+    ANCHOR,
+    POINTS,
+    Bout,
+    Ladder,
+    Rated,
+    Verdict,
+    bouts,
+    histories,
+)
+from server.tournament.ratings import ELO
+from server.tournament.results import Gathered
+
+STRENGTHS = {"Ann": 0.0, "Bob": -200.0, "Cem": 120.0, "Dee": 300.0}
+FIRST_MOVE = 50.0
+
+
+def simulated(seed: int, matches: int) -> list[Bout]:
+    """As the model has it without ties; Ann plays most."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(matches):
+        others = list(rng.choice(["Bob", "Cem", "Dee"], 2, replace=False))
+        first, second = others if number % 4 == 0 else rng.permutation(["Ann", others[0]])
+        ahead = (STRENGTHS[first] - STRENGTHS[second] + FIRST_MOVE) / ELO
+        winner = 1 if rng.random() < 1 / (1 + math.exp(-ahead)) else 2
+        found.append(Bout(((str(first), ""), (str(second), "")), winner, float(number)))
+    return found
+
+
+def rated_of(fixtures: list[Fixture]) -> list[Rated]:
+    """What the database would say of them."""
+    return [
+        Rated(each.match, each.players, each.players, each.winner, float(at), "t")
+        for at, each in enumerate(fixtures)
+        if each.winner
+    ]
+
+
+def verdict_of(spec: Spec, fixtures: list[Fixture]) -> Verdict:
+    versions = {each.name: each.version for each in spec.entrants}
+    return Verdict(Gathered(spec, (), fixtures).counted, versions)
+
+
+def test_without_matches_nobody_is_rated() -> None:
+    assert leaderboard.ladder("nim", []) == Ladder(game="nim")
+    assert histories([], "Ann") == {}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_known_strengths_are_within_the_error_bars(seed: int) -> None:
+    """Each of 4 values of a seed by 95 %: of 20 in all, one is off at the most."""
+    found = leaderboard.ladder("nim", simulated(seed, 2000))
+    assert found.anchor == ("Ann", "")
+    off = [
+        abs(each.rating - ANCHOR - STRENGTHS[each.name]) / each.error
+        for each in found.entries
+        if each.name != "Ann"
+    ]
+    assert found.first_move is not None
+    assert found.first_move_error is not None
+    off.append(abs(found.first_move - FIRST_MOVE) / found.first_move_error)
+    assert sum(each > 1 for each in off) <= 1
+    assert max(off) < 2
+    assert [each.name for each in found.entries] == ["Dee", "Cem", "Ann", "Bob"]
+
+
+def test_the_anchor_has_1500_and_all_matches_are_counted_for_both() -> None:
+    played = [
+        Bout((("Ann", ""), ("Bob", "")), 1, 1.0),
+        Bout((("Bob", ""), ("Ann", "")), 1, 2.0),
+        Bout((("Bob", ""), ("Cem", "")), -1, 3.0),
+        Bout((("Cem", ""), ("Bob", "")), 2, 4.0),
+    ]
+    found = leaderboard.ladder("nim", played)
+    counts = {e.name: (e.matches, e.won, e.tied, e.lost, e.last_at) for e in found.entries}
+    assert counts == {"Ann": (2, 1, 0, 1, 2.0), "Bob": (4, 2, 1, 1, 4.0), "Cem": (2, 0, 1, 1, 4.0)}
+    (bob,) = (each for each in found.entries if each.name == "Bob")
+    assert (found.matches, found.anchor) == (4, ("Bob", ""))
+    assert (bob.rating, bob.error) == (ANCHOR, 0)
+
+
+def test_the_ratings_of_one_tournament_are_the_tournaments_own() -> None:
+    whole = spec("round_robin", 4, rounds=3, anchor="Ann")
+    fixtures, winners = [], itertools.cycle((1, 2, 1, -1, 1))
+    for key, _, (one, other), _ in formats.load(whole).pairs({}):
+        players = NAMES[one], NAMES[other]
+        fixtures.append(fixture(key, 1, next(winners), players=players))
+        fixtures.append(fixture(key, 2, next(winners), players=players[::-1]))
+    own = Gathered(whole, (), fixtures).report()
+    found = leaderboard.ladder("nim", bouts(rated_of(fixtures), {"t": verdict_of(whole, fixtures)}))
+    assert found.anchor == ("Ann", "1")
+    ours = {each.name: (each.rating - ANCHOR, each.error) for each in found.entries}
+    for entrant, estimate in zip(own.entrants, own.ratings, strict=True):
+        assert ours[entrant.name] == pytest.approx((estimate.value, estimate.error), abs=0.06)
+    assert found.first_move == pytest.approx(own.first_move.value, abs=0.06)
+    assert len({rating for rating, _ in ours.values()}) == 4
+
+
+def test_of_a_tournament_only_whole_pairs_count_that_are_no_repetition() -> None:
+    fixtures = [
+        *pair((1, 1, 1), 1, 2),
+        *pair((2, 1, 1), 1, 0),
+        *pair((2, 1, 1), 1, 1, attempt=2),
+        *pair((3, 1, 1), 1, 2, repeated=True),
+        pair((4, 1, 1), 1, 2)[0],
+    ]
+    verdict = verdict_of(spec(rounds=4), fixtures)
+    counted = [fixtures[place].match for place in (0, 1, 4, 5)]
+    assert verdict.counted == set(counted)
+    rated = rated_of(fixtures)
+    assert len(bouts(rated, {"t": verdict})) == 4
+    assert len(bouts(rated, {})) == len(rated), "of a tournament that is not known, all do"
+
+
+def test_a_player_has_a_rating_for_each_version() -> None:
+    entrants = (Entrant("Ann", "1"), Entrant("Bob", "2.0"))
+    rated = [
+        Rated("m1", ("Ann", "Bob"), ("Anna", "Bob"), 1, 1.0, "t"),
+        Rated("m2", ("Bob", "Ann"), ("Bob", "Anna"), 1, 2.0, None),
+    ]
+    verdict = Verdict({"m1"}, {each.name: each.version for each in entrants})
+    played = bouts(rated, {"t": verdict})
+    assert [each.players for each in played] == [
+        (("Anna", "1"), ("Bob", "2.0")),
+        (("Bob", ""), ("Anna", "")),
+    ]
+    assert {(each.name, each.version) for each in leaderboard.ladder("nim", played).entries} == {
+        ("Anna", "1"), ("Anna", ""), ("Bob", ""), ("Bob", "2.0")
+    }  # fmt: skip
+    assert {version: len(points) for version, points in histories(played, "Anna").items()} == {
+        "1": 2,
+        "": 1,
+    }
+
+
+def test_a_history_ends_with_the_rating_of_now_and_grows_surer() -> None:
+    played = simulated(7, 600)
+    (dee,) = (each for each in leaderboard.ladder("nim", played).entries if each.name == "Dee")
+    points = histories(played, "Dee")[""]
+    assert len(points) == POINTS
+    assert (points[-1].rating, points[-1].error) == (dee.rating, dee.error)
+    assert points[-1].matches == dee.matches
+    assert [each.at for each in points] == sorted({each.at for each in points})
+    assert points[0].error > 2 * points[-1].error
+    halfway = points[POINTS // 2 - 1]
+    until = [each for each in played if each.at <= halfway.at]
+    assert halfway.matches == sum("Dee" in (a[0], b[0]) for (a, b), _, _ in until)
+
+
+def test_who_played_little_has_a_point_for_each_match() -> None:
+    played = simulated(3, 8)
+    own = sum("Bob" in (a[0], b[0]) for (a, b), _, _ in played)
+    assert len(histories(played, "Bob")[""]) == own

@@ -1,0 +1,193 @@
+"""From the matches of a tournament to its standings and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pytest
+
+from server.model.messages import Fixture, Reason
+from server.model.tournament_spec import Entrant, Spec, Sprt
+from server.tournament import formats
+from server.tournament.pairs import Key
+from server.tournament.report import FORMATS, Cell, Pairs, Tally, writer
+from server.tournament.results import Gathered, gather
+
+NAMES = ("Ann", "Bob", "Cem", "Dee")
+
+
+def spec(format_: str = "match", entrants: int = 2, **fields: Any) -> Spec:
+    return Spec(
+        name="a test",
+        games=("nim",),
+        format=format_,
+        entrants=tuple(Entrant(name, "1") for name in NAMES[:entrants]),
+        **fields,
+    )
+
+
+def fixture(key: Key, leg: Literal[1, 2], winner: int | None, **fields: Any) -> Fixture:
+    given: dict[str, Any] = {"players": ("Ann", "Bob") if leg == 1 else ("Bob", "Ann")}
+    if winner is not None:
+        given["reason"] = Reason.VOID if winner == 0 else Reason.RULES
+    return Fixture(
+        tournament="t",
+        round=key[0],
+        board=key[1],
+        number=key[2],
+        leg=leg,
+        match=f"{key}{leg}{fields.get('attempt', 1)}",
+        game="nim",
+        winner=winner,
+        **given | fields,
+    )
+
+
+def pair(key: Key, first: int, second: int, **fields: Any) -> list[Fixture]:
+    """Both matches of a pair, by their winners."""
+    return [fixture(key, 1, first, **fields), fixture(key, 2, second, **fields)]
+
+
+def played_through(spec: Spec, out: Sequence[int] = ()) -> list[Fixture]:
+    """All matches of a tournament in which who is listed first wins."""
+    found: list[Fixture] = []
+    while True:
+        gathered = Gathered(spec, out, found)
+        pairs = formats.load(spec).pairs(gathered.results, out)
+        missing = [each for each in pairs if each.key not in gathered.results]
+        if not missing:
+            return found
+        for each in missing:
+            better = each.entrants[0] < each.entrants[1]
+            found += pair(each.key, 1 if better else 2, 2 if better else 1)
+
+
+def test_nothing_was_played_yet() -> None:
+    for format_ in formats.names():
+        for written in FORMATS:
+            assert writer(written)(gather(spec(format_, sprt=_test_of(format_)), (), []))
+
+
+def _test_of(format_: str) -> Sprt | None:
+    return Sprt() if format_ == "sprt" else None
+
+
+def test_only_whole_pairs_count() -> None:
+    fixtures = [
+        *pair((1, 1, 1), 1, -1),
+        fixture((2, 1, 1), 1, 2),
+        fixture((3, 1, 1), 1, 1),
+        fixture((3, 1, 1), 2, None),
+    ]
+    report = gather(spec(rounds=3), (), fixtures)
+    assert (report.done, report.pairs) == (1, 3)
+    assert [each.tally for each in report.standings] == [Tally(1, 1, 0), Tally(0, 1, 1)]
+    assert report.crosstable[0][1] == Cell(1.5, 2)
+    assert report.duels[0].pairs == Pairs(wd=1)
+
+
+def test_who_began_second_in_the_first_match_wins_as_the_first_in_the_second() -> None:
+    """In round 2 of a match of two, Bob begins."""
+    report = gather(spec(rounds=2), (), [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1)])
+    assert report.duels[0].pairs == Pairs(ww=2)
+
+
+def test_a_voided_attempt_does_not_count_and_is_counted() -> None:
+    void = [fixture((1, 1, 1), 1, 2), fixture((1, 1, 1), 2, 0)]
+    report = gather(spec(), (), void)
+    assert (report.done, report.voided) == (0, 0)
+    report = gather(spec(), (), [*void, *pair((1, 1, 1), 1, 2, attempt=2)])
+    assert (report.done, report.voided) == (1, 1)
+    assert report.endings == ({"rules": Tally(2, 0, 0)}, {"rules": Tally(0, 0, 2)})
+
+
+def test_the_order_in_which_matches_ended_does_not_matter() -> None:
+    fixtures = played_through(spec("round_robin", 4, rounds=2))
+    expected = gather(spec("round_robin", 4, rounds=2), (), fixtures)
+    assert gather(spec("round_robin", 4, rounds=2), (), fixtures[::-1]) == expected
+
+
+def test_what_is_said_of_a_match_later_replaces_what_was_said_before() -> None:
+    fixtures = [fixture((1, 1, 1), 1, None), *pair((1, 1, 1), 1, 2)]
+    assert gather(spec(), (), fixtures).done == 1
+
+
+def test_repeated_pairs_are_points_but_no_evidence() -> None:
+    fixtures = [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1, repeated=True)]
+    report = gather(spec(rounds=2), (), fixtures)
+    assert (report.done, report.repeated) == (2, 1)
+    assert report.standings[0].points == 4
+    assert report.duels[0].pairs.count == 1
+    assert report.notes == ("Ann and Bob repeat themselves (1): give them more openings",)
+
+
+def test_a_pair_with_one_new_match_is_evidence() -> None:
+    fixtures = [fixture((1, 1, 1), 1, 1, repeated=True), fixture((1, 1, 1), 2, 2)]
+    assert gather(spec(), (), fixtures).repeated == 0
+
+
+def test_a_sequential_test_has_a_curve_and_a_verdict() -> None:
+    tested = spec("sprt", rounds=0, sprt=Sprt(0, 50))
+    fixtures = [
+        each
+        for number in range(1, 41)
+        for each in pair((number, 1, 1), *((1, 2) if number % 2 else (2, 1)))
+    ]
+    report = gather(tested, (), fixtures)
+    assert report.pairs is None
+    test = report.duels[0].test
+    assert test is not None
+    assert (len(test.llrs), test.accepted) == (40, "H1")
+    assert test.lower < 0 < test.upper < test.llr
+
+
+def test_a_sequential_test_waits_for_pairs_that_are_still_played() -> None:
+    tested = spec("sprt", rounds=0, sprt=Sprt())
+    fixtures = [*pair((1, 1, 1), 1, 2), *pair((3, 1, 1), 1, 2)]
+    test = gather(tested, (), fixtures).duels[0].test
+    assert test is not None
+    assert len(test.llrs) == 1
+
+
+@pytest.mark.parametrize("format_", ["round_robin", "gauntlet", "swiss", "knockout"])
+def test_a_whole_tournament_in_each_format(format_: str) -> None:
+    whole = spec(format_, 4, rounds=2, anchor="Bob")
+    report = gather(whole, (), played_through(whole))
+    assert report.standings[0].entrant == 0
+    assert [each.place for each in report.standings] == [1, 2, 3, 4]
+    assert report.done == (report.pairs or report.done)
+    assert report.ratings[1].value == 0
+    assert report.ratings[0].value is not None
+    assert report.ratings[0].value > 0
+    assert report.los[0][0] is None
+    assert len(report.duels) == (3 if format_ == "gauntlet" else 0)
+    if format_ == "knockout":
+        assert "Ann is the winner" in report.notes
+    for written in FORMATS:
+        assert writer(written)(report)
+
+
+def test_byes_are_points_in_the_table() -> None:
+    swiss = spec("swiss", 3, rounds=1)
+    report = gather(swiss, (), played_through(swiss))
+    assert sorted(each.points for each in report.standings) == [0, 2, 2]
+
+
+def test_who_is_suspended_is_said_to_be_and_the_rest_counts() -> None:
+    whole = spec("round_robin", 3)
+    report = gather(whole, (2,), played_through(whole, (2,)))
+    assert [each.suspended for each in report.entrants] == [False, False, True]
+    assert (report.done, report.pairs) == (1, 1)
+
+
+def test_ways_to_end_are_counted_for_both() -> None:
+    late = [
+        fixture((1, 1, 1), 1, 1, reason=Reason.TIME),
+        fixture((1, 1, 1), 2, -1, reason=Reason.ADJUDICATION),
+    ]
+    report = gather(spec(), (), late)
+    assert report.endings == (
+        {"time": Tally(1, 0, 0), "adjudication": Tally(0, 1, 0)},
+        {"time": Tally(0, 0, 1), "adjudication": Tally(0, 1, 0)},
+    )

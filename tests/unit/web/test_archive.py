@@ -1,0 +1,232 @@
+"""What pages read: in threads, from databases that may be gone, and not again and again."""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from support.seeded_database import GAME, MEMBERS, TOURNAMENT_MATCHES, Past
+from testbed.postgres import Postgres
+from twisted.internet.defer import Deferred
+from unit.core.test_tournaments import spec_of
+from unit.storage.test_queries import match as match_records
+
+from server.model.records import Organized
+from server.model.tournament_spec import dumps
+from server.storage import Database
+from server.storage.queries import MatchFilter, Page
+from server.tournament.leaderboard import Ladder
+from server.web import worker_pool
+from server.web.archive import Archive
+from server.web.http import Refused
+from server.web.worker_pool import Unavailable
+
+T = TypeVar("T")
+
+
+class Loop:
+    """A reactor that does what threads ask of it while somebody waits."""
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._at_the_end: list[Callable[[], None]] = []
+
+    def callWhenRunning(self, call: Callable[[], None]) -> None:
+        call()
+
+    def addSystemEventTrigger(self, phase: str, event: str, call: Callable[[], None]) -> None:
+        self._at_the_end.append(call)
+
+    def callFromThread(self, call: Callable[..., None], *given: Any, **named: Any) -> None:
+        self._calls.put(lambda: call(*given, **named))
+
+    def wait(self, deferred: Deferred[T]) -> T:
+        """What it comes to. Raises what it fails with."""
+        found: list[Any] = []
+        deferred.addBoth(found.append)
+        while not found:
+            self._calls.get(timeout=20)()
+        if hasattr(found[0], "raiseException"):
+            found[0].raiseException()
+        result: T = found[0]
+        return result
+
+    def stop(self) -> None:
+        for call in self._at_the_end:
+            call()
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    loop = Loop()
+    yield loop
+    loop.stop()
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Past]:
+    """The URL of a database in which much has happened, for all tests that change nothing."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('past')}/kept.db"
+    return url, Past(url)
+
+
+def test_without_a_database_there_is_nothing(loop: Loop) -> None:
+    archive = Archive(None, loop)
+    assert loop.wait(archive.matches(MatchFilter(game=GAME))) == Page()
+    assert loop.wait(archive.players()) == Page()
+    assert loop.wait(archive.tournaments()) == Page()
+    assert loop.wait(archive.rated_games()) == []
+    assert loop.wait(archive.ratings(GAME)) == Ladder(game=GAME)
+    for nothing in (archive.match("m"), archive.player("Ann"), archive.tournament("t")):
+        assert loop.wait(nothing) is None
+    assert loop.wait(archive.aside(lambda: 1 + 1)) == 2
+
+
+def test_it_reads_in_threads_that_end_with_the_reactor(stored: tuple[str, Past]) -> None:
+    loop = Loop()
+    archive, before = Archive(stored[0], loop), threading.active_count()
+    assert loop.wait(archive.aside(threading.get_ident)) != threading.get_ident()
+    loop.wait(archive.match(stored[1].won))
+    assert threading.active_count() > before
+    loop.stop()
+    assert threading.active_count() == before
+
+
+def test_everybody_is_rated_by_what_counts(loop: Loop, stored: tuple[str, Past]) -> None:
+    url = stored[0]
+    ladder = loop.wait(Archive(url, loop).ratings(GAME))
+    assert ladder.matches == TOURNAMENT_MATCHES + 2
+    assert {(each.name, each.version) for each in ladder.entries} == {
+        ("Ann", "1"), ("Bob", "1"), ("Cyd", "1"), ("Ann", ""), ("Bob", "")
+    }  # fmt: skip
+    assert ladder.anchor in {(name, "1") for name in MEMBERS}
+    assert loop.wait(Archive(url, loop).rated_games()) == [GAME]
+
+
+def test_a_player_has_totals_ratings_and_histories(loop: Loop, stored: tuple[str, Past]) -> None:
+    archive = Archive(stored[0], loop)
+    ann = loop.wait(archive.player("ann"))
+    assert ann
+    (record,) = ann.games
+    assert (ann.name, record.game, record.totals.matches) == ("Ann", GAME, 7)
+    entries = {each.entry.version: each for each in record.versions}
+    assert entries["1"].entry.matches == 4
+    assert [point.matches for point in entries[""].history] == [1, 2]
+    assert entries[""].history[-1].rating == entries[""].entry.rating
+    dan = loop.wait(archive.player("Dan"))
+    assert dan
+    assert dan.games == ()
+    assert loop.wait(archive.player("guest-1")) is None
+
+
+def test_a_tournament_has_its_matches_and_its_report(loop: Loop, stored: tuple[str, Past]) -> None:
+    url, past = stored
+    archive = Archive(url, loop)
+    cup = loop.wait(archive.tournament(past.cup))
+    assert cup
+    assert cup.ended_at
+    assert (cup.report.name, cup.report.done, cup.report.pairs) == ("a cup", 3, 3)
+    assert len(cup.fixtures) == TOURNAMENT_MATCHES
+    assert all(each.plies for each in cup.fixtures)
+    assert loop.wait(archive.tournament(past.cup)) is cup
+    assert loop.wait(archive.tournament("none")) is None
+
+
+def test_ratings_are_worked_out_again_when_there_are_more_matches(
+    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db"
+    database = Database(url)
+    database.migrate()
+    archive = Archive(url, loop)
+    assert loop.wait(archive.ratings(GAME)) == Ladder(game=GAME)
+    database.save(match_records(1, "Ann", "Bob"))
+    first = loop.wait(archive.ratings(GAME))
+    database.save(match_records(2, "Bob", "Ann"))
+    assert loop.wait(archive.ratings(GAME)) is first, "for a while they are good enough"
+    monkeypatch.setattr(worker_pool.time, "monotonic", lambda: 1e9)
+    second = loop.wait(archive.ratings(GAME))
+    assert (first.matches, second.matches) == (1, 2)
+    monkeypatch.setattr(worker_pool.time, "monotonic", lambda: 2e9)
+    assert loop.wait(archive.ratings(GAME)) is second, "nothing has happened since"
+    database.close()
+
+
+def test_a_tournament_that_cannot_be_read_does_not_count_and_says_why(
+    loop: Loop, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db"
+    database = Database(url)
+    database.migrate()
+    odd = dumps(spec_of(format="of the future"))
+    database.save([Organized(tournament="t", name="odd", spec=odd, at=1.0)])
+    database.save(match_records(1, "Ann", "Bob", tournament="t", fixture="1.1.1.1.1"))
+    database.save(match_records(2, "Ann", "Bob"))
+    database.close()
+    archive = Archive(url, loop)
+    assert loop.wait(archive.ratings(GAME)).matches == 1
+    with pytest.raises(Refused, match=r"cannot be shown.*future"):
+        loop.wait(archive.tournament("t"))
+    assert loop.wait(archive.tournaments()).total == 1
+
+
+def test_who_asks_at_the_same_time_is_given_the_same(loop: Loop, stored: tuple[str, Past]) -> None:
+    archive = Archive(stored[0], loop)
+    one, other = archive.ratings(GAME), archive.ratings(GAME)
+    assert loop.wait(one) is loop.wait(other)
+
+
+def test_neither_waits_for_the_other_when_one_reads_and_one_writes(
+    loop: Loop, tmp_path: Path
+) -> None:
+    path = tmp_path / "kept.db"
+    database = Database(f"sqlite:///{path}")
+    database.migrate()
+    database.save(match_records(1, "Ann", "Bob"))
+    archive = Archive(f"sqlite:///{path}?timeout=0", loop)
+    writer = sqlite3.connect(path, timeout=0, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("UPDATE matches SET text = 'x'")
+    assert loop.wait(archive.matches()).total == 1
+    assert loop.wait(archive.ratings(GAME)).matches == 1
+    writer.execute("COMMIT")
+    writer.close()
+    database.close()
+
+
+def test_a_database_that_is_not_there_is_said_to_be_down(loop: Loop, tmp_path: Path) -> None:
+    archive = Archive(f"sqlite:///{tmp_path}/nowhere/kept.db", loop)
+    for asked in (archive.matches(), archive.ratings(GAME), archive.player("Ann")):
+        with pytest.raises(Unavailable, match="does not answer") as raised:
+            loop.wait(asked)
+        assert raised.value.status == 503
+
+
+def test_a_database_that_comes_back_is_read_again(loop: Loop, postgres: Postgres) -> None:
+    database = Database(postgres.url)
+    database.migrate()
+    database.save(match_records(1, "Ann", "Bob"))
+    database.close()
+    archive = Archive(postgres.url, loop)
+    assert loop.wait(archive.matches()).total == 1
+    postgres.stop()
+    with pytest.raises(Unavailable):
+        loop.wait(archive.matches())
+    postgres.start()
+    assert loop.wait(archive.matches()).total == 1
+    assert loop.wait(archive.ratings(GAME)).matches == 1
+
+
+def test_who_is_one_too_many_is_asked_to_come_back(loop: Loop, stored: tuple[str, Past]) -> None:
+    archive = Archive(stored[0], loop)
+    asked = [archive.matches() for _ in range(worker_pool.MOST_WAITING)]
+    with pytest.raises(Unavailable, match="again in a while"):
+        loop.wait(archive.matches())
+    for each in asked:
+        loop.wait(each)
+    assert loop.wait(archive.matches()).total

@@ -1,0 +1,274 @@
+"""The pages for those who look after the server, as bytes and over a socket."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import urllib.request
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+from twisted.internet.address import IPv4Address
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+
+from server.runtime.metrics import Metrics
+from server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, site
+
+HERE = IPv4Address("TCP", "127.0.0.1", 50000)
+
+
+def metrics() -> Metrics:
+    return Metrics(
+        connections=lambda: 12,
+        sessions=lambda: 0,
+        matches=lambda: 0,
+        accounts=lambda: 0,
+        bots=lambda: 0,
+        storage_up=lambda: True,
+    )
+
+
+class Web:
+    """The site, joined in memory, with time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.fault: str | None = None
+        self.clock = Clock()
+        self._factory = site(metrics(), lambda: self.fault)
+        self._factory.reactor = self.clock
+
+    def line(self) -> Line | None:
+        """Somebody calls, and is let in or not."""
+        protocol = self._factory.buildProtocol(HERE)
+        return None if protocol is None else Line(protocol)
+
+    def ask(self, request: str) -> Response:
+        """The response to a request, given as its lines."""
+        line = self.line()
+        assert line
+        line.say("\r\n".join([*request.splitlines(), "", ""]).encode())
+        return line.response()
+
+    def get(self, path: str) -> Response:
+        return self.ask(f"GET {path} HTTP/1.1\nHost: here")
+
+
+class Line:
+    def __init__(self, protocol: Any) -> None:
+        self.protocol = protocol
+        self.transport = StringTransport()
+        protocol.makeConnection(self.transport)
+
+    @property
+    def open(self) -> bool:
+        return not self.transport.disconnecting
+
+    def say(self, data: bytes) -> None:
+        self.protocol.dataReceived(data)
+
+    def response(self) -> Response:
+        return Response(self.transport.value())
+
+    def hang_up(self) -> None:
+        self.protocol.connectionLost(None)
+
+
+class Response:
+    """What came back, taken apart."""
+
+    def __init__(self, data: bytes) -> None:
+        head, _, body = data.partition(b"\r\n\r\n")
+        status, *lines = head.decode().split("\r\n")
+        self.status = int(status.split()[1])
+        self.headers = dict(line.split(": ", 1) for line in lines)
+        packed = self.headers.get("Content-Encoding") == "gzip"
+        self.size = len(body)
+        self.body = (gzip.decompress(body) if packed else body).decode()
+
+
+@pytest.fixture
+def web() -> Web:
+    return Web()
+
+
+def test_a_server_that_is_well_says_ok(web: Web) -> None:
+    response = web.get("/healthz")
+    assert (response.status, response.body) == (200, "ok\n")
+
+
+def test_a_server_that_is_not_well_says_why(web: Web) -> None:
+    web.fault = "the database cannot be written"
+    response = web.get("/healthz")
+    assert (response.status, response.body) == (503, "the database cannot be written\n")
+    web.fault = None
+    assert web.get("/healthz").status == 200
+
+
+def test_metrics_are_in_the_format_that_they_claim(web: Web) -> None:
+    response = web.get("/metrics")
+    assert response.status == 200
+    assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "\nplayout_connections 12.0\n" in response.body
+
+
+def test_head_is_get_without_the_body(web: Web) -> None:
+    response = web.ask("HEAD /healthz HTTP/1.1")
+    assert (response.status, response.body) == (200, "")
+    assert response.headers["Content-Length"] == "3"
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz/", "/metrics/more", "/../etc/passwd", "/%zz"])
+def test_what_is_not_there_is_not_found(web: Web, path: str) -> None:
+    response = web.get(path)
+    assert (response.status, response.body) == (404, "not found\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
+def test_who_wants_to_write_is_told_that_nothing_is_written_here(web: Web, method: str) -> None:
+    response = web.ask(f"{method} /healthz HTTP/1.1")
+    assert response.status == 405
+    assert response.headers["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics", "/nowhere"])
+def test_headers_give_nothing_away_and_nothing_is_kept(web: Web, path: str) -> None:
+    headers = web.get(path).headers
+    assert "Server" not in headers
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/nowhere", "/static/style.css", "/socket"])
+def test_a_page_loads_nothing_from_elsewhere_and_is_in_no_frame(web: Web, path: str) -> None:
+    policy = dict(
+        part.split(" ", 1) for part in web.get(path).headers["Content-Security-Policy"].split("; ")
+    )
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert "unsafe" not in str(policy)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("style.css", "text/css"), ("link.js", "text/javascript")]
+)
+def test_what_pages_are_made_of_is_compressed_and_sent_once(web: Web, name: str, kind: str) -> None:
+    request = f"GET /static/{name} HTTP/1.1\nHost: here"
+    plain = web.ask(request)
+    assert plain.headers["Content-Type"] == f"{kind}; charset=utf-8"
+    assert plain.headers["Cache-Control"] == "no-cache"
+    packed = web.ask(f"{request}\nAccept-Encoding: br, gzip")
+    assert packed.body == plain.body
+    assert packed.size < 0.6 * plain.size
+    assert packed.headers["Vary"] == plain.headers["Vary"] == "Accept-Encoding"
+    again = web.ask(f"{request}\nIf-None-Match: {plain.headers['ETag']}")
+    assert (again.status, again.body) == (304, "")
+    assert web.ask(f'{request}\nIf-None-Match: W/"other"').status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static",
+        "/static/",
+        "/static/nothing.js",
+        "/static/../site.py",
+        "/static/%2e%2e/site.py",
+        "/static/..%2fsite.py",
+        "/static/..%5csite.py",
+        "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd",
+        "/static/style.css/..",
+        "/static/style.css%00.js",
+        "/static/style.css/",
+        "/static/STYLE.CSS",
+        "//static/style.css",
+        "/../server/web/static/style.css",
+        "/static/%ff",
+    ],
+)
+def test_no_path_leads_out_of_what_pages_are_made_of(web: Web, path: str) -> None:
+    response = web.get(path)
+    assert response.status in (400, 404)
+    assert "import" not in response.body
+
+
+def test_a_second_request_on_the_same_line_is_answered(web: Web) -> None:
+    line = web.line()
+    assert line
+    for _ in range(2):
+        line.say(b"GET /healthz HTTP/1.1\r\n\r\n")
+        assert line.response().status == 200
+        line.transport.clear()
+    assert line.open
+
+
+def test_headers_without_end_are_refused(web: Web) -> None:
+    assert web.ask(f"GET /healthz HTTP/1.1\nX: {'x' * MAX_HEADERS_BYTES}").status == 400
+
+
+def test_who_sends_a_request_byte_by_byte_is_cut_off(web: Web) -> None:
+    line = web.line()
+    assert line
+    for byte in b"GET /hea":
+        line.say(bytes([byte]))
+        assert line.open
+        web.clock.advance(REQUEST_S / 8)
+    assert not line.open
+
+
+def test_who_is_one_too_many_is_hung_up_on(web: Web) -> None:
+    lines = [web.line() for _ in range(MAX_CONNECTIONS)]
+    assert all(lines)
+    assert web.line() is None
+    assert lines[0]
+    lines[0].hang_up()
+    assert web.line()
+
+
+SERVER = """
+import sys
+from twisted.internet import reactor
+from server import log, metrics
+from server.web.site import site
+log.begin(as_json=True)
+of = metrics.Metrics(
+    connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True
+)
+port = reactor.listenTCP(0, site(of, lambda: None), interface="127.0.0.1")
+print(port.getHost().port, flush=True)
+from twisted.internet import stdio, protocol
+class UntilTheEnd(protocol.Protocol):
+    def connectionLost(self, reason):
+        reactor.stop()
+stdio.StandardIO(UntilTheEnd())
+reactor.run()
+"""
+
+
+def test_over_a_socket_and_without_a_line_in_the_log() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout
+        address = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        with urllib.request.urlopen(f"{address}/healthz", timeout=20) as answer:
+            assert answer.read() == b"ok\n"
+        request = urllib.request.Request(f"{address}/metrics", method="HEAD")
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.read() == b""
+        with pytest.raises(HTTPError, match="404"):
+            urllib.request.urlopen(address, timeout=20)
+        _, errors = process.communicate("", timeout=20)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0
+    assert errors == ""

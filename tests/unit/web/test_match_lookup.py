@@ -1,0 +1,119 @@
+"""Matches at tables and in the archive: found where they are, drawn when they have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+from support.hub_harness import WON, House, play, sit_down
+from support.seeded_database import Past
+from unit.web.test_archive import Loop
+
+from server.model.records import Kept
+from server.storage import Database
+from server.web.archive import Archive
+from server.web.http import Refused
+from server.web.match_data import MatchData
+from server.web.match_lookup import Finder
+
+
+class Table:
+    """Ann and Bob at a table of a house, whose matches are stored, or not, in a database."""
+
+    def __init__(self, loop: Loop, url: str | None = None) -> None:
+        self.house = House()
+        self._loop = loop
+        self._stored = 0
+        self._database = Database(url) if url else None
+        if self._database:
+            self._database.migrate()
+        self._finder = Finder(self.house.hub, Archive(url, loop), lambda: self.house.now)
+        *self._players, self.match = sit_down(self.house, clock="300+3")
+
+    def play(self, begin: int, end: int) -> None:
+        play(self.match, (self._players[0], self._players[1]), WON[begin:end], ply=begin)
+
+    def store(self) -> None:
+        assert self._database
+        self._database.save(self.house.stored[self._stored :])
+        self._stored = len(self.house.stored)
+
+    def data(self, match: str | None = None) -> MatchData:
+        return self._loop.wait(self._finder.data(match or self.match))
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    loop = Loop()
+    yield loop
+    loop.stop()
+
+
+def test_without_a_database_a_match_is_shown_as_the_table_knows_it(loop: Loop) -> None:
+    table = Table(loop)
+    table.play(0, 2)
+    found = table.data()
+    assert [each.action for each in found.positions] == [None, *WON[:2]]
+    assert {each.at for each in found.positions} == {None}
+    assert found.to_move == 1
+    table.play(2, 5)
+    with pytest.raises(Refused, match="there is no match"):
+        table.data()
+
+
+def test_a_match_is_drawn_again_when_a_move_was_made(loop: Loop, tmp_path: Path) -> None:
+    table = Table(loop, f"sqlite:///{tmp_path}/kept.db")
+    table.play(0, 2)
+    table.store()
+    first = table.data()
+    table.house.wait(10)
+    later = table.data()
+    assert later.positions is first.positions
+    assert first.clocks is not None
+    assert later.clocks is not None
+    assert later.clocks[0].main_s == pytest.approx(first.clocks[0].main_s - 10)
+    table.play(2, 3)
+    table.store()
+    assert len(table.data().positions) == 4
+    table.play(3, 5)
+    table.store()
+    over = table.data()
+    assert (len(over.positions), over.to_move, over.clocks) == (6, 0, None)
+    assert over.result
+    assert over.result.winner == 1
+    assert table.data() is over
+
+
+def test_a_match_that_is_not_stored_yet_is_shown_when_it_is(loop: Loop, tmp_path: Path) -> None:
+    """As when the database is slow: what is announced later is not missing for ever."""
+    table = Table(loop, f"sqlite:///{tmp_path}/kept.db")
+    table.play(0, 1)
+    assert len(table.data().positions) == 2
+    table.store()
+    table.play(1, 3)
+    assert len(table.data().positions) == 2
+    table.store()
+    assert len(table.data().positions) == 4
+
+
+def test_a_match_against_the_rules_is_not_shown_and_says_why(loop: Loop, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db"
+    past = Past(url)
+    database = Database(url)
+    (kept,) = database.matches(match=past.won)
+    for match, changed in (("m1", {"game": "chess"}), ("m2", {"game": "nim"})):
+        database.add([_renamed(kept, match, **changed)])
+    database.close()
+    finder = Finder(House().hub, Archive(url, loop))
+    for match, said in (("m1", "unknown game"), ("m2", "moves")):
+        with pytest.raises(Refused, match=said) as raised:
+            loop.wait(finder.data(match))
+        assert raised.value.status == 404
+
+
+def _renamed(kept: Kept, match: str, **changed: str) -> Kept:
+    begun = structs.replace(kept.begun, match=match, **changed)
+    moves = tuple(structs.replace(each, match=match) for each in kept.moves)
+    return Kept(begun=begun, moves=moves)

@@ -1,0 +1,31 @@
+"""What the scripts of the pages do without a page, tested by Node."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "node"
+TIMEOUT_S = 60
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in FOLDER.glob("*.test.mjs")))
+def test_a_script_passes_its_tests(file: str) -> None:
+    if shutil.which("node") is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("scripts were not tested: they need Node (apt install nodejs)")
+        pytest.skip("it needs Node (apt install nodejs)")
+    done = subprocess.run(
+        ["node", "--test", file],
+        cwd=FOLDER,
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "# pass 0" not in done.stdout

@@ -1,0 +1,244 @@
+"""Lines over WebSocket as bytes in memory, with time that passes when it is told to."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from support.web_client import KEY
+from twisted.internet.error import ConnectionDone
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+from unit.web.test_http import HERE, metrics
+from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
+
+from server.core.hub import Hub
+from server.net.driver import Service
+from server.runtime.scheduler import Turn
+from server.web.site import MAX_CONNECTIONS, REQUEST_S, site
+from server.web.websocket import MISSED_PINGS, PING_S, Sockets
+
+REQUEST = (
+    "GET /socket HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    f"Sec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13"
+)
+
+
+class Transport(StringTransport):
+    """As far as a line uses it; it may be told that its peer does not read."""
+
+    def setTcpNoDelay(self, on: bool) -> None:
+        """There is no delay."""
+
+    def setTcpKeepAlive(self, on: bool) -> None:
+        """It is alive until it is said to be gone."""
+
+    @property
+    def socket(self) -> Any:
+        return self
+
+    def setsockopt(self, *option: int) -> None:
+        """Nothing to set."""
+
+    def getsockopt(self, *option: int) -> bytes:
+        return b""
+
+
+class Web:
+    """A site with a hub behind it."""
+
+    def __init__(
+        self, *, proxied: bool = False, local: bool = False, unread_bytes: int = 0
+    ) -> None:
+        self.clock = Clock()
+        self.hub = Hub(source=random.Random(1))
+        turn = Turn(self.clock)
+        self.service = Service(self.hub, self.clock, turn, lambda: None, now=self.clock.seconds)
+        sockets = Sockets(
+            self.service, turn, self.clock, unread_bytes=unread_bytes, proxied=proxied, local=local
+        )
+        self.site: Any = site(metrics(), lambda: None, socket=sockets)
+        self.site.reactor = self.clock
+
+    def line(self, *headers: str) -> Line:
+        line = Line(self)
+        assert line.ask(*headers) == 101
+        return line
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass in steps, so that all that is due happens in its turn."""
+        self.clock.pump([0.5] * int(seconds * 2))
+
+
+class Line:
+    def __init__(self, web: Web) -> None:
+        self.web = web
+        self.protocol = web.site.buildProtocol(HERE)
+        self.transport = Transport(peerAddress=HERE)
+        self.protocol.makeConnection(self.transport)
+        self._frames = FrameProtocol(client=True, extensions=[])
+
+    def ask(self, *headers: str) -> int:
+        """The status of the answer to a request for a line."""
+        request = "\r\n".join([REQUEST, *headers, "", ""])
+        self.protocol.dataReceived(request.encode())
+        status = int(self.transport.value().split()[1])
+        self.transport.clear()
+        return status
+
+    def send(self, opcode: Opcode, payload: bytes = b"") -> None:
+        assert len(payload) < 126
+        self.protocol.dataReceived(bytes([0x80 | opcode, 0x80 | len(payload)]) + bytes(4) + payload)
+        self.web.clock.advance(0)
+
+    def say(self, kind: str, **fields: object) -> None:
+        self.send(Opcode.TEXT, json.dumps({"type": kind} | fields).encode())
+
+    def heard(self) -> list[Frame]:
+        """What has come since it was last asked for."""
+        self._frames.receive_bytes(self.transport.value())
+        self.transport.clear()
+        return list(self._frames.received_frames())
+
+    @property
+    def open(self) -> bool:
+        return not (self.transport.disconnecting or self.transport.disconnected)
+
+    def hang_up(self) -> None:
+        self.protocol.connectionLost(Failure(ConnectionDone()))
+
+
+def hello(line: Line, name: str = "Ann") -> None:
+    line.say("hello", protocol_min=1, protocol_max=1, name=name, guest=True)
+    (welcome,) = line.heard()
+    assert json.loads(str(welcome.payload))["type"] == "welcome"
+
+
+def test_a_line_outlives_the_time_that_a_request_may_take() -> None:
+    web = Web()
+    line = web.line()
+    hello(line)
+    web.wait(REQUEST_S * 1.8)
+    assert line.open
+    line.say("ping", id=1)
+    (pong,) = line.heard()
+    assert json.loads(str(pong.payload)) == {"type": "pong", "re": 1}
+
+
+def test_who_answers_pings_stays() -> None:
+    web = Web()
+    line = web.line()
+    hello(line)
+    for _ in range(10):
+        web.wait(PING_S)
+        (ping,) = line.heard()
+        assert ping.opcode is Opcode.PING
+        line.send(Opcode.PONG)
+    assert line.open
+
+
+def test_who_misses_two_pings_is_gone() -> None:
+    web = Web()
+    line = web.line()
+    hello(line)
+    web.wait(PING_S * MISSED_PINGS)
+    assert [frame.opcode for frame in line.heard()] == [Opcode.PING] * MISSED_PINGS
+    assert line.open
+    web.wait(PING_S)
+    assert line.transport.disconnected
+
+
+def test_one_who_has_gone_is_not_asked_any_more() -> None:
+    web = Web()
+    line = web.line()
+    hello(line)
+    line.hang_up()
+    assert not web.hub.people.callers
+    web.wait(PING_S * 3)
+    assert line.heard() == []
+
+
+def test_those_who_have_become_lines_leave_room_for_pages() -> None:
+    web = Web()
+    for _ in range(MAX_CONNECTIONS + 5):
+        assert web.line().open
+    assert len(web.hub.people.callers) == MAX_CONNECTIONS + 5
+    assert all(Line(web).open for _ in range(MAX_CONNECTIONS))
+    assert web.site.buildProtocol(HERE) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "address"),
+    [
+        ([], "127.0.0.1"),
+        (["X-Forwarded-For: 192.0.2.7"], "192.0.2.7"),
+        (["X-Forwarded-For: 198.51.100.1, 192.0.2.7"], "192.0.2.7"),
+        (["X-Forwarded-For: 198.51.100.1", "X-Forwarded-For: 192.0.2.7"], "192.0.2.7"),
+        (["X-Forwarded-For: 2001:db8::1"], "2001:db8::1"),
+        (["X-Forwarded-For: unknown"], "127.0.0.1"),
+    ],
+)
+def test_where_a_line_behind_a_proxy_comes_from(headers: list[str], address: str) -> None:
+    web = Web(proxied=True)
+    web.line(*headers)
+    (caller,) = web.hub.people.callers.values()
+    assert caller.address == address
+
+
+def test_without_a_proxy_nobody_is_believed_to_come_from_elsewhere() -> None:
+    web = Web()
+    web.line("X-Forwarded-For: 192.0.2.7")
+    (caller,) = web.hub.people.callers.values()
+    assert caller.address == "127.0.0.1"
+
+
+def test_who_does_not_read_is_not_listened_to() -> None:
+    web = Web()
+    line = web.line()
+    hello(line)
+    line.transport.producer.pauseProducing()
+    line.say("ping", id="a")
+    assert line.heard() == []
+    line.transport.producer.resumeProducing()
+    web.clock.advance(0)
+    (pong,) = line.heard()
+    assert json.loads(str(pong.payload)) == {"type": "pong", "re": "a"}
+
+
+def test_one_for_whom_too_much_waits_is_dropped() -> None:
+    web = Web(unread_bytes=5000)
+    line = web.line()
+    hello(line)
+    line.transport.producer.pauseProducing()
+    for notices in range(100):
+        if not line.open:
+            break
+        fails = notices % 2 == 0
+        web.service.do(lambda now, fails=fails: web.hub.storage_fails(fails))  # type: ignore[misc]
+        web.clock.advance(0)
+    assert line.transport.disconnected
+    assert sum(len(str(frame.payload)) for frame in line.heard()) <= 5000
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8080", 101),
+        ("[::1]:8080", 101),
+        ("localhost:8080", 101),
+        ("playout.localhost", 101),
+        ("elsewhere.example:8080", 403),
+        ("localhost.elsewhere.example", 403),
+        ("127.0.0.1.elsewhere.example", 403),
+        ("[::1", 403),
+    ],
+)
+def test_a_name_that_leads_to_this_machine_need_not_be_its_own(host: str, status: int) -> None:
+    headers = f"Host: {host}", f"Origin: http://{host}"
+    assert Line(Web(local=True)).ask(*headers) == status
+    if host != "[::1":
+        assert Line(Web(local=False)).ask(*headers) == 101
+        assert Line(Web(local=True)).ask(f"Host: {host}") == 101, "no browser asks"
