@@ -29,12 +29,13 @@ from games.core.game import (
 )
 from games.core.kernels import Board, Kernels, Vector, compiled_before, helper, kernel
 from games.core.spec import SpecError
-from games.core.view import View
+from games.core.view import BoardView
 
 __all__ = [
     "RETURNS",
     "TIE",
     "Board",
+    "BoardView",
     "Description",
     "Game",
     "IllegalAction",
@@ -43,7 +44,6 @@ __all__ = [
     "SpecError",
     "State",
     "Vector",
-    "View",
     "checked",
     "compiled_before",
     "describe",

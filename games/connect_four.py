@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from games import Board, KernelGame, Kernels, State, Vector, View, helper, kernel
+from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
 from games.core.random import GAMMA, Rng, below
 
 ROWS, COLUMNS = 6, 7
@@ -247,10 +247,10 @@ class ConnectFour(KernelGame):
     def action_name(self, state: State, action: int) -> str:
         return str(action + 1)
 
-    def view(self, state: State) -> View:
+    def view(self, state: State) -> BoardView:
         cells = state[2:]
         clicks = {
             column: (max(cell for cell in range(column, len(cells), COLUMNS) if not cells[cell]),)
             for column in self.legal_actions(state)
         }
-        return View(ROWS, COLUMNS, cells, clicks, geometry="columns", piece="disc")
+        return BoardView(ROWS, COLUMNS, cells, clicks, geometry="columns", piece="disc")

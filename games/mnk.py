@@ -13,11 +13,11 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 
 from games import (
     Board,
+    BoardView,
     KernelGame,
     Kernels,
     State,
     Vector,
-    View,
     checked,
     helper,
     kernel,
@@ -334,6 +334,6 @@ class MNK(KernelGame):
     def action_name(self, state: State, action: int) -> str:
         return square_name(*divmod(action, self.m))
 
-    def view(self, state: State) -> View:
+    def view(self, state: State) -> BoardView:
         clicks = {action: (action,) for action in self.legal_actions(state)}
-        return View(self.n, self.m, state[2:], clicks, piece="stone")
+        return BoardView(self.n, self.m, state[2:], clicks, piece="stone")

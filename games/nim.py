@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from games import Board, KernelGame, Kernels, State, Vector, View, checked, kernel
+from games import Board, BoardView, KernelGame, Kernels, State, Vector, checked, kernel
 from games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, chips left, max_take, chips at the start
@@ -84,9 +84,9 @@ class Nim(KernelGame):
     def action_name(self, state: State, action: int) -> str:
         return str(action + 1)
 
-    def view(self, state: State) -> View:
+    def view(self, state: State) -> BoardView:
         left = state[2]
         cells = (1,) * left + (0,) * (self.chips - left)
         clicks = {action: (left - 1 - action,) for action in self.legal_actions(state)}
         note = f"{left} chip{'' if left == 1 else 's'} left"
-        return View(1, self.chips, cells, clicks, geometry="heap", piece="chip", note=note)
+        return BoardView(1, self.chips, cells, clicks, geometry="heap", piece="chip", note=note)

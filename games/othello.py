@@ -13,12 +13,12 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 
 from games import (
     Board,
+    BoardView,
     KernelGame,
     Kernels,
     SpecError,
     State,
     Vector,
-    View,
     helper,
     kernel,
     square_name,
@@ -282,9 +282,9 @@ class Othello(KernelGame):
             return "pass"
         return square_name(*divmod(action, self.size))
 
-    def view(self, state: State) -> View:
+    def view(self, state: State) -> BoardView:
         actions = self.legal_actions(state)
         clicks = {a: (a,) if a < self.size**2 else () for a in actions}
         discs = [state[2:].count(player) for player in (1, 2)]
         note = f"discs {discs[0]}-{discs[1]}" + (", pass" if () in clicks.values() else "")
-        return View(self.size, self.size, state[2:], clicks, piece="disc", note=note)
+        return BoardView(self.size, self.size, state[2:], clicks, piece="disc", note=note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games import Board, KernelGame, Kernels, State, Vector, View, helper, kernel, square_name
+from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel, square_name
 from games.core.random import GAMMA, Rng, below
 
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
@@ -106,5 +106,5 @@ class TicTacToe(KernelGame):
     def action_name(self, state: State, action: int) -> str:
         return square_name(*divmod(action, 3))
 
-    def view(self, state: State) -> View:
-        return View(3, 3, state[2:], {a: (a,) for a in self.legal_actions(state)})
+    def view(self, state: State) -> BoardView:
+        return BoardView(3, 3, state[2:], {a: (a,) for a in self.legal_actions(state)})

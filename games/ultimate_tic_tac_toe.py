@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games import Board, KernelGame, Kernels, State, Vector, View, helper, kernel, square_name
+from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel, square_name
 from games.core.random import GAMMA, Rng, below
 from games.tic_tac_toe import FULL, WINS
 
@@ -157,7 +157,7 @@ class UltimateTicTacToe(KernelGame):
     def action_name(self, state: State, action: int) -> str:
         return square_name(*divmod(_place(action), 9))
 
-    def view(self, state: State) -> View:
+    def view(self, state: State) -> BoardView:
         cells = [0] * 81
         for action in range(81):
             cells[_place(action)] = state[2 + action]
@@ -166,7 +166,7 @@ class UltimateTicTacToe(KernelGame):
         where = "anywhere" if forced == ANYWHERE else f"on board {_BOARDS[forced]}"
         note = "" if state[1] else f"to move {where}"
         blocks = tuple(_winner(state[2 + 9 * inner : 11 + 9 * inner]) for inner in range(9))
-        return View(9, 9, tuple(cells), clicks, block=3, blocks=blocks, note=note)
+        return BoardView(9, 9, tuple(cells), clicks, block=3, blocks=blocks, note=note)
 
 
 def _winner(cells: State) -> int:

@@ -17,15 +17,15 @@ import sys
 from games import Game, SpecError
 from games.core import plugins, spec
 from players.core.node import Node
-from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player, Resigned
+from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult, Resigned
 
 __all__ = [
+    "ActionStats",
     "Cancelled",
-    "Choice",
-    "Considered",
     "Info",
     "Limit",
     "Node",
+    "PlayResult",
     "Player",
     "Resigned",
     "SpecError",

@@ -9,7 +9,7 @@ import numpy as np
 
 from games import Game, SpecError, State
 from games.core.random import seeded
-from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
+from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
 from players.core.rules import rules_of
 
 
@@ -29,7 +29,7 @@ class Greedy(Player):
         self._rng, self._random = seeded(seed), np.random.default_rng(seed % 2**64)
         self._trace = np.empty(game.max_plies + 1, dtype=np.int64)
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         state = states[-1]
         if self.game.winner(state):
             raise ValueError("there is nothing to choose: the game is over")
@@ -37,16 +37,16 @@ class Greedy(Player):
         promise = {action: self._promise(state, action) for action in actions}
         best = max(actions, key=lambda action: promise[action])
         considered = sorted(
-            (Considered(a, self._playouts, promise[a][1] * self._playouts) for a in actions),
+            (ActionStats(a, self._playouts, promise[a][1] * self._playouts) for a in actions),
             key=lambda each: (each.action != best, -each.wins),
         )
         info = Info(
             simulations=self._playouts * len(actions),
             win_rate=promise[best][1],
-            line=(best,),
+            pv=(best,),
             actions=tuple(considered),
         )
-        return Choice(best, info)
+        return PlayResult(best, info)
 
     def _promise(self, state: State, action: int) -> tuple[int, float]:
         """1 for a win, -1 if the other can win at once, otherwise 0; and points a playout."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from games import Game, IllegalAction, SpecError, State
 from players.client import report
-from players.core.player import Cancelled, Choice, Limit, Player, Resigned
+from players.core.player import Cancelled, Limit, Player, PlayResult, Resigned
 
 HELP = """\
 Type a move as it is written on the board's edges, for instance {example}.
@@ -103,14 +103,14 @@ class Human(Player):
         texts = {0: "No result.", -1: "It is a tie.", self._seat: "You won!"}
         self._console.print(texts.get(winner, "You lost."))
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         self._asking = True
         self._terminal.forget()
         try:
             while not self.cancelled.is_set():
                 action = self._answer(states[-1], self._ask())
                 if action is not None:
-                    return Choice(action)
+                    return PlayResult(action)
             raise Cancelled
         finally:
             self._asking = False

@@ -16,7 +16,7 @@ import numpy as np
 from games import Game, SpecError, State
 from players.alphabeta import search as core
 from players.alphabeta import transposition
-from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
+from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
 from players.core.rules import rules_of
 
 #: How long the compiled search runs before it looks at the clock again.
@@ -30,10 +30,10 @@ END_SHARE, END_AFTER = 10, 5_000
 
 
 @dataclass
-class Test:
+class NullWindowSearch:
     """Whether `attacker` can force a win, within `depth` plies first and at most `most`."""
 
-    search: core.Search
+    search: core.WindowSearch
     attacker: int
     depth: int
     most: int
@@ -69,7 +69,7 @@ class Test:
 
 
 @dataclass
-class Findings:
+class ProvenBounds:
     """What the tests say of the position so far, for the player to move."""
 
     action: int
@@ -77,7 +77,7 @@ class Findings:
     safe_for: int = 0
     cannot_win: bool = False
 
-    def take(self, test: Test, player: int) -> None:
+    def take(self, test: NullWindowSearch, player: int) -> None:
         """Take in the result of a test: the shortest win, or what loses last."""
         if test.attacker == player:
             self.cannot_win |= test.result == transposition.NEVER
@@ -128,12 +128,12 @@ class Minimax(Player):
         ]
         self._choices = 0
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         state = states[-1]
         if self.game.winner(state):
             raise ValueError("there is nothing to choose: the game is over")
         info = self._search(state, self._tighter(limit))
-        return Choice(info.line[0], info)
+        return PlayResult(info.pv[0], info)
 
     def _tighter(self, limit: Limit) -> Limit:
         seconds = min((s for s in (limit.seconds, self._time) if s is not None), default=None)
@@ -146,7 +146,7 @@ class Minimax(Player):
         deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
         most = limit.simulations if limit.simulations is not None else 2**62
         tests = self._tests(state)
-        found = Findings(int(self._random.choice(self.game.legal_actions(state))))
+        found = ProvenBounds(int(self._random.choice(self.game.legal_actions(state))))
         done, count = 0, 1
         while tests and found.proven is None and (done == 0 or (done < most and now < deadline)):
             if self.cancelled.is_set():
@@ -163,7 +163,7 @@ class Minimax(Player):
             count = max(1, min(2 * count, in_time, most - done))
         return self._info(state, found, done, now - started)
 
-    def _tests(self, state: State) -> list[Test]:
+    def _tests(self, state: State) -> list[NullWindowSearch]:
         """Those that deepen, and without a bound on the depth, those to the end of the game."""
         self._choices += 1
         self._history[:] = 0
@@ -173,10 +173,13 @@ class Minimax(Player):
         end = core.deepest(self._searches[0])
         most = min(self._depth or end, end)
         first, second, third, fourth = self._searches
-        tests = [Test(first, me, 1, most), Test(second, other, min(2, most), most)]
+        tests = [
+            NullWindowSearch(first, me, 1, most),
+            NullWindowSearch(second, other, min(2, most), most),
+        ]
         if not self._depth:
-            tests.append(Test(third, me, end, end, END_SHARE, END_AFTER))
-            tests.append(Test(fourth, other, end, end, END_SHARE, END_AFTER))
+            tests.append(NullWindowSearch(third, me, end, end, END_SHARE, END_AFTER))
+            tests.append(NullWindowSearch(fourth, other, end, end, END_SHARE, END_AFTER))
         board = self._rules.board(state)
         widest = WIDEST if self._rules.compiled else WIDEST_INTERPRETED
         if self._rules.sensible:
@@ -185,21 +188,21 @@ class Minimax(Player):
             core.begin(test.search, board, test.attacker, self._choices, widest)
         return tests
 
-    def _run(self, test: Test, count: int) -> tuple[int, bool]:
+    def _run(self, test: NullWindowSearch, count: int) -> tuple[int, bool]:
         """Go on with a test for about `count` nodes: how many it were, and is there a result?"""
         rules, nodes = self._rules, test.nodes
         legal = rules.sensible or rules.legal
         finished = self._advance(test.search, test.depth, count, legal, rules.play, self._rules.key)
         return test.nodes - nodes, bool(finished)
 
-    def _info(self, state: State, found: Findings, nodes: int, seconds: float) -> Info:
+    def _info(self, state: State, found: ProvenBounds, nodes: int, seconds: float) -> Info:
         win_rate = 0.5 if found.proven is None else (1 + found.proven) / 2
         return Info(
             simulations=nodes,
             seconds=seconds,
             depth=1 + max(int(search.state[core.DEEPEST]) for search in self._searches),
             win_rate=win_rate,
-            line=tuple(self._line(state, found.action)),
+            pv=tuple(self._line(state, found.action)),
             actions=self._considered(state, found.action, win_rate),
             proven=found.proven,
         )
@@ -212,7 +215,7 @@ class Minimax(Player):
             self._rules.play(board, action)
             action = transposition.move(self._known(board))
 
-    def _considered(self, state: State, chosen: int, win_rate: float) -> tuple[Considered, ...]:
+    def _considered(self, state: State, chosen: int, win_rate: float) -> tuple[ActionStats, ...]:
         """All actions, the chosen one first, then those that took most nodes."""
         rows = []
         for action in self.game.legal_actions(state):
@@ -223,7 +226,7 @@ class Minimax(Player):
             rate = float(winner == state[0]) if winner > 0 else 0.5
             visits = transposition.effort(known) if known else 1
             rate = win_rate if action == chosen else rate
-            rows.append(Considered(action, visits, visits * rate))
+            rows.append(ActionStats(action, visits, visits * rate))
         return tuple(sorted(rows, key=lambda each: (each.action != chosen, -each.visits)))
 
     def _known(self, board: Any) -> int:
@@ -231,7 +234,7 @@ class Minimax(Player):
         return int(transposition.find(self._rows, self._rules.key(board) ^ self._choices))
 
 
-def _goes_on(test: Test, finished: Test) -> bool:
+def _goes_on(test: NullWindowSearch, finished: NullWindowSearch) -> bool:
     """Is there more to find out by `test`, after `finished` has come to a result?"""
     if test.attacker == finished.attacker and finished.result == transposition.NEVER:
         return False

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from games import Game, State
-from players.core.player import Choice, Limit, Player
+from players.core.player import Limit, Player, PlayResult
 
 
 class Random(Player):
@@ -16,8 +16,8 @@ class Random(Player):
         super().__init__(game)
         self._random = random.Random(seed)
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
-        return Choice(self._random.choice(self.game.legal_actions(states[-1])))
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+        return PlayResult(self._random.choice(self.game.legal_actions(states[-1])))
 
     def longest_s(self, limit: Limit) -> float | None:
         return 0.0

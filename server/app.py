@@ -22,11 +22,11 @@ from twisted.python.failure import Failure
 import games
 from server.core.hub import Hub
 from server.core.policy import Policy
-from server.model.records import Account, Held, Kept
-from server.net.bot_processes import Bots
-from server.net.driver import Service
+from server.model.records import Account, StoredMatch, StoredTournament
+from server.net.bot_processes import BotProcesses
+from server.net.driver import Driver
 from server.net.loop_lag import DelayMeter
-from server.net.tcp import Connections
+from server.net.tcp import TcpConnectionFactory
 from server.runtime import browser, logs
 from server.runtime.endpoints import (
     TlsError,
@@ -39,18 +39,18 @@ from server.runtime.endpoints import (
     spelled,
 )
 from server.runtime.reactor import install as install_reactor
-from server.runtime.scheduler import Turn
+from server.runtime.scheduler import LoopScheduler
 from server.storage import Database, StorageError
-from server.storage.client import Keeper
+from server.storage.client import StorageClient
 from server.storage.database import first_line
 from server.web.api import Api, as_json
 from server.web.archive import Archive
 from server.web.http import Handled
-from server.web.match_lookup import Finder
+from server.web.match_lookup import MatchLookup
 from server.web.pages import pages
 from server.web.pages.source import explain
 from server.web.site import site
-from server.web.websocket import Sockets
+from server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
 
@@ -90,8 +90,8 @@ def serve(settings: Settings, policy: Policy) -> None:
     install_reactor()
     logs.begin(as_json=settings.log_json)
     policy = dataclasses.replace(policy, connections=room_for(policy.connections))
-    turn = Turn(reactor())
-    keeper = Keeper(settings.database, reactor(), turn) if policy.stored else None
+    turn = LoopScheduler(reactor())
+    keeper = StorageClient(settings.database, reactor(), turn) if policy.stored else None
     if keeper:
         keeper.start()
     _warm_up()
@@ -108,7 +108,7 @@ class _Server:
     """All that is composed."""
 
     def __init__(
-        self, settings: Settings, policy: Policy, keeper: Keeper | None, turn: Turn
+        self, settings: Settings, policy: Policy, keeper: StorageClient | None, turn: LoopScheduler
     ) -> None:
         """Find what is stored. Raises StorageError, CannotListenError."""
         self._settings = settings
@@ -126,7 +126,7 @@ class _Server:
         self._hub = Hub(
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
-        self._service = Service(self._hub, reactor(), turn, self._finish)
+        self._service = Driver(self._hub, reactor(), turn, self._finish)
         if policy.bots:
             self._start_bots()
         if keeper:
@@ -151,15 +151,15 @@ class _Server:
         sys.exit(self._code)
 
     def _start_bots(self) -> None:
-        lines = Connections(
+        lines = TcpConnectionFactory(
             self._service, self._turn, unread_bytes=self._settings.unread_bytes, proxied=False
         )
-        self._service.bots = bots = Bots(reactor(), lines, self._service.bot_ended)
+        self._service.bots = bots = BotProcesses(reactor(), lines, self._service.bot_ended)
         reactor().addSystemEventTrigger("after", "shutdown", bots.close)
 
     def _open(self) -> None:
         settings = self._settings
-        factory: Any = Connections(
+        factory: Any = TcpConnectionFactory(
             self._service,
             self._turn,
             unread_bytes=settings.unread_bytes,
@@ -205,7 +205,7 @@ class _Server:
         if self._settings.http is None:
             then(None)
             return
-        sockets = Sockets(
+        sockets = WebSocketResource(
             self._service,
             self._turn,
             reactor(),
@@ -214,7 +214,7 @@ class _Server:
             local=is_loopback(self._settings.http[0]) and not self._settings.http_proxied,
         )
         archive = Archive(self._settings.database if self._keeper else None, reactor())
-        finder = Finder(self._hub, archive)
+        finder = MatchLookup(self._hub, archive)
         factory = site(
             self._service.metrics,
             lambda: self._service.fault,
@@ -265,8 +265,8 @@ class _Found:
     """What an earlier server has left."""
 
     accounts: Sequence[Account] = ()
-    matches: Sequence[Kept] = ()
-    tournaments: Sequence[Held] = ()
+    matches: Sequence[StoredMatch] = ()
+    tournaments: Sequence[StoredTournament] = ()
 
 
 def _found(url: str, since: float) -> _Found:
@@ -280,8 +280,8 @@ def _found(url: str, since: float) -> _Found:
             [
                 held
                 for each in database.tournaments()
-                if each.concluded is None or each.concluded.at >= since - _REMEMBERED_S
-                if (held := database.tournament(each.organized.tournament))
+                if each.ended is None or each.ended.at >= since - _REMEMBERED_S
+                if (held := database.tournament(each.created.tournament))
             ],
         )
     except SQLAlchemyError as error:

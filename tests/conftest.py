@@ -10,11 +10,11 @@ import pytest
 import sqlalchemy as sa
 from playwright.sync_api import Browser
 from support import http_site
-from support.browser import People, Site, running_site
+from support.browser import BrowserSite, BrowserUsers, running_site
 from support.commands import RunningServer, running_server
-from support.seeded_database import Past
+from support.seeded_database import SeededDatabase
 from testbed import chromium as system_chromium
-from testbed.postgres import NotInstalled, Postgres
+from testbed.postgres import Postgres, PostgresMissing
 from testbed.postgres import postgres as postgres_cluster
 
 from server.storage import Database
@@ -57,7 +57,7 @@ def cluster() -> Iterator[Postgres]:
     try:
         with postgres_cluster() as cluster:
             yield cluster
-    except NotInstalled as lacking:
+    except PostgresMissing as lacking:
         if os.environ.get("CI") == "true":
             pytest.fail(f"not tested with PostgreSQL: {lacking}")
         pytest.skip(str(lacking))
@@ -87,35 +87,35 @@ def chromium() -> Iterator[Browser]:
     try:
         with system_chromium.chromium() as browser:
             yield browser
-    except system_chromium.NotInstalled as lacking:
+    except system_chromium.ChromiumMissing as lacking:
         if os.environ.get("CI") == "true":
             pytest.fail(f"the pages were not looked at: {lacking}")
         pytest.skip(str(lacking))
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     """A server with its pages, for tests that do not mind others."""
     with running_site(tmp_path_factory.mktemp("site")) as site:
         yield site
 
 
 @pytest.fixture
-def people(chromium: Browser, site: Site) -> Iterator[People]:
+def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
     """Whoever comes to the site. No page may have had a fault by the end."""
-    people = People(chromium, site.address)
+    people = BrowserUsers(chromium, site.address)
     yield people
     people.leave()
     assert people.faults == []
 
 
 @pytest.fixture(scope="session")
-def past_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[http_site.Site]:
+def past_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[http_site.HttpSite]:
     """One for all tests that only read, or clear away what they have begun."""
     url = f"sqlite:///{tmp_path_factory.mktemp('api')}/kept.db"
-    past = Past(url)
+    past = SeededDatabase(url)
     with running_server("--database", url, "--http", "127.0.0.1:0") as server:
-        yield http_site.Site(server, past)
+        yield http_site.HttpSite(server, past)
         code, log = server.stop()
     assert code == 0, log
     assert "Traceback" not in log, log

@@ -12,7 +12,7 @@ import numpy as np
 
 from games.core import spec
 from games.core.kernels import Board, Kernels
-from games.core.view import View, draw
+from games.core.view import BoardView, draw
 
 State = tuple[int, ...]
 
@@ -84,9 +84,9 @@ class Game(ABC):
                 return action
         raise IllegalAction(self._explain(state, repr(text.strip())))
 
-    def view(self, state: State) -> View:
+    def view(self, state: State) -> BoardView:
         """What is needed to draw the position; by default the state's own numbers in a row."""
-        return View(1, len(state) - 2, cells=state[2:])
+        return BoardView(1, len(state) - 2, cells=state[2:])
 
     def show(self, state: State) -> str:
         """The position as text, with coordinates."""

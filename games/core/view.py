@@ -9,7 +9,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class View:
+class BoardView:
     """Rows and columns of cells, and where to click.
 
     `cells` runs row by row from the top left: 0 is empty, otherwise the player whose piece it is
@@ -48,7 +48,7 @@ class View:
 SYMBOLS = {0: ".", 1: "X", 2: "O"}
 
 
-def pieces(view: View) -> Iterator[tuple[str, int | None]]:
+def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
     """The cells as pieces of text, each with the cell that it shows, None for labels and gaps."""
     width = max((len(label) for label in view.column_labels), default=1)
     step = view.block or view.columns
@@ -68,7 +68,7 @@ def pieces(view: View) -> Iterator[tuple[str, int | None]]:
         yield "\n", None
 
 
-def draw(view: View) -> str:
+def draw(view: BoardView) -> str:
     """The view as text."""
     return ("".join(text for text, _ in pieces(view)) + view.note).rstrip()
 

@@ -29,7 +29,7 @@ from players.core.rules import Rules
 Ints = NDArray[np.int64]
 
 
-class Search(NamedTuple):
+class WindowSearch(NamedTuple):
     """One test, as far as it has come.
 
     Slots hold the positions of the open nodes and of their children: slot 0 the root, then the
@@ -73,7 +73,7 @@ _MEMORY = 8
 _BOARDS = 2**26
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
-_SEARCH = types.NamedTuple([_M, _V, _V, _V, _M, _V, _M, _M, _V], Search)
+_SEARCH = types.NamedTuple([_M, _V, _V, _V, _M, _V, _M, _M, _V], WindowSearch)
 _LEGAL, _PLAY = types.FunctionType(SIGNATURES["legal"]), types.FunctionType(SIGNATURES["play"])
 _KEY = types.FunctionType(types.int64(_V))
 
@@ -83,7 +83,7 @@ def new_history(game: Game) -> Ints:
     return np.zeros((6, game.num_actions), dtype=np.int64)
 
 
-def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> Search:
+def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> WindowSearch:
     """A search with a stack of its own; the table and the history can be shared."""
     words = len(rules.board(game.initial_state()))
     plies = max(1, min(game.max_plies, NEVER - 1, _BOARDS // (8 * words * game.num_actions)))
@@ -92,7 +92,7 @@ def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> Search:
     if rules.compiled:
         boards = np.empty((slots, words), dtype=np.int64)
     actions, keys, scores = np.zeros((3, slots), dtype=np.int64)
-    return Search(
+    return WindowSearch(
         boards,
         actions,
         keys,
@@ -105,12 +105,12 @@ def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> Search:
     )
 
 
-def deepest(search: Search) -> int:
+def deepest(search: WindowSearch) -> int:
     """For how many plies it has room."""
     return len(search.frames) - 1
 
 
-def begin(search: Search, root: Any, attacker: int, number: int, widest: int) -> None:
+def begin(search: WindowSearch, root: Any, attacker: int, number: int, widest: int) -> None:
     """Let it test whether `attacker` wins from the board `root`.
 
     Of the table it uses what searches of the same `number` put there. With at most `widest` legal
@@ -132,7 +132,7 @@ def copy(source: Any, target: Any) -> None:
 
 @compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY), allocates=False)
 def play_all(
-    search: Search,
+    search: WindowSearch,
     slot: int,
     ply: int,
     left: int,
@@ -178,7 +178,7 @@ def one_more(result: int) -> int:
 
 @compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY), allocates=False)
 def safe_replies(
-    search: Search, slot: int, free: int, legal: Callable[..., int], play: Callable[..., None]
+    search: WindowSearch, slot: int, free: int, legal: Callable[..., int], play: Callable[..., None]
 ) -> int:
     """How many replies to the position in `slot` do not let the other win at once; -1 if one wins.
 
@@ -214,7 +214,7 @@ def safe_replies(
 
 @compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY, _KEY), allocates=False)
 def arrange(
-    search: Search,
+    search: WindowSearch,
     ply: int,
     favourite: int,
     legal: Callable[..., int],
@@ -265,7 +265,7 @@ def arrange(
 
 @compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY, _KEY), allocates=False)
 def enter(
-    search: Search,
+    search: WindowSearch,
     slot: int,
     ply: int,
     left: int,
@@ -290,7 +290,7 @@ def enter(
 
 
 @compiled(types.int64(_SEARCH, types.int64), allocates=False)
-def choose_child(search: Search, ply: int) -> int:
+def choose_child(search: WindowSearch, ply: int) -> int:
     """The slot of the most promising child that is left, 0 if none is."""
     scores, best, best_score = search.scores, 0, _DONE
     for slot in range(search.frames[ply, FIRST], search.frames[ply, END]):
@@ -300,7 +300,7 @@ def choose_child(search: Search, ply: int) -> int:
 
 
 @compiled(types.boolean(_SEARCH, *[types.int64] * 3), allocates=False)
-def learn(search: Search, ply: int, action: int, result: int) -> bool:
+def learn(search: WindowSearch, ply: int, action: int, result: int) -> bool:
     """Take in the result of a child; does it decide the node?"""
     frame = search.frames[ply]
     role = frame[ATTACKS]
@@ -317,7 +317,7 @@ def learn(search: Search, ply: int, action: int, result: int) -> bool:
 
 @compiled(types.boolean(_SEARCH, *[types.int64] * 2, _LEGAL, _PLAY, _KEY), allocates=False)
 def advance(
-    search: Search,
+    search: WindowSearch,
     depth: int,
     nodes: int,
     legal: Callable[..., int],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from games import Game, State
 from players.core.player import Info, Player
-from server.model.messages import Reading, Started
+from server.model.messages import ClockState, Started
 
 
 class Doing(enum.Enum):
@@ -20,7 +20,7 @@ class Doing(enum.Enum):
     STOPPING = enum.auto()
 
 
-class Asked(enum.Enum):
+class MoveQuery(enum.Enum):
     """What the match asks of the player."""
 
     NOTHING = enum.auto()
@@ -40,31 +40,31 @@ class Step(enum.Enum):
 
 
 #: A choice goes on while the line is broken, for the match may come back as it was.
-STEPS: Mapping[tuple[Doing, Asked], Step] = {
-    (Doing.NOTHING, Asked.NOTHING): Step.WAIT,
-    (Doing.NOTHING, Asked.CHOICE): Step.CHOOSE,
-    (Doing.NOTHING, Asked.PONDERING): Step.PONDER,
-    (Doing.NOTHING, Asked.LEAVE): Step.STAND_UP,
-    (Doing.CHOOSING, Asked.NOTHING): Step.WAIT,
-    (Doing.CHOOSING, Asked.CHOICE): Step.WAIT,
-    (Doing.CHOOSING, Asked.PONDERING): Step.CANCEL,
-    (Doing.CHOOSING, Asked.LEAVE): Step.CANCEL,
-    (Doing.PONDERING, Asked.NOTHING): Step.CANCEL,
-    (Doing.PONDERING, Asked.CHOICE): Step.CANCEL,
-    (Doing.PONDERING, Asked.PONDERING): Step.WAIT,
-    (Doing.PONDERING, Asked.LEAVE): Step.CANCEL,
-    **{(Doing.STOPPING, asked): Step.WAIT for asked in Asked},
+STEPS: Mapping[tuple[Doing, MoveQuery], Step] = {
+    (Doing.NOTHING, MoveQuery.NOTHING): Step.WAIT,
+    (Doing.NOTHING, MoveQuery.CHOICE): Step.CHOOSE,
+    (Doing.NOTHING, MoveQuery.PONDERING): Step.PONDER,
+    (Doing.NOTHING, MoveQuery.LEAVE): Step.STAND_UP,
+    (Doing.CHOOSING, MoveQuery.NOTHING): Step.WAIT,
+    (Doing.CHOOSING, MoveQuery.CHOICE): Step.WAIT,
+    (Doing.CHOOSING, MoveQuery.PONDERING): Step.CANCEL,
+    (Doing.CHOOSING, MoveQuery.LEAVE): Step.CANCEL,
+    (Doing.PONDERING, MoveQuery.NOTHING): Step.CANCEL,
+    (Doing.PONDERING, MoveQuery.CHOICE): Step.CANCEL,
+    (Doing.PONDERING, MoveQuery.PONDERING): Step.WAIT,
+    (Doing.PONDERING, MoveQuery.LEAVE): Step.CANCEL,
+    **{(Doing.STOPPING, asked): Step.WAIT for asked in MoveQuery},
 }
 
 
 @dataclass
-class Seat:
+class ActiveMatch:
     """A match as one of its players sees it."""
 
     started: Started
     player: Player
     states: list[State]
-    clocks: tuple[Reading, Reading] | None
+    clocks: tuple[ClockState, ClockState] | None
     doing: Doing = Doing.NOTHING
     #: The ply at which it began with what it is doing.
     since: int = 0
@@ -93,16 +93,16 @@ class Seat:
         return self.started.seat
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> MoveQuery:
         """What the match asks of the player now."""
         state = self.states[-1]
         if self.over:
-            return Asked.LEAVE
+            return MoveQuery.LEAVE
         if self.given_up or not self.in_sight or self.done == self.ply or self.game.winner(state):
-            return Asked.NOTHING
+            return MoveQuery.NOTHING
         if self.game.current_player(state) == self.number:
-            return Asked.CHOICE
-        return Asked.PONDERING if self.player.ponders else Asked.NOTHING
+            return MoveQuery.CHOICE
+        return MoveQuery.PONDERING if self.player.ponders else MoveQuery.NOTHING
 
     @property
     def step(self) -> Step:
@@ -113,7 +113,7 @@ class Seat:
 
 
 @dataclass
-class Tally:
+class ResultCounts:
     """Results so far."""
 
     won: int = 0

@@ -14,15 +14,15 @@ from twisted.python.failure import Failure
 
 from games import SpecError, State
 from players.client import report
-from players.client.active_match import Asked, Doing, Seat, Step, Tally
+from players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
 from players.client.budget import limit_for_move
-from players.client.console import Screen
+from players.client.console import PlayerConsole
 from players.client.identity import Identity
-from players.client.play_request import Wish
-from players.client.takeover import Claims
+from players.client.play_request import PlayRequest
+from players.client.takeover import TakeOvers
 from players.client.tokens import TokenError
-from players.core.player import Cancelled, Choice, Info, Player, Resigned
-from server.client.player_link import Link
+from players.core.player import Cancelled, Info, Player, PlayResult, Resigned
+from server.client.player_link import PlayerConnection
 from server.model.messages import (
     Closing,
     Code,
@@ -64,16 +64,16 @@ class Agent:
         self,
         reactor: Any,
         player_of: Callable[[str], Player],
-        wish: Wish,
+        wish: PlayRequest,
         identity: Identity,
-        screen: Screen,
+        screen: PlayerConsole,
         finished: Callable[[int], None],
     ) -> None:
         """`player_of` gives the player of a game, or raises SpecError.
 
         `finished` is called once, with the exit code.
         """
-        self.tally = Tally()
+        self.tally = ResultCounts()
         self._reactor = reactor
         self._player_of = player_of
         self._wish = wish
@@ -81,20 +81,20 @@ class Agent:
         self._screen = screen
         self._say = screen.say
         self._finished = finished
-        self._claims = Claims(reactor, wish.admits, self._say, self._say_wish)
+        self._claims = TakeOvers(reactor, wish.admits, self._say, self._say_wish)
         self._leaving_with: int | None = None
         self._closing = False
         #: Counts the connections.
         self._line = 0
         #: Has everything about running matches been said on this one?
         self._settled = False
-        self._seat: Seat | None = None
+        self._seat: ActiveMatch | None = None
         #: Matches in a row that came to nothing while it was to make its first move.
         self._unmoved = 0
         #: What was said of the next match before the player was done with this one.
         self._later: list[Started | Update | Ended] = []
 
-    def use(self, link: Link) -> None:
+    def use(self, link: PlayerConnection) -> None:
         """Before anything else: what to speak over."""
         self.link = self._claims.link = link
 
@@ -266,7 +266,7 @@ class Agent:
         seat.done = seat.thought = None  # so may a move
         self._go_on(seat)
 
-    def _sit_down(self, event: Started) -> Seat | None:
+    def _sit_down(self, event: Started) -> ActiveMatch | None:
         """A match begins, or one from before this program started is taken up.
 
         None if there is nobody to play it.
@@ -282,7 +282,7 @@ class Agent:
         states = [player.game.initial_state()]
         for action in event.moves:
             states.append(player.game.next_state(states[-1], action))
-        seat = self._seat = Seat(event, player, states, event.clocks)
+        seat = self._seat = ActiveMatch(event, player, states, event.clocks)
         opponent = event.players[2 - seat.number]
         self._tell_player(player.started, seat.number, opponent, tuple(states))
         return seat
@@ -295,7 +295,7 @@ class Agent:
         self._append(seat, event.action, tuple(event.state))
         self._go_on(seat)
 
-    def _append(self, seat: Seat, action: int, state: State) -> None:
+    def _append(self, seat: ActiveMatch, action: int, state: State) -> None:
         before = seat.states[-1]
         mover = seat.game.current_player(before)
         self._screen.move(seat, action, state)
@@ -313,7 +313,7 @@ class Agent:
         self._screen.ended(event)
         if event.reason is not Reason.VOID:
             self._unmoved = 0
-        elif seat.asked is Asked.CHOICE:
+        elif seat.asked is MoveQuery.CHOICE:
             self._unmoved += 1
             if self._unmoved == (1 if seat.player.human else _MOST_UNMOVED):
                 who = "You" if seat.player.human else "The player"
@@ -323,7 +323,7 @@ class Agent:
         self._tell_player(seat.player.ended, event.winner, event.text)
         self._go_on(seat)
 
-    def _give_up(self, seat: Seat) -> None:
+    def _give_up(self, seat: ActiveMatch) -> None:
         """Resign, unless there is nothing left to resign."""
         if seat.over:
             return
@@ -333,7 +333,7 @@ class Agent:
 
     # Thinking.
 
-    def _go_on(self, seat: Seat) -> None:
+    def _go_on(self, seat: ActiveMatch) -> None:
         """Let the player do what the match asks of it; called whenever that may have changed."""
         match seat.step:
             case Step.CHOOSE:
@@ -347,8 +347,8 @@ class Agent:
                 self._seat = None
                 self._next()
 
-    def _choose(self, seat: Seat) -> None:
-        control, clocks = seat.started.control, seat.clocks
+    def _choose(self, seat: ActiveMatch) -> None:
+        control, clocks = seat.started.time_control, seat.clocks
         self._screen.turn(seat)
         limit = limit_for_move(
             control,
@@ -362,7 +362,7 @@ class Agent:
         run = maybeDeferred if quick else self._in_thread
         self._think(seat, Doing.CHOOSING, self._chosen, run, seat.player.choose, limit)
 
-    def _ponder(self, seat: Seat) -> None:
+    def _ponder(self, seat: ActiveMatch) -> None:
         self._think(seat, Doing.PONDERING, self._pondered, self._in_thread, seat.player.ponder)
 
     def _in_thread(self, think: Callable[..., Any], *about: object) -> Deferred[Any]:
@@ -370,9 +370,9 @@ class Agent:
 
     def _think(
         self,
-        seat: Seat,
+        seat: ActiveMatch,
         doing: Doing,
-        then: Callable[[Any, Seat, int], None],
+        then: Callable[[Any, ActiveMatch, int], None],
         run: Callable[..., Deferred[Any]],
         think: Callable[..., Any],
         *more: object,
@@ -386,18 +386,18 @@ class Agent:
         running.addErrback(self._failed, seat)
         running.addCallback(lambda _: self._go_on(seat))
 
-    def _stopped(self, result: Any, seat: Seat) -> Any:
+    def _stopped(self, result: Any, seat: ActiveMatch) -> Any:
         seat.doing = Doing.NOTHING
         return result
 
-    def _pondered(self, _: None, seat: Seat, ply: int) -> None:
+    def _pondered(self, _: None, seat: ActiveMatch, ply: int) -> None:
         if not seat.player.cancelled.is_set():
             seat.done = ply
 
-    def _chosen(self, choice: Choice, seat: Seat, ply: int) -> None:
-        if seat.asked is not Asked.CHOICE or ply != seat.ply:  # no longer
+    def _chosen(self, choice: PlayResult, seat: ActiveMatch, ply: int) -> None:
+        if seat.asked is not MoveQuery.CHOICE or ply != seat.ply:  # no longer
             return
-        if not isinstance(choice, Choice):
+        if not isinstance(choice, PlayResult):
             raise TypeError(f"choose must return a Choice, not {choice!r}")
         info = choice.info
         move = Move(
@@ -411,7 +411,7 @@ class Agent:
         seat.thought = info or Info()
         self.link.send(move)
 
-    def _failed(self, failure: Failure, seat: Seat) -> None:
+    def _failed(self, failure: Failure, seat: ActiveMatch) -> None:
         if failure.check(Cancelled) and seat.player.cancelled.is_set():
             return
         if not failure.check(Resigned):

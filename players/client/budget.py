@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from players.core.player import Limit
-from server.model.messages import Control, Reading
+from server.model.messages import ClockState, TimeControl
 
 #: What a move costs beside thinking and the network, and the share of a short time it may take.
 OVERHEAD_S = 0.02
@@ -19,7 +19,7 @@ LEAST_S = 0.001
 
 
 def limit_for_move(
-    control: Control | None, left: Reading | None, *, lag_s: float, ply: int, max_plies: int
+    control: TimeControl | None, left: ClockState | None, *, lag_s: float, ply: int, max_plies: int
 ) -> Limit:
     """The time to think about move number `ply` of at most `max_plies`; none without a clock.
 
@@ -42,17 +42,17 @@ def limit_for_move(
         share_s = EAGERNESS * spare_s / expected + INCREMENT_SHARE * max(0.0, gain_s)
         seconds = min(share_s, spare_s / 2)
     seconds = max(LEAST_S, seconds)
-    return Limit(seconds, saves=seconds <= main_s)
+    return Limit(seconds, time_carries_over=seconds <= main_s)
 
 
-def _main_and_period(control: Control, left: Reading) -> tuple[float, float]:
+def _main_and_period(control: TimeControl, left: ClockState) -> tuple[float, float]:
     """What is left of the main time, and how much of a period one move may use."""
     if left.periods < control.periods:  # a reading counts the rest of a period as main time
         return 0.0, left.main_s or control.period_s
     return left.main_s, control.period_s
 
 
-def _overhead(control: Control, max_plies: int) -> float:
+def _overhead(control: TimeControl, max_plies: int) -> float:
     """The same throughout a match, so that what is kept back for it is enough to the end."""
     pace_s = control.period_s or control.main_s / _own_moves(max_plies) + control.increment_s
     return min(OVERHEAD_S, OVERHEAD_SHARE * pace_s)

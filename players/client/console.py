@@ -6,13 +6,13 @@ from rich.console import Console
 
 from games import State
 from players.client import report
-from players.client.active_match import Seat
+from players.client.active_match import ActiveMatch
 from players.client.trees import TreeFile
 from players.core.player import Info, Player
 from server.model.messages import Closing, Ended, Error, Seeking, Started
 
 
-class Screen:
+class PlayerConsole:
     """Says everything that the user is told."""
 
     def __init__(
@@ -63,12 +63,12 @@ class Screen:
         first, second = event.players
         self.say(f"Match {event.match}: {event.game}, {first} against {second}, {event.clock}")
 
-    def turn(self, seat: Seat) -> None:
+    def turn(self, seat: ActiveMatch) -> None:
         """It is our turn: people want to know their time."""
-        if seat.player.human and seat.clocks and seat.started.control:
-            self.say(report.clocks(seat.started.players, seat.clocks, seat.started.control))
+        if seat.player.human and seat.clocks and seat.started.time_control:
+            self.say(report.clocks(seat.started.players, seat.clocks, seat.started.time_control))
 
-    def move(self, seat: Seat, action: int, after: State) -> None:
+    def move(self, seat: ActiveMatch, action: int, after: State) -> None:
         """A move was played, in the last position that the seat knows."""
         if self._show and not seat.player.human:  # who sees the board anyway
             game, before = seat.game, seat.states[-1]

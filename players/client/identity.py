@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Literal
 
-from players.client.tokens import Account
+from players.client.tokens import SavedAccount
 from server.model.messages import PROTOCOL, Code, Error, Hello, Welcome
 
 #: How long another player of the same account may take to keep the token that it got.
@@ -43,7 +43,7 @@ class Identity:
         name: str,
         role: Literal["bot", "human"],
         software: str,
-        account: Account | None = None,
+        account: SavedAccount | None = None,
         *,
         any_name: bool = False,
         session: str | None = None,

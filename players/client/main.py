@@ -20,15 +20,15 @@ import players
 from games.core import spec
 from players.client import report, tokens
 from players.client.agent import Agent
-from players.client.console import Screen
+from players.client.console import PlayerConsole
 from players.client.identity import Identity
 from players.client.options import described
-from players.client.play_request import Wish
-from players.client.player_cache import Roster
+from players.client.play_request import PlayRequest
+from players.client.player_cache import PlayerCache
 from players.client.trees import FORMATS, TreeFile
-from server.client.player_link import Link
+from server.client.player_link import PlayerConnection
 from server.client.tls import security, tls_options
-from server.model.messages import Enter, Seek, Summon
+from server.model.messages import ChallengeBot, Join, Seek
 
 #: What is played if that is for the tournament to say, and the tournament if any will do.
 ANY = "any"
@@ -233,19 +233,21 @@ def main(
         rules = str(games.load(game))
         if summon is None:
             seek = Seek(game=rules, clock=clock, rated=rated, opponent=opponent, seat=seat)
-            wish = Wish(seek, matches)
+            wish = PlayRequest(seek, matches)
         else:
-            wish = Wish(Summon(player=summon, game=rules, clock=clock, seat=seat), matches)
+            wish = PlayRequest(
+                ChallengeBot(player=summon, game=rules, clock=clock, seat=seat), matches
+            )
     else:
         process = os.environ.get("PLAYOUT_PROCESS", "")
-        wish = Wish(
-            Enter(
+        wish = PlayRequest(
+            Join(
                 tournament=None if tournament == ANY else tournament,
                 process=int(process) if process.isdecimal() else None,
             )
         )
     tree_file = _tree_file(roster.make, tree, tree_visits)
-    screen = Screen(report.console(), quiet=quiet, show=show, tree_file=tree_file)
+    screen = PlayerConsole(report.console(), quiet=quiet, show=show, tree_file=tree_file)
     codes: list[int] = []
 
     def finished(code: int) -> None:
@@ -253,7 +255,7 @@ def main(
         reactor.callLater(0.05, reactor.stop)
 
     agent = Agent(reactor, roster, wish, identity, screen, finished)
-    agent.use(Link(reactor, (host, port), agent, retry_s, trusted))
+    agent.use(PlayerConnection(reactor, (host, port), agent, retry_s, trusted))
     reactor.callWhenRunning(agent.link.open)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
     signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
@@ -286,13 +288,13 @@ def _known_games(
     return warm
 
 
-def _roster(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> Roster:
+def _roster(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:
     """Who plays, ready for the games that are known. Raises UsageError."""
     _let_find(player)
     if not games.compiled_before():
         click.echo("Compiling the rules and the search for this machine, once ...", err=True)
     try:
-        roster = Roster(_with_options(player, options))
+        roster = PlayerCache(_with_options(player, options))
         for game in known:
             roster(game)
     except games.SpecError as error:
@@ -306,13 +308,13 @@ def _require_account(name: str | None, guest: bool, options: list[str]) -> None:
         raise click.UsageError(f"{options[0]} needs an account: --name NAME, without --guest")
 
 
-def _account(name: str, server: tuple[str, int], token_file: Path | None) -> tokens.Account:
+def _account(name: str, server: tuple[str, int], token_file: Path | None) -> tokens.SavedAccount:
     """As whom to play. Raises ClickException."""
     host, port = server
     kept = tokens.TokenFile(user_data_path("playout"), _warn)
     try:
         given = tokens.given(token_file, os.environ.get("PLAYOUT_TOKEN"), _warn)
-        account = tokens.Account(kept, f"{host}:{port}", name, given)
+        account = tokens.SavedAccount(kept, f"{host}:{port}", name, given)
         account.token()  # better now than when the server is there
     except tokens.TokenError as error:
         raise click.ClickException(str(error)) from error

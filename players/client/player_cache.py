@@ -10,7 +10,7 @@ from games.core import spec
 from players.core.player import Player
 
 
-class Roster:
+class PlayerCache:
     """Makes a player when its game is met for the first time."""
 
     def __init__(self, wanted: spec.Spec) -> None:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from games import Game, State
 from games.core.view import pieces
-from players.core.player import Considered, Info
-from server.model.messages import Control, Reading, Thought
+from players.core.player import ActionStats, Info
+from server.model.messages import Analysis, ClockState, TimeControl
 
 #: What the values of `proven` mean, for the player that they are about.
 PROOFS: Mapping[int, str] = {1: "win", 0: "tie", -1: "loss"}
@@ -37,7 +37,7 @@ def search(game: Game, state: State, info: Info, width: int) -> str:
     """What a search did and thinks: the best actions with their win rates and wins/plays."""
     names = []
     after = state
-    for action in info.line:
+    for action in info.pv:
         names.append(game.action_name(after, action))
         after = game.next_state(after, action)
     best, more = info.actions[:_ACTIONS_SHOWN], len(info.actions) - _ACTIONS_SHOWN
@@ -52,7 +52,7 @@ def search(game: Game, state: State, info: Info, width: int) -> str:
     )
 
 
-def _considered(game: Game, state: State, each: Considered) -> str:
+def _considered(game: Game, state: State, each: ActionStats) -> str:
     plays = "untried"  # as when another action is proven to win
     if each.visits:
         plays = f"{each.win_rate:.1%} ({each.wins:.1f}/{each.visits})".replace(".0/", "/")
@@ -72,23 +72,25 @@ def _columns(texts: list[str], width: int) -> list[str]:
     return ["".join(text.ljust(column) for text in row).rstrip() for row in rows]
 
 
-def thought(info: Info) -> Thought:
+def thought(info: Info) -> Analysis:
     """What is sent to the server with a move."""
     actions = info.actions[:_ACTIONS_SENT]
-    return Thought(
+    return Analysis(
         win_rate=float(info.win_rate),
         simulations=int(info.simulations),
         seconds=float(info.seconds),
         depth=int(info.depth),
         proven=None if info.proven is None else int(info.proven),  # type: ignore[arg-type]
-        line=tuple(int(action) for action in info.line[:_LINE_SENT]),
+        pv=tuple(int(action) for action in info.pv[:_LINE_SENT]),
         actions=tuple(
             (int(each.action), int(each.visits), float(each.win_rate)) for each in actions
         ),
     )
 
 
-def clocks(names: tuple[str, str], readings: tuple[Reading, Reading], control: Control) -> str:
+def clocks(
+    names: tuple[str, str], readings: tuple[ClockState, ClockState], control: TimeControl
+) -> str:
     """Both players' time."""
     parts = []
     for name, left in zip(names, readings, strict=True):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from server.client.player_link import Link
-from server.model.messages import Claim, Code, Error, Started, Unwatch, Watch
+from server.client.player_link import PlayerConnection
+from server.model.messages import Code, Error, Started, TakeOver, Unwatch, Watch
 
 #: The ids of the requests made here.
 _LOOK, _CLAIM, _LEAVE = "look", "claim", "leave"
 
 
-class Claims:
+class TakeOvers:
     """Goes through the matches one after the other, until one can be taken over."""
 
     def __init__(
@@ -23,7 +23,7 @@ class Claims:
         none_left: Callable[[], None],
     ) -> None:
         """`admits` tells whether a game can be played; `none_left` is called after the last."""
-        self.link: Link
+        self.link: PlayerConnection
         self._reactor = reactor
         self._admits = admits
         self._say = say
@@ -71,4 +71,4 @@ class Claims:
 
     def _claim(self, match: str) -> None:
         if match == self._match:  # otherwise the line broke meanwhile
-            self.link.send(Claim(id=_CLAIM, match=match))
+            self.link.send(TakeOver(id=_CLAIM, match=match))

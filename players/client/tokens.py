@@ -107,14 +107,16 @@ def read_secret(path: Path, warn: Callable[[str], None]) -> str:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenToken:
     """A token that was given for this time; `origin` is where it comes from, for people."""
 
     token: str
     origin: str
 
 
-def given(path: Path | None, variable: str | None, warn: Callable[[str], None]) -> Given | None:
+def given(
+    path: Path | None, variable: str | None, warn: Callable[[str], None]
+) -> GivenToken | None:
     """The token in a file, or else that of the environment. Raises TokenError."""
     if path is not None:
         try:
@@ -124,17 +126,19 @@ def given(path: Path | None, variable: str | None, warn: Callable[[str], None]) 
     return _checked(variable, "PLAYOUT_TOKEN") if variable else None
 
 
-def _checked(text: str, origin: str) -> Given:
+def _checked(text: str, origin: str) -> GivenToken:
     token = text.strip()
     if not token.isprintable() or not 1 <= len(token) <= _LONGEST:
         raise TokenError(f"{origin} holds no token: that is one line of at most {_LONGEST} signs")
-    return Given(token, origin)
+    return GivenToken(token, origin)
 
 
-class Account:
+class SavedAccount:
     """One's account at a server, and its token."""
 
-    def __init__(self, file: TokenFile, server: str, name: str, given: Given | None = None) -> None:
+    def __init__(
+        self, file: TokenFile, server: str, name: str, given: GivenToken | None = None
+    ) -> None:
         """A token that is `given` counts, whatever the file says."""
         self.given = given
         self.origin = given.origin if given else str(file.path)

@@ -29,11 +29,11 @@ class Limit:
 
     seconds: float | None = None
     simulations: int | None = None
-    saves: bool = False
+    time_carries_over: bool = False
 
 
 @dataclass(frozen=True)
-class Considered:
+class ActionStats:
     """What a search found out about one action; `wins` counts a tie as one half.
 
     `amaf` and `proven` are as in `Node`, for the player who would play the action.
@@ -64,13 +64,13 @@ class Info:
     seconds: float = 0.0
     depth: int = 0
     win_rate: float = 0.5
-    line: tuple[int, ...] = ()
-    actions: tuple[Considered, ...] = ()
+    pv: tuple[int, ...] = ()
+    actions: tuple[ActionStats, ...] = ()
     proven: int | None = None
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlayResult:
     """A legal action, and why, if the player says so."""
 
     action: int
@@ -93,7 +93,7 @@ class Player(ABC):
         self.cancelled = threading.Event()
 
     @abstractmethod
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         """An action for `states[-1]`; `states` is the match so far, newest last.
 
         Raises Cancelled soon after `cancel`, and Resigned to give up.

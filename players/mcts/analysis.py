@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 
 from players.core.node import MOST_DEPTH, Node
-from players.core.player import Considered
+from players.core.player import ActionStats
 from players.mcts.tree import LOSS, ROOT, TIE, UNKNOWN, WIN
 from players.mcts.worker import Worker
 
@@ -15,7 +15,7 @@ from players.mcts.worker import Worker
 _TOLD = {UNKNOWN: None, WIN: 1, TIE: 0, LOSS: -1}
 
 
-def considered(workers: Sequence[Worker]) -> tuple[Considered, ...]:
+def considered(workers: Sequence[Worker]) -> tuple[ActionStats, ...]:
     """The actions of the root, counted over all workers, the best first.
 
     The best is a proven win, otherwise the most visited, or where all are visited alike, the one
@@ -31,7 +31,7 @@ def considered(workers: Sequence[Worker]) -> tuple[Considered, ...]:
     return tuple(sorted(merged.values(), key=rank, reverse=True))
 
 
-def proven(actions: Sequence[Considered], complete: bool) -> int | None:
+def proven(actions: Sequence[ActionStats], complete: bool) -> int | None:
     """What the actions prove of the root, for the player to move; `complete`: they are all."""
     proofs = [each.proven for each in actions]
     if 1 in proofs:
@@ -108,7 +108,7 @@ def _shown(worker: Worker, row: int, min_visits: int, depth: int) -> tuple[Node,
     return tuple(nodes)
 
 
-def _children(worker: Worker, row: int) -> list[Considered]:
+def _children(worker: Worker, row: int) -> list[ActionStats]:
     rows, tree = worker.children(row), worker.tree
     nodes = tree.nodes[rows]
     actions, visits, values, proofs = (
@@ -120,16 +120,16 @@ def _children(worker: Worker, row: int) -> list[Considered]:
         columns = zip(amaf["average"].tolist(), amaf["visits"].tolist(), strict=True)
         means = [mean if count else None for mean, count in columns]
     return [
-        Considered(action, count, value / 2, mean, _TOLD[proof])
+        ActionStats(action, count, value / 2, mean, _TOLD[proof])
         for action, count, value, mean, proof in zip(
             actions, visits, values, means, proofs, strict=True
         )
     ]
 
 
-def _together(one: Considered, other: Considered) -> Considered:
+def _together(one: ActionStats, other: ActionStats) -> ActionStats:
     amaf = [each.amaf for each in (one, other) if each.amaf is not None]
-    return Considered(
+    return ActionStats(
         one.action,
         one.visits + other.visits,
         one.wins + other.wins,
@@ -139,13 +139,13 @@ def _together(one: Considered, other: Considered) -> Considered:
 
 
 def _ranking(
-    actions: Collection[Considered], *, even: bool
-) -> Callable[[Considered], tuple[int, float]]:
+    actions: Collection[ActionStats], *, even: bool
+) -> Callable[[ActionStats], tuple[int, float]]:
     """How good an action is beside the others; `even`: their visits do not say."""
     hopes = [each.win_rate for each in actions if each.proven is None and each.visits]
     ties = 3 if max(hopes, default=0.0) < 0.5 else 2
 
-    def rank(each: Considered) -> tuple[int, float]:
+    def rank(each: ActionStats) -> tuple[int, float]:
         if each.proven is None:
             return 2, _mean(each) if even else each.visits
         return {1: 4, 0: ties, -1: 1}[each.proven], each.visits
@@ -153,5 +153,5 @@ def _ranking(
     return rank
 
 
-def _mean(each: Considered) -> float:
+def _mean(each: ActionStats) -> float:
     return each.win_rate if each.visits else -1.0  # what was tried, however badly it went

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from games import Game, SpecError, State
 from players.core.node import Node
-from players.core.player import Cancelled, Choice, Considered, Info, Limit, Player
+from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
 from players.mcts import analysis
 from players.mcts.selection import Selection
-from players.mcts.simulate import Plan
+from players.mcts.simulate import SearchConfig
 from players.mcts.tree import MOST_ACTIONS, MOST_SIMULATIONS
 from players.mcts.worker import Worker
 
@@ -72,7 +72,9 @@ class TreeSearch(Player):
         self.ponders = ponder
         around = self._neighbours() if near_first else np.empty(0, dtype=np.int64)
         deepest = game.max_plies + 1
-        plan = Plan(solver, decisive, min(max_plies, deepest), min(max_depth or deepest, deepest))
+        plan = SearchConfig(
+            solver, decisive, min(max_plies, deepest), min(max_depth or deepest, deepest)
+        )
         first = secrets.randbits(64) if seed is None else seed
         try:
             self._workers = [
@@ -89,7 +91,7 @@ class TreeSearch(Player):
         self._reporting_s = 0.0  # how long it took last time to say what was found out
         self._searched: tuple[int, State] | None = None  # the ply and the state of the roots
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         if self.game.winner(states[-1]):
             raise ValueError("there is nothing to choose: the game is over")
         started = clock.perf_counter()
@@ -98,14 +100,14 @@ class TreeSearch(Player):
         most = MOST_SIMULATIONS if limit.simulations is None else limit.simulations
         self._take_up(states, seconds)
         deadline = started + seconds - min(self._reporting_s, seconds / 4)
-        done = self._think(min(most, MOST_SIMULATIONS), deadline, limit.saves)
+        done = self._think(min(most, MOST_SIMULATIONS), deadline, limit.time_carries_over)
         thought = clock.perf_counter()
         info = self._info(done)
         if info.proven == 1:
             info = self._winning_at_once(states[-1], info)
         reported = clock.perf_counter()
         self._reporting_s = reported - thought
-        return Choice(info.actions[0].action, replace(info, seconds=reported - started))
+        return PlayResult(info.actions[0].action, replace(info, seconds=reported - started))
 
     def longest_s(self, limit: Limit) -> float | None:
         return _tighter(limit, self._limit).seconds
@@ -117,8 +119,8 @@ class TreeSearch(Player):
             if game.winner(game.next_state(state, action)) == player:
                 others = [each for each in info.actions if each.action != action]
                 known = [each for each in info.actions if each.action == action]
-                first = replace(*known or [Considered(action, 0, 0.0)], proven=1)
-                return replace(info, line=(action,), actions=(first, *others))
+                first = replace(*known or [ActionStats(action, 0, 0.0)], proven=1)
+                return replace(info, pv=(action,), actions=(first, *others))
         return info
 
     def ponder(self, states: Sequence[State]) -> None:
@@ -205,7 +207,7 @@ class TreeSearch(Player):
             simulations=simulations,
             depth=max(worker.depth for worker in self._workers),
             win_rate=best.win_rate if proven is None else (1 + proven) / 2,
-            line=analysis.line(self._workers[0], best.action),
+            pv=analysis.line(self._workers[0], best.action),
             actions=considered,
             proven=proven,
         )
@@ -234,4 +236,4 @@ def _tighter(given: Limit, own: Limit) -> Limit:
     )
     if seconds is None and simulations is None:
         seconds = DEFAULT_S
-    return Limit(seconds, simulations, given.saves)
+    return Limit(seconds, simulations, given.time_carries_over)

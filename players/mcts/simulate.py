@@ -26,7 +26,7 @@ from players.mcts.tree import HOPELESS, LOSS, ROOT, TIE, TREE, UNKNOWN, WIN, Tre
 FIRST_ROWS = 8
 
 
-class Plan(NamedTuple):
+class SearchConfig(NamedTuple):
     """How to search."""
 
     solver: bool  # back up proofs
@@ -35,7 +35,7 @@ class Plan(NamedTuple):
     max_depth: int  # of the tree
 
 
-class Scratch(NamedTuple):
+class Buffers(NamedTuple):
     """Room to work in, made once."""
 
     actions: NDArray[np.int64]  # [legal actions]
@@ -49,8 +49,8 @@ class Scratch(NamedTuple):
 
 
 _VECTOR = types.int64[::1]
-_SCRATCH = types.NamedUniTuple(_VECTOR, 8, Scratch)
-_PLAN = types.NamedTuple([types.boolean, types.boolean, types.int64, types.int64], Plan)
+_SCRATCH = types.NamedUniTuple(_VECTOR, 8, Buffers)
+_PLAN = types.NamedTuple([types.boolean, types.boolean, types.int64, types.int64], SearchConfig)
 _LEGAL, _PLAY, _PLAYOUT = (
     types.FunctionType(SIGNATURES[name]) for name in ("legal", "play", "playout")
 )
@@ -58,10 +58,10 @@ _KEY = types.FunctionType(types.int64(_VECTOR))
 _RNG = types.uint64[::1]
 
 
-def new_scratch(game: Game, around: NDArray[np.int64], words: int) -> Scratch:
+def new_buffers(game: Game, around: NDArray[np.int64], words: int) -> Buffers:
     """Room enough for every match of `game`, whose boards have so many words."""
     plies = max(game.max_plies, game.num_actions) + 2
-    return Scratch(
+    return Buffers(
         actions=_zeros(game.num_actions + 1),
         path=_zeros(plies),
         movers=_zeros(plies),
@@ -101,7 +101,7 @@ def outcome_of(proof: int, player: int) -> int:
 
 
 @inlined
-def near_first(scratch: Scratch, n: int) -> int:
+def near_first(scratch: Buffers, n: int) -> int:
     """Move the legal actions next to a stone to the front; how many there are, or n for none.
 
     Where stones stay where they are put, a cell whose action is not legal holds one.
@@ -125,7 +125,7 @@ def near_first(scratch: Scratch, n: int) -> int:
 
 
 @compiled(types.void(TREE, types.int64, _SCRATCH, types.int64, SELECTION, _RNG), allocates=False)
-def expand(tree: Tree, node: int, scratch: Scratch, n: int, how: Selection, rng: Rng) -> None:
+def expand(tree: Tree, node: int, scratch: Buffers, n: int, how: Selection, rng: Rng) -> None:
     """Give a node room for children, or for more than it has, unless the tree is full.
 
     `n` legal actions are in the scratch. The children stand in random order, those near a stone
@@ -187,7 +187,7 @@ def visit(tree: Tree, node: int, child: int) -> int:
 
 
 @inlined
-def settle(tree: Tree, node: int, proof: int) -> None:
+def set_proven(tree: Tree, node: int, proof: int) -> None:
     """Record what is known of a node."""
     if proof != UNKNOWN:
         each = tree.nodes[node]
@@ -222,7 +222,7 @@ def proof_by_children(tree: Tree, node: int, again: bool) -> int:
 
 
 @inlined
-def back_up(
+def backpropagate(
     tree: Tree, path: NDArray[np.int64], movers: NDArray[np.int64], depth: int, outcome: int
 ) -> int:
     """Count a result in every node of `path[0..depth]`; `movers[i]` is who moved into `path[i]`.
@@ -236,7 +236,7 @@ def back_up(
         node = path[i]
         each = tree.nodes[node]
         if proven and i < depth:
-            settle(tree, node, proof_by_children(tree, node, movers[i] == movers[i + 1]))
+            set_proven(tree, node, proof_by_children(tree, node, movers[i] == movers[i + 1]))
             proven = each.proof != UNKNOWN
             if proven:
                 outcome = outcome_of(each.proof, movers[i])
@@ -255,7 +255,7 @@ def back_up(
 
 
 @compiled(types.void(TREE, _SCRATCH, types.int64, types.int64, types.int64), allocates=False)
-def all_moves_as_first(tree: Tree, scratch: Scratch, depth: int, plies: int, outcome: int) -> None:
+def all_moves_as_first(tree: Tree, scratch: Buffers, depth: int, plies: int, outcome: int) -> None:
     """Count a result for every child whose action its player chose later in the simulation.
 
     The tree is gone through from the leaf up, so that a mark means `here or later`. In the playout
@@ -299,7 +299,7 @@ def all_moves_as_first(tree: Tree, scratch: Scratch, depth: int, plies: int, out
     ),
     allocates=False,
 )
-def grow(
+def run_simulations(
     tree: Tree,
     root: Any,
     board: Any,
@@ -308,9 +308,9 @@ def grow(
     playout: Callable[..., int],
     key: Callable[..., int],
     rng: Rng,
-    scratch: Scratch,
+    scratch: Buffers,
     how: Selection,
-    plan: Plan,
+    plan: SearchConfig,
     simulations: int,
 ) -> int:
     """Run simulations from the board `root`, on the board `board`; how many were run.
@@ -367,9 +367,9 @@ def grow(
                 ):
                     proof = proof_of(outcome, movers[depth])
             if plan.solver:
-                settle(tree, node, proof)
+                set_proven(tree, node, proof)
 
-        first_proven = back_up(tree, path, movers, depth, outcome)
+        first_proven = backpropagate(tree, path, movers, depth, outcome)
         if plan.solver and proof != UNKNOWN and len(scratch.proofs) > 0:
             for i in range(len(root)):
                 board[i] = root[i]

@@ -15,7 +15,7 @@ from games.core.random import seeded
 from players.core.rules import rules_of
 from players.mcts.pruning import ROWS_A_SECOND, keep
 from players.mcts.selection import FLAT, RAVE, Selection
-from players.mcts.simulate import Plan, grow, new_scratch
+from players.mcts.simulate import SearchConfig, new_buffers, run_simulations
 from players.mcts.tree import MOST_SIMULATIONS, ROOT, UNKNOWN, apart, clear, interpreted, new_tree
 
 #: How long the compiled search runs before it looks at the clock again: a share of the time left.
@@ -34,14 +34,14 @@ class Worker:
         self,
         game: Game,
         how: Selection,
-        plan: Plan,
+        plan: SearchConfig,
         seed: int,
         megabytes: float,
         around: NDArray[np.int64],
     ) -> None:
         """Raises OSError, OverflowError or ValueError if there is not so much memory."""
         self._rules = rules_of(game)
-        self._grow = grow if self._rules.compiled else uncompiled(grow)
+        self._grow = run_simulations if self._rules.compiled else uncompiled(run_simulations)
         self._how = how._replace(
             c=float(how.c), fpu=float(how.fpu), k=float(how.k), bias=float(how.bias)
         )
@@ -50,7 +50,7 @@ class Worker:
         self._plan = plan._replace(sharp=plan.sharp and self._rules.decisive is not None)
         self._rng = apart(seeded(seed))
         words = len(self._rules.board(game.initial_state()))
-        self._scratch = new_scratch(game, around, words)
+        self._scratch = new_buffers(game, around, words)
         self.tree = new_tree(megabytes, amaf=how.rule == RAVE)
         self._grown = self.tree if self._rules.compiled else interpreted(self.tree)
         #: As many nodes as there can be on a path and beside it: a simulation adds no more.

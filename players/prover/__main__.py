@@ -11,14 +11,14 @@ import sys
 import click
 import msgspec
 
-from players.prover.solver import Failure, Position, Proof, Solver
+from players.prover.solver import MatchPosition, Proof, ProofFailure, Solver
 
 #: Those who play have the processors first.
 _NICE = 10
 _CHUNK = 65536
 
 
-class Lines:
+class LineReader:
     """Whole lines of a file."""
 
     def __init__(self, file: int) -> None:
@@ -41,15 +41,15 @@ class Lines:
         return bool(select.select([self._file], [], [], None if wait else 0)[0])
 
 
-def prove(lines: Lines, solver: Solver, answers: int) -> None:
+def prove(lines: LineReader, solver: Solver, answers: int) -> None:
     """Answer all of them; of the positions of a match that wait, the newest one only."""
-    waiting: dict[str, Position] = {}
+    waiting: dict[str, MatchPosition] = {}
     while waiting or lines.is_open:
         for line in lines.read(wait=not waiting):
             try:
-                position = msgspec.json.decode(line, type=Position)
+                position = msgspec.json.decode(line, type=MatchPosition)
             except (msgspec.DecodeError, RecursionError) as error:
-                _say(answers, Failure(None, f"expected a position: {error}"))
+                _say(answers, ProofFailure(None, f"expected a position: {error}"))
             else:
                 waiting[position.match] = position
         if waiting:
@@ -57,7 +57,7 @@ def prove(lines: Lines, solver: Solver, answers: int) -> None:
             _say(answers, solver.solve(waiting.pop(longest)))
 
 
-def _say(answers: int, answer: Proof | Failure) -> None:
+def _say(answers: int, answer: Proof | ProofFailure) -> None:
     os.write(answers, msgspec.json.encode(answer) + b"\n")
 
 
@@ -74,7 +74,7 @@ def main(seconds: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who started this
     os.nice(_NICE)
     with contextlib.suppress(BrokenPipeError):
-        prove(Lines(sys.stdin.fileno()), Solver(seconds), sys.stdout.fileno())
+        prove(LineReader(sys.stdin.fileno()), Solver(seconds), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

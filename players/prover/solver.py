@@ -13,7 +13,7 @@ from players.minimax import Minimax
 _MEMORY_MB = 16
 
 
-class Position(Struct, frozen=True):
+class MatchPosition(Struct, frozen=True):
     """A match as far as it has come: the game as it is spelled, and all actions."""
 
     match: str
@@ -29,7 +29,7 @@ class Proof(Struct, frozen=True):
     winner: int | None
 
 
-class Failure(Struct, frozen=True):
+class ProofFailure(Struct, frozen=True):
     """Nothing can be said of a position, or of what should have been one."""
 
     match: str | None
@@ -44,15 +44,15 @@ class Solver:
         self._limit = Limit(seconds=seconds)
         self._searches: dict[str, tuple[Game, Minimax]] = {}
 
-    def solve(self, position: Position) -> Proof | Failure:
+    def solve(self, position: MatchPosition) -> Proof | ProofFailure:
         """What is proven of it."""
         try:
             winner = self._winner(position)
         except Exception as error:  # games may be anybody's
-            return Failure(position.match, str(error) or repr(error))
+            return ProofFailure(position.match, str(error) or repr(error))
         return Proof(position.match, len(position.actions), winner)
 
-    def _winner(self, position: Position) -> int | None:
+    def _winner(self, position: MatchPosition) -> int | None:
         game, search = self._search(position.game)
         state = game.initial_state()
         for action in position.actions:

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from testbed.bench import Bench, in_writable_folder, output
 from testbed.machine import described, headline
-from testbed.table import Table
+from testbed.table import ResultTable
 
 FOLDER = Path(__file__).parent
 ALL = "all"
@@ -85,8 +85,10 @@ def _wanted(name: str) -> list[str]:
     return list(found()) if name == ALL else [name]
 
 
-def _run(name: str, quick: bool, out: Console, markdown: bool) -> list[Table]:
-    tables: list[Table] = importlib.import_module(f"benchmarks.{name}").run(Bench(name, quick))
+def _run(name: str, quick: bool, out: Console, markdown: bool) -> list[ResultTable]:
+    tables: list[ResultTable] = importlib.import_module(f"benchmarks.{name}").run(
+        Bench(name, quick)
+    )
     for table in tables:
         out.print()
         if markdown:

@@ -19,7 +19,7 @@ from testbed.bench import Bench
 from testbed.busy import busy_cores
 from testbed.losses import play
 from testbed.measure import percentile
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 
 import games
 import players
@@ -57,18 +57,18 @@ OVER_TCP = (
 )
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row for each game and limit, idle and busy; over TCP a row a clock."""
-    in_process = Table("Milliseconds over the limit", IN_PROCESS)
+    in_process = ResultTable("Milliseconds over the limit", IN_PROCESS)
     _in_process(bench, in_process, "idle")
-    over_tcp = Table("Matches lost on time with all cores busy", OVER_TCP)
+    over_tcp = ResultTable("Matches lost on time with all cores busy", OVER_TCP)
     with busy_cores():
         busy_ms = _in_process(bench, in_process, "busy")
         _over_tcp(bench, over_tcp, busy_ms)
     return [in_process, over_tcp]
 
 
-def _in_process(bench: Bench, table: Table, cores: str) -> dict[tuple[str, int], float]:
+def _in_process(bench: Bench, table: ResultTable, cores: str) -> dict[tuple[str, int], float]:
     """Add the rows; what 99 % of the moves exceed their limit by, by game and limit."""
     p99_ms = {}
     steps = itertools.product([cores], PLAYED, LIMITS)
@@ -88,7 +88,7 @@ def _in_process(bench: Bench, table: Table, cores: str) -> dict[tuple[str, int],
     return p99_ms
 
 
-def _over_tcp(bench: Bench, table: Table, busy_ms: dict[tuple[str, int], float]) -> None:
+def _over_tcp(bench: Bench, table: ResultTable, busy_ms: dict[tuple[str, int], float]) -> None:
     clocks = {f"{limit_ms / 1000:g}/move": limit_ms for limit_ms in LIMITS}
     for clock in bench.track(list(clocks)):
         tally = play(SERVED, clock, bench.pick(*SERVED_MOVES))

@@ -24,12 +24,12 @@ from pathlib import Path
 
 import click
 from testbed.bench import Bench
-from testbed.crowd import Crowd, Stuck
+from testbed.crowd import Crowd, CrowdStuck
 from testbed.measure import Sample
-from testbed.mortal import Mortal, mortal
-from testbed.postgres import NotInstalled, Postgres, postgres
-from testbed.stored import SQLITE, Stored, stored, violations
-from testbed.table import Column, Table, Target
+from testbed.mortal import KillableServer, mortal
+from testbed.postgres import Postgres, PostgresMissing, postgres
+from testbed.stored import SQLITE, StoredRow, stored, violations
+from testbed.table import Column, ResultTable, Target
 
 TARGET = Target("lost", at_most=0)
 
@@ -65,7 +65,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class FaultPlan:
     """How many clients play how many matches, and how often the server is killed meanwhile."""
 
     clients: int
@@ -75,7 +75,7 @@ class Plan:
 
 
 @dataclass
-class Outcome:
+class FaultOutcome:
     """What happened; `lost` has a line for each thing that is not as it must be."""
 
     outages: int = 0
@@ -91,15 +91,15 @@ class Outcome:
     lost: list[str] = field(default_factory=list)
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row a database."""
-    table = Table("What is lost", COLUMNS)
-    plan = bench.pick(Plan(clients=40, matches=200, kills=20), Plan(24, 60, 5))
+    table = ResultTable("What is lost", COLUMNS)
+    plan = bench.pick(FaultPlan(clients=40, matches=200, kills=20), FaultPlan(24, 60, 5))
     databases = {"SQLite": with_sqlite, "PostgreSQL": _with_new_postgres}
     for name in bench.track(list(databases)):
         try:
             outcome = databases[name](plan)
-        except NotInstalled as lacking:
+        except PostgresMissing as lacking:
             click.echo(f"{bench.name}: {name} is left out: {lacking}", err=True)
             continue
         for line in outcome.lost:
@@ -108,7 +108,7 @@ def run(bench: Bench) -> list[Table]:
     return [table]
 
 
-def _cells(outcome: Outcome) -> dict[str, int | float | Sample]:
+def _cells(outcome: FaultOutcome) -> dict[str, int | float | Sample]:
     return {
         "kills": len(outcome.running) + outcome.again,
         "running": min(outcome.running),
@@ -124,19 +124,19 @@ def _cells(outcome: Outcome) -> dict[str, int | float | Sample]:
     }
 
 
-def with_sqlite(plan: Plan) -> Outcome:
+def with_sqlite(plan: FaultPlan) -> FaultOutcome:
     """Carry it out with a new file."""
     with _folder() as folder:
-        return asyncio.run(_Ordeal(plan, folder, f"{SQLITE}{folder / 'faults.db'}").endure())
+        return asyncio.run(KillRun(plan, folder, f"{SQLITE}{folder / 'faults.db'}").endure())
 
 
-def with_postgres(plan: Plan, cluster: Postgres) -> Outcome:
+def with_postgres(plan: FaultPlan, cluster: Postgres) -> FaultOutcome:
     """Carry it out with an empty database, which is stopped in the middle."""
     with _folder() as folder:
-        return asyncio.run(_Ordeal(plan, folder, cluster.url, cluster).endure())
+        return asyncio.run(KillRun(plan, folder, cluster.url, cluster).endure())
 
 
-def _with_new_postgres(plan: Plan) -> Outcome:
+def _with_new_postgres(plan: FaultPlan) -> FaultOutcome:
     with postgres() as cluster:
         return with_postgres(plan, cluster)
 
@@ -147,18 +147,20 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-class _Ordeal:
+class KillRun:
     """A plan while it is carried out."""
 
-    def __init__(self, plan: Plan, folder: Path, url: str, cluster: Postgres | None = None) -> None:
+    def __init__(
+        self, plan: FaultPlan, folder: Path, url: str, cluster: Postgres | None = None
+    ) -> None:
         self._plan = plan
         self._url = url
         self._cluster = cluster
         self._log = folder / "log"
         self._draw = random.Random(plan.seed)
-        self._outcome = Outcome()
+        self._outcome = FaultOutcome()
 
-    async def endure(self) -> Outcome:
+    async def endure(self) -> FaultOutcome:
         """Play, disturb, and look at what is left."""
         plan, outcome = self._plan, self._outcome
         with mortal([f"--database={self._url}", *OPTIONS], self._log) as server:
@@ -167,7 +169,7 @@ class _Ordeal:
                 try:
                     await self._disturb(crowd, server)
                     await crowd.finish()
-                except Stuck as stuck:
+                except CrowdStuck as stuck:
                     outcome.lost.append(f"{stuck}; the server's last words:\n{server.last_words()}")
             if code := server.stop():
                 outcome.lost.append(f"the server exits with {code}:\n{server.last_words()}")
@@ -176,7 +178,7 @@ class _Ordeal:
         self._count(crowd, stored(self._url))
         return outcome
 
-    async def _disturb(self, crowd: Crowd, server: Mortal) -> None:
+    async def _disturb(self, crowd: Crowd, server: KillableServer) -> None:
         """Kill the server again and again, and stop its database once."""
         plan = self._plan
         moments = sorted(self._draw.uniform(0, 0.9 * plan.matches) for _ in range(plan.kills))
@@ -206,7 +208,7 @@ class _Ordeal:
         await crowd.until_all(lambda client: not client.down, "to be told that storage is up")
         self._outcome.outages += 1
 
-    def _count(self, crowd: Crowd, found: dict[str, Stored]) -> None:
+    def _count(self, crowd: Crowd, found: dict[str, StoredRow]) -> None:
         outcome, told = self._outcome, crowd.told
         outcome.cuts, outcome.twice = crowd.cuts, crowd.twice
         outcome.matches = len(found)

@@ -17,12 +17,12 @@ from collections import Counter
 
 import click
 from testbed.bench import Bench
-from testbed.bystander import NAMES, Seen, playing
+from testbed.bystander import NAMES, BystanderReport, playing
 from testbed.fuzzer import Fuzzer
 from testbed.machine import resident_kib
 from testbed.measure import percentile
 from testbed.serving import PLAYOUT, UNLIMITED, serving, stored
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 
 SEED = 1
 #: By name: the server's options, and the share of the inputs.
@@ -40,18 +40,18 @@ FACTS = (Column("what", "what"), Column("value", "", ",.10g"))
 ANSWERS = (Column("what", "what the server said"), Column("count", "how often"))
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """For each server what happened; then how often the server said what."""
     inputs = bench.pick(200_000, 10_000)
     said: Counter[str] = Counter()
     tables = [_attacked(name, inputs, said) for name in bench.track(list(SERVERS))]
-    answers = Table("Answers and errors, by type and code", ANSWERS)
+    answers = ResultTable("Answers and errors, by type and code", ANSWERS)
     for what, count in said.most_common():
         answers.add(what=what, count=count)
     return [*tables, answers]
 
 
-def _attacked(name: str, inputs: int, said: Counter[str]) -> Table:
+def _attacked(name: str, inputs: int, said: Counter[str]) -> ResultTable:
     options, share = SERVERS[name]
     first = round(inputs * share * WARM_UP)
     with (
@@ -68,7 +68,7 @@ def _attacked(name: str, inputs: int, said: Counter[str]) -> Table:
         seen = bystanders.finish()
     _show(fuzzer, seen)
     said += fuzzer.answers
-    table = Table(f"{fuzzer.inputs.total():,} inputs to a server {name}", FACTS)
+    table = ResultTable(f"{fuzzer.inputs.total():,} inputs to a server {name}", FACTS)
     table.add(what="connections", value=fuzzer.peers)
     table.add(NONE, what="of them still there at the end", value=left)
     table.add(what="answers and other messages", value=fuzzer.answers.total())
@@ -94,7 +94,7 @@ def _settled_kib(fuzzer: Fuzzer, pid: int) -> int:
     return resident_kib(pid)
 
 
-def _show(fuzzer: Fuzzer, seen: Seen) -> None:
+def _show(fuzzer: Fuzzer, seen: BystanderReport) -> None:
     """What should not have been, on standard error; the inputs in a file, as they may be long."""
     if seen.fault:
         click.echo(f"The bystanders: {seen.fault}", err=True)

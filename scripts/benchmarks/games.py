@@ -17,7 +17,7 @@ from numba import types
 from testbed.bench import Bench
 from testbed.measure import GAMES, alternate, rate
 from testbed.openspiel import mcts
-from testbed.table import Column, Table
+from testbed.table import Column, ResultTable
 
 import games
 from games import Board, KernelGame, Vector
@@ -55,9 +55,9 @@ def play_out(
     return plies
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row a game."""
-    table = Table("Playouts a second from the first position", COLUMNS)
+    table = ResultTable("Playouts a second from the first position", COLUMNS)
     rounds, seconds = bench.pick(5, 3), bench.pick(0.5, 0.06)
     for spec in bench.track(GAMES):
         measures = {"playouts": _ours(spec, seconds)}

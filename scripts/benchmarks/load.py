@@ -29,7 +29,7 @@ from testbed.serving import (
     serving,
     stored,
 )
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 from testbed.traffic import Dialogue, Load, Relayed, connected, drive
 
 STEADY_GAME = "connect_four"
@@ -87,10 +87,10 @@ CROWD = (
 )
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """Four tables: steady, as fast as it goes, memory, a crowd."""
     allow_connections(bench.pick(6000, 1500))
-    parts: dict[str, Callable[[Bench], Table]] = {
+    parts: dict[str, Callable[[Bench], ResultTable]] = {
         "steady": _steady,
         "as fast as it goes": _fast,
         "memory": _memory,
@@ -110,9 +110,9 @@ def _stores() -> Iterator[dict[str, Served]]:
         yield {"SQLite": sqlite, "nothing": nothing}
 
 
-def _steady(bench: Bench) -> Table:
+def _steady(bench: Bench) -> ResultTable:
     matches, seconds = bench.pick(1000, 200), bench.pick(30.0, 4.0)
-    table = Table("A move a second in each match, from sending a move to its update", STEADY)
+    table = ResultTable("A move a second in each match, from sending a move to its update", STEADY)
     with _stores() as servers:
         for stores, server in servers.items():
             paced = pace(server, STEADY_GAME, matches, seconds)
@@ -152,9 +152,9 @@ def _punctual(paced: Paced) -> dict[str, float]:
     }
 
 
-def _fast(bench: Bench) -> Table:
+def _fast(bench: Bench) -> ResultTable:
     rounds, seconds = bench.pick(5, 2), bench.pick(3.0, 0.8)
-    table = Table(f"Moves a second, {FAST_MATCHES} matches at once", FAST)
+    table = ResultTable(f"Moves a second, {FAST_MATCHES} matches at once", FAST)
     with _stores() as servers, serving(REPACKING_RELAY) as relay:
         for game in FAST_GAMES:
             taken: dict[str, list[Load]] = {who: [] for who in (*servers, "relay")}
@@ -177,8 +177,8 @@ def _driven(served: Served, dialogue: Dialogue, seconds: float) -> Load:
     return drive(served, dialogue, FAST_MATCHES, seconds, apart=False)
 
 
-def _memory(bench: Bench) -> Table:
-    table = Table("Resident memory of the server", MEMORY)
+def _memory(bench: Bench) -> ResultTable:
+    table = ResultTable("Resident memory of the server", MEMORY)
     for what, kib_each, count in (
         ("a session", kib_a_session, bench.pick(5000, 500)),
         ("a match", kib_a_match, bench.pick(2000, 500)),
@@ -191,9 +191,9 @@ def _memory(bench: Bench) -> Table:
     return table
 
 
-def _crowd(bench: Bench) -> Table:
+def _crowd(bench: Bench) -> ResultTable:
     rounds, seconds, idle = bench.pick(9, 3), bench.pick(3.0, 0.5), bench.pick(5000, 500)
-    table = Table(f"{idle:,} idle connections", CROWD)
+    table = ResultTable(f"{idle:,} idle connections", CROWD)
     without, within = list[Load](), list[Load]()
     with _stores() as servers:
         server = servers["SQLite"]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import click
 from testbed.bench import Bench
 from testbed.machine import resident_kib
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 
 import games
 import players
@@ -52,14 +52,14 @@ class Ply(NamedTuple):
     took_all: bool
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row a ply; a row for memory and one for speed."""
     seconds, most = bench.pick(5.0, 0.3), bench.pick(10**6, 12)
     plies = _match(bench, games.load(PLAYED), seconds, most)
-    each = Table(f"A match of {PLAYED} at {seconds:g} s a move", PLIES)
+    each = ResultTable(f"A match of {PLAYED} at {seconds:g} s a move", PLIES)
     for number, ply in enumerate(plies, start=1):
         each.add(ply=number, simulations=ply.simulations_a_second, resident_mb=ply.resident_mb)
-    whole = Table("Memory and speed", WHOLE)
+    whole = ResultTable("Memory and speed", WHOLE)
     resident = max(ply.resident_mb for ply in plies)
     whole.add(MEMORY_TARGET, what="most resident, MB", value=resident)
     whole.add(SPEED_TARGET, what="speed, last quarter / first", value=_slowdown(plies))

@@ -23,10 +23,10 @@ from pathlib import Path
 import click
 from playwright.sync_api import Browser, Page
 from testbed.bench import Bench
-from testbed.chromium import NotInstalled, chromium
+from testbed.chromium import ChromiumMissing, chromium
 from testbed.measure import Sample
 from testbed.serving import PAGE, UNLIMITED, Served, serving, stored
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 
 #: The last one has most cells and most moves: nobody gets a whole row.
 GAMES = ("connect_four", "othello", "gomoku", "mnk(m=19,n=19,k=19)")
@@ -70,7 +70,7 @@ _BOARD = """() => new Promise((resolve) => {
 
 
 @dataclass(frozen=True)
-class Match:
+class OpenedMatch:
     """What is opened."""
 
     game: str
@@ -88,7 +88,7 @@ class Loads:
     kb: list[float] = field(default_factory=list)
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """Two tables: time, and bytes."""
     rounds = bench.pick(15, 4)
     try:
@@ -96,12 +96,12 @@ def run(bench: Bench) -> list[Table]:
             matches = [_played(served, game) for game in bench.track(GAMES)]
             with chromium() as browser:
                 taken = _loads(bench, browser, served, [each.path for each in matches], rounds)
-    except NotInstalled as lacking:
+    except ChromiumMissing as lacking:
         raise click.ClickException(str(lacking)) from lacking
     return _tables(matches, taken)
 
 
-def _played(served: Served, game: str) -> Match:
+def _played(served: Served, game: str) -> OpenedMatch:
     """Two bots play, and are gone."""
     options = ("--option=time=0.01", "--clock=none", f"--port={served.port}", "--guest", "--quiet")
     bots = [
@@ -115,7 +115,7 @@ def _played(served: Served, game: str) -> Match:
             raise click.ClickException(f"a bot failed at {game}")
     with urllib.request.urlopen(f"http://127.0.0.1:{served.page}/api/matches") as answer:
         newest = json.load(answer)["items"][0]
-    return Match(game, f"/matches/{newest['match']}", newest["plies"])
+    return OpenedMatch(game, f"/matches/{newest['match']}", newest["plies"])
 
 
 def _loads(
@@ -149,9 +149,11 @@ def _load(page: Page, address: str, loads: Loads) -> None:
     loads.kb.append(sum(sizes) / 1e3)
 
 
-def _tables(matches: Sequence[Match], taken: dict[tuple[str, str], Loads]) -> list[Table]:
-    paint = Table("Until something is painted", PAINT)
-    transfer = Table("What is transferred", TRANSFER)
+def _tables(
+    matches: Sequence[OpenedMatch], taken: dict[tuple[str, str], Loads]
+) -> list[ResultTable]:
+    paint = ResultTable("Until something is painted", PAINT)
+    transfer = ResultTable("What is transferred", TRANSFER)
     shown = {each.path: each for each in matches}
     for (path, kind), loads in taken.items():
         match = shown.get(path)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from testbed.bench import Bench
 from testbed.measure import Sample
 from testbed.solved import Solved, solved
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 
 import games
 import players
@@ -65,7 +65,7 @@ SOLVING = (
 )
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row for each player and kind of positions; rows for what ends take."""
     tables = [_values(bench)]
     if bench.can_play(SOLVER, ENDS):
@@ -73,8 +73,8 @@ def run(bench: Bench) -> list[Table]:
     return tables
 
 
-def _values(bench: Bench) -> Table:
-    table = Table(f"Positions of {SOLVED}", VALUES)
+def _values(bench: Bench) -> ResultTable:
+    table = ResultTable(f"Positions of {SOLVED}", VALUES)
     trials = [trial for trial in TRIALS if bench.can_play(trial.player, SOLVED)]
     for player, kind, seconds, at_least in bench.track(trials):
         positions = solved(kind)[: bench.pick(None, 20)]
@@ -88,7 +88,7 @@ def _values(bench: Bench) -> Table:
             ms=1e3 * sum(info.seconds for info in infos) / len(infos),
             proven=sum(info.proven is not None for info in infos) / len(infos),
             wrong=sum(not _right(each, info) for each, info in answers),
-            kept=sum(each.kept_by(info.line[0]) for each, info in answers) / len(answers),
+            kept=sum(each.kept_by(info.pv[0]) for each, info in answers) / len(answers),
         )
     return table
 
@@ -100,7 +100,7 @@ def _asked(player: Player, positions: list[Solved], seconds: float) -> list[Info
 def _info(player: Player, state: State, seconds: float) -> Info:
     choice = player.choose([state], Limit(seconds=seconds))
     assert choice.info is not None
-    assert choice.info.line[0] == choice.action
+    assert choice.info.pv[0] == choice.action
     return choice.info
 
 
@@ -110,7 +110,7 @@ def _right(position: Solved, info: Info) -> bool:
     )
 
 
-def _ends(bench: Bench) -> Table:
+def _ends(bench: Bench) -> ResultTable:
     """How long each takes."""
     game, choose = games.load(ENDS), random.Random(1)
     player, taken, proven = players.load(SOLVER, game), list[float](), 0
@@ -120,7 +120,7 @@ def _ends(bench: Bench) -> Table:
         started = time.perf_counter()
         proven += _info(player, state, PATIENCE_S).proven is not None
         taken.append(time.perf_counter() - started)
-    table = Table(f"{len(taken)} ends of {ENDS}", SOLVING)
+    table = ResultTable(f"{len(taken)} ends of {ENDS}", SOLVING)
     table.add(Target("value", at_least=1), what="proven, of all", value=proven / len(taken))
     table.add(what="median, s", value=Sample(taken))
     table.add(Target("value", at_most=WITHIN_S), what="worst, s", value=max(taken))

@@ -19,7 +19,7 @@ from testbed.bench import Bench
 from testbed.measure import alternate, rate
 from testbed.openspiel import mcts, position
 from testbed.positions import middle, states_after
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 
 import games
 import players
@@ -54,7 +54,7 @@ AGAINST_ONE = (
 )
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row for each game and position; a row a game."""
     tables = [_against_peer(bench)]
     if bench.can_play(TWO_THREADS, next(iter(TARGETS))):
@@ -62,8 +62,8 @@ def run(bench: Bench) -> list[Table]:
     return tables
 
 
-def _against_peer(bench: Bench) -> Table:
-    table = Table("Simulations a second, one core", AGAINST_PEER)
+def _against_peer(bench: Bench) -> ResultTable:
+    table = ResultTable("Simulations a second, one core", AGAINST_PEER)
     rounds, seconds = bench.pick(5, 3), bench.pick(1.0, 0.1)
     for spec in bench.track(list(TARGETS)):
         for where, moves in {"first": list[int](), "middle": middle(games.load(spec))}.items():
@@ -76,8 +76,8 @@ def _against_peer(bench: Bench) -> Table:
     return table
 
 
-def _against_one(bench: Bench) -> Table:
-    table = Table("Simulations a second from the first position, two threads", AGAINST_ONE)
+def _against_one(bench: Bench) -> ResultTable:
+    table = ResultTable("Simulations a second from the first position, two threads", AGAINST_ONE)
     rounds, seconds = bench.pick(5, 3), bench.pick(1.0, 0.1)
     for spec in bench.track(list(TARGETS)):
         two, one = (_ours(player, spec, [], seconds) for player in (TWO_THREADS, OURS))

@@ -18,7 +18,7 @@ from testbed.bench import Bench
 from testbed.measure import GAMES, Sample, percentile
 from testbed.referee import STEPS, Referee
 from testbed.serving import NOTHING_STORED, RELAY, UNLIMITED, serving
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 from testbed.traffic import Dialogue, Load, Relayed, drive
 
 TARGET = Target("total_us", at_most=100.0)
@@ -48,13 +48,13 @@ OVER_TCP = (
 )
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row a game in process; over TCP one for the server and one for the relay, for each load."""
     return [_in_process(bench), _over_tcp(bench)]
 
 
-def _in_process(bench: Bench) -> Table:
-    table = Table("Microseconds of work for a move, in process", IN_PROCESS)
+def _in_process(bench: Bench) -> ResultTable:
+    table = ResultTable("Microseconds of work for a move, in process", IN_PROCESS)
     rounds, moves = bench.pick(7, 3), bench.pick(2000, 300)
     for game in bench.track(GAMES):
         full, plain = Referee(game, full=True), Referee(game, full=False)
@@ -70,8 +70,8 @@ def _in_process(bench: Bench) -> Table:
     return table
 
 
-def _over_tcp(bench: Bench) -> Table:
-    table = Table("Moves a second over TCP, many matches at once and one", OVER_TCP)
+def _over_tcp(bench: Bench) -> ResultTable:
+    table = ResultTable("Moves a second over TCP, many matches at once and one", OVER_TCP)
     rounds, seconds = bench.pick(5, 2), bench.pick(4.0, 0.6)
     command = [*UNLIMITED, NOTHING_STORED]
     with serving(command) as server, serving(RELAY) as relay:

@@ -24,9 +24,9 @@ from testbed.bench import Bench
 from testbed.measure import Sample, percentile
 from testbed.pace import Paired, pace
 from testbed.serving import PAGE, UNLIMITED, Served, allow_connections, serving, stored
-from testbed.spectators import Spectators, Watched, watching
-from testbed.table import Column, Table, Target
-from testbed.traffic import SILENCE_S, Message, Player, playing, replies
+from testbed.spectators import SpectatorReport, Spectators, watching
+from testbed.table import Column, ResultTable, Target
+from testbed.traffic import SILENCE_S, Message, TrafficPlayer, playing, replies
 
 #: Nobody gets a whole row, so that a match has 361 moves.
 GAME = "mnk(m=19,n=19,k=19)"
@@ -63,7 +63,7 @@ class Scene:
     play: Callable[[Served, Spectators | None], list[float]]
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """One table: a pair at a pace and as fast as it goes, and a lobby."""
     allow_connections(2 * SPECTATORS)
     moves, seconds = bench.pick(300, 100), bench.pick(20.0, 4.0)
@@ -83,15 +83,15 @@ def run(bench: Bench) -> list[Table]:
             partial(_lobby, seconds),
         ),
     }
-    table = Table("Players' latency without and with those who watch", COLUMNS)
+    table = ResultTable("Players' latency without and with those who watch", COLUMNS)
     with stored() as database, serving([*UNLIMITED, PAGE, database]) as served:
         for name in bench.track(list(scenes)):
             _measure(bench.pick(5, 2), table, served, scenes[name])
     return [table]
 
 
-def _measure(rounds: int, table: Table, served: Served, scene: Scene) -> None:
-    without, within, seen = list[list[float]](), list[list[float]](), list[Watched]()
+def _measure(rounds: int, table: ResultTable, served: Served, scene: Scene) -> None:
+    without, within, seen = list[list[float]](), list[list[float]](), list[SpectatorReport]()
     for _ in range(rounds):
         without.append(scene.play(served, None))
         with watching(served.page, scene.count, scene.matches) as spectators:
@@ -125,7 +125,7 @@ class _Thoughtful(Paired):
         move = super().move(match, ply, actions)
         line = [move["action"], *actions[:9]]
         looked_at = [[action, 1000 - place, 0.5] for place, action in enumerate(actions[:20])]
-        thought = {"win_rate": 0.5, "simulations": 20000, "line": line, "actions": looked_at}
+        thought = {"win_rate": 0.5, "simulations": 20000, "pv": line, "actions": looked_at}
         return move | {"info": thought}
 
 
@@ -151,10 +151,10 @@ def _match(
 
 def _turns(
     selector: selectors.BaseSelector, latencies_s: list[float]
-) -> Iterator[tuple[Player, Message]]:
+) -> Iterator[tuple[TrafficPlayer, Message]]:
     """Who is to move, and with what, when the mover has its own copy of the move before."""
     dialogue = _Thoughtful(GAME)
-    due: tuple[Player, Message] | None = None
+    due: tuple[TrafficPlayer, Message] | None = None
     made = 0
     while True:
         for player, reply, _ in replies(selector, dialogue, SILENCE_S, latencies_s.append):

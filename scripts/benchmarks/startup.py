@@ -13,7 +13,7 @@ import time
 
 from testbed.bench import Bench
 from testbed.measure import Sample, alternate
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 
 FIRST = "first move of uct at connect_four"
 FIRST_MOVE = """
@@ -36,9 +36,9 @@ COLUMNS = (
 )
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row a process."""
-    table = Table("Seconds from start to end of a process, with everything compiled", COLUMNS)
+    table = ResultTable("Seconds from start to end of a process, with everything compiled", COLUMNS)
     measures = {name: functools.partial(seconds_of, program) for name, program in PROGRAMS.items()}
     for measure in measures.values():
         measure()  # compiles what is not, and brings files into memory

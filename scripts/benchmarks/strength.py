@@ -16,8 +16,8 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from testbed.bench import Bench
-from testbed.matches import RESULT, Pair, Pairing, pairings, played, result
-from testbed.table import Column, Table, Target
+from testbed.matches import RESULT, Pairing, PlayedPair, pairings, played, result
+from testbed.table import Column, ResultTable, Target
 
 from players import Limit
 
@@ -30,7 +30,7 @@ PLIES = 2
 TARGET = Target("score", at_least=0.8)
 
 
-class Contest(NamedTuple):
+class MatchUp(NamedTuple):
     """Who plays against whom, and at what."""
 
     game: str
@@ -39,11 +39,11 @@ class Contest(NamedTuple):
 
 
 CONTESTS = (
-    Contest("connect_four", (OURS, PEER), TARGET),
-    Contest("othello", (OURS, PEER), TARGET),
-    Contest("mnk(m=8,n=8,k=5)", (OURS, PEER), TARGET),
-    Contest("gomoku", (RAVE, OURS)),
-    Contest("mnk(m=8,n=8,k=5)", (RAVE, OURS)),
+    MatchUp("connect_four", (OURS, PEER), TARGET),
+    MatchUp("othello", (OURS, PEER), TARGET),
+    MatchUp("mnk(m=8,n=8,k=5)", (OURS, PEER), TARGET),
+    MatchUp("gomoku", (RAVE, OURS)),
+    MatchUp("mnk(m=8,n=8,k=5)", (RAVE, OURS)),
 )
 
 COLUMNS = (
@@ -54,14 +54,14 @@ COLUMNS = (
 )
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row a contest."""
     contests = [
         contest
         for contest in CONTESTS
         if all(bench.can_play(player, contest.game) for player in contest.players)
     ]
-    table = Table(f"Matches at {LIMIT_S * 1e3:g} ms a move", COLUMNS)
+    table = ResultTable(f"Matches at {LIMIT_S * 1e3:g} ms a move", COLUMNS)
     found = _played(bench, contests)
     for contest in contests:
         player, other = (text.rpartition(":")[2] for text in contest.players)
@@ -70,13 +70,15 @@ def run(bench: Bench) -> list[Table]:
     return [table]
 
 
-def _played(bench: Bench, contests: list[Contest]) -> dict[tuple[str, tuple[str, str]], list[Pair]]:
+def _played(
+    bench: Bench, contests: list[MatchUp]
+) -> dict[tuple[str, tuple[str, str]], list[PlayedPair]]:
     """The pairs by game and players. All are played as one, so that no core waits between two."""
     count, limit = bench.pick(50, 4), Limit(seconds=LIMIT_S)
     wanted: list[Pairing] = []
     for game, both, _ in contests:
         wanted += pairings(game, both, limit, count=count, plies=PLIES, seed=1)
-    found = defaultdict[tuple[str, tuple[str, str]], list[Pair]](list)
+    found = defaultdict[tuple[str, tuple[str, str]], list[PlayedPair]](list)
     steps = [f"pair {n} of {len(wanted)}" for n in range(1, len(wanted) + 1)]
     for _, (pairing, pair) in zip(bench.track(steps), played(wanted), strict=True):
         found[pairing.game, pairing.players].append(pair)

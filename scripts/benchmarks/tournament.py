@@ -16,11 +16,11 @@ from pathlib import Path
 
 import click
 from testbed.bench import Bench
-from testbed.table import Column, Table, Target
+from testbed.table import Column, ResultTable, Target
 from testbed.tournament import VICTIMS, play, stored, violations
 
 from server.model.messages import Reason
-from server.model.records import Held
+from server.model.records import StoredTournament
 
 LOST = Target("lost", at_most=0)
 OVERHEAD = Target("ratio", at_most=1.15)
@@ -82,14 +82,14 @@ player = "uct(time={seconds},c=1.0,solver=false)"
 """
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """Two tables."""
     parts = {"what is lost": _faults, "overhead": _overhead}
     return [parts[name](bench) for name in bench.track(list(parts))]
 
 
-def _faults(bench: Bench) -> Table:
-    table = Table("A tournament whose parts are killed", FAULTS)
+def _faults(bench: Bench) -> ResultTable:
+    table = ResultTable("A tournament whose parts are killed", FAULTS)
     text = SIX.format(rounds=bench.pick(4, 1))
     with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
         spec, url, log = _files(Path(name), text)
@@ -103,15 +103,15 @@ def _faults(bench: Bench) -> Table:
         matches=len(held.matches),
         kills=ordeal.kills.total(),
         **{victim.split()[-1]: ordeal.kills[victim] for victim in VICTIMS},
-        again=sum(not (kept.finished and kept.finished.winner) for kept in held.matches),
+        again=sum(not (kept.ended and kept.ended.winner) for kept in held.matches),
         seconds=ordeal.seconds,
         lost=len(lost),
     )
     return table
 
 
-def _overhead(bench: Bench) -> Table:
-    table = Table(f"What a tournament costs beside {THINKING_S * 1000:g} ms a move", COSTS)
+def _overhead(bench: Bench) -> ResultTable:
+    table = ResultTable(f"What a tournament costs beside {THINKING_S * 1000:g} ms a move", COSTS)
     cores = len(os.sched_getaffinity(0))
     for game, pairs in (("connect_four", bench.pick(1000, 30)),):
         text = TWO.format(game=game, rounds=pairs, cores=cores, seconds=THINKING_S)
@@ -124,13 +124,12 @@ def _overhead(bench: Bench) -> Table:
             OVERHEAD,
             game=game,
             matches=len(held.matches),
-            moves=sum(len(kept.moves) - kept.begun.opening for kept in held.matches),
+            moves=sum(len(kept.moves) - kept.started.opening for kept in held.matches),
             wall_s=wall_s,
             thinking_s=thinking_s,
             ratio=wall_s / thinking_s,
             on_time=sum(
-                kept.finished is not None and kept.finished.reason is Reason.TIME
-                for kept in held.matches
+                kept.ended is not None and kept.ended.reason is Reason.TIME for kept in held.matches
             ),
         )
     return table
@@ -143,13 +142,13 @@ def _files(folder: Path, text: str) -> tuple[Path, str, Path]:
     return spec, f"sqlite:///{folder / 'tournament.db'}", folder / "log"
 
 
-def _span_s(held: Held) -> float:
+def _span_s(held: StoredTournament) -> float:
     """From the beginning of the first match to the end of the last."""
-    ends = [kept.finished.at for kept in held.matches if kept.finished]
-    return max(ends) - min(kept.begun.at for kept in held.matches)
+    ends = [kept.ended.at for kept in held.matches if kept.ended]
+    return max(ends) - min(kept.started.at for kept in held.matches)
 
 
-def _thinking_s(held: Held) -> float:
+def _thinking_s(held: StoredTournament) -> float:
     """What the players say they have thought."""
     thoughts = (move.info for kept in held.matches for move in kept.moves)
     return sum(info.seconds or 0.0 for info in thoughts if info)

@@ -19,7 +19,7 @@ import pyspiel
 from numba import types
 from testbed.bench import Bench
 from testbed.measure import GAMES, alternate, calls_a_second
-from testbed.table import Column, Table
+from testbed.table import Column, ResultTable
 
 import games
 from games import Game, State, Vector
@@ -45,9 +45,9 @@ def do_nothing(vector: Vector) -> None:
     """The cheapest compiled call."""
 
 
-def run(bench: Bench) -> list[Table]:
+def run(bench: Bench) -> list[ResultTable]:
     """A row for each game, position and call."""
-    table = Table("Calls a second of the tuple interface", COLUMNS)
+    table = ResultTable("Calls a second of the tuple interface", COLUMNS)
     rounds, seconds = bench.pick(7, 3), bench.pick(0.05, 0.01)
     for spec in bench.track(GAMES):
         game = games.load(spec)

@@ -16,7 +16,7 @@ import click
 
 import games
 from games import Game
-from testbed.traffic import Message, Player
+from testbed.traffic import Message, TrafficPlayer
 
 NAMES = ("Bystander first", "Bystander second")
 CLOCK = "60+1"
@@ -27,7 +27,7 @@ PASSED_OVER = ("seeking", "notice", "ping")
 
 
 @dataclass
-class Seen:
+class BystanderReport:
     """What the two have to say; `fault` is what should not have been, or empty."""
 
     matches: int = 0
@@ -61,19 +61,19 @@ class Bystanders:
     def __init__(self, line: Connection) -> None:
         self._line = line
 
-    def finish(self) -> Seen:
+    def finish(self) -> BystanderReport:
         """End the match that runs, without further thought, and say what was seen."""
         self._line.send("finish")
         try:
             seen = self._line.recv()
         except EOFError:
             raise click.ClickException("the bystanders' process ended") from None
-        assert isinstance(seen, Seen)
+        assert isinstance(seen, BystanderReport)
         return seen
 
 
 def _live(port: int, size: int, line: Connection) -> None:
-    seen = Seen()
+    seen = BystanderReport()
     game = games.load(f"mnk(m={size},n={size},k={size})")
     try:
         with contextlib.ExitStack() as stack:
@@ -94,7 +94,7 @@ class _Honest:
     def __init__(self, port: int, number: int, stack: contextlib.ExitStack) -> None:
         lane = stack.enter_context(socket.create_connection(("127.0.0.1", port), SILENCE_S))
         lane.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.player = Player(number, NAMES[number], lane)
+        self.player = TrafficPlayer(number, NAMES[number], lane)
         self._said = self._messages()
         hello = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": NAMES[number]}
         self.player.send(hello, 0.0)
@@ -114,7 +114,7 @@ class _Honest:
             yield from self.player.received()
 
 
-def _play(honest: Sequence[_Honest], game: Game, line: Connection, seen: Seen) -> None:
+def _play(honest: Sequence[_Honest], game: Game, line: Connection, seen: BystanderReport) -> None:
     """One match, to its end, at random; both are told what the rules say."""
     for number, each in enumerate(honest):
         terms = {"game": str(game), "clock": CLOCK, "seat": number + 1}

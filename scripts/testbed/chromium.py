@@ -22,7 +22,7 @@ FLAGS = (
 )
 
 
-class NotInstalled(Exception):
+class ChromiumMissing(Exception):
     """There is no Chromium on this machine."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ def chromium() -> Iterator[Browser]:
     """One that runs, until the end of the block. Raises NotInstalled."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
-        raise NotInstalled
+        raise ChromiumMissing
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         try:

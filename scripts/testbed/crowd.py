@@ -30,11 +30,11 @@ TWICE, CUT = 0.05, 0.01
 PATIENCE_S = 60.0
 
 
-class Stuck(Exception):
+class CrowdStuck(Exception):
     """What was waited for did not happen."""
 
 
-class Line:
+class CrowdConnection:
     """One connection."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Line:
         self._writer = writer
 
     @classmethod
-    async def to(cls, port: int) -> Line:
+    async def to(cls, port: int) -> CrowdConnection:
         """Raises OSError."""
         opened_at = time.monotonic()
         return cls(*await asyncio.open_connection("127.0.0.1", port), opened_at)
@@ -93,7 +93,7 @@ class Client:
         self._draw = random.Random(f"{crowd.seed} {number}")
         self._session: str | None = None
         self._token: str | None = None
-        self._line: Line | None = None
+        self._line: CrowdConnection | None = None
         self._playing: set[str] = set()
         #: The last ply and action that were sent.
         self._sent: dict[str, tuple[int, int]] = {}
@@ -117,7 +117,7 @@ class Client:
         """Come, and come back, again and again."""
         while True:
             with contextlib.suppress(OSError, EOFError):
-                await self._converse(await Line.to(self._crowd.port))
+                await self._converse(await CrowdConnection.to(self._crowd.port))
             self._line = None
             self._begin()
             await asyncio.sleep(self._draw.uniform(0, AWAY_S))
@@ -127,7 +127,7 @@ class Client:
         if self._line:
             self._line.say(kind, **fields)
 
-    async def _converse(self, line: Line) -> None:
+    async def _converse(self, line: CrowdConnection) -> None:
         self._line = line
         self._hello()
         try:
@@ -149,7 +149,7 @@ class Client:
             legal_actions=True,
         )
 
-    def _hear(self, message: Message, line: Line) -> None:
+    def _hear(self, message: Message, line: CrowdConnection) -> None:
         match message["type"]:
             case "welcome":
                 self._welcome(message, line)
@@ -172,7 +172,7 @@ class Client:
             case "ping":
                 self.say("ping")
 
-    def _welcome(self, message: Message, line: Line) -> None:
+    def _welcome(self, message: Message, line: CrowdConnection) -> None:
         self._session = message["session"]
         self._token = message.get("token", self._token)
         self._crowd.welcomed(line)
@@ -247,7 +247,7 @@ class Client:
             self._draw.uniform(0, THINK_S), self._move, self._line, match
         )
 
-    def _move(self, line: Line | None, match: str) -> None:
+    def _move(self, line: CrowdConnection | None, match: str) -> None:
         if line is None or line is not self._line:
             return
         ply, action = self._sent[match]
@@ -357,13 +357,13 @@ class Crowd:
                     self.heard.clear()
                     await self.heard.wait()
         except TimeoutError:
-            raise Stuck(f"waited {PATIENCE_S:g} s in vain: {what}") from None
+            raise CrowdStuck(f"waited {PATIENCE_S:g} s in vain: {what}") from None
 
     async def until_ended(self, matches: float) -> None:
         """Wait until so many matches have ended."""
         await self.until(lambda: self.ended >= matches, f"{matches:.0f} matches to end")
 
-    def welcomed(self, line: Line) -> None:
+    def welcomed(self, line: CrowdConnection) -> None:
         """Somebody was, on that line."""
         if self._welcomed_at is None and line.opened_at > self._started_at:
             self._welcomed_at = time.monotonic()

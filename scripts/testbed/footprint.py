@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from testbed.machine import resident_kib
 from testbed.pace import Paired
 from testbed.serving import Served
-from testbed.traffic import Dialogue, Message, Player, connected, playing, replies
+from testbed.traffic import Dialogue, Message, TrafficPlayer, connected, playing, replies
 
 GAME = "connect_four"
 #: As many matches as two sessions may play at once.
@@ -22,11 +22,11 @@ QUIET_S = 0.5
 class Thoughtful(Paired):
     """Two who play many matches, and stop at a ply."""
 
-    def seek(self, player: Player) -> Message:
+    def seek(self, player: TrafficPlayer) -> Message:
         """The neighbour, for all matches."""
         return super().seek(player) | {"matches": TOGETHER}
 
-    def answer(self, player: Player, message: Message) -> Message | None:
+    def answer(self, player: TrafficPlayer, message: Message) -> Message | None:
         """Until then."""
         reply = super().answer(player, message)
         return reply if reply and reply["ply"] < PLIES else None

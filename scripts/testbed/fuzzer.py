@@ -34,7 +34,7 @@ LAST = framed(packed({"type": "ping", "id": "the last"}))
 
 
 @dataclass(eq=False)
-class Peer:
+class HostilePeer:
     """A connection, what is still to be said on it and what was."""
 
     line: socket.socket
@@ -112,7 +112,7 @@ class Fuzzer:
         self._known.names += names
         self._mutator = Mutator(seed, self._known)
         self._random = self._mutator.random
-        self._suspects: deque[Peer] = deque(maxlen=SUSPECTS)
+        self._suspects: deque[HostilePeer] = deque(maxlen=SUSPECTS)
         self._lines = _sockets(served.pid)
         self._log_read = 0
         self._left = 0
@@ -145,7 +145,7 @@ class Fuzzer:
             time.sleep(0.05)
         return left
 
-    def _newcomer(self) -> Peer:
+    def _newcomer(self) -> HostilePeer:
         try:
             line = socket.create_connection(("127.0.0.1", self._served.port), PATIENCE_S)
         except OSError as error:
@@ -155,21 +155,21 @@ class Fuzzer:
         line.setblocking(False)
         steady = self._random.random() < STEADY
         most = 10 * LONGEST if steady else LONGEST
-        peer = Peer(line, 1 + self._random.randrange(most), steady)
+        peer = HostilePeer(line, 1 + self._random.randrange(most), steady)
         if self._random.random() < 0.85:
             self._say(peer, self._mutator.hello())
         self._suspects.append(peer)
         self.peers += 1
         return peer
 
-    def _say(self, peer: Peer, said: Input) -> None:
+    def _say(self, peer: HostilePeer, said: Input) -> None:
         self._left -= 1
         self.inputs[said.kind] += 1
         peer.say(said)
         if not said.aligned:
             peer.left = min(peer.left, self._random.randrange(4))
 
-    def _speak(self, peer: Peer) -> None:
+    def _speak(self, peer: HostilePeer) -> None:
         """Make something up, and send it: at once, or as far as a byte somewhere within."""
         if self._left <= 0:
             peer.left = 0
@@ -188,7 +188,7 @@ class Fuzzer:
             with contextlib.suppress(OSError):
                 peer.line.shutdown(socket.SHUT_WR)
 
-    def _listen(self, peer: Peer) -> None:
+    def _listen(self, peer: HostilePeer) -> None:
         for message in peer.hear():
             kind = message["code"] if message["type"] == "error" else message["type"]
             self.answers[kind] += 1
@@ -199,7 +199,7 @@ class Fuzzer:
                 self._found(f"the server answered {message}", [peer])
             peer.over = peer.over or message.get("re") == "the last"
 
-    def _is_done(self, peer: Peer, now: float) -> bool:
+    def _is_done(self, peer: HostilePeer, now: float) -> bool:
         if not peer.over and peer.silent_at and now - peer.silent_at > PATIENCE_S:
             self._found(f"no answer within {PATIENCE_S:g} seconds", [peer])
             return True
@@ -214,7 +214,7 @@ class Fuzzer:
             self._found(f"the server's log says:\n{said}", self._suspects)
         self._log_read += len(written)
 
-    def _found(self, what: str, peers: Iterable[Peer]) -> Fault:
+    def _found(self, what: str, peers: Iterable[HostilePeer]) -> Fault:
         """Note a fault, which one of these peers has found."""
         inputs = [said for peer in reversed(list(peers)) for said in reversed(peer.said)]
         fault = Fault(f"seed {self._seed}: {what}", inputs)

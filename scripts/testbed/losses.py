@@ -31,7 +31,7 @@ PATIENCE_S = 10.0
 
 
 @dataclass
-class Tally:
+class LossCounts:
     """What both players have said so far, heard by a thread for each."""
 
     wanted: int
@@ -75,9 +75,9 @@ class Tally:
         return list(self.reasons.values()).count(reason)
 
 
-def play(game: str, clock: str, moves: int) -> Tally:
+def play(game: str, clock: str, moves: int) -> LossCounts:
     """Let two `uct` play matches with that clock, over TCP, until they have made so many moves."""
-    tally = Tally(moves)
+    tally = LossCounts(moves)
     with serving([*PLAYOUT, NOTHING_STORED]) as server, contextlib.ExitStack() as stack:
         for name in ("first", "second"):
             command = [PLAYER, game, "uct", f"--port={server.port}", f"--clock={clock}"]
@@ -87,7 +87,7 @@ def play(game: str, clock: str, moves: int) -> Tally:
 
 
 @contextlib.contextmanager
-def _player(command: list[str], tally: Tally) -> Iterator[None]:
+def _player(command: list[str], tally: LossCounts) -> Iterator[None]:
     """Run a player and hear what it says; at the end of the block it is asked to leave."""
     with subprocess.Popen(
         command,

@@ -34,7 +34,7 @@ class Pairing:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PlayedPair:
     """What came of it: the first player's points (0, 0.5 or 1) moving first, and moving second.
 
     `moves` and `seconds` are sums over both matches, of the first player and of the second.
@@ -68,12 +68,12 @@ def pairings(
     return [Pairing(game, both, limit, plies, draw.getrandbits(32)) for _ in range(count)]
 
 
-def played(wanted: Sequence[Pairing], cores: int = 1) -> Iterator[tuple[Pairing, Pair]]:
+def played(wanted: Sequence[Pairing], cores: int = 1) -> Iterator[tuple[Pairing, PlayedPair]]:
     """Play them all, in processes with so many cores each; what came of each as it is done."""
     return each(play_pair, wanted, cores)
 
 
-def play_pair(pairing: Pairing) -> Pair:
+def play_pair(pairing: Pairing) -> PlayedPair:
     """Play the two matches. What a player raises comes through, but for Resigned, which loses."""
     game = games.load(pairing.game)
     first, second = (_Seat(players.load(text, game)) for text in pairing.players)
@@ -84,10 +84,10 @@ def play_pair(pairing: Pairing) -> Pair:
     )
     for seat in (first, second):
         seat.player.close()
-    return Pair(points, (first.moves, second.moves), (first.seconds, second.seconds))
+    return PlayedPair(points, (first.moves, second.moves), (first.seconds, second.seconds))
 
 
-def result(pairs: Sequence[Pair]) -> dict[str, Cell]:
+def result(pairs: Sequence[PlayedPair]) -> dict[str, Cell]:
     """The cells of a row under `RESULT`, from the first player's point of view."""
     points = [point for pair in pairs for point in pair.points]
     share, low, high = score([sum(pair.points) / 2 for pair in pairs])

@@ -16,7 +16,7 @@ COMMAND = str(Path(sys.executable).with_name("playout-server"))
 LONGEST_QUOTE = 2000
 
 
-class Mortal:
+class KillableServer:
     """A `playout-server` with some options; its lives share a log."""
 
     def __init__(self, options: Sequence[str], log: Path) -> None:
@@ -63,9 +63,9 @@ class Mortal:
 
 
 @contextlib.contextmanager
-def mortal(options: Sequence[str], log: Path) -> Iterator[Mortal]:
+def mortal(options: Sequence[str], log: Path) -> Iterator[KillableServer]:
     """One that runs, until the end of the block."""
-    server = Mortal(options, log)
+    server = KillableServer(options, log)
     server.start()
     try:
         yield server

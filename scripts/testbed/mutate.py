@@ -187,7 +187,7 @@ class Mutator:
         return {
             "win_rate": self.random.random(),
             "simulations": self._below(10**6),
-            "line": [self._below(9) for _ in range(self._below(100))],
+            "pv": [self._below(9) for _ in range(self._below(100))],
             "actions": [[self._below(9), self._below(99), 0.5] for _ in range(self._below(40))],
         }
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import pyspiel
 
 from games import Game, SpecError, State
-from players import Choice, Limit, Player
+from players import Limit, Player, PlayResult
 
 #: More than any search here takes.
 MOST_SIMULATIONS = 10**9
@@ -83,7 +83,7 @@ class MCTSBot(Player):
         """Make the move here too."""
         self._state.apply_action(action)
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         """OpenSpiel's choice."""
         self._seed += 1
         bot = mcts(
@@ -94,7 +94,7 @@ class MCTSBot(Player):
             seconds=limit.seconds,
             seed=self._seed,
         )
-        return Choice(bot.step(self._state))
+        return PlayResult(bot.step(self._state))
 
 
 def _peer(game: Game) -> pyspiel.Game:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from testbed.serving import Served
-from testbed.traffic import Dialogue, Load, Message, Player, measured, playing, replies
+from testbed.traffic import Dialogue, Load, Message, TrafficPlayer, measured, playing, replies
 
 #: What goes by before anything counts.
 WARM_UP_S = 3.0
@@ -16,7 +16,7 @@ WARM_UP_S = 3.0
 class Paired(Dialogue):
     """The two of a match stay together, in the same seats."""
 
-    def seek(self, player: Player) -> Message:
+    def seek(self, player: TrafficPlayer) -> Message:
         """The neighbour, and nobody else."""
         first = player.number % 2 == 0
         partner = int(player.name.split()[1]) + (1 if first else -1)
@@ -52,7 +52,7 @@ class _Pacer:
         self._selector = selector
         self._dialogue = dialogue
         self._matches = matches
-        self._held: dict[int, tuple[Player, Message]] = {}
+        self._held: dict[int, tuple[TrafficPlayer, Message]] = {}
         self._next = 0  # the match whose moment comes next
         self._moment = time.perf_counter()
 

@@ -19,7 +19,7 @@ UNPRIVILEGED = "postgres"
 HOST, USER = "127.0.0.1", "playout"
 
 
-class NotInstalled(Exception):
+class PostgresMissing(Exception):
     """There is no PostgreSQL on this machine."""
 
     def __init__(self) -> None:
@@ -107,5 +107,5 @@ def _newest() -> Path:
     """The folder of programs; the package does not put them on the PATH."""
     found = [path.parent for path in INSTALLED.glob("*/bin/initdb")]
     if not found:
-        raise NotInstalled
+        raise PostgresMissing
     return max(found, key=lambda path: float(path.parent.name))

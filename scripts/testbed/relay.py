@@ -15,12 +15,12 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 
 
-class Player(Int32StringReceiver):
+class RelayPlayer(Int32StringReceiver):
     """One of two; the first is heard when the second is there."""
 
     transport: Any
 
-    def __init__(self, pair: list[Player]) -> None:
+    def __init__(self, pair: list[RelayPlayer]) -> None:
         self._pair = pair
 
     def connectionMade(self) -> None:
@@ -38,7 +38,7 @@ class Player(Int32StringReceiver):
             player.sendString(frame)  # type: ignore[no-untyped-call]
 
 
-class Repacked(Player):
+class Repacked(RelayPlayer):
     """One whose frames are read and written anew."""
 
     def stringReceived(self, frame: bytes) -> None:
@@ -46,16 +46,16 @@ class Repacked(Player):
         super().stringReceived(msgpack.packb(msgpack.unpackb(frame)))
 
 
-class Pairs(Factory):
+class RelayPairs(Factory):
     """Puts players together."""
 
     noisy = False
 
-    def __init__(self, player: type[Player]) -> None:
+    def __init__(self, player: type[RelayPlayer]) -> None:
         self._player = player
-        self._pair: list[Player] = []
+        self._pair: list[RelayPlayer] = []
 
-    def buildProtocol(self, addr: object) -> Player:
+    def buildProtocol(self, addr: object) -> RelayPlayer:
         """The next one."""
         if len(self._pair) == 2:
             self._pair = []
@@ -65,7 +65,7 @@ class Pairs(Factory):
 def main() -> None:
     """Relay until killed."""
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    pairs = Pairs(Repacked if "--repack" in sys.argv else Player)
+    pairs = RelayPairs(Repacked if "--repack" in sys.argv else RelayPlayer)
     port = reactor.listenTCP(0, pairs, interface="127.0.0.1", backlog=1000)
     print(f"relay: listening on 127.0.0.1:{port.getHost().port}", flush=True)
     reactor.run()

@@ -33,7 +33,7 @@ _TAIL = 60
 
 
 @dataclass
-class Watched:
+class SpectatorReport:
     """What was seen: moves told in all, of how many matches, and what should not have been."""
 
     moves: int = 0
@@ -70,16 +70,16 @@ class Spectators:
         """Have them watch as soon as so many matches run; they answer when they do."""
         self._line.send("watch")
 
-    def finish(self) -> Watched:
+    def finish(self) -> SpectatorReport:
         """Have them read the rest; what they saw. Raises ClickException if they missed a move."""
         self._line.send("finish")
         return self.answer()
 
-    def answer(self) -> Watched:
+    def answer(self) -> SpectatorReport:
         """What they say when they have done something."""
         if not self._line.poll(3 * SILENCE_S):
             raise click.ClickException("the spectators do not answer")
-        watched: Watched = self._line.recv()
+        watched: SpectatorReport = self._line.recv()
         if watched.fault:
             raise click.ClickException(f"spectators: {watched.fault}")
         return watched
@@ -135,16 +135,16 @@ def _live(page: int, count: int, matches: int, line: Connection) -> None:
     try:
         with contextlib.ExitStack() as stack:
             spectators = _welcome(page, count, stack)
-            line.send(Watched())
+            line.send(SpectatorReport())
             line.recv()
             _watch(spectators, matches)
-            line.send(Watched(matches=matches))
+            line.send(SpectatorReport(matches=matches))
             line.send(_read_on(spectators, line))
             line.recv()
     except EOFError:
-        line.send(Watched(fault="the server has hung up on one of them"))
+        line.send(SpectatorReport(fault="the server has hung up on one of them"))
     except Exception:
-        line.send(Watched(fault=traceback.format_exc()))
+        line.send(SpectatorReport(fault=traceback.format_exc()))
 
 
 def _welcome(page: int, count: int, stack: contextlib.ExitStack) -> list[_Spectator]:
@@ -197,7 +197,7 @@ def _watch(spectators: list[_Spectator], matches: int) -> None:
         spectator.started = heard.count(b'"type":"started"')
 
 
-def _read_on(spectators: list[_Spectator], line: Connection) -> Watched:
+def _read_on(spectators: list[_Spectator], line: Connection) -> SpectatorReport:
     """What they saw, when they are asked for it."""
     with selectors.DefaultSelector() as selector:
         selector.register(line, selectors.EVENT_READ)
@@ -215,14 +215,14 @@ def _read_on(spectators: list[_Spectator], line: Connection) -> Watched:
     return _seen(spectators)
 
 
-def _seen(spectators: list[_Spectator]) -> Watched:
+def _seen(spectators: list[_Spectator]) -> SpectatorReport:
     """Raises AssertionError if somebody was not told of a move."""
     last = {match: span[1] for match, span in spectators[0].plies.items()}
     for spectator in spectators:
         assert not spectator.missed, f"{spectator.missed} moves were not told, or out of turn"
         ends = {match: span[1] for match, span in spectator.plies.items()}
         assert ends == last, "somebody was told of more moves than somebody else"
-    return Watched(
+    return SpectatorReport(
         moves=sum(after - before for s in spectators for before, after in s.plies.values()),
         kib=sum(spectator.size for spectator in spectators) / 1024,
         matches=len(last),

@@ -15,7 +15,7 @@ from testbed.crowd import Notes
 SQLITE = "sqlite:///"
 
 
-class Move(NamedTuple):
+class MoveRow(NamedTuple):
     """A row of `moves`."""
 
     ply: int
@@ -23,7 +23,7 @@ class Move(NamedTuple):
     action: int
 
 
-class Stored(NamedTuple):
+class StoredRow(NamedTuple):
     """A row of `matches` with its moves; without result, its `reason` is None."""
 
     game: str
@@ -31,10 +31,10 @@ class Stored(NamedTuple):
     winner: int | None
     returns: tuple[float | None, float | None]
     reason: str | None
-    moves: list[Move]
+    moves: list[MoveRow]
 
 
-def stored(url: str) -> dict[str, Stored]:
+def stored(url: str) -> dict[str, StoredRow]:
     """All matches in the database that SQLAlchemy calls so."""
     if url.startswith(SQLITE):
         connection: Any = sqlite3.connect(url.removeprefix(SQLITE))
@@ -42,7 +42,7 @@ def stored(url: str) -> dict[str, Stored]:
         connection = psycopg.connect(url.replace("+psycopg", ""))
     with contextlib.closing(connection):
         found = {
-            row[0]: Stored(row[1], row[2:4], row[4], row[5:7], row[7], [])
+            row[0]: StoredRow(row[1], row[2:4], row[4], row[5:7], row[7], [])
             for row in connection.execute(
                 'SELECT id, game, "first", "second", winner, first_return, second_return, reason'
                 " FROM matches"
@@ -50,11 +50,11 @@ def stored(url: str) -> dict[str, Stored]:
         }
         query = 'SELECT "match", ply, seat, action FROM moves ORDER BY "match", ply'
         for match, *move in connection.execute(query):
-            found[match].moves.append(Move(*move))
+            found[match].moves.append(MoveRow(*move))
     return found
 
 
-def violations(found: Mapping[str, Stored], told: Sequence[Notes]) -> list[str]:
+def violations(found: Mapping[str, StoredRow], told: Sequence[Notes]) -> list[str]:
     """What is wrong in the database, and what clients were told otherwise: a line each."""
     lines = [f"match {key}: {text}" for key, match in found.items() for text in _faults(match)]
     for key in found:
@@ -67,7 +67,7 @@ def violations(found: Mapping[str, Stored], told: Sequence[Notes]) -> list[str]:
     return lines
 
 
-def _faults(match: Stored) -> Iterator[str]:
+def _faults(match: StoredRow) -> Iterator[str]:
     """Are all moves there, and do they lead to the result?"""
     plies = [move.ply for move in match.moves]
     if plies != list(range(len(plies))):
@@ -88,7 +88,7 @@ def _faults(match: Stored) -> Iterator[str]:
         yield f"its result is {match}, and by the rules it is {result}"
 
 
-def _contradictions(notes: Notes, match: Stored | None) -> Iterator[str]:
+def _contradictions(notes: Notes, match: StoredRow | None) -> Iterator[str]:
     if match is None:
         yield "it is not in the database"
         return

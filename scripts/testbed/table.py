@@ -48,7 +48,7 @@ class Target:
 
 
 @dataclass
-class Row:
+class ResultRow:
     """The cells by key, and the target of one of them."""
 
     cells: dict[str, Cell]
@@ -61,16 +61,16 @@ class Row:
 
 
 @dataclass
-class Table:
+class ResultTable:
     """Rows under columns; the first column says what a row is about."""
 
     title: str
     columns: Sequence[Column]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[ResultRow] = field(default_factory=list)
 
     def add(self, target: Target | None = None, /, **cells: Cell) -> None:
         """Add a row; a column that is not given stays empty."""
-        self.rows.append(Row({c.key: cells.get(c.key) for c in self.columns}, target))
+        self.rows.append(ResultRow({c.key: cells.get(c.key) for c in self.columns}, target))
 
     def missed(self) -> list[str]:
         """A line for each row whose target is missed."""
@@ -114,7 +114,7 @@ class Table:
         titles = [column.title for column in self.columns]
         return [*titles, "target"] if self._has_targets() else titles
 
-    def _shown(self, row: Row) -> list[str]:
+    def _shown(self, row: ResultRow) -> list[str]:
         cells = [column.show(row.cells[column.key]) for column in self.columns]
         if not self._has_targets():
             return cells
@@ -148,7 +148,7 @@ def _number(cell: Cell) -> float:
     return cell
 
 
-def _row_as_json(row: Row) -> dict[str, Any]:
+def _row_as_json(row: ResultRow) -> dict[str, Any]:
     cells: dict[str, Any] = {
         key: {"median": cell.median, "rounds": list(cell)} if isinstance(cell, Sample) else cell
         for key, cell in row.cells.items()

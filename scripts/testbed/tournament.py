@@ -16,12 +16,12 @@ from pathlib import Path
 import click
 
 import games
-from server.model.records import Held, Kept
-from server.model.tournament_spec import Spec, loads
+from server.model.records import StoredMatch, StoredTournament
+from server.model.tournament_spec import TournamentSpec, loads
 from server.storage import Database
 from server.tournament import formats
 from server.tournament.openings import Book
-from server.tournament.state import LEGS, Slot, slot_of
+from server.tournament.state import LEGS, MatchSlot, slot_of
 
 COMMAND = str(Path(sys.executable).with_name("playout-tournament"))
 #: Nobody may need longer for a tournament of a benchmark.
@@ -30,16 +30,16 @@ VICTIMS = ("the runner", "the server", "an entrant")
 
 
 @dataclass
-class Ordeal:
+class KillPlan:
     """How often who was killed."""
 
     kills: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
 
-def play(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 1) -> Ordeal:
+def play(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 1) -> KillPlan:
     """Run it to its end; meanwhile, kill so many processes at random moments, and resume."""
-    ordeal, draw = Ordeal(), random.Random(seed)
+    ordeal, draw = KillPlan(), random.Random(seed)
     started, command = time.monotonic(), ["run", str(spec)]
     with contextlib.ExitStack() as stack:
         out = stack.enter_context(log.open("ab"))
@@ -73,7 +73,11 @@ def _has_begun(url: str) -> bool:
 
 
 def _kill_some(
-    runner: subprocess.Popen[bytes], ordeal: Ordeal, kills: int, draw: random.Random, started: float
+    runner: subprocess.Popen[bytes],
+    ordeal: KillPlan,
+    kills: int,
+    draw: random.Random,
+    started: float,
 ) -> None:
     """Until the runner is among them, or it was often enough, or all is over."""
     while ordeal.kills.total() < kills and runner.poll() is None:
@@ -104,25 +108,25 @@ def _is_server(pid: int) -> bool:
     return False
 
 
-def stored(url: str) -> Held:
+def stored(url: str) -> StoredTournament:
     """The only tournament of a database."""
     database = Database(url)
     try:
         (held,) = database.tournaments()
-        found = database.tournament(held.organized.tournament)
+        found = database.tournament(held.created.tournament)
         assert found is not None
         return found
     finally:
         database.close()
 
 
-def violations(held: Held) -> list[str]:
+def violations(held: StoredTournament) -> list[str]:
     """What is not as in a run that nothing has disturbed: a line each.
 
     For formats whose schedule does not depend on results.
     """
-    spec = loads(held.organized.spec)
-    if held.concluded is None:
+    spec = loads(held.created.spec)
+    if held.ended is None:
         return ["the tournament is not over"]
     expected, played = _expected(spec), _counted(held)
     return [
@@ -145,7 +149,7 @@ def violations(held: Held) -> list[str]:
 Terms = tuple[str, tuple[str, str], tuple[int, ...]]
 
 
-def _expected(spec: Spec) -> dict[tuple[int, ...], Terms]:
+def _expected(spec: TournamentSpec) -> dict[tuple[int, ...], Terms]:
     """By round, board, number and leg: the game, the players and the opening."""
     books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
     names = [entrant.name for entrant in spec.entrants]
@@ -159,24 +163,24 @@ def _expected(spec: Spec) -> dict[tuple[int, ...], Terms]:
     return expected
 
 
-def _counted(held: Held) -> dict[tuple[int, ...], list[Kept]]:
+def _counted(held: StoredTournament) -> dict[tuple[int, ...], list[StoredMatch]]:
     """The matches of each pair's last attempt that came to a result."""
-    slots = [(slot_of(kept.begun.fixture or ""), kept) for kept in held.matches]
+    slots = [(slot_of(kept.started.fixture or ""), kept) for kept in held.matches]
     last = Counter[tuple[int, int, int]]()
     for slot, _ in slots:
         last[slot.key] = max(last[slot.key], slot.attempt)
-    counted: dict[tuple[int, ...], list[Kept]] = {}
+    counted: dict[tuple[int, ...], list[StoredMatch]] = {}
     for slot, kept in slots:
-        if slot.attempt == last[slot.key] and kept.finished and kept.finished.winner:
+        if slot.attempt == last[slot.key] and kept.ended and kept.ended.winner:
             counted.setdefault(_place(slot), []).append(kept)
     return counted
 
 
-def _place(slot: Slot) -> tuple[int, ...]:
+def _place(slot: MatchSlot) -> tuple[int, ...]:
     return (*slot.key, slot.leg)
 
 
-def _terms(kept: Kept) -> Terms:
-    begun = kept.begun
+def _terms(kept: StoredMatch) -> Terms:
+    begun = kept.started
     opening = tuple(move.action for move in kept.moves[: begun.opening])
     return str(games.load(begun.game)), begun.players, opening

@@ -50,7 +50,7 @@ class Dialogue:
         self._seek: Message = {"type": "seek", "game": game}
         self._choose = random.Random(1).choice
 
-    def greet(self, players: Sequence[Player]) -> None:
+    def greet(self, players: Sequence[TrafficPlayer]) -> None:
         """Say who one is, and be welcome."""
         for player in players:
             player.send(HELLO | {"name": player.name}, 0.0)
@@ -58,15 +58,15 @@ class Dialogue:
             if player.hear()["type"] != "welcome":
                 raise click.ClickException(f"the server does not let {player.name!r} in")
 
-    def opening(self, player: Player) -> list[Message]:
+    def opening(self, player: TrafficPlayer) -> list[Message]:
         """At first, once one is welcome: what one wants."""
         return [self.seek(player)]
 
-    def seek(self, player: Player) -> Message:
+    def seek(self, player: TrafficPlayer) -> Message:
         """An opponent: whoever comes."""
         return self._seek
 
-    def answer(self, player: Player, message: Message) -> Message | None:
+    def answer(self, player: TrafficPlayer, message: Message) -> Message | None:
         """To a message, with a move where it is one's turn."""
         kind = message["type"]
         if kind == "started":
@@ -95,14 +95,14 @@ class Dialogue:
 class Relayed(Dialogue):
     """The same moves by the same players, when all that comes back is what they said."""
 
-    def greet(self, players: Sequence[Player]) -> None:
+    def greet(self, players: Sequence[TrafficPlayer]) -> None:
         """Nobody asks."""
 
-    def opening(self, player: Player) -> list[Message]:
+    def opening(self, player: TrafficPlayer) -> list[Message]:
         """The first of each pair makes the first move."""
         return [] if player.number % 2 else [self.move("0123456789", 0, range(7))]
 
-    def answer(self, player: Player, message: Message) -> Message | None:
+    def answer(self, player: TrafficPlayer, message: Message) -> Message | None:
         """The next move, if the last one was the other's."""
         ply = message["ply"] + 1
         if ply % 2 != player.number % 2:
@@ -111,7 +111,7 @@ class Relayed(Dialogue):
 
 
 @dataclass
-class Player:
+class TrafficPlayer:
     """One connection."""
 
     number: int
@@ -199,10 +199,10 @@ def playing(served: Served, dialogue: Dialogue, count: int) -> Iterator[selector
 
 
 @contextlib.contextmanager
-def connected(served: Served, dialogue: Dialogue, count: int) -> Iterator[list[Player]]:
+def connected(served: Served, dialogue: Dialogue, count: int) -> Iterator[list[TrafficPlayer]]:
     """So many who are welcome, until the end of the block."""
     with contextlib.ExitStack() as stack:
-        players: list[Player] = []
+        players: list[TrafficPlayer] = []
         while len(players) < count:
             numbers = range(len(players), min(len(players) + AT_ONCE, count))
             newcomers = [_connect(served, number, stack) for number in numbers]
@@ -231,10 +231,10 @@ def replies(
     dialogue: Dialogue,
     timeout_s: float,
     record: Callable[[float], object],
-) -> Iterator[tuple[Player, Message, float]]:
+) -> Iterator[tuple[TrafficPlayer, Message, float]]:
     """What is said by whom to all that came within that time; `record` gets each latency."""
     for key, _ in selector.select(timeout_s):
-        player: Player = key.data
+        player: TrafficPlayer = key.data
         for message in player.received():
             now = time.perf_counter()
             if player.sent_at and "ply" in message:
@@ -244,11 +244,11 @@ def replies(
                 yield player, reply, now
 
 
-def _connect(served: Served, number: int, stack: contextlib.ExitStack) -> Player:
+def _connect(served: Served, number: int, stack: contextlib.ExitStack) -> TrafficPlayer:
     line = stack.enter_context(socket.create_connection(("127.0.0.1", served.port)))
     line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     line.settimeout(SILENCE_S)
-    return Player(number, f"player {next(_newcomers)}", line)
+    return TrafficPlayer(number, f"player {next(_newcomers)}", line)
 
 
 def _exchange(

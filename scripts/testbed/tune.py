@@ -18,9 +18,9 @@ from games import Game
 from players import Limit
 from testbed.bench import Bench, in_writable_folder, output
 from testbed.machine import described, headline
-from testbed.matches import RESULT, Pair, Pairing, pairings, played, result
+from testbed.matches import RESULT, Pairing, PlayedPair, pairings, played, result
 from testbed.score import score
-from testbed.table import Column, Table
+from testbed.table import Column, ResultTable
 
 EPILOG = """
 \b
@@ -45,7 +45,7 @@ STANDINGS = (
 )
 
 #: What came of the pairs of each two players.
-Results = dict[tuple[str, str], list[Pair]]
+Results = dict[tuple[str, str], list[PlayedPair]]
 
 
 def _even(context: click.Context, parameter: click.Parameter, count: int) -> int:
@@ -174,19 +174,19 @@ def _play(wanted: list[Pairing], cores: int, results: Results) -> tuple[int, str
     return None
 
 
-def _tables(game: Game, limit: Limit, results: Results, *, standings: bool) -> list[Table]:
+def _tables(game: Game, limit: Limit, results: Results, *, standings: bool) -> list[ResultTable]:
     per_move = [
         *([f"{limit.seconds * 1e3:g} ms"] if limit.seconds else []),
         *([f"{limit.simulations:,} simulations"] if limit.simulations else []),
     ]
-    matches = Table(f"{game}, {' and '.join(per_move)} a move", MATCHES)
+    matches = ResultTable(f"{game}, {' and '.join(per_move)} a move", MATCHES)
     for (player, other), pairs in results.items():
         if pairs:
             matches.add(player=player, other=other, **result(pairs))
     return [matches, _standings(results)] if standings else [matches]
 
 
-def _standings(results: Results) -> Table:
+def _standings(results: Results) -> ResultTable:
     """Everybody's score against all others, the best first."""
     shares: dict[str, list[float]] = {}
     for (player, other), pairs in results.items():
@@ -194,7 +194,7 @@ def _standings(results: Results) -> Table:
             share = sum(pair.points) / 2
             shares.setdefault(player, []).append(share)
             shares.setdefault(other, []).append(1 - share)
-    table = Table("Against all others", STANDINGS)
+    table = ResultTable("Against all others", STANDINGS)
     scores = {player: score(each) for player, each in shares.items()}
     for player, (share, low, high) in sorted(scores.items(), key=lambda item: -item[1].share):
         table.add(player=player, games=2 * len(shares[player]), score=share, low=low, high=high)

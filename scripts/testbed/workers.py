@@ -18,7 +18,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Failure(NamedTuple):
+class WorkerFailure(NamedTuple):
     """What is answered instead of a result."""
 
     trace: str
@@ -81,9 +81,9 @@ def _work(function: Callable[[T], R], cores: set[int], line: Connection) -> None
         while True:
             thing: T = line.recv()
             try:
-                answer: R | Failure = function(thing)
+                answer: R | WorkerFailure = function(thing)
             except Exception:  # whatever it is, who asked will say it
-                answer = Failure(traceback.format_exc())
+                answer = WorkerFailure(traceback.format_exc())
             line.send(answer)
 
 
@@ -92,6 +92,6 @@ def _answer(line: Connection) -> Any:
         answer = line.recv()
     except EOFError:
         raise click.ClickException("a worker process ended before its work was done") from None
-    if isinstance(answer, Failure):
+    if isinstance(answer, WorkerFailure):
         raise click.ClickException(f"a worker process failed:\n{answer.trace}")
     return answer

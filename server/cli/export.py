@@ -13,7 +13,7 @@ from rich.console import Console
 from server.cli.database import opened
 from server.cli.options import its_database_option
 from server.export import FORMATS, jsonl, writer
-from server.model.records import Kept
+from server.model.records import StoredMatch
 
 #: After so many bad lines, the file is taken for something else.
 _BAD_LINES = 20
@@ -63,7 +63,7 @@ def export(
                 text = write(kept)
             except ValueError as error:
                 failed += 1
-                _say(f"match {kept.begun.match} is left out: {error}")
+                _say(f"match {kept.started.match} is left out: {error}")
                 continue
             file.write(text)
             written += 1
@@ -103,7 +103,7 @@ class _Reader:
         self._progress = progress
         self.read = self.running = self.bad = 0
 
-    def matches(self) -> Iterator[Kept]:
+    def matches(self) -> Iterator[StoredMatch]:
         """Matches that have ended; of the others, nobody could take up the players' seats."""
         for number, line in enumerate(self._file, 1):
             if not line.strip():
@@ -113,7 +113,7 @@ class _Reader:
             except jsonl.BadLine as error:
                 self._refuse(error)
                 continue
-            if kept.finished is None:
+            if kept.ended is None:
                 self.running += 1
                 continue
             self.read += 1

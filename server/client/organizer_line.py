@@ -12,15 +12,15 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
-from server.client.tls import Security, Verified
+from server.client.tls import TlsSettings, Verified
 from server.model.codec import MAX_FRAME, decode_event, encode
-from server.model.messages import PROTOCOL, AreYouThere, Error, Event, Hello, Ping, Request, Welcome
+from server.model.messages import PROTOCOL, Error, Event, Hello, Ping, Request, ServerPing, Welcome
 
 _HELLO = "hello"
 _NO_WELCOME = "(is it a Playout server, and is --tls needed?)"
 
 
-class Listener(Protocol):
+class OrganizerListener(Protocol):
     """Who is told what happens on the line."""
 
     def welcomed(self) -> None:
@@ -43,7 +43,7 @@ class _Protocol(Int32StringReceiver):
     MAX_LENGTH = 16 * 2**20
     transport: Any
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: OrganizerConnection) -> None:
         self._line = line
 
     def connectionMade(self) -> None:
@@ -63,7 +63,7 @@ class _SecureProtocol(Verified, _Protocol):
 class _Factory(Factory):
     noisy = False
 
-    def __init__(self, line: Line, kind: type[_Protocol]) -> None:
+    def __init__(self, line: OrganizerConnection, kind: type[_Protocol]) -> None:
         self._line = line
         self._kind = kind
 
@@ -71,7 +71,7 @@ class _Factory(Factory):
         return self._kind(self._line)
 
 
-class Line:
+class OrganizerConnection:
     """Keeps a connection, as one who takes part in nothing."""
 
     def __init__(
@@ -80,8 +80,8 @@ class Line:
         where: tuple[str, int],
         name: str,
         token: str,
-        listener: Listener,
-        security: Security | None = None,
+        listener: OrganizerListener,
+        security: TlsSettings | None = None,
     ) -> None:
         self._reactor = reactor
         self._hello = Hello(
@@ -147,7 +147,7 @@ class Line:
                 self._welcome = True
                 self.frame_bytes = event.frame_bytes or MAX_FRAME
                 self._listener.welcomed()
-            case AreYouThere():
+            case ServerPing():
                 self.send(Ping())
             case Error(re=re) if re == _HELLO or not self._welcome:
                 self._listener.refused(event)

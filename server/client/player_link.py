@@ -12,10 +12,9 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
-from server.client.tls import Security, Verified
+from server.client.tls import TlsSettings, Verified
 from server.model.codec import decode_event, encode
 from server.model.messages import (
-    AreYouThere,
     Code,
     Error,
     Event,
@@ -23,6 +22,7 @@ from server.model.messages import (
     Pong,
     Request,
     RequestId,
+    ServerPing,
     Welcome,
 )
 
@@ -30,7 +30,7 @@ PING_EVERY_S = 10.0
 _PING = "ping"
 
 
-class Listener(Protocol):
+class PlayerListener(Protocol):
     """Who is told what happens on the line."""
 
     def connected(self) -> None:
@@ -54,7 +54,7 @@ class _Protocol(Int32StringReceiver):
 
     transport: Any
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: PlayerConnection) -> None:
         self._link = link
 
     def connectionMade(self) -> None:
@@ -75,7 +75,7 @@ class _SecureProtocol(Verified, _Protocol):
 class _Factory(Factory):
     noisy = False
 
-    def __init__(self, link: Link, kind: type[_Protocol]) -> None:
+    def __init__(self, link: PlayerConnection, kind: type[_Protocol]) -> None:
         self._link = link
         self._kind = kind
 
@@ -83,16 +83,16 @@ class _Factory(Factory):
         return self._kind(self._link)
 
 
-class Link:
+class PlayerConnection:
     """Keeps a connection to the server."""
 
     def __init__(
         self,
         reactor: Any,
         where: tuple[str, int],
-        listener: Listener,
+        listener: PlayerListener,
         patience_s: float,
-        security: Security | None = None,
+        security: TlsSettings | None = None,
     ) -> None:
         """`patience_s`: how long to go on trying to get to the server's `welcome`."""
         self.round_trip_s = 0.0
@@ -164,7 +164,7 @@ class Link:
         match event:
             case Pong() if event.re == _PING:
                 self.round_trip_s = time.monotonic() - self._pinged_at
-            case AreYouThere():
+            case ServerPing():
                 self.send(Ping())
             case Error(code=Code.RATE_LIMITED) if event.re == _PING:
                 pass  # there will be another one

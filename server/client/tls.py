@@ -26,7 +26,7 @@ from zope.interface import implementer
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Security:
+class TlsSettings:
     """What the certificate of the server must be."""
 
     def __init__(self, name: str, ca: Path | None = None) -> None:
@@ -114,14 +114,14 @@ def tls_options(command: F) -> F:
     return command
 
 
-def security(host: str, tls: bool, ca: Path | None, tls_name: str | None) -> Security | None:
+def security(host: str, tls: bool, ca: Path | None, tls_name: str | None) -> TlsSettings | None:
     """How to be sure of the server at `host`, by the options. Raises UsageError."""
     if not tls and ca is None:
         if tls_name is not None:
             raise click.UsageError("--tls-name needs --tls")
         return None
     try:
-        return Security(tls_name or host, ca)
+        return TlsSettings(tls_name or host, ca)
     except (OSError, ValueError) as error:
         raise click.UsageError(f"--ca {ca}: {error}" if ca else f"--tls: {error}") from error
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from server.core.match import Match
-from server.core.view import board_of, choices_of, picture_of, with_thought
-from server.model.messages import Board, Choice, Picture, Thought
+from server.core.view import board_of, legal_moves_of, position_view_of, with_thought
+from server.model.messages import Analysis, Board, LegalMove, PositionView
 
 T = TypeVar("T")
 
 
-class Drawing:
+class MatchView:
     """Board, pictures and choices; None for each once the game has failed to say how it looks.
 
     A game of others may, and its match goes on: it is played by its states, not by pictures.
@@ -22,27 +22,29 @@ class Drawing:
         self._match = match
         self._works = True
         self._fault: str | None = None
-        self._last: tuple[int, Picture | None] | None = None
+        self._last: tuple[int, PositionView | None] | None = None
 
     def board(self) -> Board | None:
         """What is the same for all positions."""
         return self._drawn(lambda: board_of(self._match.game))
 
-    def picture(self, ply: int, info: Thought | None = None) -> Picture | None:
+    def view(self, ply: int, info: Analysis | None = None) -> PositionView | None:
         """The position after `ply` moves; `info` is what the last of them was sent with."""
         match = self._match
         if self._last is None or self._last[0] != ply:
-            plain = self._drawn(lambda: picture_of(match.game, match.states, match.moves, ply))
+            plain = self._drawn(
+                lambda: position_view_of(match.game, match.states, match.moves, ply)
+            )
             self._last = ply, plain
         picture = self._last[1]
         if picture is None or info is None:
             return picture
         return self._drawn(lambda: with_thought(picture, match.game, match.states[ply - 1], info))
 
-    def choices(self, ply: int) -> tuple[Choice, ...] | None:
+    def legal_moves(self, ply: int) -> tuple[LegalMove, ...] | None:
         """What the player to move could do after `ply` moves."""
         match = self._match
-        return self._drawn(lambda: choices_of(match.game, match.states[ply]))
+        return self._drawn(lambda: legal_moves_of(match.game, match.states[ply]))
 
     def take_fault(self) -> str | None:
         """What was wrong, the first time it is asked for."""

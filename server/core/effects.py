@@ -20,7 +20,7 @@ class Send(Struct, frozen=True, gc=False):
     message: Event
 
 
-class Show(Struct, frozen=True, gc=False):
+class SendToSpectators(Struct, frozen=True, gc=False):
     """Say these on connections of those who only look on, when nothing else is to be done."""
 
     connections: tuple[int, ...]
@@ -33,14 +33,14 @@ class Close(Struct, frozen=True, gc=False):
     connection: int
 
 
-class Trust(Struct, frozen=True, gc=False):
+class SetFrameLimit(Struct, frozen=True, gc=False):
     """A connection has said who it is: it may send frames of the size that is allowed to it."""
 
     connection: int
     administrator: bool
 
 
-class Pause(Struct, frozen=True, gc=False):
+class PauseReading(Struct, frozen=True, gc=False):
     """Do not listen to a connection for so long."""
 
     connection: int
@@ -82,7 +82,7 @@ class Wake(Struct, frozen=True, gc=False):
     at: float | None
 
 
-class Idle(Struct, frozen=True, gc=False):
+class CallWhenIdle(Struct, frozen=True, gc=False):
     """Call `show` when nothing else is to be done, as long as something is `unshown`."""
 
 
@@ -98,5 +98,16 @@ class Stopped(Struct, frozen=True, gc=False):
 
 
 Effect = (
-    Send | Show | Close | Trust | Pause | Store | StartBot | EndBot | Wake | Idle | Log | Stopped
+    Send
+    | SendToSpectators
+    | Close
+    | SetFrameLimit
+    | PauseReading
+    | Store
+    | StartBot
+    | EndBot
+    | Wake
+    | CallWhenIdle
+    | Log
+    | Stopped
 )

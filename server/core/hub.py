@@ -15,34 +15,33 @@ from msgspec import DecodeError
 import games
 from server.core.accounts import Directory
 from server.core.effects import (
+    CallWhenIdle,
     Close,
     Effect,
-    Idle,
     Log,
-    Pause,
+    PauseReading,
     Send,
-    Show,
+    SendToSpectators,
+    SetFrameLimit,
     Stopped,
     Store,
-    Trust,
     Wake,
 )
-from server.core.handlers.bots import Summoning
-from server.core.handlers.lobby_feed import Gallery
+from server.core.handlers.bots import BotManager
+from server.core.handlers.lobby_feed import LobbyFeed
 from server.core.handlers.requests import TABLE
-from server.core.handlers.tournaments import Hosting
+from server.core.handlers.tournaments import TournamentDirector
 from server.core.match import Match, Refused, Status
-from server.core.match_room import Table
+from server.core.match_room import MatchRoom
 from server.core.outbox import Outbox
 from server.core.people import People
 from server.core.policy import Policy
-from server.core.rate_limits import BURST_S, Bucket, Quota
+from server.core.rate_limits import BURST_S, Quota, TokenBucket
 from server.core.restore import table_of
-from server.core.seeks import Lobby, Offer
-from server.core.sessions import Asker, Caller, Session, Stage
-from server.core.timers import Alarms
+from server.core.seeks import Lobby, OpenSeek
+from server.core.sessions import Connection, RequestContext, Session, Stage
+from server.core.timers import Timers
 from server.model.messages import (
-    AreYouThere,
     Closing,
     Code,
     Ended,
@@ -57,14 +56,22 @@ from server.model.messages import (
     Request,
     RequestId,
     Seat,
+    ServerPing,
     Started,
     Tournament,
     Update,
     Welcome,
 )
-from server.model.records import Account, Claimed, Held, Kept, Played, Record
+from server.model.records import (
+    Account,
+    MovePlayed,
+    Record,
+    SeatTakenOver,
+    StoredMatch,
+    StoredTournament,
+)
 from server.tournament.openings import OpeningError
-from server.tournament.state import contest_of
+from server.tournament.state import restore_tournament
 
 ENDED_KEPT = 1000
 #: How long somebody who was asked for a sign of life has to give one.
@@ -108,19 +115,19 @@ class Hub:
         self.registrations = Quota(self.policy.registrations_per_hour)
         self.lobby = Lobby()
         self.people = People()
-        self.tables: dict[str, Table] = {}
-        self.hosting = Hosting(self)
-        self.gallery = Gallery(self)
-        self.summoning = Summoning(self)
+        self.tables: dict[str, MatchRoom] = {}
+        self.hosting = TournamentDirector(self)
+        self.gallery = LobbyFeed(self)
+        self.summoning = BotManager(self)
         self.closing = False
         self._ended: OrderedDict[str, None] = OrderedDict()
-        self._alarms = Alarms()
+        self._alarms = Timers()
         self._woken_at: float | None = None
         self._effects: list[Effect] = []
-        self._outbox: Outbox[Send | Show | Close | Stopped] = Outbox()
+        self._outbox: Outbox[Send | SendToSpectators | Close | Stopped] = Outbox()
         self._records = 0
-        self._waiting: deque[tuple[int, Table]] = deque()
-        self._unshown: deque[Table] = deque()
+        self._waiting: deque[tuple[int, MatchRoom]] = deque()
+        self._unshown: deque[MatchRoom] = deque()
         self._ids = 0
         self._storage_fails = False
 
@@ -133,7 +140,7 @@ class Hub:
         """
         policy, people = self.policy, self.people
         rate = policy.messages_per_s
-        people.called(Caller(connection, Bucket(rate, rate * BURST_S, now), now))
+        people.called(Connection(connection, TokenBucket(rate, rate * BURST_S, now), now))
         if 0 < policy.connections < len(people.callers):
             text = f"the server has {policy.connections} connections and takes no more"
             self._turn_away(connection, text, now)
@@ -164,7 +171,7 @@ class Hub:
                 kind = type(request).__struct_config__.tag
                 text = f"{kind} is not allowed to one who {stage.value}"
                 raise Refused(Code.NOT_ALLOWED, text)
-            handler(self, Asker(caller, now, lag_s), request)
+            handler(self, RequestContext(caller, now, lag_s), request)
         except Refused as refused:
             self.decline(connection, refused, request.id)
         return self._done()
@@ -231,7 +238,7 @@ class Hub:
             if not proven:
                 self.dismiss(session, "the token of this account was revoked", now)
             elif session.connection is not None:
-                self._effects.append(Trust(session.connection, session.is_administrators))
+                self._effects.append(SetFrameLimit(session.connection, session.is_administrators))
         return self._done()
 
     def bot_ended(self, bot: str, why: str, now: float) -> list[Effect]:
@@ -239,33 +246,33 @@ class Hub:
         self.summoning.ended(bot, why, now)
         return self._done()
 
-    def take_up(self, tournaments: Iterable[Held]) -> None:
+    def take_up(self, tournaments: Iterable[StoredTournament]) -> None:
         """Tournaments from before the server was started; then `restore` their matches."""
         for held in tournaments:
             try:
-                self.hosting.take_up(contest_of(held))
+                self.hosting.take_up(restore_tournament(held))
             except (games.SpecError, OpeningError, DecodeError, ValueError) as error:
                 text = "tournament {tournament} cannot go on, and stays as it is: {why}"
-                self.log(text, {"tournament": held.organized.tournament, "why": str(error)})
+                self.log(text, {"tournament": held.created.tournament, "why": str(error)})
 
-    def restore(self, kept: Iterable[Kept], now: float) -> list[Effect]:
+    def restore(self, kept: Iterable[StoredMatch], now: float) -> list[Effect]:
         """Matches from before the server was started go on; their players are expected back.
 
         Of those that have ended, the players are told so when they come back.
         """
         for each in kept:
-            match_id = each.begun.match
+            match_id = each.started.match
             try:
                 table = table_of(each, self.people, self.accounts)
             except (games.SpecError, games.IllegalAction) as error:
                 text = "match {match} cannot go on, and stays as it is: {why}"
                 self.log(text, {"match": match_id, "why": str(error)})
-                self.hosting.lost(match_id, each.begun.tournament, now)
+                self.hosting.lost(match_id, each.started.tournament, now)
                 continue
             for session in table.seats:
                 self._expect(session, now)
-            if each.finished:
-                self._note_result(table, table.ended(), each.finished.at - self.epoch)
+            if each.ended:
+                self._note_result(table, table.ended(), each.ended.at - self.epoch)
                 self._ended[match_id] = None
             else:
                 self._take_up(table, now)
@@ -318,7 +325,7 @@ class Hub:
         """A secret."""
         return f"{self.random.getrandbits(128):032x}"
 
-    def admit(self, session: Session, caller: Caller, now: float) -> None:
+    def admit(self, session: Session, caller: Connection, now: float) -> None:
         """A session begins, or goes on over another connection."""
         if session.connection is not None:
             replaced = Refused(Code.REPLACED, "this session goes on elsewhere")
@@ -329,18 +336,18 @@ class Hub:
         self.people.add(session)
         self._alarms.set(session.key, None)
         self._alarms.set(f"{_HELLO}{caller.number}", None)
-        self._effects.append(Trust(caller.number, session.is_administrators))
+        self._effects.append(SetFrameLimit(caller.number, session.is_administrators))
         if self._storage_fails:  # its welcome may have to wait
             self._effects.append(Send((caller.number,), _STORAGE_NOTICE[True]))
         if self.policy.idle_s:
             self._alarms.set(f"{_IDLE}{caller.number}", now + self.policy.idle_s)
 
-    def withdraw(self, offer: Offer, now: float) -> None:
+    def withdraw(self, offer: OpenSeek, now: float) -> None:
         """A seek is closed before it has led to all that it was for."""
         self.lobby.remove(offer.id)
         self.summoning.withdrawn(offer, now)
 
-    def begin(self, table: Table, now: float) -> None:
+    def begin(self, table: MatchRoom, now: float) -> None:
         """A match is played from now on."""
         match, seats, at = table.match, table.seats, now + self.epoch
         self.tables[match.id] = table
@@ -358,27 +365,27 @@ class Hub:
             self.tell(session, table.started(session, now))
         self.settle(table, now)
 
-    def reseat(self, table: Table, seat: Seat, session: Session, now: float) -> None:
+    def reseat(self, table: MatchRoom, seat: Seat, session: Session, now: float) -> None:
         """Another session of the same account plays a match on."""
         before, match_id = table.seats[seat - 1], table.match.id
         table.reseat(seat, session)
         session.matches.add(match_id)
         before.matches.discard(match_id)
-        self.store(Claimed(match=match_id, seat=seat, session=session.key))
+        self.store(SeatTakenOver(match=match_id, seat=seat, session=session.key))
         if not before.matches:
             self.forget(before, now)
 
-    def moved(self, table: Table, played: Played, now: float) -> None:
+    def moved(self, table: MatchRoom, played: MovePlayed, now: float) -> None:
         """A move was made: nobody's clock runs until it is stored and announced."""
         self.store(played)
         self._await(table)
         table.show_later(played.ply, now, played.info, self._records)
 
-    def show_moves(self, table: Table) -> None:
+    def show_moves(self, table: MatchRoom) -> None:
         """Tell those who watch of all moves that they were not told of."""
         self._show_moves(table, len(table.unshown))
 
-    def table(self, match_id: str) -> Table:
+    def table(self, match_id: str) -> MatchRoom:
         """Where a match is being played. Raises Refused."""
         if table := self.tables.get(match_id):
             return table
@@ -386,7 +393,7 @@ class Hub:
             raise Refused(Code.MATCH_OVER, f"match {match_id} is over")
         raise Refused(Code.UNKNOWN_MATCH, f"there is no match {match_id!r}")
 
-    def settle(self, table: Table, now: float) -> None:
+    def settle(self, table: MatchRoom, now: float) -> None:
         """After anything that happened to a match: set its alarm, or tell that it is over."""
         match = table.match
         if fault := table.drawing.take_fault():
@@ -431,7 +438,7 @@ class Hub:
     def dismiss(self, session: Session, text: str, now: float) -> None:
         """Send somebody away, who does not come back."""
         if session.connection is not None:
-            self.decline(session.connection, Refused(Code.DISMISSED, text), None)
+            self.decline(session.connection, Refused(Code.KICKED, text), None)
         self.part_with(session, now)
 
     def part_with(self, session: Session, now: float) -> None:
@@ -474,7 +481,7 @@ class Hub:
     def tell_onlookers(self, sessions: Iterable[Session], message: Event) -> None:
         """Say something to those who only look on: players come first, however many these are."""
         if lines := _lines(sessions):
-            self._when_stored(lines, self._records, Show(lines, (message,)))
+            self._when_stored(lines, self._records, SendToSpectators(lines, (message,)))
 
     def send(self, connections: tuple[int, ...], message: Event) -> None:
         """Say something on some connections, when all that it rests on is stored."""
@@ -499,7 +506,7 @@ class Hub:
         if offers:
             self.tell(session, _SEEKS_CLOSED)
 
-    def _take_up(self, table: Table, now: float) -> None:
+    def _take_up(self, table: MatchRoom, now: float) -> None:
         """A match goes on, after a while for its players to come back."""
         self.tables[table.match.id] = table
         for session in table.seats:
@@ -516,37 +523,40 @@ class Hub:
         wait_s = max(self.policy.reconnect_s, self.policy.restart_grace_s)
         self._alarms.set(session.key, now + wait_s)
 
-    def _note_result(self, table: Table, ended: Ended, at: float) -> None:
+    def _note_result(self, table: MatchRoom, ended: Ended, at: float) -> None:
         """Its players may not hear how a match ended, and are told again when they come back."""
         for session in table.seats:
             session.news(at - self.policy.reconnect_s)
             session.results.append((at, ended))
 
     def _when_stored(
-        self, connections: tuple[int, ...], after: int, effect: Send | Show | Close | Stopped
+        self,
+        connections: tuple[int, ...],
+        after: int,
+        effect: Send | SendToSpectators | Close | Stopped,
     ) -> None:
         if self._outbox.passes(connections, after):
             self._effects.append(effect)
         else:
             self._outbox.hold(connections, after, effect)
 
-    def _await(self, table: Table) -> None:
+    def _await(self, table: MatchRoom) -> None:
         """A match stands still until all records up to now are stored."""
         table.match.hold()
         table.awaits = self._records
         self._waiting.append((self._records, table))
 
-    def _show_moves(self, table: Table, most: int) -> None:
+    def _show_moves(self, table: MatchRoom, most: int) -> None:
         moves, table.unshown = table.unshown[:most], table.unshown[most:]
         if not moves:
             return
         for sessions, updates in table.shown(moves):
             if lines := _lines(sessions):
-                self._when_stored(lines, moves[-1].record, Show(lines, updates))
+                self._when_stored(lines, moves[-1].record, SendToSpectators(lines, updates))
 
-    def _show_when_idle(self, table: Table) -> None:
+    def _show_when_idle(self, table: MatchRoom) -> None:
         if not self._unshown:
-            self._effects.append(Idle())
+            self._effects.append(CallWhenIdle())
         self._unshown.append(table)
 
     def _done(self) -> list[Effect]:
@@ -569,12 +579,12 @@ class Hub:
         self.decline(connection, Refused(Code.TOO_MANY, text), None)
         self._close(connection, now)
 
-    def _count(self, caller: Caller, now: float) -> None:
+    def _count(self, caller: Connection, now: float) -> None:
         """One more message. Raises Refused, and does not listen for a while, if it is too many."""
         caller.heard_at = now
         wait_s = caller.bucket.take(now)
         if wait_s:
-            self._effects.append(Pause(caller.number, wait_s))
+            self._effects.append(PauseReading(caller.number, wait_s))
             text = (
                 f"more than {self.policy.messages_per_s:g} messages a second; "
                 f"you are not listened to for {wait_s:.1f} s"
@@ -587,7 +597,7 @@ class Hub:
             self.decline(connection, Refused(Code.TIMEOUT, text), None)
             self._close(connection, now)
 
-    def _look_after(self, caller: Caller, now: float) -> None:
+    def _look_after(self, caller: Connection, now: float) -> None:
         """Ask one who says nothing for a sign of life; then wait for it, if not for ever.
 
         Who plays may think for as long as the clock lets it.
@@ -599,7 +609,7 @@ class Hub:
         elif silent_s < idle_s:
             self._alarms.set(alarm, caller.heard_at + idle_s)
         elif silent_s < idle_s + ANSWER_S:
-            self.send((caller.number,), AreYouThere(seconds=ANSWER_S))
+            self.send((caller.number,), ServerPing(seconds=ANSWER_S))
             self._alarms.set(alarm, caller.heard_at + idle_s + ANSWER_S)
         else:
             text = f"nothing was heard for {silent_s:.0f} seconds"
@@ -634,7 +644,7 @@ class Hub:
         else:
             self.forget(session, now)
 
-    def _remove(self, table: Table, now: float) -> None:
+    def _remove(self, table: MatchRoom, now: float) -> None:
         match_id = table.match.id
         del self.tables[match_id]
         self._alarms.set(match_id, None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from games import RETURNS, TIE, Game, IllegalAction, State
 from server.core.clock import Clock, spell
-from server.model.messages import Code, Control, Reading, Reason, Seat
+from server.model.messages import ClockState, Code, Reason, Seat, TimeControl
 
 
 class Refused(Exception):
@@ -51,7 +51,7 @@ class Terms:
     `max_plies`: with so many moves it is a tie; 0 for any number.
     """
 
-    control: Control | None = None
+    time_control: TimeControl | None = None
     rated: bool = False
     illegal_moves: int = 3
     credit_cap_s: float = 0.0
@@ -79,7 +79,7 @@ class Match:
         self._held = False
         self._next = game.current_player(self.state)
         self._legal: tuple[int, tuple[int, ...]] | None = None
-        self._clock = Clock(self.terms.control) if self.terms.control else None
+        self._clock = Clock(self.terms.time_control) if self.terms.time_control else None
         self._illegal_left = dict.fromkeys((1, 2), self.terms.illegal_moves)
 
     @property
@@ -105,7 +105,7 @@ class Match:
     @property
     def clock_name(self) -> str:
         """The time control in its notation."""
-        return spell(self.terms.control)
+        return spell(self.terms.time_control)
 
     def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
         """What the player to move may do now, or might before move number `ply`."""
@@ -116,9 +116,9 @@ class Match:
             self._legal = ply, self.game.legal_actions(self.states[ply])
         return self._legal[1]
 
-    def readings(self, now: float) -> tuple[Reading, Reading] | None:
+    def clock_states(self, now: float) -> tuple[ClockState, ClockState] | None:
         """What both have left on the clock, None without clocks."""
-        return self._clock.readings(now) if self._clock else None
+        return self._clock.clock_states(now) if self._clock else None
 
     def deadline(self) -> float | None:
         """When to call `flag`, None without a clock that runs."""
@@ -139,7 +139,7 @@ class Match:
         self._end_if_over()
 
     def restore(
-        self, moves: Iterable[tuple[Seat, int]], clocks: tuple[Reading, Reading] | None
+        self, moves: Iterable[tuple[Seat, int]], clocks: tuple[ClockState, ClockState] | None
     ) -> None:
         """Make the moves of an interrupted match, each with its mover, before it is started.
 

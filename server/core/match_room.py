@@ -6,11 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from server.core.drawing import Drawing
+from server.core.drawing import MatchView
 from server.core.match import Match
 from server.core.sessions import Session
-from server.model.messages import Choice, Ended, Reading, RequestId, Seat, Started, Thought, Update
-from server.model.records import Begun, Finished, Played
+from server.model.messages import (
+    Analysis,
+    ClockState,
+    Ended,
+    LegalMove,
+    RequestId,
+    Seat,
+    Started,
+    Update,
+)
+from server.model.records import MatchEnded, MatchStarted, MovePlayed
 
 
 class _Audience(NamedTuple):
@@ -24,17 +33,17 @@ class _Audience(NamedTuple):
     informed: bool
 
 
-class Shown(NamedTuple):
+class PendingUpdate(NamedTuple):
     """A move that those who watch are to be told of: all of it that may change meanwhile."""
 
     ply: int
-    info: Thought | None
-    clocks: tuple[Reading, Reading] | None
+    info: Analysis | None
+    clocks: tuple[ClockState, ClockState] | None
     record: int
 
 
 @dataclass
-class Table:
+class MatchRoom:
     """`seats` are those of player 1 and player 2."""
 
     match: Match
@@ -51,9 +60,9 @@ class Table:
     bots: tuple[str | None, str | None] = (None, None)
 
     def __post_init__(self) -> None:
-        self.drawing = Drawing(self.match)
+        self.drawing = MatchView(self.match)
         #: Moves that those who watch have not been told of.
-        self.unshown: list[Shown] = []
+        self.unshown: list[PendingUpdate] = []
         self._watchers: dict[_Audience, dict[str, Session]] = {}
 
     def seat_of(self, session: Session) -> Seat | None:
@@ -62,7 +71,7 @@ class Table:
 
     def has(self, session: Session) -> bool:
         """Does it play here, or another session of the same name?"""
-        return session.likeness in (self.seats[0].likeness, self.seats[1].likeness)
+        return session.skeleton in (self.seats[0].skeleton, self.seats[1].skeleton)
 
     def reseat(self, seat: Seat, session: Session) -> None:
         """Another session plays on."""
@@ -100,16 +109,16 @@ class Table:
             players=match.players,
             seat=seat,
             clock=match.clock_name,
-            control=match.terms.control,
-            clocks=match.readings(now),
+            time_control=match.terms.time_control,
+            clocks=match.clock_states(now),
             rated=match.terms.rated,
             moves=tuple(match.moves),
             state=match.state,
             to_move=match.to_move,
             legal_actions=match.legal_actions() if hello.legal_actions else None,
             board=self.drawing.board() if views else None,
-            picture=self.drawing.picture(match.ply) if views else None,
-            choices=self.drawing.choices(match.ply) if chooses else None,
+            view=self.drawing.view(match.ply) if views else None,
+            legal_moves=self.drawing.legal_moves(match.ply) if chooses else None,
         )
 
     def updates(
@@ -122,7 +131,7 @@ class Table:
         turn. Neither is told what the other thinks.
         """
         to_move = self.match.to_move_at(ply + 1)
-        clocks = self.match.readings(now)
+        clocks = self.match.clock_states(now)
         for session in sorted(self.seats, key=lambda each: each is mover):
             hello = session.hello
             audience = _Audience(hello.legal_actions, hello.views, informed=False)
@@ -130,19 +139,21 @@ class Table:
             yield (
                 session,
                 self._update(
-                    Shown(ply, None, clocks, 0),
+                    PendingUpdate(ply, None, clocks, 0),
                     audience,
                     re=re if session is mover else None,
-                    choices=self.drawing.choices(ply + 1) if chooses else None,
+                    choices=self.drawing.legal_moves(ply + 1) if chooses else None,
                 ),
             )
 
-    def show_later(self, ply: int, now: float, info: Thought | None, record: int) -> None:
+    def show_later(self, ply: int, now: float, info: Analysis | None, record: int) -> None:
         """Have move number `ply` among those that are `shown` next; it rests on that record."""
         if any(self._watchers.values()):
-            self.unshown.append(Shown(ply, info, self.match.readings(now), record))
+            self.unshown.append(PendingUpdate(ply, info, self.match.clock_states(now), record))
 
-    def shown(self, moves: list[Shown]) -> Iterator[tuple[list[Session], tuple[Update, ...]]]:
+    def shown(
+        self, moves: list[PendingUpdate]
+    ) -> Iterator[tuple[list[Session], tuple[Update, ...]]]:
         """Moves for those who watch, the same messages for all who see the same.
 
         Only those who are not called as one of the players are told what the mover thinks; legal
@@ -155,11 +166,11 @@ class Table:
 
     def _update(
         self,
-        move: Shown,
+        move: PendingUpdate,
         audience: _Audience,
         *,
         re: RequestId | None = None,
-        choices: tuple[Choice, ...] | None = None,
+        choices: tuple[LegalMove, ...] | None = None,
     ) -> Update:
         match, after = self.match, move.ply + 1
         info = move.info if audience.informed else None
@@ -174,8 +185,8 @@ class Table:
             clocks=move.clocks,
             info=info,
             legal_actions=match.legal_actions(after) if audience.legal else None,
-            picture=self.drawing.picture(after, info) if audience.views else None,
-            choices=choices,
+            view=self.drawing.view(after, info) if audience.views else None,
+            legal_moves=choices,
         )
 
     def ended(self) -> Ended:
@@ -191,10 +202,10 @@ class Table:
             state=self.match.state,
         )
 
-    def begun(self, at: float) -> Begun:
+    def begun(self, at: float) -> MatchStarted:
         """What is stored when it begins."""
         match, (first, second) = self.match, self.seats
-        return Begun(
+        return MatchStarted(
             match=match.id,
             game=str(match.game),
             players=match.players,
@@ -215,24 +226,24 @@ class Table:
             at=at,
         )
 
-    def played(self, ply: int, now: float, info: Thought | None, at: float) -> Played:
+    def played(self, ply: int, now: float, info: Analysis | None, at: float) -> MovePlayed:
         """What is stored of move number `ply`, the last."""
         match = self.match
-        return Played(
+        return MovePlayed(
             match=match.id,
             ply=ply,
             seat=match.mover(ply),
             action=match.moves[ply],
-            clocks=match.readings(now),
+            clocks=match.clock_states(now),
             info=info,
             at=at,
         )
 
-    def finished(self, at: float) -> Finished:
+    def finished(self, at: float) -> MatchEnded:
         """What is stored of its end."""
         result = self.match.result
         assert result is not None
-        return Finished(
+        return MatchEnded(
             match=self.match.id,
             winner=result.winner,
             returns=result.returns,

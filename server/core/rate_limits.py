@@ -12,7 +12,7 @@ REFILL = 0.5
 _KEPT = 10_000
 
 
-class Bucket:
+class TokenBucket:
     """So much may be done at once, and so much more with each second."""
 
     __slots__ = ("_at", "_most", "_rate", "_tokens")
@@ -47,7 +47,7 @@ class Quota:
     def __init__(self, per_hour: float) -> None:
         """0 for any number."""
         self._per_hour = per_hour
-        self._buckets: dict[str, Bucket] = {}
+        self._buckets: dict[str, TokenBucket] = {}
 
     def take(self, address: str, now: float) -> float:
         """0 if it may be done now, or else seconds to wait."""
@@ -55,7 +55,7 @@ class Quota:
             self._buckets = {a: b for a, b in self._buckets.items() if not b.is_full(now)}
         bucket = self._buckets.get(address)
         if bucket is None:
-            bucket = Bucket(self._per_hour / 3600, self._per_hour, now)
+            bucket = TokenBucket(self._per_hour / 3600, self._per_hour, now)
             self._buckets[address] = bucket
         return bucket.take(now)
 

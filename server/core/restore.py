@@ -6,25 +6,25 @@ import games
 from server.core import clock
 from server.core.accounts import Directory
 from server.core.match import Match, Result, Status, Terms
-from server.core.match_room import Table
+from server.core.match_room import MatchRoom
 from server.core.people import People
 from server.core.sessions import Session
 from server.model.messages import PROTOCOL, Hello, Seat
-from server.model.records import Kept
+from server.model.records import StoredMatch
 
 
-def table_of(kept: Kept, people: People, accounts: Directory) -> Table:
+def table_of(kept: StoredMatch, people: People, accounts: Directory) -> MatchRoom:
     """A match as it stood, with the sessions of its players: those that are known, or new ones.
 
     Raises games.SpecError or games.IllegalAction if the rules are not those of then.
     """
-    begun = kept.begun
+    begun = kept.started
     match = Match(
         begun.match,
         games.load(begun.game),
         begun.players,
         Terms(
-            control=clock.parse(begun.clock),
+            time_control=clock.parse(begun.clock),
             rated=begun.rated,
             illegal_moves=begun.illegal_moves,
             credit_cap_s=begun.credit_cap_s,
@@ -34,11 +34,11 @@ def table_of(kept: Kept, people: People, accounts: Directory) -> Table:
     )
     clocks = kept.moves[-1].clocks if kept.moves else None
     match.restore([(played.seat, played.action) for played in kept.moves], clocks)
-    if kept.finished:
-        end = kept.finished
+    if kept.ended:
+        end = kept.ended
         match.result = Result(end.winner, end.returns, end.reason, end.text)
         match.status = Status.ENDED
-    return Table(
+    return MatchRoom(
         match,
         (_session(kept, 1, people, accounts), _session(kept, 2, people, accounts)),
         tournament=begun.tournament,
@@ -49,8 +49,8 @@ def table_of(kept: Kept, people: People, accounts: Directory) -> Table:
     )
 
 
-def _session(kept: Kept, seat: Seat, people: People, accounts: Directory) -> Session:
-    begun, place = kept.begun, seat - 1
+def _session(kept: StoredMatch, seat: Seat, people: People, accounts: Directory) -> Session:
+    begun, place = kept.started, seat - 1
     known = people.sessions.get(begun.sessions[place])
     if known:
         return known

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from server.core.rate_limits import Bucket
+from server.core.rate_limits import TokenBucket
 from server.model.messages import Ended, Hello, Person
 from server.model.names import skeleton
 from server.model.records import Account
@@ -44,7 +44,7 @@ class Session:
     results: deque[tuple[float, Ended]] = field(default_factory=lambda: deque(maxlen=_RESULTS))
 
     def __post_init__(self) -> None:
-        self.likeness = skeleton(self.name)
+        self.skeleton = skeleton(self.name)
         #: What others see of it.
         self.person = Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
@@ -75,20 +75,20 @@ class Session:
 
 
 @dataclass(eq=False)
-class Caller:
+class Connection:
     """A connection: how much it says, where it comes from, and who it has turned out to be."""
 
     number: int
-    bucket: Bucket
+    bucket: TokenBucket
     heard_at: float
     address: str = ""
     session: Session | None = None
 
 
-class Asker(Struct, frozen=True, gc=False):
+class RequestContext(Struct, frozen=True, gc=False):
     """Who asks for something, and when; `lag_s` is how long the network takes there and back."""
 
-    caller: Caller
+    caller: Connection
     now: float
     lag_s: float
 

@@ -8,7 +8,7 @@ import heapq
 _STALE = 100
 
 
-class Alarms:
+class Timers:
     """Times by key. Postponing does not touch the heap; an entry is checked when it comes up."""
 
     def __init__(self) -> None:

@@ -11,8 +11,8 @@ from heapq import nlargest
 from msgspec import structs
 
 from games import Game, State
-from games.core.view import View
-from server.model.messages import Board, Choice, Picture, Thought, Top
+from games.core.view import BoardView
+from server.model.messages import Analysis, Board, Candidate, LegalMove, PositionView
 
 #: Moves that are named of a line, and of those that a bot has looked at.
 NAMED = 20
@@ -32,21 +32,21 @@ def board_of(game: Game) -> Board:
     )
 
 
-def picture_of(
+def position_view_of(
     game: Game,
     states: Sequence[State],
     moves: Sequence[int],
     ply: int,
-    info: Thought | None = None,
-) -> Picture:
+    info: Analysis | None = None,
+) -> PositionView:
     """The position after `ply` moves; `info` is what the last of them was sent with."""
     view = game.view(states[ply])
-    picture = Picture(
+    picture = PositionView(
         cells=tuple(map(int, view.cells)),  # such as numpy's cannot be sent
         last=(),
         note=view.note,
-        line=(),
-        tops=(),
+        pv=(),
+        candidates=(),
         blocks=tuple(map(int, view.blocks)),
     )
     if ply == 0:
@@ -57,23 +57,23 @@ def picture_of(
     return with_thought(picture, game, before, info) if info else picture
 
 
-def with_thought(picture: Picture, game: Game, before: State, info: Thought) -> Picture:
+def with_thought(picture: PositionView, game: Game, before: State, info: Analysis) -> PositionView:
     """The picture, with what was thought of in the position before."""
     return structs.replace(
-        picture, line=tuple(_names(game, before, info.line)), tops=tuple(_tops(game, before, info))
+        picture, line=tuple(_names(game, before, info.pv)), tops=tuple(_tops(game, before, info))
     )
 
 
-def choices_of(game: Game, state: State) -> tuple[Choice, ...]:
+def legal_moves_of(game: Game, state: State) -> tuple[LegalMove, ...]:
     """All that is legal."""
     view = game.view(state)
     return tuple(
-        Choice(action=action, name=game.action_name(state, action), cells=_cells(view, action))
+        LegalMove(action=action, name=game.action_name(state, action), cells=_cells(view, action))
         for action in game.legal_actions(state)
     )
 
 
-def _cells(view: View, action: int) -> tuple[int, ...]:
+def _cells(view: BoardView, action: int) -> tuple[int, ...]:
     return tuple(map(int, view.clicks.get(action, ())))
 
 
@@ -86,10 +86,10 @@ def _names(game: Game, state: State, line: Sequence[int]) -> Iterator[str]:
         state = game.next_state(state, action)
 
 
-def _tops(game: Game, state: State, info: Thought) -> Iterator[Top]:
+def _tops(game: Game, state: State, info: Analysis) -> Iterator[Candidate]:
     """The most visited first."""
     view, legal = game.view(state), game.legal_actions(state)
     for action, visits, win_rate in nlargest(NAMED, info.actions, key=lambda each: each[1]):
         if action in legal:
             name = game.action_name(state, action)
-            yield Top(action, name, _cells(view, action), visits, win_rate)
+            yield Candidate(action, name, _cells(view, action), visits, win_rate)

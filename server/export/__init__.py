@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from server.export import jsonl, pgn, sgf
-from server.model.records import Kept
+from server.model.records import StoredMatch
 
 #: Makes text of a match; the texts of several, one after the other, are a file.
-Writer = Callable[[Kept], str]
+Writer = Callable[[StoredMatch], str]
 
 
-def _auto(kept: Kept) -> str:
+def _auto(kept: StoredMatch) -> str:
     """SGF for a match of placing stones, text in the manner of PGN for any other."""
     try:
         return sgf.write(kept)

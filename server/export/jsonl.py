@@ -16,8 +16,8 @@ from msgspec import Meta, Raw, Struct, structs
 from server.core import clock
 from server.export.replay import Contradiction, Replay, check_result, replay
 from server.export.text import plain
-from server.model.messages import Action, Count, Name, Reading, Reason, Seat, Seconds, Thought
-from server.model.records import Begun, Finished, Kept, Played
+from server.model.messages import Action, Analysis, ClockState, Count, Name, Reason, Seat, Seconds
+from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 
 VERSION = 1
 
@@ -61,7 +61,7 @@ class _Move(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     seat: Seat
     action: Action
     clocks: tuple[Left, Left] | None = None
-    info: Thought | None = None
+    info: Analysis | None = None
     at: Instant
 
 
@@ -90,16 +90,16 @@ class BadLine(ValueError):
         self.field = field
 
 
-def portable(kept: Kept) -> Kept:
+def portable(kept: StoredMatch) -> StoredMatch:
     """The match as it is read back: without accounts and sessions."""
     nobody = (None, None)
-    begun = structs.replace(kept.begun, accounts=nobody, sessions=("", ""), bots=nobody)
+    begun = structs.replace(kept.started, accounts=nobody, sessions=("", ""), bots=nobody)
     return structs.replace(kept, begun=begun)
 
 
-def write(kept: Kept) -> str:
+def write(kept: StoredMatch) -> str:
     """A match as one line."""
-    begun, finished = kept.begun, kept.finished
+    begun, finished = kept.started, kept.ended
     line = _Line(
         version=VERSION,
         match=begun.match,
@@ -120,7 +120,7 @@ def write(kept: Kept) -> str:
     return msgspec.json.encode(line).decode() + "\n"
 
 
-def read(text: str | bytes, number: int = 1) -> Kept:
+def read(text: str | bytes, number: int = 1) -> StoredMatch:
     """The match of a line, played through by the rules. Raises BadLine.
 
     `number` is that of the line, for the error.
@@ -133,31 +133,31 @@ def read(text: str | bytes, number: int = 1) -> Kept:
     return kept
 
 
-def _written(move: Played) -> _Move:
+def _written(move: MovePlayed) -> _Move:
     clocks = move.clocks and tuple((left.main_s, left.periods) for left in move.clocks)
     fields = structs.asdict(move) | {"clocks": clocks}
     del fields["match"]
     return _Move(**fields)
 
 
-def _ended(finished: Finished) -> _Finished:
+def _ended(finished: MatchEnded) -> _Finished:
     fields = structs.asdict(finished)
     del fields["match"]
     return _Finished(**fields)
 
 
-def _read(text: str | bytes) -> Kept:
+def _read(text: str | bytes) -> StoredMatch:
     version = _decoded(text, _Version).version
     if version != VERSION:
         raise Contradiction("version", f"expected {VERSION}, the only one known; not {version}")
     line = _decoded(text, _Line)
-    return Kept(
-        begun=_begun(line),
+    return StoredMatch(
+        started=_begun(line),
         moves=tuple(
             _played(line.match, _decoded(raw, _Move, f"moves[{ply}]"))
             for ply, raw in enumerate(line.moves)
         ),
-        finished=_finished(line),
+        ended=_finished(line),
     )
 
 
@@ -178,42 +178,44 @@ def _decoded(text: str | bytes | Raw, kind: type[T], where: str = "") -> T:
         raise Contradiction(where, f"expected a JSON object: {error}") from error
 
 
-def _begun(line: _Line) -> Begun:
+def _begun(line: _Line) -> MatchStarted:
     fields: dict[str, Any] = structs.asdict(line)
     for name in ("version", "moves", "finished"):
         del fields[name]
-    return Begun(**fields, accounts=(None, None), sessions=("", ""))
+    return MatchStarted(**fields, accounts=(None, None), sessions=("", ""))
 
 
-def _played(match: str, move: _Move) -> Played:
+def _played(match: str, move: _Move) -> MovePlayed:
     fields: dict[str, Any] = structs.asdict(move)
     if move.clocks:
-        fields["clocks"] = tuple(Reading(*left) for left in move.clocks)
-    return Played(match=match, **fields)
+        fields["clocks"] = tuple(ClockState(*left) for left in move.clocks)
+    return MovePlayed(match=match, **fields)
 
 
-def _finished(line: _Line) -> Finished | None:
+def _finished(line: _Line) -> MatchEnded | None:
     if line.finished is None:
         return None
-    return Finished(match=line.match, **structs.asdict(line.finished))
+    return MatchEnded(match=line.match, **structs.asdict(line.finished))
 
 
-def _check(kept: Kept, replayed: Replay) -> None:
+def _check(kept: StoredMatch, replayed: Replay) -> None:
     """What types do not tell. Raises Contradiction."""
-    begun = kept.begun
+    begun = kept.started
     for seat, name in enumerate(begun.players):
         if not name.isprintable() or name != name.strip():
             text = "expected printable characters, and no space at either end"
             raise Contradiction(f"players[{seat}]", text)
     for field, given, canonical in (
         ("game", begun.game, str(replayed.game)),
-        ("clock", begun.clock, clock.spell(replayed.control)),
+        ("clock", begun.clock, clock.spell(replayed.time_control)),
     ):
         if given != canonical:
             raise Contradiction(field, f"expected it spelled {canonical!r}, not {given!r}")
     for move in kept.moves:
-        if (move.clocks is None) != (replayed.control is None):
-            text = f"expected {'what is left' if replayed.control else 'none'} with {begun.clock}"
+        if (move.clocks is None) != (replayed.time_control is None):
+            text = (
+                f"expected {'what is left' if replayed.time_control else 'none'} with {begun.clock}"
+            )
             raise Contradiction(f"moves[{move.ply}].clocks", text)
-    if kept.finished:
-        check_result(replayed, kept.finished)
+    if kept.ended:
+        check_result(replayed, kept.ended)

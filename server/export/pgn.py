@@ -15,8 +15,8 @@ from games import TIE
 from server.core.clock import decimal
 from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
-from server.model.messages import Control, Reason
-from server.model.records import Finished, Kept, Played
+from server.model.messages import Reason, TimeControl
+from server.model.records import MatchEnded, MovePlayed, StoredMatch
 
 _RESULTS = {0: "*", 1: "1-0", 2: "0-1", TIE: "1/2-1/2"}
 
@@ -36,16 +36,16 @@ _TERMINATIONS = {
 _SYMBOL = re.compile(r"\w[\w+#=:/-]*")
 
 
-def write(kept: Kept) -> str:
+def write(kept: StoredMatch) -> str:
     """A match, with an empty line at the end. Raises Contradiction."""
     replayed = replay(kept)
     tags = "\n".join(f"[{name} {_quoted(value)}]" for name, value in _tags(kept, replayed))
-    moves = filled([*_movetext(kept, replayed), _result(kept.finished)], " ")
+    moves = filled([*_movetext(kept, replayed), _result(kept.ended)], " ")
     return f"{tags}\n\n{moves}\n\n"
 
 
-def _tags(kept: Kept, replayed: Replay) -> Iterator[tuple[str, str]]:
-    begun, finished, at = kept.begun, kept.finished, utc(kept.begun.at)
+def _tags(kept: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
+    begun, finished, at = kept.started, kept.ended, utc(kept.started.at)
     yield "Event", "Rated match" if begun.rated else "Unrated match"
     yield "Site", "?"
     yield "Date", at.strftime("%Y.%m.%d")
@@ -58,13 +58,13 @@ def _tags(kept: Kept, replayed: Replay) -> Iterator[tuple[str, str]]:
         yield "Reason", finished.reason
         yield "Remark", finished.text
     yield "Termination", _TERMINATIONS[finished.reason] if finished else "unterminated"
-    yield "TimeControl", _time_control(replayed.control, begun.clock)
+    yield "TimeControl", _time_control(replayed.time_control, begun.clock)
     yield "UTCDate", at.strftime("%Y.%m.%d")
     yield "UTCTime", at.strftime("%H:%M:%S")
     yield "Variant", begun.game
 
 
-def _time_control(control: Control | None, notation: str) -> str:
+def _time_control(control: TimeControl | None, notation: str) -> str:
     """As the standard writes it where it can: moves/seconds, or none; else our own notation."""
     if control is None:
         return "-"
@@ -73,11 +73,11 @@ def _time_control(control: Control | None, notation: str) -> str:
     return notation
 
 
-def _result(finished: Finished | None) -> str:
+def _result(finished: MatchEnded | None) -> str:
     return _RESULTS[finished.winner if finished else 0]
 
 
-def _movetext(kept: Kept, replayed: Replay) -> Iterator[str]:
+def _movetext(kept: StoredMatch, replayed: Replay) -> Iterator[str]:
     """`1. e4 e5 2. ...`; a move of Black that does not follow one of White has `1...` before it."""
     number, numbered = 0, False
     for move, state in zip(kept.moves, replayed.states, strict=False):
@@ -89,8 +89,8 @@ def _movetext(kept: Kept, replayed: Replay) -> Iterator[str]:
             yield f"{number}..."
         numbered = move.seat == 1
         yield _symbol(replayed.game.action_name(state, move.action))
-        if replayed.control and move.clocks:
-            yield _clock(replayed.control, move)
+        if replayed.time_control and move.clocks:
+            yield _clock(replayed.time_control, move)
             numbered = False
 
 
@@ -98,7 +98,7 @@ def _symbol(name: str) -> str:
     return name if _SYMBOL.fullmatch(name) and name not in _RESULTS.values() else _quoted(name)
 
 
-def _clock(control: Control, move: Played) -> str:
+def _clock(control: TimeControl, move: MovePlayed) -> str:
     assert move.clocks is not None
     tenths = round(10 * shown_s(control, move.clocks[move.seat - 1]))
     minutes, tenths = divmod(tenths, 600)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import games
 from games import RETURNS, TIE, Game, IllegalAction, State
 from server.core import clock
-from server.model.messages import Control, Reason
-from server.model.records import Finished, Kept, Played
+from server.model.messages import Reason, TimeControl
+from server.model.records import MatchEnded, MovePlayed, StoredMatch
 
 _WITHOUT_WINNER = {Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED}
 _LOST_BY_THE_PLAYER_TO_MOVE = {Reason.TIME, Reason.ILLEGAL_MOVES}
@@ -28,18 +28,18 @@ class Replay:
     """The game, its clock, and the positions: the first one, and that after each move."""
 
     game: Game
-    control: Control | None
+    time_control: TimeControl | None
     states: tuple[State, ...]
 
 
-def replay(kept: Kept) -> Replay:
+def replay(kept: StoredMatch) -> Replay:
     """Play a match through. Raises Contradiction where the rules do not agree."""
     try:
-        game = games.load(kept.begun.game)
+        game = games.load(kept.started.game)
     except games.SpecError as error:
         raise Contradiction("game", str(error)) from error
     try:
-        control = clock.parse(kept.begun.clock)
+        control = clock.parse(kept.started.clock)
     except clock.ClockError as error:
         raise Contradiction("clock", str(error)) from error
     states = [game.initial_state()]
@@ -48,7 +48,7 @@ def replay(kept: Kept) -> Replay:
     return Replay(game, control, tuple(states))
 
 
-def check_result(replayed: Replay, finished: Finished) -> None:
+def check_result(replayed: Replay, finished: MatchEnded) -> None:
     """Raises Contradiction for a result that the final position does not allow."""
     game, state = replayed.game, replayed.states[-1]
     winner, returns = game.winner(state), game.returns(state)
@@ -66,7 +66,7 @@ def check_result(replayed: Replay, finished: Finished) -> None:
         raise Contradiction("finished.returns", f"expected {list(returns)} for that winner")
 
 
-def _after(game: Game, state: State, move: Played, ply: int) -> State:
+def _after(game: Game, state: State, move: MovePlayed, ply: int) -> State:
     where = f"moves[{ply}]"
     if move.ply != ply:
         raise Contradiction(f"{where}.ply", f"expected {ply}, for moves are in order, from 0")
@@ -79,7 +79,7 @@ def _after(game: Game, state: State, move: Played, ply: int) -> State:
     return after
 
 
-def _winner(replayed: Replay, finished: Finished) -> int:
+def _winner(replayed: Replay, finished: MatchEnded) -> int:
     """Who must have won a match that ended otherwise than by the rules."""
     if finished.reason in _WITHOUT_WINNER:
         return 0

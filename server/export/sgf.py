@@ -11,13 +11,13 @@ import string
 from collections.abc import Iterator
 from itertools import pairwise
 
-from games import TIE, View
+from games import TIE, BoardView
 from games.core import spec
 from server.core.clock import decimal
 from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
-from server.model.messages import Control, Reason
-from server.model.records import Finished, Kept, Played
+from server.model.messages import Reason, TimeControl
+from server.model.records import MatchEnded, MovePlayed, StoredMatch
 
 _LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
 _COLOURS = {1: "B", 2: "W"}
@@ -37,20 +37,20 @@ class Unsuitable(ValueError):
     """A match that is not one of placing stones, and says why."""
 
 
-def write(kept: Kept) -> str:
+def write(kept: StoredMatch) -> str:
     """A match as a game tree of its own. Raises Unsuitable, or Contradiction."""
     replayed = replay(kept)
     views = [replayed.game.view(state) for state in replayed.states]
     _require_board(views[0], replayed)
     root = "".join(f"{name}[{value}]" for name, value in _root(kept, replayed, views[0]))
     nodes = [
-        _node(move, _point(*before_and_after, move), replayed.control)
+        _node(move, _point(*before_and_after, move), replayed.time_control)
         for move, before_and_after in zip(kept.moves, pairwise(views), strict=True)
     ]
     return f"(;{root}\n{filled([*nodes, ')'])}\n"
 
 
-def _require_board(view: View, replayed: Replay) -> None:
+def _require_board(view: BoardView, replayed: Replay) -> None:
     """One undivided grid that SGF's letters can name, and nothing to do but to place a stone."""
     if view.geometry != "grid" or view.block:
         raise Unsuitable(f"{replayed.game} is not played on one grid")
@@ -60,7 +60,7 @@ def _require_board(view: View, replayed: Replay) -> None:
         _target(view, action)
 
 
-def _target(view: View, action: int) -> int | None:
+def _target(view: BoardView, action: int) -> int | None:
     """The empty cell that an action puts a stone on, None for a pass. Raises Unsuitable."""
     clicks = view.clicks.get(action)
     if clicks == ():
@@ -70,7 +70,7 @@ def _target(view: View, action: int) -> int | None:
     return clicks[0]
 
 
-def _point(before: View, after: View, move: Played) -> str:
+def _point(before: BoardView, after: BoardView, move: MovePlayed) -> str:
     """Where a move puts its stone, as SGF writes it; empty for a pass."""
     cell = _target(before, move.action)
     if cell is None:
@@ -80,14 +80,14 @@ def _point(before: View, after: View, move: Played) -> str:
     return _letters(cell, before)
 
 
-def _letters(cell: int, view: View) -> str:
+def _letters(cell: int, view: BoardView) -> str:
     row, column = divmod(cell, view.columns)
     return _LETTERS[column] + _LETTERS[row]
 
 
-def _root(kept: Kept, replayed: Replay, view: View) -> Iterator[tuple[str, str]]:
+def _root(kept: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tuple[str, str]]:
     """The properties of the match, in their order."""
-    begun, name = kept.begun, spec.parse(kept.begun.game).name
+    begun, name = kept.started, spec.parse(kept.started.game).name
     yield "FF", "4"
     yield "CA", "UTF-8"
     if name in _NUMBERS:
@@ -98,17 +98,17 @@ def _root(kept: Kept, replayed: Replay, view: View) -> Iterator[tuple[str, str]]
     yield "DT", utc(begun.at).date().isoformat()
     yield "PB", _escaped(begun.players[0])
     yield "PW", _escaped(begun.players[1])
-    yield from _time(replayed.control)
-    yield "RE", _result(kept.finished)
-    if kept.finished:
-        yield "GC", _escaped(kept.finished.text)
+    yield from _time(replayed.time_control)
+    yield "RE", _result(kept.ended)
+    if kept.ended:
+        yield "GC", _escaped(kept.ended.text)
     for seat, property_ in ((1, "AB"), (2, "AW")):
         stones = [_letters(cell, view) for cell, owner in enumerate(view.cells) if owner == seat]
         if stones:
             yield property_, "][".join(stones)
 
 
-def _time(control: Control | None) -> Iterator[tuple[str, str]]:
+def _time(control: TimeControl | None) -> Iterator[tuple[str, str]]:
     if control is None:
         return
     yield "TM", decimal(control.main_s)
@@ -118,7 +118,7 @@ def _time(control: Control | None) -> Iterator[tuple[str, str]]:
         yield "OT", f"{decimal(control.increment_s)} fischer"
 
 
-def _result(finished: Finished | None) -> str:
+def _result(finished: MatchEnded | None) -> str:
     if finished is None:
         return "?"
     if finished.winner == TIE:
@@ -128,7 +128,7 @@ def _result(finished: Finished | None) -> str:
     return f"{_COLOURS[finished.winner]}+{_HOW.get(finished.reason, '')}"
 
 
-def _node(move: Played, point: str, control: Control | None) -> str:
+def _node(move: MovePlayed, point: str, control: TimeControl | None) -> str:
     colour = _COLOURS[move.seat]
     node = f";{colour}[{point}]"
     if control and move.clocks:

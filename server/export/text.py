@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from server.model.messages import Control, Reading
+from server.model.messages import ClockState, TimeControl
 
 #: The longest line of moves.
 COLUMNS = 80
@@ -28,7 +28,7 @@ def filled(pieces: Iterable[str], between: str = "") -> str:
     return "\n".join(lines)
 
 
-def shown_s(control: Control, reading: Reading) -> float:
+def shown_s(control: TimeControl, reading: ClockState) -> float:
     """The seconds that a clock shows after a move: main time, or the period that comes next."""
     return reading.main_s or (control.period_s if reading.periods else 0.0)
 

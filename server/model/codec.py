@@ -42,7 +42,7 @@ _EVENTS = _by_tag(EVENTS)
 
 
 @dataclass(frozen=True, eq=False)
-class Language:
+class MessageFormat:
     """How messages look on a line: events as they are sent, requests without what marks them off.
 
     `decode` is told whether it is an administrator's, and raises Unreadable.

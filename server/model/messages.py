@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from server.model.tournament_spec import Spec
+from server.model.tournament_spec import TournamentSpec
 
 PROTOCOL = 1
 
@@ -22,7 +22,7 @@ Key = Annotated[str, Meta(max_length=64)]
 Label = Annotated[str, Meta(max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 #: Bounds that NaN and infinity do not pass.
-Rate = Annotated[float, Meta(ge=0, le=1)]
+Fraction = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Action = Annotated[int, Meta(ge=0, lt=2**31)]
 RequestId = int | Key
@@ -46,7 +46,7 @@ class Code(enum.StrEnum):
     NOT_FOR_GUESTS = "not_for_guests"
     UNKNOWN_SESSION = "unknown_session"
     REPLACED = "replaced"
-    DISMISSED = "dismissed"
+    KICKED = "kicked"
     BAD_GAME = "bad_game"
     BAD_CLOCK = "bad_clock"
     UNKNOWN_SEEK = "unknown_seek"
@@ -84,7 +84,7 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-class Control(Struct, frozen=True, gc=False):
+class TimeControl(Struct, frozen=True, gc=False):
     """A time control in numbers; a player without clock has none of them.
 
     Each move may use `main_s`, which grows by `increment_s` with each move, and then `periods`
@@ -97,25 +97,25 @@ class Control(Struct, frozen=True, gc=False):
     period_s: float
 
 
-class Reading(Struct, frozen=True, gc=False):
+class ClockState(Struct, frozen=True, gc=False):
     """What a player has left: main time, or the rest of a period that has begun; whole periods."""
 
     main_s: float
     periods: int
 
 
-class Thought(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a bot thinks of the move it sends, from its own point of view."""
 
-    win_rate: Rate | None = None
+    win_rate: Fraction | None = None
     simulations: Count | None = None
     seconds: Seconds | None = None
     depth: Count | None = None
     #: A win, a tie, a loss with best play.
     proven: Literal[1, 0, -1] | None = None
-    line: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
+    pv: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
     #: For the most visited actions: action, visits, win rate.
-    actions: Annotated[tuple[tuple[Action, Count, Rate], ...], Meta(max_length=400)] = ()
+    actions: Annotated[tuple[tuple[Action, Count, Fraction], ...], Meta(max_length=400)] = ()
 
 
 class Board(Struct, frozen=True):
@@ -131,7 +131,7 @@ class Board(Struct, frozen=True):
     row_labels: tuple[str, ...]
 
 
-class Top(Struct, frozen=True, gc=False):
+class Candidate(Struct, frozen=True, gc=False):
     """One of the moves that a bot has looked at most: how people write it, and where it is."""
 
     action: int
@@ -141,7 +141,7 @@ class Top(Struct, frozen=True, gc=False):
     win_rate: float
 
 
-class Picture(Struct, frozen=True, omit_defaults=True):
+class PositionView(Struct, frozen=True, omit_defaults=True):
     """A position, to be drawn on a board: for each cell 0, or the player whose piece is there.
 
     `last` are the cells of the move that led here, and `name` is how people write it. `line` and
@@ -152,13 +152,13 @@ class Picture(Struct, frozen=True, omit_defaults=True):
     cells: tuple[int, ...]
     last: tuple[int, ...]
     note: str
-    line: tuple[str, ...]
-    tops: tuple[Top, ...]
+    pv: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
     name: str | None = None
     blocks: tuple[int, ...] = ()
 
 
-class Choice(Struct, frozen=True, gc=False):
+class LegalMove(Struct, frozen=True, gc=False):
     """A legal action: how people write it, and the cells to click for it, in order."""
 
     action: int
@@ -213,7 +213,7 @@ class Seek(Request, frozen=True, kw_only=True):
     matches: Annotated[int, Meta(ge=1, le=100)] = 1
 
 
-class Summon(Request, frozen=True, kw_only=True):
+class ChallengeBot(Request, frozen=True, kw_only=True):
     """Have the server start a bot, one of those in `welcome`, and play it when it is there."""
 
     player: Text
@@ -234,7 +234,7 @@ class Move(Request, frozen=True, kw_only=True):
     match: Key
     ply: Count
     action: Action
-    info: Thought | None = None
+    info: Analysis | None = None
 
 
 class Resign(Request, frozen=True, kw_only=True):
@@ -243,7 +243,7 @@ class Resign(Request, frozen=True, kw_only=True):
     match: Key
 
 
-class Claim(Request, frozen=True, kw_only=True):
+class TakeOver(Request, frozen=True, kw_only=True):
     """Take over a match of one's own account whose session is gone."""
 
     match: Key
@@ -265,7 +265,7 @@ class List(Request, frozen=True, kw_only=True):
     """Ask who and what is here."""
 
 
-class Look(Request, frozen=True, kw_only=True):
+class SubscribeLobby(Request, frozen=True, kw_only=True):
     """See who and what is here: how it stands, then what is new."""
 
 
@@ -280,14 +280,14 @@ class Abort(Request, frozen=True, kw_only=True):
     text: Label = ""
 
 
-class Dismiss(Request, frozen=True, kw_only=True):
+class Kick(Request, frozen=True, kw_only=True):
     """Send somebody away: every session of this name. Administrators only."""
 
     name: Name
     text: Label = ""
 
 
-class Enter(Request, frozen=True, kw_only=True):
+class Join(Request, frozen=True, kw_only=True):
     """Be there for the matches of the tournaments in which one's name is entered, or of one.
 
     They begin by themselves, at most `matches` at once, as long as the connection lasts. A match
@@ -300,26 +300,26 @@ class Enter(Request, frozen=True, kw_only=True):
     process: Annotated[int, Meta(ge=1, le=10_000)] | None = None
 
 
-class Organize(Request, frozen=True, kw_only=True):
+class CreateTournament(Request, frozen=True, kw_only=True):
     """Hold a tournament. Administrators only."""
 
-    spec: Spec
+    spec: TournamentSpec
 
 
-class Follow(Request, frozen=True, kw_only=True):
+class WatchTournament(Request, frozen=True, kw_only=True):
     """See all of a tournament: how it stands, then what happens."""
 
     tournament: Key
 
 
-class Suspend(Request, frozen=True, kw_only=True):
+class Withdraw(Request, frozen=True, kw_only=True):
     """Go on with a tournament without one of its entrants. Administrators only."""
 
     tournament: Key
     entrant: Name
 
 
-class Conclude(Request, frozen=True, kw_only=True):
+class EndTournament(Request, frozen=True, kw_only=True):
     """End a tournament as it stands; what is being played is aborted. Administrators only."""
 
     tournament: Key
@@ -388,16 +388,16 @@ class Started(Event, frozen=True, kw_only=True):
     players: tuple[str, str]
     seat: Seat | None = None
     clock: str
-    control: Control | None = None
-    clocks: tuple[Reading, Reading] | None = None
+    time_control: TimeControl | None = None
+    clocks: tuple[ClockState, ClockState] | None = None
     rated: bool = False
     moves: tuple[int, ...]
     state: tuple[int, ...]
     to_move: int
     legal_actions: tuple[int, ...] | None = None
     board: Board | None = None
-    picture: Picture | None = None
-    choices: tuple[Choice, ...] | None = None
+    view: PositionView | None = None
+    legal_moves: tuple[LegalMove, ...] | None = None
 
 
 class Update(Event, frozen=True, kw_only=True):
@@ -409,11 +409,11 @@ class Update(Event, frozen=True, kw_only=True):
     action: int
     state: tuple[int, ...]
     to_move: int
-    clocks: tuple[Reading, Reading] | None = None
-    info: Thought | None = None
+    clocks: tuple[ClockState, ClockState] | None = None
+    info: Analysis | None = None
     legal_actions: tuple[int, ...] | None = None
-    picture: Picture | None = None
-    choices: tuple[Choice, ...] | None = None
+    view: PositionView | None = None
+    legal_moves: tuple[LegalMove, ...] | None = None
 
 
 class Ended(Event, frozen=True, kw_only=True):
@@ -465,7 +465,7 @@ class Outcome(Struct, frozen=True):
     text: str
 
 
-class Totals(Struct, frozen=True):
+class LobbyTotals(Struct, frozen=True):
     """How many there are of each, listed or not."""
 
     humans: int = 0
@@ -482,7 +482,7 @@ class Overview(Event, frozen=True, kw_only=True):
     seeks: tuple[Seeking, ...]
     matches: tuple[Summary, ...]
     outcomes: tuple[Outcome, ...]
-    totals: Totals
+    totals: LobbyTotals
 
 
 class News(Event, frozen=True, kw_only=True):
@@ -499,7 +499,7 @@ class News(Event, frozen=True, kw_only=True):
     began: tuple[Summary, ...] = ()
     gone: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
-    totals: Totals | None = None
+    totals: LobbyTotals | None = None
 
 
 class Tournament(Event, frozen=True, kw_only=True):
@@ -510,9 +510,9 @@ class Tournament(Event, frozen=True, kw_only=True):
     """
 
     tournament: str
-    spec: Spec
+    spec: TournamentSpec
     over: bool = False
-    out: tuple[int, ...] = ()
+    withdrawn: tuple[int, ...] = ()
 
 
 class Fixture(Event, frozen=True, kw_only=True):
@@ -549,7 +549,7 @@ class Pong(Event, frozen=True, kw_only=True):
     """The answer to `ping`."""
 
 
-class AreYouThere(Event, frozen=True, kw_only=True, tag="ping"):
+class ServerPing(Event, frozen=True, kw_only=True, tag="ping"):
     """Nothing was heard for long; who says nothing for `seconds` more is taken for gone."""
 
     seconds: float
@@ -584,23 +584,23 @@ class Error(Event, frozen=True, kw_only=True):
 REQUESTS = (
     Hello
     | Seek
-    | Summon
+    | ChallengeBot
     | Cancel
     | Move
     | Resign
-    | Claim
+    | TakeOver
     | Watch
     | Unwatch
     | List
-    | Look
+    | SubscribeLobby
     | Ping
     | Abort
-    | Dismiss
-    | Enter
-    | Organize
-    | Follow
-    | Suspend
-    | Conclude
+    | Kick
+    | Join
+    | CreateTournament
+    | WatchTournament
+    | Withdraw
+    | EndTournament
     | Adjudicate
 )
 EVENTS = (
@@ -616,7 +616,7 @@ EVENTS = (
     | Fixture
     | Ok
     | Pong
-    | AreYouThere
+    | ServerPing
     | Notice
     | Closing
     | Error

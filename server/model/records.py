@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from server.model.messages import Reading, Reason, Seat, Thought
+from server.model.messages import Analysis, ClockState, Reason, Seat
 
 
 class Account(Struct, frozen=True, kw_only=True, gc=False):
@@ -21,7 +21,7 @@ class Account(Struct, frozen=True, kw_only=True, gc=False):
     revoked: bool = False
 
 
-class Begun(Struct, frozen=True, kw_only=True, gc=False):
+class MatchStarted(Struct, frozen=True, kw_only=True, gc=False):
     """A match has started, under these terms. Guests have no account.
 
     `opening`: so many of its moves were made for its players. `max_plies`: with so many it is tied.
@@ -46,19 +46,19 @@ class Begun(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-class Played(Struct, frozen=True, kw_only=True, gc=False):
+class MovePlayed(Struct, frozen=True, kw_only=True, gc=False):
     """A move was made; `clocks` as they stand after it, before the next player's runs."""
 
     match: str
     ply: int
     seat: Seat
     action: int
-    clocks: tuple[Reading, Reading] | None
-    info: Thought | None
+    clocks: tuple[ClockState, ClockState] | None
+    info: Analysis | None
     at: float
 
 
-class Claimed(Struct, frozen=True, kw_only=True, gc=False):
+class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False):
     """A seat has gone to another session of the same account."""
 
     match: str
@@ -66,7 +66,7 @@ class Claimed(Struct, frozen=True, kw_only=True, gc=False):
     session: str
 
 
-class Finished(Struct, frozen=True, kw_only=True, gc=False):
+class MatchEnded(Struct, frozen=True, kw_only=True, gc=False):
     """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
 
     match: str
@@ -77,7 +77,7 @@ class Finished(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-class Organized(Struct, frozen=True, kw_only=True, gc=False):
+class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False):
     """A tournament is held; `spec` as JSON."""
 
     tournament: str
@@ -86,7 +86,7 @@ class Organized(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-class Suspended(Struct, frozen=True, kw_only=True, gc=False):
+class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False):
     """A tournament goes on without an entrant; `number` counts them from 1."""
 
     tournament: str
@@ -95,28 +95,37 @@ class Suspended(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-class Concluded(Struct, frozen=True, kw_only=True, gc=False):
+class TournamentEnded(Struct, frozen=True, kw_only=True, gc=False):
     """A tournament is over."""
 
     tournament: str
     at: float
 
 
-Record = Account | Begun | Played | Claimed | Finished | Organized | Suspended | Concluded
+Record = (
+    Account
+    | MatchStarted
+    | MovePlayed
+    | SeatTakenOver
+    | MatchEnded
+    | TournamentCreated
+    | EntrantWithdrawn
+    | TournamentEnded
+)
 
 
-class Kept(Struct, frozen=True, kw_only=True, gc=False):
+class StoredMatch(Struct, frozen=True, kw_only=True, gc=False):
     """All that is stored of a match."""
 
-    begun: Begun
-    moves: tuple[Played, ...] = ()
-    finished: Finished | None = None
+    started: MatchStarted
+    moves: tuple[MovePlayed, ...] = ()
+    ended: MatchEnded | None = None
 
 
-class Held(Struct, frozen=True, kw_only=True):
+class StoredTournament(Struct, frozen=True, kw_only=True):
     """All that is stored of a tournament; its matches with their moves, oldest first."""
 
-    organized: Organized
-    out: tuple[int, ...] = ()
-    concluded: Concluded | None = None
-    matches: tuple[Kept, ...] = ()
+    created: TournamentCreated
+    withdrawn: tuple[int, ...] = ()
+    ended: TournamentEnded | None = None
+    matches: tuple[StoredMatch, ...] = ()

@@ -63,7 +63,7 @@ class Sprt:
 
 
 @dataclass(frozen=True)
-class Spec:
+class TournamentSpec:
     """A tournament. `rounds`: for each pairing and game, how many pairs; of a Swiss, its rounds.
 
     Of a sequential test, it is how many at most; 0: as many as it takes.
@@ -83,11 +83,11 @@ class Spec:
     anchor: str | None = None
 
 
-def dumps(spec: Spec) -> str:
+def dumps(spec: TournamentSpec) -> str:
     """As JSON, to be stored."""
     return msgspec.json.encode(spec).decode()
 
 
-def loads(text: str) -> Spec:
+def loads(text: str) -> TournamentSpec:
     """What `dumps` has made text of. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(text, type=Spec)
+    return msgspec.json.decode(text, type=TournamentSpec)

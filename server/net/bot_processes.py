@@ -36,7 +36,7 @@ class _Running:
     said: IO[bytes]
 
 
-class Bots:
+class BotProcesses:
     """Starts them, ends them, and notices when one ends by itself.
 
     They come by a listener of their own, on loopback and not encrypted: the server's may be on an

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet import tcp
 
-from server.model.codec import Language
-from server.runtime.scheduler import Turn
+from server.model.codec import MessageFormat
+from server.runtime.scheduler import LoopScheduler
 
 if TYPE_CHECKING:
-    from server.net.driver import Service
+    from server.net.driver import Driver
 
 #: What one may send at once before it has said hello.
 MAX_FIRST_FRAME = 4 * 1024
@@ -29,13 +29,13 @@ _LAG_EVERY = 8
 _KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 
 
-class Stream(ABC):
+class StreamConnection(ABC):
     """A `service.Line`, but for how messages are marked off from each other."""
 
-    language: Language
+    language: MessageFormat
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
-    def __init__(self, service: Service, turn: Turn, *, unread_bytes: int) -> None:
+    def __init__(self, service: Driver, turn: LoopScheduler, *, unread_bytes: int) -> None:
         """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount."""
         super().__init__()
         self.number = service.new_number()
@@ -95,9 +95,9 @@ class Stream(ABC):
         """
         if not patient and not self._hurried:
             self._hurried = True
-            self._turn.at_its_end(self._send)
+            self._turn.end_of_iteration(self._send)
         elif not self._unsent:
-            self._turn.at_leisure(self._send)
+            self._turn.when_idle(self._send)
         self._unsent.append(data)
 
     def close(self) -> None:

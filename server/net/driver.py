@@ -11,39 +11,39 @@ from typing import Protocol
 from twisted.logger import Logger
 
 from server.core.effects import (
+    CallWhenIdle,
     Close,
     Effect,
     EndBot,
-    Idle,
     Log,
-    Pause,
+    PauseReading,
     Send,
-    Show,
+    SendToSpectators,
+    SetFrameLimit,
     StartBot,
     Stopped,
     Store,
-    Trust,
     Wake,
 )
 from server.core.hub import Hub
-from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, Language, Unreadable
+from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
 from server.model.messages import Code, Error, Event, Move
-from server.model.records import Account, Finished, Played, Record
+from server.model.records import Account, MatchEnded, MovePlayed, Record
 from server.runtime.metrics import Metrics
-from server.runtime.scheduler import Turn
+from server.runtime.scheduler import LoopScheduler
 
 LONGEST_SLEEP_S = 1.0
 
 _log = Logger(namespace="server")
 
 
-class Line(Protocol):
+class ClientTransport(Protocol):
     """A connection of any kind."""
 
     #: No other line of the service has it: see `Service.new_number`.
     number: int
     #: How messages look on it.
-    language: Language
+    language: MessageFormat
 
     def address(self) -> str | None:
         """Where it comes from, None as long as a proxy has not said so."""
@@ -67,7 +67,7 @@ class Line(Protocol):
         """How long there and back takes."""
 
 
-class Call(Protocol):
+class DelayedCall(Protocol):
     """Something that will be called."""
 
     def active(self) -> bool:
@@ -80,18 +80,18 @@ class Call(Protocol):
 class Timer(Protocol):
     """Twisted's reactor, as far as it is needed here."""
 
-    def callLater(self, delay: float, function: Callable[[], None], /) -> Call:
+    def callLater(self, delay: float, function: Callable[[], None], /) -> DelayedCall:
         """Call the function after so many seconds."""
 
 
-class Keeper(Protocol):
+class Storage(Protocol):
     """Something that stores records, and calls `Service.stored` when they are safe."""
 
     def put(self, number: int, record: Record) -> None:
         """Store a record, after those before it."""
 
 
-class Bots(Protocol):
+class BotLauncher(Protocol):
     """Something that starts bots, and calls `Service.bot_ended` when one has ended by itself."""
 
     def start(self, order: StartBot) -> None:
@@ -101,14 +101,14 @@ class Bots(Protocol):
         """It is not wanted any more."""
 
 
-class Service:
+class Driver:
     """Carries out what the hub decides."""
 
     def __init__(
         self,
         hub: Hub,
         timer: Timer,
-        turn: Turn,
+        turn: LoopScheduler,
         stopped: Callable[[], None],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -117,8 +117,8 @@ class Service:
         Nothing is stored, and all counts as stored, until `keeper` is set. Where the policy offers
         bots, `bots` starts them.
         """
-        self.keeper: Keeper | None = None
-        self.bots: Bots | None = None
+        self.keeper: Storage | None = None
+        self.bots: BotLauncher | None = None
         self.fault: str | None = None
         self.metrics = Metrics(
             connections=lambda: len(hub.people.callers),
@@ -133,9 +133,9 @@ class Service:
         self._turn = turn
         self._stopped = stopped
         self._now = now
-        self._lines: dict[int, Line] = {}
+        self._lines: dict[int, ClientTransport] = {}
         self._administrators: set[int] = set()
-        self._waiting: Call | None = None
+        self._waiting: DelayedCall | None = None
         self._recorded = 0
         self._numbers = itertools.count(1)
         #: Moves that are not announced yet: their records' numbers, and when they came.
@@ -145,17 +145,17 @@ class Service:
         """For a line."""
         return next(self._numbers)
 
-    def connected(self, line: Line) -> None:
+    def connected(self, line: ClientTransport) -> None:
         """Somebody is there."""
         self._lines[line.number] = line
         self.metrics.connected()
         self._do(self._hub.connect(line.number, line.address(), self._now()))
 
-    def located(self, line: Line) -> None:
+    def located(self, line: ClientTransport) -> None:
         """A proxy has said where somebody comes from."""
         self._do(self._hub.locate(line.number, line.address() or "", self._now()))
 
-    def received(self, line: Line, frame: bytes) -> None:
+    def received(self, line: ClientTransport, frame: bytes) -> None:
         """Somebody says something."""
         now = self._now()
         try:
@@ -173,11 +173,11 @@ class Service:
             effects = self._hub.refuse(line.number, Code.INTERNAL, text, now, request.id)
         self._do(effects)
 
-    def refused(self, line: Line, code: Code, text: str) -> None:
+    def refused(self, line: ClientTransport, code: Code, text: str) -> None:
         """Somebody said something that is not even a frame."""
         self._do(self._hub.refuse(line.number, code, text, self._now()))
 
-    def disconnected(self, line: Line) -> None:
+    def disconnected(self, line: ClientTransport) -> None:
         """Somebody is gone."""
         self._lines.pop(line.number, None)
         self._administrators.discard(line.number)
@@ -247,20 +247,20 @@ class Service:
                 self._store(number, record)
             case Wake(at):
                 self._wake_at(at)
-            case Show(connections, messages):
+            case SendToSpectators(connections, messages):
                 for onlooker, data in self._written(connections, messages):
                     onlooker.say(data, patient=True)
-            case Idle():
-                self._turn.at_leisure(self._show)
+            case CallWhenIdle():
+                self._turn.when_idle(self._show)
             case Log(text, fields):
                 _log.info(text, **fields)
             case StartBot() if self.bots:
                 self.bots.start(effect)
             case EndBot(bot) if self.bots:
                 self.bots.end(bot)
-            case Trust(number, administrator):
+            case SetFrameLimit(number, administrator):
                 self._trust(number, administrator=administrator)
-            case Pause(number, seconds):
+            case PauseReading(number, seconds):
                 self._pause(number, seconds)
             case Close(number):
                 if line := self._lines.pop(number, None):
@@ -277,9 +277,9 @@ class Service:
 
     def _written(
         self, connections: tuple[int, ...], messages: tuple[Event, ...]
-    ) -> Iterator[tuple[Line, bytes]]:
+    ) -> Iterator[tuple[ClientTransport, bytes]]:
         """The lines, each with the messages in its language."""
-        written: dict[Language, bytes] = {}
+        written: dict[MessageFormat, bytes] = {}
         for number in connections:
             if line := self._lines.get(number):
                 language = line.language
@@ -290,9 +290,9 @@ class Service:
 
     def _store(self, number: int, record: Record) -> None:
         self._recorded = number
-        if isinstance(record, Played):
+        if isinstance(record, MovePlayed):
             self._arrivals.append((number, self._now()))
-        elif isinstance(record, Finished):
+        elif isinstance(record, MatchEnded):
             self.metrics.ended(record.reason)
         if self.keeper:
             self._turn.hold()

@@ -10,13 +10,13 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
-from server.model.codec import MAX_FRAME, Language, decode_request, encode
+from server.model.codec import MAX_FRAME, MessageFormat, decode_request, encode
 from server.model.messages import Code, Event
-from server.net.connection import MAX_FIRST_FRAME, Stream
-from server.runtime.scheduler import Turn
+from server.net.connection import MAX_FIRST_FRAME, StreamConnection
+from server.runtime.scheduler import LoopScheduler
 
 if TYPE_CHECKING:
-    from server.net.driver import Service
+    from server.net.driver import Driver
 
 _LENGTH = struct.Struct(">I").pack
 
@@ -26,17 +26,17 @@ def _framed(event: Event) -> bytes:
     return _LENGTH(len(body)) + body
 
 
-_LANGUAGE = Language(_framed, decode_request)
+_LANGUAGE = MessageFormat(_framed, decode_request)
 
 
-class Connection(Stream, Int32StringReceiver):
+class TcpConnection(StreamConnection, Int32StringReceiver):
     """One client's line."""
 
     MAX_LENGTH = MAX_FIRST_FRAME
     language = _LANGUAGE
 
     def __init__(
-        self, service: Service, turn: Turn, *, unread_bytes: int, proxied: bool = False
+        self, service: Driver, turn: LoopScheduler, *, unread_bytes: int, proxied: bool = False
     ) -> None:
         """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount.
 
@@ -99,19 +99,21 @@ class Connection(Stream, Int32StringReceiver):
         Int32StringReceiver.resumeProducing(self)
 
 
-class Connections(Factory):
+class TcpConnectionFactory(Factory):
     """Makes the lines as they come."""
 
     noisy = False
 
-    def __init__(self, service: Service, turn: Turn, *, unread_bytes: int, proxied: bool) -> None:
+    def __init__(
+        self, service: Driver, turn: LoopScheduler, *, unread_bytes: int, proxied: bool
+    ) -> None:
         self._service = service
         self._turn = turn
         self._unread_bytes = unread_bytes
         self._proxied = proxied
 
-    def buildProtocol(self, addr: IAddress | None) -> Connection:
+    def buildProtocol(self, addr: IAddress | None) -> TcpConnection:
         """Somebody calls."""
-        return Connection(
+        return TcpConnection(
             self._service, self._turn, unread_bytes=self._unread_bytes, proxied=self._proxied
         )

@@ -14,7 +14,7 @@ from twisted.internet.process import reapAllProcesses
 from twisted.internet.protocol import ProcessProtocol
 
 from server.model.messages import Adjudicate, Event, Fixture, Request, Started, Update, Watch
-from server.runtime.subprocesses import Logs, own_environment
+from server.runtime.subprocesses import LogFolder, own_environment
 
 #: How long the prover looks at a position.
 SECONDS = 0.05
@@ -25,7 +25,7 @@ _LOG = "prover"
 _WATCH, _ADJUDICATE = "watch", "adjudicate"
 
 
-class Position(Struct, frozen=True):
+class ProofRequest(Struct, frozen=True):
     """What the prover is asked: a match as far as it has come."""
 
     match: str
@@ -33,7 +33,7 @@ class Position(Struct, frozen=True):
     actions: tuple[int, ...]
 
 
-class Answer(Struct, frozen=True):
+class ProofAnswer(Struct, frozen=True):
     """What it says: who wins after `ply` actions, None if that is not proven; or an error."""
 
     match: str | None
@@ -42,13 +42,13 @@ class Answer(Struct, frozen=True):
     error: str | None = None
 
 
-class Docket:
+class OpenMatches:
     """The matches that are played, as far as they have come."""
 
     def __init__(self) -> None:
-        self.positions: dict[str, Position] = {}
+        self.positions: dict[str, ProofRequest] = {}
 
-    def take(self, event: Event) -> Watch | Position | None:
+    def take(self, event: Event) -> Watch | ProofRequest | None:
         """What to ask, the server or the prover, when the server has said this."""
         match event:
             case Fixture(winner=None):
@@ -63,7 +63,7 @@ class Docket:
                     return self._reached(match_id, known.game, actions, event.to_move)
         return None
 
-    def verdict(self, answer: Answer) -> Adjudicate | None:
+    def verdict(self, answer: ProofAnswer) -> Adjudicate | None:
         """What to tell the server, if something is proven and the match still stands so."""
         position = self.positions.get(answer.match or "")
         if position is None or answer.winner is None or answer.ply != len(position.actions):
@@ -74,11 +74,11 @@ class Docket:
 
     def _reached(
         self, match_id: str, game: str, actions: tuple[int, ...], to_move: int
-    ) -> Position | None:
+    ) -> ProofRequest | None:
         if to_move == 0:
             self.positions.pop(match_id, None)
             return None
-        position = self.positions[match_id] = Position(match_id, game, actions)
+        position = self.positions[match_id] = ProofRequest(match_id, game, actions)
         return position
 
 
@@ -90,14 +90,14 @@ class Adjudicator:
         reactor: Any,
         send: Callable[[Request], None],
         say: Callable[[str], None],
-        logs: Logs,
+        logs: LogFolder,
     ) -> None:
         """`send` is to the server, `say` to the user."""
         self._reactor = reactor
         self._send = send
         self._say = say
         self._logs = logs
-        self._docket = Docket()
+        self._docket = OpenMatches()
         self._prover: Any = None
         self._again_at = 0.0
         self._failures = 0
@@ -108,7 +108,7 @@ class Adjudicator:
         match self._docket.take(event):
             case Watch() as request:
                 self._send(request)
-            case Position() as position:
+            case ProofRequest() as position:
                 self._ask(position)
 
     def look(self, now: float) -> None:
@@ -131,7 +131,7 @@ class Adjudicator:
     def answered(self, line: bytes) -> None:
         """It has looked at a position."""
         try:
-            answer = msgspec.json.decode(line, type=Answer)
+            answer = msgspec.json.decode(line, type=ProofAnswer)
         except msgspec.DecodeError as error:
             self._complain(f"its answer makes no sense: {error}")
             return
@@ -165,7 +165,7 @@ class Adjudicator:
                 childFDs={0: "w", 1: "r", 2: log.fileno()},
             )
 
-    def _ask(self, position: Position) -> None:
+    def _ask(self, position: ProofRequest) -> None:
         if self._prover:
             self._prover.write(msgspec.json.encode(position) + b"\n")
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable
 
-from server.model.tournament_spec import Spec
+from server.model.tournament_spec import TournamentSpec
 from server.organizer import estimate
 from server.runtime.subprocesses import Process
 
@@ -18,7 +18,7 @@ class Cores:
     who is to move on the core where another match is being thought about, every now and then.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: TournamentSpec) -> None:
         self._usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         each = estimate.match_cores(spec)
         shares = [

@@ -18,7 +18,7 @@ from rich.table import Table
 from server.core.clock import decimal
 from server.export.text import plain
 from server.model.messages import Fixture
-from server.organizer.progress import Progress
+from server.organizer.progress import TournamentProgress
 from server.tournament.report import words
 
 #: How often the standings are said where they cannot be kept in sight.
@@ -29,29 +29,29 @@ _DRAWN_EVERY_S, _SHARE = 0.5, 0.05
 _MATCHES = 12
 
 
-class Screen(Protocol):
+class TournamentDisplay(Protocol):
     """Who is told what happens."""
 
     def say(self, text: str) -> None:
         """Something worth a line."""
 
-    def ended(self, progress: Progress, fixture: Fixture) -> None:
+    def ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
         """A match has ended."""
 
-    def look(self, progress: Progress, now: float) -> None:
+    def look(self, progress: TournamentProgress, now: float) -> None:
         """Time has passed."""
 
     def close(self) -> None:
         """There is no more to show."""
 
 
-def screen() -> Screen:
+def screen() -> TournamentDisplay:
     """The one for standard output as it is."""
     console = Console()
-    return Tables(console) if console.is_terminal else Lines()
+    return LiveDisplay(console) if console.is_terminal else LineDisplay()
 
 
-class Lines:
+class LineDisplay:
     """Plain lines: what has happened and, now and then, the standings."""
 
     def __init__(self) -> None:
@@ -67,11 +67,11 @@ class Lines:
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
             signal.raise_signal(signal.SIGTERM)
 
-    def ended(self, progress: Progress, fixture: Fixture) -> None:
+    def ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
         """Who has won, and how."""
         self.say(f"{_count(progress)}  {result(fixture)}")
 
-    def look(self, progress: Progress, now: float) -> None:
+    def look(self, progress: TournamentProgress, now: float) -> None:
         """The standings, if they have changed and it is time."""
         if self._said_at is None:
             self._said_at = now
@@ -86,7 +86,7 @@ class Lines:
         """Nothing to do."""
 
 
-class Tables:
+class LiveDisplay:
     """A terminal: the standings and what is played, always in sight."""
 
     def __init__(self, console: Console) -> None:
@@ -97,10 +97,10 @@ class Tables:
         """A line above the tables."""
         self._live.console.print(escape(_visible(text)), highlight=False)
 
-    def ended(self, progress: Progress, fixture: Fixture) -> None:
+    def ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
         """It shows in the tables."""
 
-    def look(self, progress: Progress, now: float) -> None:
+    def look(self, progress: TournamentProgress, now: float) -> None:
         """Draw them, if it is time."""
         if now < self._next_at:
             return
@@ -115,7 +115,7 @@ class Tables:
         self._live.stop()
 
 
-def summary(progress: Progress, now: float) -> Iterator[str]:
+def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
     """How far it has come, how long that took and how long it will take; of a test its LLR."""
     yield f"{_count(progress)} matches"
     yield f"{_clock(now - progress.began_at)} so far"
@@ -138,7 +138,7 @@ def result(fixture: Fixture) -> str:
     return f"{fixture.game}: {said}{', as before' if fixture.repeated else ''}"
 
 
-def drawn(progress: Progress, now: float) -> RenderableType:
+def drawn(progress: TournamentProgress, now: float) -> RenderableType:
     """All of it, for a terminal."""
     spec = progress.spec
     title = f"[bold]{escape(spec.name)}[/]: {spec.format.replace('_', ' ')} of "
@@ -150,7 +150,7 @@ def drawn(progress: Progress, now: float) -> RenderableType:
     )
 
 
-def _standings(progress: Progress) -> Table:
+def _standings(progress: TournamentProgress) -> Table:
     table = Table("#", "name", box=None, pad_edge=False)
     for head in ("points", "matches", "won", "tied", "lost", "score"):
         table.add_column(head, justify="right")
@@ -159,7 +159,7 @@ def _standings(progress: Progress) -> Table:
     return table
 
 
-def _rows(progress: Progress) -> Iterator[tuple[str, ...]]:
+def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
     for each in progress.gathered.standings():
         tally = each.tally
         score = words.percent(tally.points / tally.matches if tally.matches else None)
@@ -170,7 +170,7 @@ def _rows(progress: Progress) -> Iterator[tuple[str, ...]]:
         yield (str(each.place), name, decimal(each.points), *counts, score)
 
 
-def _playing(progress: Progress) -> Table:
+def _playing(progress: TournamentProgress) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     running = list(progress.running.values())
     for each in running[:_MATCHES]:
@@ -181,7 +181,7 @@ def _playing(progress: Progress) -> Table:
     return table
 
 
-def _count(progress: Progress) -> str:
+def _count(progress: TournamentProgress) -> str:
     total = progress.matches
     return str(progress.ended) if total is None else f"{progress.ended} of {total}"
 

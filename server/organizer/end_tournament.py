@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from server.client.organizer_line import Line
-from server.model.messages import Conclude, Error, Event, Ok
+from server.client.organizer_line import OrganizerConnection
+from server.model.messages import EndTournament, Error, Event, Ok
 
 _CONCLUDE = "conclude"
 
 
-class Messenger:
+class EndTournamentCall:
     """Says one thing, and comes back with the answer."""
 
     def __init__(self, reactor: Any, tournament: str) -> None:
@@ -20,7 +20,7 @@ class Messenger:
         self._tournament = tournament
         self._answer: str | None = "nothing was heard"
 
-    def use(self, line: Line) -> None:
+    def use(self, line: OrganizerConnection) -> None:
         """Before anything else: what to speak over."""
         self._line = line
 
@@ -35,7 +35,7 @@ class Messenger:
 
     def welcomed(self) -> None:
         """Say it."""
-        self._line.send(Conclude(id=_CONCLUDE, tournament=self._tournament))
+        self._line.send(EndTournament(id=_CONCLUDE, tournament=self._tournament))
 
     def cut_off(self, why: str) -> None:
         """Whoever waits for it can try again."""

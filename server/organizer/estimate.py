@@ -10,23 +10,23 @@ from typing import NamedTuple
 import games
 from games.core import spec as spelling
 from server.core import clock
-from server.model.messages import Control
-from server.model.tournament_spec import Entrant, Spec
+from server.model.messages import TimeControl
+from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats
 from server.tournament.formats.knockout import MORE_PAIRS
 
 _TRUE = ("true", "yes", "1")
 
 
-class Span(NamedTuple):
+class CountRange(NamedTuple):
     """From so many to so many; None for no bound."""
 
     least: int
     most: int | None
 
-    def times(self, factor: int) -> Span:
+    def times(self, factor: int) -> CountRange:
         """As many for each."""
-        return Span(self.least * factor, None if self.most is None else self.most * factor)
+        return CountRange(self.least * factor, None if self.most is None else self.most * factor)
 
     def __str__(self) -> str:
         if self.most is None:
@@ -39,28 +39,28 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def concurrency(spec: Spec) -> int:
+def concurrency(spec: TournamentSpec) -> int:
     """How many matches at once if the tournament does not say: as many as there are cores for."""
     return max(1, cores() // match_cores(spec))
 
 
-def pairs(spec: Spec) -> Span:
+def pairs(spec: TournamentSpec) -> CountRange:
     """How many pairs there will be, if nobody is suspended."""
     each = len(spec.games)
     if spec.format == "sprt":
-        return Span(1, spec.rounds * each or None)
+        return CountRange(1, spec.rounds * each or None)
     if spec.format == "knockout":
         duels = len(spec.entrants) - 1
         least = duels * spec.rounds * each
-        return Span(least, least + duels * MORE_PAIRS)
+        return CountRange(least, least + duels * MORE_PAIRS)
     if spec.format == "swiss":
         known = spec.rounds * (len(spec.entrants) // 2) * each
     else:
         known = len(formats.load(spec).pairs({}))
-    return Span(known, known)
+    return CountRange(known, known)
 
 
-def thinking_s(spec: Spec) -> float | None:
+def thinking_s(spec: TournamentSpec) -> float | None:
     """For how long players may think in all, at most, with so many matches at once.
 
     None without a clock, or if there is no end of matches.
@@ -73,12 +73,12 @@ def thinking_s(spec: Spec) -> float | None:
     return 2 * most * longest / max(1, spec.concurrency)
 
 
-def match_cores(spec: Spec) -> int:
+def match_cores(spec: TournamentSpec) -> int:
     """How many threads think at once in a match, at most."""
     return max(_busy(*two) for two in combinations(spec.entrants, 2))
 
 
-def strain(spec: Spec) -> str | None:
+def strain(spec: TournamentSpec) -> str | None:
     """What to say if bots want to think with more cores than there are."""
     wanted = spec.concurrency * match_cores(spec)
     if wanted <= cores():
@@ -89,7 +89,7 @@ def strain(spec: Spec) -> str | None:
     )
 
 
-def described(spec: Spec) -> Iterator[str]:
+def described(spec: TournamentSpec) -> Iterator[str]:
     """All that there is to say of it, as lines."""
     yield f"{spec.name}: {spec.format.replace('_', ' ')} of {', '.join(spec.games)}"
     count = pairs(spec)
@@ -120,12 +120,12 @@ def _ponders(entrant: Entrant) -> bool:
     return options.get("ponder", "").lower() in _TRUE
 
 
-def _plies(spec: Spec, game: str) -> int:
+def _plies(spec: TournamentSpec, game: str) -> int:
     """How long a match may be."""
     return min(games.load(game).max_plies, spec.adjudication.max_plies or 2**31)
 
 
-def _match_s(control: Control, plies: int) -> float:
+def _match_s(control: TimeControl, plies: int) -> float:
     """For how long both may think in a match of so many plies, at most."""
     per_ply = control.increment_s + (control.period_s if control.periods else 0)
     beyond = max(0, control.periods - 1) * control.period_s

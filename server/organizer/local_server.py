@@ -16,7 +16,7 @@ from server.core.accounts import Directory, digest
 from server.model.names import skeleton
 from server.model.records import Account
 from server.runtime.endpoints import page_address, spelled
-from server.runtime.subprocesses import Logs, Process, Program, own, own_environment, stop
+from server.runtime.subprocesses import LogFolder, Process, Program, own, own_environment, stop
 from server.storage import Database
 from server.storage.database import InUse, without_power_cuts
 
@@ -49,18 +49,18 @@ _LOOK_EVERY_S = 0.2
 _LOG = "server"
 
 
-class EmbeddedError(Exception):
+class LocalServerError(Exception):
     """The server does not run: what to tell the user."""
 
 
-class Embedded:
+class LocalServer:
     """The process of the server; started again when it ends by itself."""
 
     def __init__(
         self,
         database: str,
         port: int,
-        logs: Logs,
+        logs: LogFolder,
         *,
         registration: str,
         http: tuple[str, int] | None = None,
@@ -97,7 +97,7 @@ class Embedded:
         self._failures += 1
         self._logs.wanted = True
         if self._failures > _FAILURES:
-            raise EmbeddedError(f"the server ends again and again:\n{self._logs.tail(_LOG)}")
+            raise LocalServerError(f"the server ends again and again:\n{self._logs.tail(_LOG)}")
         wait_s = min(_LONGEST_BACK_OFF_S, _BACK_OFF_S * 2 ** (self._failures - 1))
         self._again_at = now + wait_s
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
@@ -202,7 +202,7 @@ def is_free(host: str, port: int) -> bool:
     """Can one listen there?"""
     try:
         _free(host, port)
-    except EmbeddedError:
+    except LocalServerError:
         return False
     return True
 
@@ -214,4 +214,4 @@ def _free(host: str, port: int) -> int:
         with socket.create_server((host, port), family=family) as probe:
             return int(probe.getsockname()[1])
     except OSError as error:
-        raise EmbeddedError(f"port {port} cannot be used: {error.strerror}") from error
+        raise LocalServerError(f"port {port} cannot be used: {error.strerror}") from error

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from server.model.messages import Fixture, Tournament
-from server.model.tournament_spec import Spec
+from server.model.tournament_spec import TournamentSpec
 from server.tournament.pairs import Key
 from server.tournament.report import Report
-from server.tournament.results import Gathered
+from server.tournament.results import Results
 from server.tournament.state import key_of
 
 
-class Progress:
+class TournamentProgress:
     """What is known of one tournament, which changes as the server says more.
 
     What is asked at each match is counted along, so that long tournaments cost no more.
@@ -19,7 +19,7 @@ class Progress:
     def __init__(self, told: Tournament, now: float, notes: tuple[str, ...] = ()) -> None:
         """`notes` are for the report."""
         self.id = told.tournament
-        self.spec: Spec = told.spec
+        self.spec: TournamentSpec = told.spec
         self.began_at = now
         self.notes = notes
         self.running: dict[str, Fixture] = {}
@@ -30,7 +30,7 @@ class Progress:
         self._results: dict[Key, tuple[int, set[int]]] = {}
         #: How many matches had ended before.
         self._before: int | None = None
-        self._gathered: Gathered | None = None
+        self._gathered: Results | None = None
         self._pairs: int | None = None
         self._counted = False
         self.tell(told)
@@ -38,7 +38,7 @@ class Progress:
     def tell(self, told: Tournament) -> None:
         """It is over, or goes on without somebody."""
         self.over = told.over
-        self.out = told.out
+        self.out = told.withdrawn
         self._gathered = None
         self._counted = False
 
@@ -66,10 +66,10 @@ class Progress:
         return self._before is not None
 
     @property
-    def gathered(self) -> Gathered:
+    def gathered(self) -> Results:
         """What follows from it."""
         if self._gathered is None:
-            self._gathered = Gathered(self.spec, self.out, self._known.values())
+            self._gathered = Results(self.spec, self.out, self._known.values())
         return self._gathered
 
     def report(self) -> Report:

@@ -12,31 +12,31 @@ from typing import Any
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
-from server.client.organizer_line import Line
+from server.client.organizer_line import OrganizerConnection
 from server.model.codec import encode
 from server.model.messages import (
     Abort,
     Code,
+    CreateTournament,
     Error,
     Event,
     Fixture,
-    Follow,
     Notice,
-    Organize,
     Ping,
     Pong,
     Reason,
-    Suspend,
     Tournament,
+    WatchTournament,
+    Withdraw,
 )
-from server.model.tournament_spec import Spec
+from server.model.tournament_spec import TournamentSpec
 from server.organizer.adjudicator import Adjudicator
 from server.organizer.affinity import Cores
-from server.organizer.console import Screen
-from server.organizer.local_server import Embedded, EmbeddedError
-from server.organizer.progress import Progress
-from server.organizer.supervisor import Crew, Start
-from server.runtime.subprocesses import Logs
+from server.organizer.console import TournamentDisplay
+from server.organizer.local_server import LocalServer, LocalServerError
+from server.organizer.progress import TournamentProgress
+from server.organizer.supervisor import Start, Supervisor
+from server.runtime.subprocesses import LogFolder
 
 #: How often processes are looked after.
 _EVERY_S = 0.2
@@ -54,7 +54,7 @@ _FOR_NOW = (Code.TOO_MANY, Code.RATE_LIMITED, Code.CLOSING, Code.TIMEOUT)
 
 
 @dataclass(frozen=True)
-class Wish:
+class RunRequest:
     """What to run: a tournament by its id, or one that is to begin.
 
     `begun` finds the id of one that may have begun, when the answer was lost, or None; `stored`
@@ -63,10 +63,10 @@ class Wish:
     server of one's own, whose database is at hand.
     """
 
-    spec: Spec
+    spec: TournamentSpec
     tournament: str | None = None
     begun: Callable[[], str | None] | None = None
-    stored: Callable[[str], Progress] | None = None
+    stored: Callable[[str], TournamentProgress] | None = None
     others: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -77,11 +77,11 @@ class Runner:
     def __init__(
         self,
         reactor: Any,
-        wish: Wish,
-        starter: Callable[[Spec, str], Start],
-        embedded: Embedded | None,
-        screen: Screen,
-        logs: Logs,
+        wish: RunRequest,
+        starter: Callable[[TournamentSpec, str], Start],
+        embedded: LocalServer | None,
+        screen: TournamentDisplay,
+        logs: LogFolder,
         *,
         stay: bool = False,
     ) -> None:
@@ -89,7 +89,7 @@ class Runner:
 
         With `stay`, the server is left running if all goes well.
         """
-        self.progress: Progress | None = None
+        self.progress: TournamentProgress | None = None
         self.code = 1
         self._reactor = reactor
         self._wish = wish
@@ -100,7 +100,7 @@ class Runner:
         self._stay = stay
         self._tournament = wish.tournament
         self._organizing = False
-        self._crew: Crew | None = None
+        self._crew: Supervisor | None = None
         self._cores: Cores | None = None
         self._adjudicator: Adjudicator | None = None
         self._keep_crashing: set[str] = set()
@@ -109,7 +109,7 @@ class Runner:
         self._loop = LoopingCall(self._look)
         self._loop.clock = reactor
 
-    def use(self, line: Line) -> None:
+    def use(self, line: OrganizerConnection) -> None:
         """Before anything else: what to speak over."""
         self._line = line
 
@@ -149,9 +149,9 @@ class Runner:
 
     def _ask(self) -> None:
         if self._tournament is not None:
-            self._line.send(Follow(id=_FOLLOW, tournament=self._tournament))
+            self._line.send(WatchTournament(id=_FOLLOW, tournament=self._tournament))
             return
-        wanted = Organize(id=_ORGANIZE, spec=self._wish.spec)
+        wanted = CreateTournament(id=_ORGANIZE, spec=self._wish.spec)
         if (size := len(encode(wanted))) > self._line.frame_bytes:
             self._fail(
                 f"the tournament, with its openings, is a message of {size:,} bytes; from who is "
@@ -203,14 +203,14 @@ class Runner:
         if event.re is None and self.progress is None:
             return
         if self.progress is None:
-            self.progress = Progress(event, self._reactor.seconds(), self._wish.notes)
+            self.progress = TournamentProgress(event, self._reactor.seconds(), self._wish.notes)
             self._tournament = event.tournament
             self._screen.say(f"Tournament {event.tournament}: {event.spec.name}")
             if self._embedded and (page := self._embedded.page_of(event.tournament)):
                 self._screen.say(f"Watch it at {page}")
             self._start_crew(event)
             self._start_adjudicator(event.spec)
-        for place in event.out[len(self.progress.out) :]:
+        for place in event.withdrawn[len(self.progress.out) :]:
             name = event.spec.entrants[place].name
             self._screen.say(f"{name} is suspended; the rest goes on")
             if self._crew:
@@ -289,14 +289,16 @@ class Runner:
     def _start_crew(self, event: Tournament) -> None:
         spec = event.spec
         start = self._starter(spec, event.tournament)
-        entrants = [each for place, each in enumerate(spec.entrants) if place not in event.out]
-        self._crew = Crew(entrants, start, self._logs, self._screen.say, self._suspend)
+        entrants = [
+            each for place, each in enumerate(spec.entrants) if place not in event.withdrawn
+        ]
+        self._crew = Supervisor(entrants, start, self._logs, self._screen.say, self._suspend)
         self._cores = Cores(spec)
         for name, count in at_first(spec).items():
             for _ in range(count):
                 self._crew.add(name)
 
-    def _start_adjudicator(self, spec: Spec) -> None:
+    def _start_adjudicator(self, spec: TournamentSpec) -> None:
         if spec.adjudication.proofs:
             say = self._screen.say
             self._adjudicator = Adjudicator(self._reactor, self._line.send, say, self._logs)
@@ -323,7 +325,7 @@ class Runner:
         assert self.progress is not None
         out = [self.progress.spec.entrants[place].name for place in self.progress.out]
         if name not in out:
-            self._line.send(Suspend(id=_SUSPEND, tournament=self.progress.id, entrant=name))
+            self._line.send(Withdraw(id=_SUSPEND, tournament=self.progress.id, entrant=name))
 
     # From begin to end.
 
@@ -336,7 +338,7 @@ class Runner:
         try:
             if self._embedded and (said := self._embedded.look(now)):
                 self._screen.say(said)
-        except EmbeddedError as error:
+        except LocalServerError as error:
             self._fail(str(error))
             return
         if self._crew:
@@ -379,7 +381,7 @@ class Runner:
         self._reactor.callLater(0.05, self._reactor.stop)
 
 
-def at_first(spec: Spec) -> Mapping[str, int]:
+def at_first(spec: TournamentSpec) -> Mapping[str, int]:
     """How many processes of each entrant are started at first: as many as are surely of use."""
     entrants = [each.name for each in spec.entrants]
     seats = 2 * spec.concurrency

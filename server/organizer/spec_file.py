@@ -17,8 +17,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from server.model.codec import ADMINISTRATORS_FRAME, encode
-from server.model.messages import Organize
-from server.model.tournament_spec import Entrant, Spec
+from server.model.messages import CreateTournament
+from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer import estimate
 from server.runtime.subprocesses import own, own_environment
 from server.tournament import spec_parser, version
@@ -36,7 +36,7 @@ class SourceError(Exception):
     """The tournament cannot be played as it is: what to tell the user, a line for each error."""
 
 
-def read(path: Path) -> Spec:
+def read(path: Path) -> TournamentSpec:
     """The tournament of a file, with as many matches at once as it says or there are cores for.
 
     Raises SourceError.
@@ -51,9 +51,9 @@ def read(path: Path) -> Spec:
         spec = spec_parser.read(
             text, where=str(path), files=files_in(path.parent), code=installed()
         )
-    except spec_parser.SpecError as error:
+    except spec_parser.TournamentSpecError as error:
         raise SourceError(str(error)) from error
-    size = len(encode(Organize(spec=spec)))
+    size = len(encode(CreateTournament(spec=spec)))
     if size > _MOST_BYTES:
         raise SourceError(
             f"{path}: as a message to the server, the tournament has {size:,} bytes, and may have "
@@ -93,7 +93,7 @@ def files_in(folder: Path) -> version.Files:
     return content
 
 
-def check(spec: Spec, folder: Path, file: Path | None = None) -> None:
+def check(spec: TournamentSpec, folder: Path, file: Path | None = None) -> None:
     """Can its players and commands be started, from that folder? `file` is where they stand.
 
     Raises SourceError.
@@ -117,13 +117,15 @@ def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
     ]
 
 
-def differences(spec: Spec, stored: Spec) -> list[str]:
+def differences(spec: TournamentSpec, stored: TournamentSpec) -> list[str]:
     """In what a file differs from the tournament that was begun, but for its entrants."""
     names = [[each.name for each in one.entrants] for one in (spec, stored)]
     found = ["entrants"] if names[0] != names[1] else []
     same = replace(spec, entrants=stored.entrants, concurrency=stored.concurrency)
     return found + [
-        key for key in Spec.__dataclass_fields__ if getattr(same, key) != getattr(stored, key)
+        key
+        for key in TournamentSpec.__dataclass_fields__
+        if getattr(same, key) != getattr(stored, key)
     ]
 
 
@@ -150,7 +152,7 @@ def _missing(entrants: Iterable[Entrant], folder: Path) -> Iterator[tuple[int, s
             yield place, f"there is no program {program!r} that could be run"
 
 
-def _unusable(spec: Spec, folder: Path) -> Iterator[tuple[int, str]]:
+def _unusable(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, str]]:
     """Players that cannot be had: the place of the entrant, and why."""
     places = [place for place, each in enumerate(spec.entrants) if each.player]
     with ThreadPoolExecutor(estimate.cores()) as pool:
@@ -160,7 +162,7 @@ def _unusable(spec: Spec, folder: Path) -> Iterator[tuple[int, str]]:
                 yield place, fault
 
 
-def _fault(entrant: Entrant, spec: Spec, folder: Path) -> str | None:
+def _fault(entrant: Entrant, spec: TournamentSpec, folder: Path) -> str | None:
     """Why a player cannot play this tournament."""
     ready = [word for game in spec.games for word in ("--warm", game)]
     options = ("--tournament", "any", "--check", *ready)

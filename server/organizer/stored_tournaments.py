@@ -6,17 +6,17 @@ import click
 
 import games
 from server.model.messages import Tournament
-from server.model.records import Held
+from server.model.records import StoredTournament
 from server.model.tournament_spec import loads
-from server.organizer.progress import Progress
+from server.organizer.progress import TournamentProgress
 from server.storage import Database
 from server.tournament.openings import OpeningError
 from server.tournament.state import fixtures_of
 
 
-def find(database: Database, tournament: str | None) -> Held:
+def find(database: Database, tournament: str | None) -> StoredTournament:
     """The tournament of that id, or the latest, with its matches. Raises ClickException."""
-    known = [each.organized.tournament for each in database.tournaments()]
+    known = [each.created.tournament for each in database.tournaments()]
     if not known:
         raise click.ClickException(f"there is no tournament in {database.shown}")
     held = database.tournament(tournament or known[-1])
@@ -28,16 +28,16 @@ def find(database: Database, tournament: str | None) -> Held:
     return held
 
 
-def progress(held: Held) -> Progress:
+def progress(held: StoredTournament) -> TournamentProgress:
     """How it stands. Raises ClickException."""
-    organized = held.organized
+    organized = held.created
     told = Tournament(
         tournament=organized.tournament,
         spec=loads(organized.spec),
-        over=held.concluded is not None,
-        out=held.out,
+        over=held.ended is not None,
+        withdrawn=held.withdrawn,
     )
-    found = Progress(told, organized.at)
+    found = TournamentProgress(told, organized.at)
     try:
         for fixture in fixtures_of(held):
             found.put(fixture)

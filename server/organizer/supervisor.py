@@ -7,11 +7,11 @@ import signal
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from server.client.tls import Security
-from server.model.tournament_spec import Entrant, Spec
+from server.client.tls import TlsSettings
+from server.model.tournament_spec import Entrant, TournamentSpec
 from server.runtime.subprocesses import (
     PLAYER_NICENESS,
-    Logs,
+    LogFolder,
     Process,
     Program,
     how_it_ended,
@@ -35,8 +35,8 @@ _RETRY_S = 3600
 Start = Callable[[Entrant, int, Path], Process]
 
 
-def starter(spec: Spec, folder: Path, address: tuple[str, int], tournament: str,
-            tokens: Mapping[str, str], security: Security | None = None) -> Start:  # fmt: skip
+def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tournament: str,
+            tokens: Mapping[str, str], security: TlsSettings | None = None) -> Start:  # fmt: skip
     """How the entrants of a tournament are started: in that folder, with what they need to know.
 
     `tokens`: those of their accounts, by name; players keep their own where there is none.
@@ -69,7 +69,7 @@ def starter(spec: Spec, folder: Path, address: tuple[str, int], tournament: str,
     return start
 
 
-class Slot:
+class EntrantProcess:
     """One process of an entrant, for as long as the entrant takes part."""
 
     def __init__(self, entrant: Entrant, number: int, log: Path) -> None:
@@ -84,14 +84,14 @@ class Slot:
         return f"{self.entrant.name} ({self.number})"
 
 
-class Crew:
+class Supervisor:
     """The processes of all entrants that are started here. Time comes in."""
 
     def __init__(
         self,
         entrants: Iterable[Entrant],
         start: Start,
-        logs: Logs,
+        logs: LogFolder,
         say: Callable[[str], None],
         suspend: Callable[[str], None],
     ) -> None:
@@ -100,7 +100,7 @@ class Crew:
         self._logs = logs
         self._say = say
         self._suspend = suspend
-        self._slots: dict[str, list[Slot]] = {
+        self._slots: dict[str, list[EntrantProcess]] = {
             each.name: [] for each in entrants if each.player or each.command
         }
         self._entrants = {each.name: each for each in entrants}
@@ -126,7 +126,7 @@ class Crew:
             number = len(slots) + 1
             place = list(self._entrants).index(name) + 1  # of names, files keep only plain letters
             log = self._logs.of(f"{place}-{name}-{number}")
-            slots.append(Slot(self._entrants[name], number, log))
+            slots.append(EntrantProcess(self._entrants[name], number, log))
 
     def look(self, now: float, *, reachable: bool) -> None:
         """Note who has ended, and start who is to be started.
@@ -157,10 +157,10 @@ class Crew:
         """End all."""
         stop(self.processes, _PATIENCE_S)
 
-    def _all(self) -> list[Slot]:
+    def _all(self) -> list[EntrantProcess]:
         return [slot for slots in self._slots.values() for slot in slots]
 
-    def _ended(self, slot: Slot, how: str, now: float, *, blamed: bool) -> None:
+    def _ended(self, slot: EntrantProcess, how: str, now: float, *, blamed: bool) -> None:
         if slot.process:
             send(slot.process, signal.SIGKILL)  # what it has started is of no use without it
             slot.process = None
@@ -179,7 +179,7 @@ class Crew:
         self.dismiss(name)
         self._suspend(name)
 
-    def _output(self, slot: Slot) -> str:
+    def _output(self, slot: EntrantProcess) -> str:
         """Where it is what a process has said, and the end of it."""
         last = self._logs.tail(slot.log.stem).splitlines()[-1:]
         return (

@@ -13,7 +13,7 @@ SLICE_S = 0.0005
 HOLD_S = 0.002
 
 
-class Turn:
+class LoopScheduler:
     """Has things done once, after everything that the loop does now.
 
     A peer that waits is woken once for all that it is told in a turn: on a machine with a core to
@@ -32,13 +32,13 @@ class Turn:
         self._over_at = 0.0
         self._next: Any = None
 
-    def at_its_end(self, call: Callable[[], None]) -> None:
+    def end_of_iteration(self, call: Callable[[], None]) -> None:
         """Call it then."""
         if not self._due:
             self._timer.callLater(0, self._end)
         self._due.append(call)
 
-    def at_leisure(self, call: Callable[[], object]) -> None:
+    def when_idle(self, call: Callable[[], object]) -> None:
         """Call it in this turn or a later one, after those before; again if it returns True."""
         if not self._waiting:
             self._next = self._timer.callLater(0, self._slice)

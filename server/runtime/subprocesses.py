@@ -155,7 +155,7 @@ def how_it_ended(process: Process) -> str:
     return f"has ended with exit code {code}"
 
 
-class Logs:
+class LogFolder:
     """A folder for what processes say. It is kept if there is a reason to read it."""
 
     def __init__(self) -> None:

@@ -17,17 +17,17 @@ from twisted.python.failure import Failure
 
 from server.model.records import Account, Record
 from server.runtime.imports import python_path
-from server.runtime.scheduler import Turn
+from server.runtime.scheduler import LoopScheduler
 from server.storage.database import StorageError
 from server.storage.ipc import (
     LENGTH,
-    Changed,
-    Failed,
-    Ready,
+    AccountChanged,
+    DatabaseReady,
+    DatabaseUnusable,
+    OpenDatabase,
+    RecordsStored,
     Report,
-    Stored,
-    Unusable,
-    Use,
+    StorageFailed,
     decode_report,
     encode,
     encode_records,
@@ -39,7 +39,7 @@ _RETRY_S = 0.25
 _GONE = "the process that stores has ended"
 
 
-class Listener(Protocol):
+class StorageListener(Protocol):
     """Who is told what has become of records."""
 
     def stored(self, number: int, records: int, seconds: float) -> None:
@@ -55,14 +55,14 @@ class Listener(Protocol):
         """An operator has changed an account."""
 
 
-class Keeper:
+class StorageClient:
     """Has records stored in their order, each of them at some time, whatever dies meanwhile."""
 
-    def __init__(self, url: str, reactor: Any, turn: Turn) -> None:
+    def __init__(self, url: str, reactor: Any, turn: LoopScheduler) -> None:
         self._url = url
         self._reactor = reactor
         self._turn = turn
-        self._listener: Listener | None = None
+        self._listener: StorageListener | None = None
         self._revision: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
@@ -83,20 +83,20 @@ class Keeper:
                 process_group=0,  # what a terminal sends to its group is for the server to hear
                 env=os.environ | {"PYTHONPATH": python_path()},
             )
-        ours.sendall(framed(encode(Use(self._url, self._revision))))
+        ours.sendall(framed(encode(OpenDatabase(self._url, self._revision))))
         self._line = ours
 
     def wait(self) -> None:
         """Until the database is open, up to date and nobody else's. Raises StorageError."""
         match self._hear():
-            case Ready(revision):
+            case DatabaseReady(revision):
                 self._revision = revision
-            case Unusable(reason):
+            case DatabaseUnusable(reason):
                 raise StorageError(reason)
             case _:
                 raise StorageError(_GONE)
 
-    def go_on(self, listener: Listener) -> None:
+    def go_on(self, listener: StorageListener) -> None:
         """From now on in the reactor's loop, in which the listener is told."""
         self._listener = listener
         assert self._line is not None
@@ -108,7 +108,7 @@ class Keeper:
     def put(self, number: int, record: Record) -> None:
         """Store a record, after those before it. Returns at once."""
         if not self._unsent:
-            self._turn.at_its_end(self._send)
+            self._turn.end_of_iteration(self._send)
         self._unsent.append((number, record))
         self._unstored.append((number, record))
 
@@ -149,18 +149,18 @@ class Keeper:
         listener = self._listener
         assert listener is not None
         match report:
-            case Stored(number, records, seconds):
+            case RecordsStored(number, records, seconds):
                 self._forget(number)
                 listener.stored(number, records, seconds)
-            case Failed(reason):
+            case StorageFailed(reason):
                 listener.failed(reason)
-            case Unusable(reason):  # and it ends
+            case DatabaseUnusable(reason):  # and it ends
                 self._why = reason
-            case Ready():
+            case DatabaseReady():
                 self._why = _GONE
                 if not self._unstored:
                     listener.recovered()
-            case Changed(account, revision):
+            case AccountChanged(account, revision):
                 self._revision = revision
                 listener.account_changed(account)
 
@@ -192,7 +192,7 @@ class Keeper:
         while self._unstored:
             self._line.settimeout(max(0.01, until - time.monotonic()))
             match self._hear():
-                case Stored(number):
+                case RecordsStored(number):
                     self._forget(number)
                 case None:
                     return
@@ -221,7 +221,7 @@ class _Line(Int32StringReceiver):
 
     MAX_LENGTH = 2**20
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, keeper: StorageClient) -> None:
         self._keeper = keeper
 
     def connectionMade(self) -> None:

@@ -21,20 +21,20 @@ from msgspec import structs
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.model.messages import Reading, Reason, Thought
+from server.model.messages import Analysis, ClockState, Reason
 from server.model.names import skeleton
 from server.model.records import (
     Account,
-    Begun,
-    Claimed,
-    Concluded,
-    Finished,
-    Held,
-    Kept,
-    Organized,
-    Played,
+    EntrantWithdrawn,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
     Record,
-    Suspended,
+    SeatTakenOver,
+    StoredMatch,
+    StoredTournament,
+    TournamentCreated,
+    TournamentEnded,
 )
 from server.storage.schema import accounts, matches, moves, suspensions, tournaments
 
@@ -51,7 +51,7 @@ _CHUNK = 200
 _SYNCHRONOUS = "synchronous"
 
 _encode = msgspec.json.Encoder().encode
-_decode_info = msgspec.json.Decoder(Thought).decode
+_decode_info = msgspec.json.Decoder(Analysis).decode
 
 
 class StorageError(Exception):
@@ -92,15 +92,15 @@ class Database:
             kind: _Write(self._insert(table).on_conflict_do_nothing(), table.c.keys(), dialect)
             for kind, table in (
                 (Account, accounts),
-                (Organized, tournaments),
-                (Begun, matches),
-                (Played, moves),
-                (Suspended, suspensions),
+                (TournamentCreated, tournaments),
+                (MatchStarted, matches),
+                (MovePlayed, moves),
+                (EntrantWithdrawn, suspensions),
             )
         }
-        self._writes[Claimed] = _Write(_CLAIM, _CLAIM_PARAMETERS, dialect)
-        self._writes[Finished] = _Write(_FINISH, _FINISH_PARAMETERS, dialect)
-        self._writes[Concluded] = _Write(_CONCLUDE, _CONCLUDE_PARAMETERS, dialect)
+        self._writes[SeatTakenOver] = _Write(_CLAIM, _CLAIM_PARAMETERS, dialect)
+        self._writes[MatchEnded] = _Write(_FINISH, _FINISH_PARAMETERS, dialect)
+        self._writes[TournamentEnded] = _Write(_CONCLUDE, _CONCLUDE_PARAMETERS, dialect)
 
     @property
     def shown(self) -> str:
@@ -235,7 +235,7 @@ class Database:
 
     # Tournaments.
 
-    def tournaments(self) -> list[Held]:
+    def tournaments(self) -> list[StoredTournament]:
         """All, oldest first, without their matches."""
         with self._engine.connect() as connection:
             rows = connection.execute(sa.select(tournaments).order_by(tournaments.c.id)).all()
@@ -245,9 +245,9 @@ class Database:
                 out.setdefault(tournament, []).append(entrant)
         return [held_of(row, out.get(row.id, ()), ()) for row in rows]
 
-    def tournament(self, tournament: str) -> Held | None:
+    def tournament(self, tournament: str) -> StoredTournament | None:
         """One with its matches, oldest first."""
-        held = next((h for h in self.tournaments() if h.organized.tournament == tournament), None)
+        held = next((h for h in self.tournaments() if h.created.tournament == tournament), None)
         if held is None:
             return None
         played = self._kept(matches.c.tournament == tournament)
@@ -255,11 +255,11 @@ class Database:
 
     # Matches.
 
-    def unfinished(self) -> list[Kept]:
+    def unfinished(self) -> list[StoredMatch]:
         """The matches that have not ended, oldest first."""
         return list(self._kept(matches.c.ended_at.is_(None)))
 
-    def finished_since(self, at: float) -> list[Kept]:
+    def finished_since(self, at: float) -> list[StoredMatch]:
         """The matches that have ended since then, oldest first."""
         return list(self._kept(matches.c.ended_at >= at))
 
@@ -270,7 +270,7 @@ class Database:
         game: str | None = None,
         player: str | None = None,
         since: float | None = None,
-    ) -> Iterator[Kept]:
+    ) -> Iterator[StoredMatch]:
         """Stored matches, oldest first: all, or those for which this holds."""
         conditions: list[sa.ColumnElement[bool]] = []
         if match is not None:
@@ -283,12 +283,12 @@ class Database:
             conditions.append(matches.c.begun_at >= since)
         return self._kept(*conditions)
 
-    def add(self, kept: Iterable[Kept]) -> int:
+    def add(self, kept: Iterable[StoredMatch]) -> int:
         """Store whole matches; how many there were not yet."""
         before = self._count()
         with self._engine.connect() as connection:
             for some in _chunks(kept):
-                records = [r for k in some for r in (k.begun, *k.moves, k.finished) if r]
+                records = [r for k in some for r in (k.started, *k.moves, k.ended) if r]
                 self._save(connection, records)
         return self._count() - before
 
@@ -314,7 +314,7 @@ class Database:
         with self._engine.connect() as connection:
             return connection.scalar(sa.select(sa.func.count()).select_from(matches)) or 0
 
-    def _kept(self, *conditions: sa.ColumnElement[bool]) -> Iterator[Kept]:
+    def _kept(self, *conditions: sa.ColumnElement[bool]) -> Iterator[StoredMatch]:
         last = ""
         while True:
             chosen = sa.select(matches).where(matches.c.id > last, *conditions)
@@ -324,10 +324,10 @@ class Database:
             if not rows:
                 return
             for row in rows:
-                yield Kept(
-                    begun=begun_of(row),
+                yield StoredMatch(
+                    started=begun_of(row),
                     moves=tuple(played.get(row.id, ())),
-                    finished=None if row.ended_at is None else finished_of(row),
+                    ended=None if row.ended_at is None else finished_of(row),
                 )
             last = rows[-1].id
 
@@ -479,7 +479,7 @@ def _account_row(account: Account) -> tuple[Any, ...]:
     )
 
 
-def _begun_row(begun: Begun) -> tuple[Any, ...]:
+def _begun_row(begun: MatchStarted) -> tuple[Any, ...]:
     return (
         begun.match,
         begun.game,
@@ -500,7 +500,7 @@ def _begun_row(begun: Begun) -> tuple[Any, ...]:
     )
 
 
-def _played_row(played: Played) -> tuple[Any, ...]:
+def _played_row(played: MovePlayed) -> tuple[Any, ...]:
     clocks = played.clocks
     info = _encode(played.info).decode() if played.info else None
     if clocks is None:
@@ -511,11 +511,11 @@ def _played_row(played: Played) -> tuple[Any, ...]:
     return (played.match, played.ply, played.seat, played.action, *left, info, played.at)
 
 
-def _claimed_row(claimed: Claimed) -> tuple[Any, ...]:
+def _claimed_row(claimed: SeatTakenOver) -> tuple[Any, ...]:
     return (claimed.match, claimed.seat, claimed.session)
 
 
-def _finished_row(finished: Finished) -> tuple[Any, ...]:
+def _finished_row(finished: MatchEnded) -> tuple[Any, ...]:
     return (
         finished.match,
         finished.winner,
@@ -526,27 +526,27 @@ def _finished_row(finished: Finished) -> tuple[Any, ...]:
     )
 
 
-def _organized_row(organized: Organized) -> tuple[Any, ...]:
+def _organized_row(organized: TournamentCreated) -> tuple[Any, ...]:
     return (organized.tournament, organized.name, organized.spec, organized.at, None)
 
 
-def _suspended_row(suspended: Suspended) -> tuple[Any, ...]:
+def _suspended_row(suspended: EntrantWithdrawn) -> tuple[Any, ...]:
     return (suspended.tournament, suspended.number, suspended.entrant, suspended.at)
 
 
-def _concluded_row(concluded: Concluded) -> tuple[Any, ...]:
+def _concluded_row(concluded: TournamentEnded) -> tuple[Any, ...]:
     return (concluded.tournament, concluded.at)
 
 
 _ROW: dict[type[Record], Any] = {
     Account: _account_row,
-    Begun: _begun_row,
-    Played: _played_row,
-    Claimed: _claimed_row,
-    Finished: _finished_row,
-    Organized: _organized_row,
-    Suspended: _suspended_row,
-    Concluded: _concluded_row,
+    MatchStarted: _begun_row,
+    MovePlayed: _played_row,
+    SeatTakenOver: _claimed_row,
+    MatchEnded: _finished_row,
+    TournamentCreated: _organized_row,
+    EntrantWithdrawn: _suspended_row,
+    TournamentEnded: _concluded_row,
 }
 
 
@@ -565,9 +565,9 @@ def account_of(row: sa.Row[Any]) -> Account:
     )
 
 
-def begun_of(row: sa.Row[Any]) -> Begun:
+def begun_of(row: sa.Row[Any]) -> MatchStarted:
     """The beginning of one of `matches`."""
-    return Begun(
+    return MatchStarted(
         match=row.id,
         game=row.game,
         players=(row.first, row.second),
@@ -586,9 +586,9 @@ def begun_of(row: sa.Row[Any]) -> Begun:
     )
 
 
-def finished_of(row: sa.Row[Any]) -> Finished:
+def finished_of(row: sa.Row[Any]) -> MatchEnded:
     """The end of one of `matches` that has ended."""
-    return Finished(
+    return MatchEnded(
         match=row.id,
         winner=row.winner,
         returns=(row.first_return, row.second_return),
@@ -598,14 +598,14 @@ def finished_of(row: sa.Row[Any]) -> Finished:
     )
 
 
-def _played(row: sa.Row[Any]) -> Played:
+def _played(row: sa.Row[Any]) -> MovePlayed:
     clocks = None
     if row.first_main_s is not None:
         clocks = (
-            Reading(row.first_main_s, row.first_periods),
-            Reading(row.second_main_s, row.second_periods),
+            ClockState(row.first_main_s, row.first_periods),
+            ClockState(row.second_main_s, row.second_periods),
         )
-    return Played(
+    return MovePlayed(
         match=row.match,
         ply=row.ply,
         seat=row.seat,
@@ -616,27 +616,29 @@ def _played(row: sa.Row[Any]) -> Played:
     )
 
 
-def held_of(row: sa.Row[Any], out: Sequence[int], played: Iterable[Kept]) -> Held:
+def held_of(
+    row: sa.Row[Any], out: Sequence[int], played: Iterable[StoredMatch]
+) -> StoredTournament:
     """One of `tournaments`, with who was suspended and with its matches."""
-    over = None if row.ended_at is None else Concluded(tournament=row.id, at=row.ended_at)
-    return Held(
-        organized=Organized(tournament=row.id, name=row.name, spec=row.spec, at=row.begun_at),
-        out=tuple(out),
-        concluded=over,
+    over = None if row.ended_at is None else TournamentEnded(tournament=row.id, at=row.ended_at)
+    return StoredTournament(
+        created=TournamentCreated(tournament=row.id, name=row.name, spec=row.spec, at=row.begun_at),
+        withdrawn=tuple(out),
+        ended=over,
         matches=tuple(played),
     )
 
 
-def _moves_of(connection: sa.Connection, ids: list[str]) -> dict[str, list[Played]]:
+def _moves_of(connection: sa.Connection, ids: list[str]) -> dict[str, list[MovePlayed]]:
     chosen = sa.select(moves).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
-    played: dict[str, list[Played]] = {}
+    played: dict[str, list[MovePlayed]] = {}
     for row in connection.execute(chosen):
         played.setdefault(row.match, []).append(_played(row))
     return played
 
 
-def _chunks(kept: Iterable[Kept]) -> Iterator[list[Kept]]:
-    some: list[Kept] = []
+def _chunks(kept: Iterable[StoredMatch]) -> Iterator[list[StoredMatch]]:
+    some: list[StoredMatch] = []
     for each in kept:
         some.append(each)
         if len(some) == _CHUNK:

@@ -20,26 +20,26 @@ _KINDS: tuple[type[Record], ...] = get_args(Record)
 _PLACES = {kind: place for place, kind in enumerate(_KINDS)}
 
 
-class Use(Struct, frozen=True):
+class OpenDatabase(Struct, frozen=True):
     """Store in this database. `revision`: of the accounts that are known; None for all."""
 
     url: str
     revision: int | None
 
 
-class Ready(Struct, frozen=True, tag=True):
+class DatabaseReady(Struct, frozen=True, tag=True):
     """The database is open, and nobody else's. `revision`: from which on changes are told."""
 
     revision: int
 
 
-class Unusable(Struct, frozen=True, tag=True):
+class DatabaseUnusable(Struct, frozen=True, tag=True):
     """The database cannot be used."""
 
     reason: str
 
 
-class Stored(Struct, frozen=True, tag=True):
+class RecordsStored(Struct, frozen=True, tag=True):
     """All records up to a number are safe; the last transaction had so many, and took so long."""
 
     number: int
@@ -47,26 +47,26 @@ class Stored(Struct, frozen=True, tag=True):
     seconds: float
 
 
-class Failed(Struct, frozen=True, tag=True):
+class StorageFailed(Struct, frozen=True, tag=True):
     """Nothing can be stored at the moment; it is tried again and again."""
 
     reason: str
 
 
-class Changed(Struct, frozen=True, tag=True):
+class AccountChanged(Struct, frozen=True, tag=True):
     """An operator has changed an account."""
 
     account: Account
     revision: int
 
 
-Report = Ready | Unusable | Stored | Failed | Changed
+Report = DatabaseReady | DatabaseUnusable | RecordsStored | StorageFailed | AccountChanged
 
 #: Before each frame.
 LENGTH = struct.Struct(">I")
 
 encode = msgspec.msgpack.Encoder().encode
-decode_use = msgspec.msgpack.Decoder(Use).decode
+decode_use = msgspec.msgpack.Decoder(OpenDatabase).decode
 decode_report = msgspec.msgpack.Decoder(Report).decode
 _decode_batch = msgspec.msgpack.Decoder(tuple[int, list[tuple[int, Raw]]]).decode
 _DECODERS = tuple(msgspec.msgpack.Decoder(kind).decode for kind in _KINDS)

@@ -15,17 +15,17 @@ from msgspec import Struct
 from games import TIE
 from server.model.messages import Reason
 from server.model.names import skeleton
-from server.model.records import Account, Held, Kept
+from server.model.records import Account, StoredMatch, StoredTournament
 from server.model.tournament_spec import loads
 from server.storage.database import Database, account_of, begun_of, finished_of, held_of
 from server.storage.schema import accounts, matches, moves, suspensions, tournaments
-from server.tournament.leaderboard import LOST, WON, Rated
-from server.tournament.state import Sitting
+from server.tournament.leaderboard import LOST, WON, RatedMatch
+from server.tournament.state import StoredGame
 
 T = TypeVar("T")
 
 
-class Page(Struct, Generic[T], frozen=True):
+class ResultPage(Struct, Generic[T], frozen=True):
     """Some of a list, from its beginning: `page` of so many `pages`, of `total` items in all."""
 
     items: tuple[T, ...] = ()
@@ -55,7 +55,7 @@ class MatchRow(Struct, frozen=True, kw_only=True):
     tournament: str | None = None
 
 
-class Totals(Struct, frozen=True, kw_only=True):
+class PlayerTotals(Struct, frozen=True, kw_only=True):
     """The matches of a player that have a result, all together; and when the last one ended."""
 
     matches: int = 0
@@ -70,7 +70,7 @@ class PlayerRow(Struct, frozen=True, kw_only=True):
 
     name: str
     created_at: float
-    totals: Totals
+    totals: PlayerTotals
 
 
 class PlayerGames(Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class PlayerGames(Struct, frozen=True, kw_only=True):
 
     name: str
     created_at: float | None
-    games: dict[str, Totals]
+    games: dict[str, PlayerTotals]
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class Reader:
 
     def matches(
         self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
-    ) -> Page[MatchRow]:
+    ) -> ResultPage[MatchRow]:
         """Those that have ended, the latest first."""
         game, player, opponent, tournament = chosen
         conditions: list[sa.ColumnElement[bool]] = [matches.c.ended_at.is_not(None)]
@@ -154,13 +154,13 @@ class Reader:
                 rows = connection.execute(_latest(branches, first, per_page)).all()
         return paged([_match_row(row) for row in rows], page, per_page, total)
 
-    def match(self, match: str) -> Kept | None:
+    def match(self, match: str) -> StoredMatch | None:
         """All that is stored of one."""
         return next(self._database.matches(match=match), None)
 
     # Players.
 
-    def players(self, page: int = 1, per_page: int = 50) -> Page[PlayerRow]:
+    def players(self, page: int = 1, per_page: int = 50) -> ResultPage[PlayerRow]:
         """All accounts, those that have played last first."""
         last = sa.func.coalesce
         ends = [
@@ -200,7 +200,7 @@ class Reader:
 
     # Tournaments.
 
-    def tournaments(self, page: int = 1, per_page: int = 50) -> Page[TournamentRow]:
+    def tournaments(self, page: int = 1, per_page: int = 50) -> ResultPage[TournamentRow]:
         """All, the latest first."""
         ended = (
             sa.select(sa.func.count())
@@ -213,7 +213,7 @@ class Reader:
             rows = connection.execute(_limited(chosen, page, per_page)).all()
         return paged([_tournament_row(row) for row in rows], page, per_page, total)
 
-    def tournament(self, tournament: str) -> tuple[Held, list[Sitting]] | None:
+    def tournament(self, tournament: str) -> tuple[StoredTournament, list[StoredGame]] | None:
         """One without its matches; and these as far as results follow from them, oldest first."""
         with self._database.reading() as connection:
             its = tournaments.c.id == tournament
@@ -247,7 +247,7 @@ class Reader:
             ).one()
         return Freshness(*row)
 
-    def rated(self, game: str) -> list[Rated]:
+    def rated(self, game: str) -> list[RatedMatch]:
         """The rated matches of a game that have a result, in the order in which they ended."""
         one, other = accounts.alias(), accounts.alias()
         first, second = matches.c.first, matches.c.second
@@ -270,7 +270,7 @@ class Reader:
         )
         with self._database.reading() as connection:
             return [
-                Rated(match, (then1, then2), (now1, now2), winner, at, tournament)
+                RatedMatch(match, (then1, then2), (now1, now2), winner, at, tournament)
                 for match, then1, then2, now1, now2, winner, at, tournament in connection.execute(
                     chosen
                 )
@@ -335,14 +335,14 @@ def _totals(connection: sa.Connection, some: Iterable[Account], *names: str) -> 
     return found
 
 
-def _summed(some: Iterable[tuple[int, int, float]]) -> Totals:
+def _summed(some: Iterable[tuple[int, int, float]]) -> PlayerTotals:
     counts: dict[int, int] = defaultdict(int)
     last: float | None = None
     for got, count, last_at in some:
         counts[got] += count
         last = last_at if last is None else max(last, last_at)
     won, tied, lost = counts[WON], counts[TIE], counts[LOST]
-    return Totals(matches=won + tied + lost, won=won, tied=tied, lost=lost, last_at=last)
+    return PlayerTotals(matches=won + tied + lost, won=won, tied=tied, lost=lost, last_at=last)
 
 
 def linked(ids: tuple[str | None, str | None], rated: bool) -> tuple[bool, bool]:
@@ -396,15 +396,15 @@ def _limited(chosen: sa.Select[Any], page: int, per_page: int) -> sa.Select[Any]
 # Values from rows.
 
 
-def cut(items: Sequence[T], page: int, per_page: int) -> Page[T]:
+def cut(items: Sequence[T], page: int, per_page: int) -> ResultPage[T]:
     """One page of all items."""
     first = per_page * (page - 1)
     return paged(items[first : first + per_page], page, per_page, len(items))
 
 
-def paged(items: Sequence[T], page: int, per_page: int, total: int) -> Page[T]:
+def paged(items: Sequence[T], page: int, per_page: int, total: int) -> ResultPage[T]:
     """The items of one page, of so many in all."""
-    return Page(tuple(items), page, max(1, -(-total // per_page)), total)
+    return ResultPage(tuple(items), page, max(1, -(-total // per_page)), total)
 
 
 def _match_row(row: sa.Row[Any]) -> MatchRow:
@@ -447,8 +447,8 @@ def _tournament_row(row: sa.Row[Any]) -> TournamentRow:
     )
 
 
-def _sitting(row: sa.Row[Any]) -> Sitting:
-    return Sitting(
+def _sitting(row: sa.Row[Any]) -> StoredGame:
+    return StoredGame(
         begun_of(row),
         None if row.ended_at is None else finished_of(row),
         tuple(map(int, (row.line or "").split())),

@@ -21,13 +21,13 @@ from server.model.records import Account, Record
 from server.storage.database import Database, InUse, StorageError, first_line
 from server.storage.ipc import (
     LENGTH,
-    Changed,
-    Failed,
-    Ready,
+    AccountChanged,
+    DatabaseReady,
+    DatabaseUnusable,
+    OpenDatabase,
+    RecordsStored,
     Report,
-    Stored,
-    Unusable,
-    Use,
+    StorageFailed,
     decode_records,
     decode_use,
     encode,
@@ -58,10 +58,10 @@ def main() -> None:
             database = _opened(use)
             revision = database.accounts()[1] if use.revision is None else use.revision
         except (StorageError, SQLAlchemyError) as fault:
-            server.say(Unusable(first_line(fault)))
+            server.say(DatabaseUnusable(first_line(fault)))
             return
         writer = Writer(database, server, revision)
-        server.say(Ready(revision))
+        server.say(DatabaseReady(revision))
         threading.Thread(target=_end_after, args=(line,), daemon=True).start()
         many = False
         while (records := inbox.records(LOOK_S, _GATHER_S if many else 0.0)) is not None:
@@ -82,13 +82,13 @@ class _Server:
             self._line.sendall(framed(encode(report)))
 
     def stored(self, number: int, records: int, seconds: float) -> None:
-        self.say(Stored(number, records, seconds))
+        self.say(RecordsStored(number, records, seconds))
 
     def failed(self, reason: str) -> None:
-        self.say(Failed(reason))
+        self.say(StorageFailed(reason))
 
     def account_changed(self, account: Account, revision: int) -> None:
-        self.say(Changed(account, revision))
+        self.say(AccountChanged(account, revision))
 
 
 class _Inbox:
@@ -154,7 +154,7 @@ def _end_after(line: socket.socket) -> None:
     os._exit(1)
 
 
-def _opened(use: Use) -> Database:
+def _opened(use: OpenDatabase) -> Database:
     """The database, when the process of an earlier server has let go of it. Raises StorageError."""
     database, until = Database(use.url), time.monotonic() + _PATIENCE_S
     while True:

@@ -16,7 +16,7 @@ RETRY_S = 0.25
 LOOK_S = 1.0
 
 
-class Listener(Protocol):
+class WriterListener(Protocol):
     """Who is told what has become of records."""
 
     def stored(self, number: int, records: int, seconds: float) -> None:
@@ -32,7 +32,7 @@ class Listener(Protocol):
 class Writer:
     """Stores records; tells when they are safe."""
 
-    def __init__(self, database: Database, listener: Listener, revision: int) -> None:
+    def __init__(self, database: Database, listener: WriterListener, revision: int) -> None:
         """`revision`: of the accounts that are known."""
         self._database = database
         self._listener = listener

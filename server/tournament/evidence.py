@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
-from server.tournament.pairs import Pair, Score
+from server.tournament.pairs import Pair, PairScore
 
 _NORMAL = NormalDist()
 #: The normal distribution holds 95 % within so many standard deviations.
@@ -75,16 +75,16 @@ class Evidence:
     pairs_ratio: float | None = None
 
 
-def scores_of(entrant: int, played: Iterable[tuple[Pair, Score]]) -> list[Score]:
+def scores_of(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> list[PairScore]:
     """What an entrant got, pair by pair. Those in which it did not take part are left out."""
     return [
-        score if pair.entrants[0] == entrant else Score(1 - score.first, 1 - score.second)
+        score if pair.entrants[0] == entrant else PairScore(1 - score.first, 1 - score.second)
         for pair, score in played
         if entrant in pair.entrants
     ]
 
 
-def pentanomial(entrant: int, played: Iterable[tuple[Pair, Score]]) -> Pentanomial:
+def pentanomial(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> Pentanomial:
     """The pairs in which an entrant took part, counted by what it got."""
     counts = dict.fromkeys(Pentanomial._fields, 0)
     for score in scores_of(entrant, played):

@@ -27,7 +27,7 @@ Who = tuple[str, str]
 WON, LOST = 1, 2
 
 
-class Rated(NamedTuple):
+class RatedMatch(NamedTuple):
     """A rated match with a result: what the two were called `then`, in it, and are called now."""
 
     match: str
@@ -38,14 +38,14 @@ class Rated(NamedTuple):
     tournament: str | None
 
 
-class Verdict(NamedTuple):
+class TournamentVerdict(NamedTuple):
     """What a tournament says of its matches: which count, and what versions its entrants had."""
 
     counted: set[str]
     versions: Mapping[str, str]
 
 
-class Bout(NamedTuple):
+class RatedGame(NamedTuple):
     """A match that counts; the first of `players` had the first move. Winner 1, 2, or -1."""
 
     players: tuple[Who, Who]
@@ -53,7 +53,7 @@ class Bout(NamedTuple):
     at: float
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class LeaderboardEntry(Struct, frozen=True, kw_only=True):
     """A player in one version. `error` is the 95 % half-width, relative to the anchor."""
 
     name: str
@@ -67,7 +67,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     last_at: float
 
 
-class Ladder(Struct, frozen=True, kw_only=True):
+class Leaderboard(Struct, frozen=True, kw_only=True):
     """All who are rated in a game, the best first.
 
     Ratings are Elo: near equality, d points more mean a score of 1 / (1 + 10^(-d/400)). The anchor,
@@ -77,13 +77,13 @@ class Ladder(Struct, frozen=True, kw_only=True):
 
     game: str
     matches: int = 0
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LeaderboardEntry, ...] = ()
     anchor: Who | None = None
     first_move: float | None = None
     first_move_error: float | None = None
 
 
-class Point(Struct, frozen=True):
+class RatingPoint(Struct, frozen=True):
     """The rating from the matches up to a time, relative to today's anchor."""
 
     at: float
@@ -92,7 +92,9 @@ class Point(Struct, frozen=True):
     matches: int
 
 
-def bouts(rated: Iterable[Rated], verdicts: Mapping[str, Verdict]) -> list[Bout]:
+def rated_games(
+    rated: Iterable[RatedMatch], verdicts: Mapping[str, TournamentVerdict]
+) -> list[RatedGame]:
     """The matches that count, in the same order.
 
     Of a tournament that is known, those of complete pairs which are no repetition of others.
@@ -107,20 +109,20 @@ def bouts(rated: Iterable[Rated], verdicts: Mapping[str, Verdict]) -> list[Bout]
             first, second = zip(each.now, versions, strict=True)
         else:
             continue
-        found.append(Bout((first, second), each.winner, each.at))
+        found.append(RatedGame((first, second), each.winner, each.at))
     return found
 
 
-def ladder(game: str, played: Sequence[Bout]) -> Ladder:
+def leaderboard_of(game: str, played: Sequence[RatedGame]) -> Leaderboard:
     """The ratings after these matches."""
     if not played:
-        return Ladder(game=game)
+        return Leaderboard(game=game)
     table = _Table(played)
     table.add(played)
     found = table.rate()
     last = {who: each.at for each in played for who in each.players}
     entries = [
-        Entry(
+        LeaderboardEntry(
             name=who[0],
             version=who[1],
             rating=_tenths(ANCHOR + found.elo[place]),
@@ -133,7 +135,7 @@ def ladder(game: str, played: Sequence[Bout]) -> Ladder:
         )
         for who, place in table.places.items()
     ]
-    return Ladder(
+    return Leaderboard(
         game=game,
         matches=len(played),
         entries=tuple(sorted(entries, key=lambda each: (-each.rating, each.name, each.version))),
@@ -143,7 +145,7 @@ def ladder(game: str, played: Sequence[Bout]) -> Ladder:
     )
 
 
-def histories(played: Sequence[Bout], name: str) -> dict[str, tuple[Point, ...]]:
+def histories(played: Sequence[RatedGame], name: str) -> dict[str, tuple[RatingPoint, ...]]:
     """How the rating of each version of a player has come to be; the last point is that of now.
 
     There is one after each of so many equal shares of the player's matches.
@@ -153,7 +155,7 @@ def histories(played: Sequence[Bout], name: str) -> dict[str, tuple[Point, ...]]
         return {}
     table = _Table(played)
     versions = {who[1]: place for who, place in table.places.items() if who[0] == name}
-    found: dict[str, list[Point]] = {version: [] for version in versions}
+    found: dict[str, list[RatingPoint]] = {version: [] for version in versions}
     begin = 0
     for end in _ends(own, len(played)):
         before = {version: table.got[place].total() for version, place in versions.items()}
@@ -164,7 +166,7 @@ def histories(played: Sequence[Bout], name: str) -> dict[str, tuple[Point, ...]]
             matches = table.got[place].total()
             if matches > before[version] or end == len(played):
                 rating, error = _tenths(ANCHOR + known.elo[place]), _tenths(known.error[place])
-                found[version].append(Point(played[end - 1].at, rating, error, matches))
+                found[version].append(RatingPoint(played[end - 1].at, rating, error, matches))
     return {version: tuple(points) for version, points in found.items()}
 
 
@@ -178,7 +180,7 @@ def _ends(own: Sequence[int], matches: int) -> list[int]:
 class _Table:
     """Who is there, and what they have got against each other so far."""
 
-    def __init__(self, played: Iterable[Bout]) -> None:
+    def __init__(self, played: Iterable[RatedGame]) -> None:
         """`played`: all that will be added."""
         count = Counter(who for each in played for who in each.players)
         self.places = {who: place for place, who in enumerate(count)}
@@ -188,7 +190,7 @@ class _Table:
         self.got: list[Counter[int]] = [Counter() for _ in count]
         self._results: Counter[tuple[int, int, int]] = Counter()
 
-    def add(self, played: Iterable[Bout]) -> None:
+    def add(self, played: Iterable[RatedGame]) -> None:
         """These come next."""
         for ((one, other), winner), count in Counter(each[:2] for each in played).items():
             first, second = self.places[one], self.places[other]

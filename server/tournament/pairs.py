@@ -24,7 +24,7 @@ class Pair(NamedTuple):
     opening: int
 
 
-class Score(NamedTuple):
+class PairScore(NamedTuple):
     """What `entrants[0]` of a pair has got in its two matches: 1 a win, 0.5 a tie, 0 a loss."""
 
     first: float
@@ -37,4 +37,4 @@ class Score(NamedTuple):
 
 
 #: The pairs that are complete. Those that were voided are not among them, until played again.
-Results = Mapping[Key, Score]
+Results = Mapping[Key, PairScore]

@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp, ndtr, softmax
 
 from server.tournament.evidence import Z
-from server.tournament.pairs import Pair, Score
+from server.tournament.pairs import Pair, PairScore
 
 Floats = NDArray[np.floating[Any]]
 #: Elo points in one unit of the natural logarithm of the odds.
@@ -75,7 +75,7 @@ class Ratings:
     tie_share: float
 
 
-def tally(played: Iterable[tuple[Pair, Score]]) -> dict[tuple[int, int], Outcomes]:
+def tally(played: Iterable[tuple[Pair, PairScore]]) -> dict[tuple[int, int], Outcomes]:
     """The matches of pairs, counted by who moved first."""
     counts: dict[tuple[int, int], list[int]] = {}
     for pair, score in played:

@@ -11,22 +11,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from server.model.messages import Fixture, Reason
-from server.model.tournament_spec import Spec, Sprt
+from server.model.tournament_spec import Sprt, TournamentSpec
 from server.tournament import evidence, formats, ratings, sprt
 from server.tournament.formats import Format
-from server.tournament.pairs import Key, Score
+from server.tournament.pairs import Key, PairScore
 from server.tournament.report import (
-    Cell,
-    Duel,
-    Entrant,
+    CrosstableCell,
     Estimate,
-    Pairs,
+    HeadToHead,
+    MatchCounts,
+    PairCounts,
     Report,
+    ReportEntrant,
     SequentialTest,
     Standing,
-    Tally,
 )
-from server.tournament.standings import Played, Row, crosstable, table
+from server.tournament.standings import Played, StandingsRow, crosstable, table
 from server.tournament.state import key_of
 
 #: What the first player of a match gets, by the match's winner.
@@ -46,10 +46,10 @@ class Attempt:
     legs: Mapping[int, Fixture]
 
     @property
-    def score(self) -> Score | None:
+    def score(self) -> PairScore | None:
         """What the entrant got that begins in the first leg; None if a leg has no result."""
         first, second = (self._points(leg) for leg in (1, 2))
-        return None if first is None or second is None else Score(first, 1 - second)
+        return None if first is None or second is None else PairScore(first, 1 - second)
 
     @property
     def repeated(self) -> bool:
@@ -73,10 +73,12 @@ def attempts(fixtures: Iterable[Fixture]) -> dict[Key, Attempt]:
     return found
 
 
-class Gathered:
+class Results:
     """A tournament so far: which pairs are complete, and what follows from them."""
 
-    def __init__(self, spec: Spec, out: Sequence[int], fixtures: Iterable[Fixture]) -> None:
+    def __init__(
+        self, spec: TournamentSpec, out: Sequence[int], fixtures: Iterable[Fixture]
+    ) -> None:
         """`out`: who is suspended, in that order. Raises SpecError for a format there is not."""
         self.spec = spec
         self.out = tuple(out)
@@ -121,11 +123,11 @@ class Gathered:
         order = self.format.ranking(self.results, self.out) or list(rows)
         return tuple(self._standing(place, rows[one]) for place, one in enumerate(order, 1))
 
-    def _standing(self, place: int, row: Row) -> Standing:
+    def _standing(self, place: int, row: StandingsRow) -> Standing:
         values = {"Buchholz": row.buchholz, "Sonneborn-Berger": row.sonneborn_berger}
         tiebreaks = tuple(values[name] for name in self._tiebreaks)
         return Standing(
-            place, row.entrant, Tally(row.won, row.tied, row.lost), row.points, tiebreaks
+            place, row.entrant, MatchCounts(row.won, row.tied, row.lost), row.points, tiebreaks
         )
 
     @property
@@ -167,7 +169,7 @@ class Gathered:
             format=spec.format,
             games=spec.games,
             entrants=tuple(
-                Entrant(each.name, each.version, suspended=place in self.out)
+                ReportEntrant(each.name, each.version, withdrawn=place in self.out)
                 for place, each in enumerate(spec.entrants)
             ),
             done=len(self.played),
@@ -186,9 +188,9 @@ class Gathered:
             notes=(*notes, *self._repetitions(), *self._winner()),
         )
 
-    def _crosstable(self) -> tuple[tuple[Cell, ...], ...]:
+    def _crosstable(self) -> tuple[tuple[CrosstableCell, ...], ...]:
         cells = crosstable(len(self.spec.entrants), self.played)
-        return tuple(tuple(Cell(*each) for each in row) for row in cells)
+        return tuple(tuple(CrosstableCell(*each) for each in row) for row in cells)
 
     @property
     def _anchor(self) -> int | None:
@@ -202,21 +204,21 @@ class Gathered:
             return None
         return ratings.rate(entrants, ratings.tally(self.telling), self._anchor)
 
-    def _duels(self) -> Iterator[Duel]:
+    def _duels(self) -> Iterator[HeadToHead]:
         """Of two, theirs; of a gauntlet, those of the one against all others."""
         others = len(self.spec.entrants) if self.spec.format == "gauntlet" else 2
         if len(self.spec.entrants) == 2 or self.spec.format == "gauntlet":
             for other in range(1, others):
                 yield self._duel(0, other)
 
-    def _duel(self, one: int, other: int) -> Duel:
+    def _duel(self, one: int, other: int) -> HeadToHead:
         played = [each for each in self.telling if set(each[0].entrants) == {one, other}]
         counts = evidence.pentanomial(one, played)
         known = evidence.evidence(counts)
-        return Duel(
+        return HeadToHead(
             first=one,
             second=other,
-            pairs=Pairs(*counts),
+            pairs=PairCounts(*counts),
             elo=Estimate(known.elo, known.elo_error, known.elo_low, known.elo_high),
             nelo=Estimate(known.nelo, known.nelo_error),
             los=known.los,
@@ -224,7 +226,7 @@ class Gathered:
             test=self.test(),
         )
 
-    def _endings(self) -> tuple[Mapping[str, Tally], ...]:
+    def _endings(self) -> tuple[Mapping[str, MatchCounts], ...]:
         """How the matches of each ended, by reason."""
         counts: list[dict[str, Counter[float]]] = [defaultdict(Counter) for _ in self.spec.entrants]
         for pair, score in self.played:
@@ -233,7 +235,7 @@ class Gathered:
                 counts[pair.entrants[0]][reason][points] += 1
                 counts[pair.entrants[1]][reason][1 - points] += 1
         return tuple(
-            {reason: Tally(each[1], each[0.5], each[0]) for reason, each in endings.items()}
+            {reason: MatchCounts(each[1], each[0.5], each[0]) for reason, each in endings.items()}
             for endings in counts
         )
 
@@ -256,10 +258,10 @@ class Gathered:
 
 
 def gather(
-    spec: Spec, out: Sequence[int], fixtures: Iterable[Fixture], notes: Sequence[str] = ()
+    spec: TournamentSpec, out: Sequence[int], fixtures: Iterable[Fixture], notes: Sequence[str] = ()
 ) -> Report:
     """What a tournament has shown so far. Raises SpecError for a format there is not."""
-    return Gathered(spec, out, fixtures).report(notes)
+    return Results(spec, out, fixtures).report(notes)
 
 
 def _estimates(values: Sequence[float], errors: Sequence[float]) -> tuple[Estimate, ...]:

@@ -15,12 +15,12 @@ from server.model.tournament_spec import (
     Adjudication,
     Entrant,
     Openings,
-    Spec,
     Sprt,
+    TournamentSpec,
 )
 from server.tournament import opening_file, validators, version
 from server.tournament.toml_lines import lines_of
-from server.tournament.toml_table import Faults, Table
+from server.tournament.toml_table import Faults, TomlTable
 from server.tournament.validators import Check
 from server.tournament.version import Files
 
@@ -35,7 +35,7 @@ _REMEDIES = {
 _AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 
 
-class SpecError(ValueError):
+class TournamentSpecError(ValueError):
     """A file that cannot be used: a line of text for each error, `SPEC.toml:7: ...`."""
 
 
@@ -45,7 +45,7 @@ def read(
     where: str = "SPEC.toml",
     files: Files = lambda path: None,
     code: str = "",
-) -> Spec:
+) -> TournamentSpec:
     """The tournament that a file describes. Raises SpecError.
 
     `where`: the name of the file, for errors. `files`: what other files have in them, for openings
@@ -57,15 +57,19 @@ def read(
         values = tomllib.loads(text)
         faults = Faults(where, lines_of(text))
     except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{where}:{_located(str(error), text)}") from None
+        raise TournamentSpecError(f"{where}:{_located(str(error), text)}") from None
     except RecursionError:
-        raise SpecError(f"{where}:1: lists and tables are too deep in each other") from None
+        raise TournamentSpecError(
+            f"{where}:1: lists and tables are too deep in each other"
+        ) from None
     except ValueError:
-        raise SpecError(f"{where}:1: a number with thousands of digits, or no UTF-8") from None
-    spec = _tournament(Table(values, (), "a tournament", faults), files, code)
+        raise TournamentSpecError(
+            f"{where}:1: a number with thousands of digits, or no UTF-8"
+        ) from None
+    spec = _tournament(TomlTable(values, (), "a tournament", faults), files, code)
     if faults.found:
         in_order = sorted(faults.found, key=lambda fault: fault[0])
-        raise SpecError("\n".join(text for _, text in in_order))
+        raise TournamentSpecError("\n".join(text for _, text in in_order))
     return spec
 
 
@@ -81,12 +85,12 @@ def _located(error: str, text: str) -> str:
     return f"{number}: {found[1]}{remedy}" + (f": {shown[:60]}" if shown.isprintable() else "")
 
 
-def _tournament(top: Table, files: Files, code: str) -> Spec:
+def _tournament(top: TomlTable, files: Files, code: str) -> TournamentSpec:
     format_ = top.need("format", validators.one_of("format", FORMATS), "")
     fewest = 0 if format_ == "sprt" else 1
     loaded = _games(top)
     entrants = _entrants(top, format_, files, code)
-    spec = Spec(
+    spec = TournamentSpec(
         name=top.need("name", validators.visible(200), ""),
         games=tuple(loaded),
         format=format_,
@@ -104,7 +108,7 @@ def _tournament(top: Table, files: Files, code: str) -> Spec:
     return spec
 
 
-def _games(top: Table) -> dict[str, Game]:
+def _games(top: TomlTable) -> dict[str, Game]:
     """By their one spelling."""
     loaded: dict[str, Game] = {}
     for place, game in enumerate(top.elements("games", validators.game, None)):
@@ -115,7 +119,7 @@ def _games(top: Table) -> dict[str, Game]:
     return loaded
 
 
-def _entrants(top: Table, format_: str, files: Files, code: str) -> tuple[Entrant, ...]:
+def _entrants(top: TomlTable, format_: str, files: Files, code: str) -> tuple[Entrant, ...]:
     entrants: list[Entrant] = []
     alike: dict[str, str] = {}
     for table in top.tables("entrants", "an entrant"):
@@ -135,7 +139,7 @@ def _entrants(top: Table, format_: str, files: Files, code: str) -> tuple[Entran
     return tuple(entrants)
 
 
-def _entrant(table: Table, files: Files, code: str) -> Entrant:
+def _entrant(table: TomlTable, files: Files, code: str) -> Entrant:
     player = table.take("player", validators.player, None)
     command = table.take("command", validators.command, None)
     if "player" in table and "command" in table:
@@ -152,7 +156,7 @@ def _entrant(table: Table, files: Files, code: str) -> Entrant:
         command=command,
         threads=table.take("threads", validators.whole(1, 1024), _threads(player)),
     )
-    table.close(above=Spec.__dataclass_fields__, what="the first [[entrants]]")
+    table.close(above=TournamentSpec.__dataclass_fields__, what="the first [[entrants]]")
     return entrant
 
 
@@ -162,7 +166,7 @@ def _threads(player: str | None) -> int:
     return int(option) if re.fullmatch("[1-9][0-9]{0,2}", option) else 1
 
 
-def _openings(top: Table, loaded: Mapping[str, Game], files: Files) -> Openings:
+def _openings(top: TomlTable, loaded: Mapping[str, Game], files: Files) -> Openings:
     table = top.table("openings", "openings")
     plies = table.take("plies", validators.whole(0, 100), 0)
     no_file: dict[str, str] = {}
@@ -177,7 +181,7 @@ def _openings(top: Table, loaded: Mapping[str, Game], files: Files) -> Openings:
     return Openings(plies, lines)
 
 
-def _lines(table: Table, path: str, game: Game, files: Files) -> tuple[tuple[int, ...], ...]:
+def _lines(table: TomlTable, path: str, game: Game, files: Files) -> tuple[tuple[int, ...], ...]:
     """The openings of one file."""
     content = files(path)
     if content is None:
@@ -199,7 +203,7 @@ def _lines(table: Table, path: str, game: Game, files: Files) -> tuple[tuple[int
     return tuple(lines)
 
 
-def _adjudication(top: Table) -> Adjudication:
+def _adjudication(top: TomlTable) -> Adjudication:
     table = top.table("adjudication", "adjudication")
     adjudication = Adjudication(
         max_plies=table.take("max_plies", validators.whole(0, MOST_ROUNDS), 0),
@@ -209,7 +213,7 @@ def _adjudication(top: Table) -> Adjudication:
     return adjudication
 
 
-def _sprt(top: Table, format_: str) -> Sprt | None:
+def _sprt(top: TomlTable, format_: str) -> Sprt | None:
     table = top.table("sprt", "sprt")
     usual = Sprt()
     sprt = Sprt(

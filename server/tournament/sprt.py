@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from server.model.tournament_spec import Sprt
 from server.tournament.evidence import NELO_PER_DEVIATION, scores_of
-from server.tournament.pairs import Pair, Score
+from server.tournament.pairs import Pair, PairScore
 
 Floats = NDArray[np.float64]
 #: What never happened counts as if it had happened so often, as in fishtest and fastchess.
@@ -71,7 +71,7 @@ def llrs(frequencies: ArrayLike, test: Sprt) -> Floats:
     return np.where(counts.any(axis=1), ratios, 0.0)
 
 
-def curve(played: Iterable[tuple[Pair, Score]], test: Sprt) -> list[float]:
+def curve(played: Iterable[tuple[Pair, PairScore]], test: Sprt) -> list[float]:
     """The LLR after each pair. `played` is in schedule order and between entrants 0 and 1."""
     points = np.array([score.total for score in scores_of(0, played)])
     happened = 2 * points[:, np.newaxis] == np.arange(5)

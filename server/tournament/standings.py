@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from server.tournament.formats import Bye
-from server.tournament.pairs import Pair, Score
+from server.tournament.pairs import Pair, PairScore
 
-Played = tuple[Pair, Score]
+Played = tuple[Pair, PairScore]
 
 
 @dataclass(frozen=True)
-class Row:
+class StandingsRow:
     """One entrant's line in the table. `played`, `won`, `tied` and `lost` count matches.
 
     Points are 1 for a match won, 0.5 for one tied, and 1 for each match of a bye, which is not
@@ -33,14 +33,14 @@ class Row:
     sonneborn_berger: float
 
 
-class Cell(NamedTuple):
+class OpponentScore(NamedTuple):
     """What one got from another, and in how many matches."""
 
     points: float
     matches: int
 
 
-def table(entrants: int, results: Iterable[Played], byes: Iterable[Bye] = ()) -> list[Row]:
+def table(entrants: int, results: Iterable[Played], byes: Iterable[Bye] = ()) -> list[StandingsRow]:
     """A row for each of the `entrants`, best first.
 
     By points, then Buchholz, then Sonneborn-Berger, then as they are listed.
@@ -59,10 +59,12 @@ def table(entrants: int, results: Iterable[Played], byes: Iterable[Bye] = ()) ->
     return sorted(rows, key=lambda row: (-row.points, -row.buchholz, -row.sonneborn_berger))
 
 
-def _row(entrant: int, scores: list[tuple[int, float]], free: int, points: list[float]) -> Row:
+def _row(
+    entrant: int, scores: list[tuple[int, float]], free: int, points: list[float]
+) -> StandingsRow:
     won, tied, lost = (sum(score == outcome for _, score in scores) for outcome in (1, 0.5, 0))
     against_nobody = free * points[entrant]
-    return Row(
+    return StandingsRow(
         entrant=entrant,
         played=len(scores),
         won=won,
@@ -74,12 +76,12 @@ def _row(entrant: int, scores: list[tuple[int, float]], free: int, points: list[
     )
 
 
-def crosstable(entrants: int, results: Iterable[Played]) -> list[list[Cell]]:
+def crosstable(entrants: int, results: Iterable[Played]) -> list[list[OpponentScore]]:
     """For each entrant, what it got from each: `crosstable(...)[one][other]`."""
-    cells = [[Cell(0.0, 0)] * entrants for _ in range(entrants)]
+    cells = [[OpponentScore(0.0, 0)] * entrants for _ in range(entrants)]
     for pair, score in results:
         first, second = pair.entrants
         for one, other, points in ((first, second, score.total), (second, first, 2 - score.total)):
             before = cells[one][other]
-            cells[one][other] = Cell(before.points + points, before.matches + 2)
+            cells[one][other] = OpponentScore(before.points + points, before.matches + 2)
     return cells

@@ -15,11 +15,11 @@ from games.core.spec import SpecError
 from server.core import clock
 from server.model.messages import Fixture
 from server.model.names import BadName, normalised, skeleton
-from server.model.records import Begun, Finished, Held
-from server.model.tournament_spec import MODELS, Spec, Sprt, loads
+from server.model.records import MatchEnded, MatchStarted, StoredTournament
+from server.model.tournament_spec import MODELS, Sprt, TournamentSpec, loads
 from server.tournament import formats, sprt
 from server.tournament.openings import Book, Opening, OpeningError
-from server.tournament.pairs import Key, Pair, Score
+from server.tournament.pairs import Key, Pair, PairScore
 
 Leg = Literal[1, 2]
 LEGS: tuple[Leg, Leg] = (1, 2)
@@ -27,7 +27,7 @@ LEGS: tuple[Leg, Leg] = (1, 2)
 MOST_PAIRS = 1_000_000
 
 
-class Slot(NamedTuple):
+class MatchSlot(NamedTuple):
     """Which match of a tournament: the first or second of a pair, and how often that was tried."""
 
     key: Key
@@ -38,34 +38,34 @@ class Slot(NamedTuple):
         return ".".join(map(str, (*self.key, self.leg, self.attempt)))
 
 
-def slot_of(text: str) -> Slot:
+def slot_of(text: str) -> MatchSlot:
     """The slot that is spelled so. Raises ValueError."""
     round_, board, number, leg, attempt = map(int, text.split("."))
     if leg not in LEGS:
         raise ValueError(f"a pair has no match number {leg}")
-    return Slot((round_, board, number), leg, attempt)
+    return MatchSlot((round_, board, number), leg, attempt)
 
 
-class Due(NamedTuple):
+class DueMatch(NamedTuple):
     """A match that can be played now, when both entrants are there; the first moves first."""
 
-    slot: Slot
+    slot: MatchSlot
     game: str
     entrants: tuple[int, int]
     opening: Opening
 
 
-class Contest:
+class TournamentState:
     """One tournament. All it knows follows from its specification and from what is stored."""
 
-    def __init__(self, tournament: str, spec: Spec, out: Iterable[int] = ()) -> None:
+    def __init__(self, tournament: str, spec: TournamentSpec, out: Iterable[int] = ()) -> None:
         """`out`: who was suspended, in that order. Raises SpecError, OpeningError."""
         _check(spec)
         self.id = tournament
         self.spec = spec
         #: Of the openings only how they are found: anybody may ask for it, again and again.
         self.outline = replace(spec, openings=replace(spec.openings, lines={}))
-        self.out = list(out)
+        self.withdrawn = list(out)
         self.over = False
         #: By match, in the order in which they began.
         self.fixtures: dict[str, Fixture] = {}
@@ -77,13 +77,13 @@ class Contest:
             book[0]  # now, and not when a match is to begin, it is found out if there is none
         self._attempts: dict[Key, int] = {}
         self._legs: dict[Key, dict[Leg, Fixture]] = {}
-        self._results: dict[Key, Score] = {}
+        self._results: dict[Key, PairScore] = {}
         self._lines: set[str] = set()
         self._known: list[Pair] | None = None
         self._complete = 0
         self._test = _Test(spec.sprt) if spec.sprt and spec.format == "sprt" else None
 
-    def due(self) -> Iterator[Due]:
+    def due(self) -> Iterator[DueMatch]:
         """What is to be played and does not run yet, in schedule order."""
         if self.over:
             return
@@ -93,11 +93,14 @@ class Contest:
                 for leg in LEGS:
                     if leg not in self._legs.get(pair.key, ()):
                         opening = self._books[pair.game][pair.opening]
-                        yield Due(
-                            Slot(pair.key, leg, attempt), pair.game, _seated(pair, leg), opening
+                        yield DueMatch(
+                            MatchSlot(pair.key, leg, attempt),
+                            pair.game,
+                            _seated(pair, leg),
+                            opening,
                         )
 
-    def began(self, begun: Begun) -> Fixture:
+    def began(self, begun: MatchStarted) -> Fixture:
         """A match of it has begun."""
         slot = slot_of(begun.fixture or "")
         fixture = Fixture(
@@ -119,7 +122,7 @@ class Contest:
             self._legs[slot.key][slot.leg] = fixture
         return fixture
 
-    def ended(self, finished: Finished, actions: Sequence[int]) -> Fixture:
+    def ended(self, finished: MatchEnded, actions: Sequence[int]) -> Fixture:
         """A match of it has ended. If that came to no result, its pair is played again."""
         before = self.fixtures[finished.match]
         line = _digest(before, actions)
@@ -153,14 +156,14 @@ class Contest:
             return True
         return not self.running and self._through() == len(self._pairs())
 
-    def suspend(self, entrant: int) -> None:
+    def withdraw(self, entrant: int) -> None:
         """Go on without one of the entrants."""
-        self.out.append(entrant)
+        self.withdrawn.append(entrant)
         self._known, self._complete = None, 0
 
     def _pairs(self) -> list[Pair]:
         if self._known is None:
-            self._known = self._format.pairs(self._results, self.out)
+            self._known = self._format.pairs(self._results, self.withdrawn)
         return self._known
 
     def _through(self) -> int:
@@ -182,7 +185,7 @@ class Contest:
         if len(legs) < 2 or any(fixture.winner is None for fixture in legs.values()):
             return
         first, second = legs[1], legs[2]
-        self._results[key] = Score(_share(first.winner, 1), _share(second.winner, 2))
+        self._results[key] = PairScore(_share(first.winner, 1), _share(second.winner, 2))
         if self._known and self._format.knows_more(len(self._known), self._results):
             self._known = None
         if self._test:
@@ -196,11 +199,11 @@ class _Test:
         self._accepted = False
         self._test = test
         self._bounds = sprt.bounds(test)
-        self._waiting: dict[Key, Score | None] = {}
+        self._waiting: dict[Key, PairScore | None] = {}
         self._counts = [0] * 5
         self._given = 0
 
-    def add(self, key: Key, score: Score, repeated: bool) -> None:
+    def add(self, key: Key, score: PairScore, repeated: bool) -> None:
         """A pair is complete; one that is `repeated` is no evidence."""
         self._waiting[key] = None if repeated else score
 
@@ -224,7 +227,7 @@ class _Test:
         return self._accepted
 
 
-def _check(spec: Spec) -> None:
+def _check(spec: TournamentSpec) -> None:
     """Can it be held, as far as its format and its books do not say? Raises as they do."""
     names = set()
     for entrant in spec.entrants:
@@ -251,38 +254,40 @@ def _check(spec: Spec) -> None:
             _check_opening(game, opening)
 
 
-class Sitting(NamedTuple):
+class StoredGame(NamedTuple):
     """A stored match of a tournament, as far as the tournament depends on it."""
 
-    begun: Begun
-    finished: Finished | None
+    begun: MatchStarted
+    finished: MatchEnded | None
     actions: Sequence[int]
 
 
-def contest_of(held: Held, sittings: Sequence[Sitting] | None = None) -> Contest:
+def restore_tournament(
+    held: StoredTournament, sittings: Sequence[StoredGame] | None = None
+) -> TournamentState:
     """A tournament as it was left; without `sittings`, these are what `held` has of its matches.
 
     Raises SpecError, OpeningError, msgspec.DecodeError.
     """
-    organized = held.organized
+    organized = held.created
     if sittings is None:
         sittings = [
-            Sitting(kept.begun, kept.finished, [move.action for move in kept.moves])
+            StoredGame(kept.started, kept.ended, [move.action for move in kept.moves])
             for kept in held.matches
         ]
-    contest = Contest(organized.tournament, loads(organized.spec), held.out)
+    contest = TournamentState(organized.tournament, loads(organized.spec), held.withdrawn)
     for begun, _, _ in sittings:
         contest.began(begun)
     ended = [(finished, actions) for _, finished, actions in sittings if finished]
     for finished, actions in sorted(ended, key=lambda each: each[0].at):
         contest.ended(finished, actions)
-    contest.over = held.concluded is not None
+    contest.over = held.ended is not None
     return contest
 
 
-def fixtures_of(held: Held) -> list[Fixture]:
+def fixtures_of(held: StoredTournament) -> list[Fixture]:
     """The matches of a stored tournament, in the order in which they began. Raises as that."""
-    return list(contest_of(held).fixtures.values())
+    return list(restore_tournament(held).fixtures.values())
 
 
 def _check_test(test: Sprt | None) -> None:

@@ -36,7 +36,7 @@ class Faults:
         return self._lines.get(path, 1)
 
 
-class Table:
+class TomlTable:
     """A table of the file, from which values are taken. What is wrong with them is noted."""
 
     def __init__(self, values: Mapping[str, object], path: Path, kind: str, faults: Faults):
@@ -74,18 +74,18 @@ class Table:
         values = self.need(key, validators.list_, nothing)
         return [self._checked(check, each, key, instead, i) for i, each in enumerate(values)]
 
-    def table(self, key: str, kind: str) -> Table:
+    def table(self, key: str, kind: str) -> TomlTable:
         """A table within this one; an empty one where there is none."""
         nothing: dict[str, object] = {}
-        return Table(
+        return TomlTable(
             self.take(key, validators.table, nothing), (*self.path, key), kind, self._faults
         )
 
-    def tables(self, key: str, kind: str) -> Iterator[Table]:
+    def tables(self, key: str, kind: str) -> Iterator[TomlTable]:
         """The tables of a list that must be there."""
         for i, values in enumerate(self.elements(key, validators.table, None)):
             if values is not None:
-                yield Table(values, (*self.path, key, i), kind, self._faults)
+                yield TomlTable(values, (*self.path, key, i), kind, self._faults)
 
     def close(self, above: Container[str] = (), what: str = "") -> None:
         """There is nothing else to take; keys that belong `above` come before `what`."""

@@ -14,13 +14,13 @@ import games
 from games import Description
 from server.core.hub import Hub
 from server.model.messages import Seeking
-from server.storage.queries import MatchFilter, MatchRow, Page, PlayerRow, TournamentRow, cut
-from server.tournament.leaderboard import Entry
+from server.storage.queries import MatchFilter, MatchRow, PlayerRow, ResultPage, TournamentRow, cut
+from server.tournament.leaderboard import LeaderboardEntry
 from server.tournament.report import Report
 from server.web.archive import Archive, PlayerRecord
-from server.web.http import JSON, Answer, Asked, Refused, revalidated
+from server.web.http import JSON, HttpError, HttpRequest, HttpResponse, revalidated
 from server.web.match_data import MatchData
-from server.web.match_lookup import Finder
+from server.web.match_lookup import MatchLookup
 from server.web.parameters import Parameters, id_of, name_of
 
 #: What is public may be read by the pages of others.
@@ -32,7 +32,7 @@ _encode = msgspec.json.Encoder().encode
 class Ranking(Struct, frozen=True, kw_only=True):
     """A page of those who are rated in a game, and what their ratings are relative to."""
 
-    items: tuple[Entry, ...]
+    items: tuple[LeaderboardEntry, ...]
     page: int
     pages: int
     total: int
@@ -53,14 +53,14 @@ class TournamentAnswer(Struct, frozen=True, kw_only=True):
     report: Report
 
 
-_List = Callable[[Asked], Awaitable[object]]
+_List = Callable[[HttpRequest], Awaitable[object]]
 _One = Callable[[str], Awaitable[object]]
 
 
 class Api:
     """Answers what is below `/api`."""
 
-    def __init__(self, hub: Hub, archive: Archive, finder: Finder) -> None:
+    def __init__(self, hub: Hub, archive: Archive, finder: MatchLookup) -> None:
         self._hub = hub
         self._archive = archive
         self._finder = finder
@@ -73,14 +73,14 @@ class Api:
             "seeks": (self._seeks, None),
         }
 
-    def __call__(self, asked: Asked) -> Deferred[Answer]:
+    def __call__(self, asked: HttpRequest) -> Deferred[HttpResponse]:
         """The answer to a request. Fails with Refused."""
         return Deferred.fromCoroutine(self._answer(asked))
 
-    async def _answer(self, asked: Asked) -> Answer:
+    async def _answer(self, asked: HttpRequest) -> HttpResponse:
         return revalidated(_encode(await self._found(asked)), JSON, _FROM_ANYWHERE)
 
-    async def _found(self, asked: Asked) -> object:
+    async def _found(self, asked: HttpRequest) -> object:
         all_, one = self._routes.get(asked.path[0] if asked.path else "", (None, None))
         match asked.path:
             case (_,) if all_:
@@ -89,9 +89,9 @@ class Api:
                 Parameters(asked, ())
                 return await one(which)
         there = ", ".join(f"/api/{name}" for name in self._routes)
-        raise Refused(http.NOT_FOUND, f"there is nothing here; see {there}")
+        raise HttpError(http.NOT_FOUND, f"there is nothing here; see {there}")
 
-    async def _matches(self, asked: Asked) -> Page[MatchRow]:
+    async def _matches(self, asked: HttpRequest) -> ResultPage[MatchRow]:
         given = Parameters(asked, (*MatchFilter._fields, "state", "page", "per_page"))
         chosen = given.matches, given.page, given.per_page
         if given.choice("state", "finished", ("finished", "running")) == "running":
@@ -101,7 +101,7 @@ class Api:
     async def _match(self, match: str) -> MatchData:
         return await self._finder.data(match)
 
-    async def _players(self, asked: Asked) -> Page[PlayerRow] | Ranking:
+    async def _players(self, asked: HttpRequest) -> ResultPage[PlayerRow] | Ranking:
         given = Parameters(asked, ("game", "page", "per_page"))
         page, per_page = given.page, given.per_page
         if given.game is None:
@@ -120,17 +120,17 @@ class Api:
     async def _player(self, name: str) -> PlayerRecord:
         found = await self._archive.player(name_of(name))
         if found is None:
-            raise Refused(http.NOT_FOUND, f"there is no player {name!r} with an account")
+            raise HttpError(http.NOT_FOUND, f"there is no player {name!r} with an account")
         return found
 
-    async def _tournaments(self, asked: Asked) -> Page[TournamentRow]:
+    async def _tournaments(self, asked: HttpRequest) -> ResultPage[TournamentRow]:
         given = Parameters(asked, ("page", "per_page"))
         return await self._archive.tournaments(given.page, given.per_page)
 
     async def _tournament(self, tournament: str) -> TournamentAnswer:
         found = await self._archive.tournament(id_of(tournament))
         if found is None:
-            raise Refused(http.NOT_FOUND, f"there is no tournament {tournament!r}")
+            raise HttpError(http.NOT_FOUND, f"there is no tournament {tournament!r}")
         return TournamentAnswer(
             tournament=found.tournament,
             begun_at=found.begun_at,
@@ -139,11 +139,11 @@ class Api:
             report=found.report,
         )
 
-    async def _games(self, asked: Asked) -> Page[Description]:
+    async def _games(self, asked: HttpRequest) -> ResultPage[Description]:
         given = Parameters(asked, ("page", "per_page"))
         return cut(described(), given.page, given.per_page)
 
-    async def _seeks(self, asked: Asked) -> Page[Seeking]:
+    async def _seeks(self, asked: HttpRequest) -> ResultPage[Seeking]:
         given = Parameters(asked, ("page", "per_page"))
         return cut([offer.message() for offer in self._hub.lobby], given.page, given.per_page)
 
@@ -157,7 +157,7 @@ def described() -> list[Description]:
     return found
 
 
-def as_json(refused: Refused) -> Answer:
+def as_json(refused: HttpError) -> HttpResponse:
     """A refusal as JSON."""
     body = _encode({"error": str(refused)})
-    return Answer(body, refused.status, JSON, headers=_FROM_ANYWHERE)
+    return HttpResponse(body, refused.status, JSON, headers=_FROM_ANYWHERE)

@@ -14,28 +14,34 @@ from twisted.web import http
 
 import games
 from server.model.messages import Fixture
-from server.model.records import Kept
-from server.model.tournament_spec import Spec
+from server.model.records import StoredMatch
+from server.model.tournament_spec import TournamentSpec
 from server.storage.database import first_line
 from server.storage.queries import (
     ALL,
     Freshness,
     MatchFilter,
     MatchRow,
-    Page,
     PlayerRow,
+    PlayerTotals,
     Reader,
-    Totals,
+    ResultPage,
     TournamentRow,
 )
 from server.tournament import leaderboard
-from server.tournament.leaderboard import Bout, Entry, Ladder, Point, Verdict
+from server.tournament.leaderboard import (
+    Leaderboard,
+    LeaderboardEntry,
+    RatedGame,
+    RatingPoint,
+    TournamentVerdict,
+)
 from server.tournament.openings import OpeningError
 from server.tournament.report import Report
-from server.tournament.results import Gathered
-from server.tournament.state import contest_of
-from server.web.http import Refused
-from server.web.worker_pool import Aside, Unavailable
+from server.tournament.results import Results
+from server.tournament.state import restore_tournament
+from server.web.http import HttpError
+from server.web.worker_pool import WorkerPool, WorkUnavailable
 
 T = TypeVar("T")
 
@@ -46,7 +52,7 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
     """A tournament, its matches in the order in which they began, and what these have shown."""
 
     tournament: str
-    spec: Spec
+    spec: TournamentSpec
     begun_at: float
     ended_at: float | None
     fixtures: tuple[Fixture, ...]
@@ -56,15 +62,15 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
 class VersionRecord(Struct, frozen=True, kw_only=True):
     """What is known of a player in one version at one game."""
 
-    entry: Entry
-    history: tuple[Point, ...]
+    entry: LeaderboardEntry
+    history: tuple[RatingPoint, ...]
 
 
 class GameRecord(Struct, frozen=True, kw_only=True):
     """A player at one game: all its matches with a result, and the ratings of the rated ones."""
 
     game: str
-    totals: Totals
+    totals: PlayerTotals
     versions: tuple[VersionRecord, ...]
 
 
@@ -81,8 +87,8 @@ class _Rating:
     """A game's ladder, and what it was made from."""
 
     freshness: Freshness
-    bouts: list[Bout]
-    ladder: Ladder
+    bouts: list[RatedGame]
+    ladder: Leaderboard
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class _History:
     """How the ratings of a player have come to be what they are on a ladder, by version."""
 
     rating: _Rating
-    points: Mapping[str, tuple[Point, ...]]
+    points: Mapping[str, tuple[RatingPoint, ...]]
 
     def versions(self, name: str) -> tuple[VersionRecord, ...]:
         """The best first."""
@@ -106,8 +112,8 @@ class Archive:
 
     def __init__(self, url: str | None, reactor: Any) -> None:
         self._reader = Reader(url) if url else None
-        self._aside = Aside(reactor)
-        self._verdicts: dict[str, Verdict] = {}
+        self._aside = WorkerPool(reactor)
+        self._verdicts: dict[str, TournamentVerdict] = {}
         self._fault: str | None = None
         if self._reader:
             reactor.addSystemEventTrigger("after", "shutdown", self._reader.close)
@@ -116,21 +122,21 @@ class Archive:
 
     def matches(
         self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
-    ) -> Deferred[Page[MatchRow]]:
+    ) -> Deferred[ResultPage[MatchRow]]:
         """Those that have ended, the latest first."""
-        return self._read(lambda reader: reader.matches(chosen, page, per_page), Page())
+        return self._read(lambda reader: reader.matches(chosen, page, per_page), ResultPage())
 
-    def match(self, match: str) -> Deferred[Kept | None]:
+    def match(self, match: str) -> Deferred[StoredMatch | None]:
         """All that is stored of one."""
         return self._read(lambda reader: reader.match(match), None)
 
-    def players(self, page: int = 1, per_page: int = 50) -> Deferred[Page[PlayerRow]]:
+    def players(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[PlayerRow]]:
         """All who have an account, those that have played last first."""
-        return self._read(lambda reader: reader.players(page, per_page), Page())
+        return self._read(lambda reader: reader.players(page, per_page), ResultPage())
 
-    def tournaments(self, page: int = 1, per_page: int = 50) -> Deferred[Page[TournamentRow]]:
+    def tournaments(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[TournamentRow]]:
         """All, the latest first."""
-        return self._read(lambda reader: reader.tournaments(page, per_page), Page())
+        return self._read(lambda reader: reader.tournaments(page, per_page), ResultPage())
 
     def rated_games(self) -> Deferred[list[str]]:
         """The games of which there are rated matches, sorted."""
@@ -139,7 +145,7 @@ class Archive:
 
     # What follows from it.
 
-    def ratings(self, game: str) -> Deferred[Ladder]:
+    def ratings(self, game: str) -> Deferred[Leaderboard]:
         """Of all who have played a game."""
         return Deferred.fromCoroutine(self._ratings(game))
 
@@ -155,9 +161,9 @@ class Archive:
 
         return self._compute(("tournament", tournament), compute)
 
-    async def _ratings(self, game: str) -> Ladder:
+    async def _ratings(self, game: str) -> Leaderboard:
         rating = await self._rating(game)
-        return rating.ladder if rating else Ladder(game=game)
+        return rating.ladder if rating else Leaderboard(game=game)
 
     async def _player(self, name: str) -> PlayerRecord | None:
         found = await self._read(lambda reader: reader.player(name), None)
@@ -179,7 +185,11 @@ class Archive:
             if before and before.freshness == freshness:
                 return before
             bouts = self._bouts(reader, game)
-            return _Rating(freshness, bouts, leaderboard.ladder(game, bouts)) if bouts else None
+            return (
+                _Rating(freshness, bouts, leaderboard.leaderboard_of(game, bouts))
+                if bouts
+                else None
+            )
 
         return self._compute(("rating", game), compute)
 
@@ -191,17 +201,17 @@ class Archive:
 
         return self._compute(("history", rating.ladder.game, name), compute)
 
-    def _bouts(self, reader: Reader, game: str) -> list[Bout]:
+    def _bouts(self, reader: Reader, game: str) -> list[RatedGame]:
         rated = reader.rated(game)
         known = {
             tournament: self._verdict(reader, tournament)
             for tournament in {each.tournament for each in rated if each.tournament}
         }
-        return leaderboard.bouts(
+        return leaderboard.rated_games(
             rated, {each: verdict for each, verdict in known.items() if verdict}
         )
 
-    def _verdict(self, reader: Reader, tournament: str) -> Verdict | None:
+    def _verdict(self, reader: Reader, tournament: str) -> TournamentVerdict | None:
         """None where only matches of a tournament were imported, and not itself."""
         if tournament in self._verdicts:
             return self._verdicts[tournament]
@@ -209,12 +219,12 @@ class Archive:
         if stored is None:
             return None
         try:
-            contest = contest_of(*stored)
+            contest = restore_tournament(*stored)
         except _UNREADABLE:
-            return Verdict(set(), {})
-        gathered = Gathered(contest.spec, contest.out, contest.fixtures.values())
+            return TournamentVerdict(set(), {})
+        gathered = Results(contest.spec, contest.withdrawn, contest.fixtures.values())
         versions = {each.name: each.version for each in contest.spec.entrants}
-        verdict = Verdict(gathered.counted, versions)
+        verdict = TournamentVerdict(gathered.counted, versions)
         if contest.over:
             self._verdicts[tournament] = verdict
         return verdict
@@ -252,7 +262,7 @@ class Archive:
             if reason != self._fault:
                 _log.warn("the database cannot be read: {reason}", reason=reason)
             self._fault = reason
-            raise Unavailable("the database does not answer at the moment") from error
+            raise WorkUnavailable("the database does not answer at the moment") from error
         self._fault = None
         return found
 
@@ -266,16 +276,16 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         return None
     held, sittings = stored
     try:
-        contest = contest_of(held, sittings)
+        contest = restore_tournament(held, sittings)
     except _UNREADABLE as error:
         text = f"tournament {tournament} cannot be shown: {error}"
-        raise Refused(http.NOT_FOUND, text) from error
+        raise HttpError(http.NOT_FOUND, text) from error
     fixtures = tuple(contest.fixtures.values())
     return TournamentRecord(
         tournament=tournament,
         spec=contest.spec,
-        begun_at=held.organized.at,
-        ended_at=held.concluded.at if held.concluded else None,
+        begun_at=held.created.at,
+        ended_at=held.ended.at if held.ended else None,
         fixtures=fixtures,
-        report=Gathered(contest.spec, contest.out, fixtures).report(),
+        report=Results(contest.spec, contest.withdrawn, fixtures).report(),
     )

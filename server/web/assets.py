@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from twisted.web import http
 
-from server.web.http import Answer, Asked, Refused
+from server.web.http import HttpError, HttpRequest, HttpResponse
 
 #: Only files of these kinds are served.
 _KINDS = {
@@ -31,16 +31,16 @@ class Assets:
             if (kind := _KINDS.get(PurePath(each.name).suffix))
         }
 
-    def __call__(self, asked: Asked) -> Answer:
+    def __call__(self, asked: HttpRequest) -> HttpResponse:
         """A file. Raises Refused."""
         answer = self._answers.get("/".join(asked.path))
         if answer is None:
-            raise Refused(http.NOT_FOUND, "not found")
+            raise HttpError(http.NOT_FOUND, "not found")
         return answer
 
 
-def _answer(body: bytes, kind: str) -> Answer:
-    return Answer(
+def _answer(body: bytes, kind: str) -> HttpResponse:
+    return HttpResponse(
         body,
         kind=kind,
         cache="no-cache",

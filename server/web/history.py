@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from markupsafe import Markup
 
 from server.export.text import utc
-from server.tournament.leaderboard import Point
+from server.tournament.leaderboard import RatingPoint
 from server.tournament.report.plot import Plane, around, svg
 from server.web.archive import VersionRecord
 
@@ -34,7 +34,7 @@ def history(versions: Iterable[VersionRecord]) -> Markup:
     return Markup(svg("Rating over time, with 95% error bands", _HEIGHT, parts))
 
 
-def _seen(curves: Sequence[Sequence[Point]]) -> tuple[float, float]:
+def _seen(curves: Sequence[Sequence[RatingPoint]]) -> tuple[float, float]:
     """All ratings, and the later errors: those of the first matches are beyond all bounds."""
     ratings = [each.rating for curve in curves for each in curve]
     later = [each for curve in curves for each in curve[len(curve) // 3 :]]
@@ -42,7 +42,7 @@ def _seen(curves: Sequence[Sequence[Point]]) -> tuple[float, float]:
     return around([*ratings, *errors])
 
 
-def _version(plane: Plane, place: int, points: Iterable[Point]) -> Iterator[str]:
+def _version(plane: Plane, place: int, points: Iterable[RatingPoint]) -> Iterator[str]:
     kind = f"v{place % COLOURS}"
     known = list(points)
     lower = [(each.at, each.rating - each.error) for each in known]

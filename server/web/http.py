@@ -28,7 +28,7 @@ _log = Logger(namespace="server")
 
 
 @dataclass(frozen=True)
-class Asked:
+class HttpRequest:
     """What is wanted: the segments of the path below the handler's own, and `?name=value`."""
 
     path: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpResponse:
     """A body, its media type and status.
 
     `cache` says who may keep it: nobody, or, as `no-cache`, whoever asks each time whether it has
@@ -52,13 +52,13 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def revalidated(body: bytes, kind: str, headers: Mapping[str, str]) -> Answer:
+def revalidated(body: bytes, kind: str, headers: Mapping[str, str]) -> HttpResponse:
     """One that may be kept by whoever asks each time whether it has changed."""
     etag = hashlib.sha256(body).hexdigest()[:32]
-    return Answer(body, kind=kind, cache="no-cache", etag=etag, headers=headers)
+    return HttpResponse(body, kind=kind, cache="no-cache", etag=etag, headers=headers)
 
 
-class Refused(Exception):
+class HttpError(Exception):
     """Something that is not there, or asked for in a wrong way: status, and text for people."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -67,14 +67,14 @@ class Refused(Exception):
 
 
 #: Raises Refused, or has it come from the Deferred.
-Handler = Callable[[Asked], "Answer | Deferred[Answer]"]
+Handler = Callable[[HttpRequest], "HttpResponse | Deferred[HttpResponse]"]
 #: How a refusal looks.
-Explain = Callable[[Refused], Answer]
+Explain = Callable[[HttpError], HttpResponse]
 
 
-def as_text(refused: Refused) -> Answer:
+def as_text(refused: HttpError) -> HttpResponse:
     """A refusal as one line."""
-    return Answer(f"{refused}\n".encode(), refused.status)
+    return HttpResponse(f"{refused}\n".encode(), refused.status)
 
 
 class Handled(Resource):
@@ -91,37 +91,39 @@ class Handled(Resource):
         """Answer a request, now or later."""
         gone: list[Failure] = []
         request.notifyFinish().addErrback(gone.append)
-        answer: Deferred[Answer] = maybeDeferred(self._handle, request)  # type: ignore[call-overload]
+        answer: Deferred[HttpResponse] = maybeDeferred(self._handle, request)  # type: ignore[call-overload]
         answer.addErrback(self._explained)
         answer.addCallback(lambda answer: None if gone else send(request, answer))
         return NOT_DONE_YET
 
-    def _handle(self, request: Request) -> Answer | Deferred[Answer]:
+    def _handle(self, request: Request) -> HttpResponse | Deferred[HttpResponse]:
         if request.method not in (b"GET", b"HEAD"):
             request.setHeader(b"Allow", b"GET, HEAD")
-            raise Refused(http.NOT_ALLOWED, "only GET and HEAD are allowed here")
+            raise HttpError(http.NOT_ALLOWED, "only GET and HEAD are allowed here")
         return self._handler(_asked(request))
 
-    def _explained(self, failure: Failure) -> Answer:
-        if isinstance(failure.value, Refused):
+    def _explained(self, failure: Failure) -> HttpResponse:
+        if isinstance(failure.value, HttpError):
             return self._explain(failure.value)
         _log.failure("cannot answer by HTTP", failure)
-        fault = Refused(http.INTERNAL_SERVER_ERROR, "the server has a fault and could not do that")
+        fault = HttpError(
+            http.INTERNAL_SERVER_ERROR, "the server has a fault and could not do that"
+        )
         return self._explain(fault)
 
 
-def _asked(request: Request) -> Asked:
+def _asked(request: Request) -> HttpRequest:
     given: Any = request
     try:
-        return Asked(
+        return HttpRequest(
             tuple(segment.decode() for segment in given.postpath),
             {name.decode(): values[-1].decode() for name, values in given.args.items()},
         )
     except UnicodeDecodeError:
-        raise Refused(http.BAD_REQUEST, "the address is not UTF-8") from None
+        raise HttpError(http.BAD_REQUEST, "the address is not UTF-8") from None
 
 
-def send(request: Request, answer: Answer) -> None:
+def send(request: Request, answer: HttpResponse) -> None:
     """Answer a request."""
     headers: dict[str, str] = {
         "Content-Type": answer.kind,

@@ -10,18 +10,26 @@ from msgspec import Struct, structs
 
 from games import Game, State
 from server.core import clock
-from server.core.match_room import Table
-from server.core.view import board_of, picture_of
+from server.core.match_room import MatchRoom
+from server.core.view import board_of, position_view_of
 from server.export.replay import replay
-from server.model.messages import Board, Control, Picture, Reading, Reason, Seat, Thought
-from server.model.records import Begun, Finished, Kept
+from server.model.messages import (
+    Analysis,
+    Board,
+    ClockState,
+    PositionView,
+    Reason,
+    Seat,
+    TimeControl,
+)
+from server.model.records import MatchEnded, MatchStarted, StoredMatch
 from server.storage.queries import linked
 
 #: Of what a bot considered, so much is shown: for each move it sends fifty, which nobody reads.
 _TOPS, _LINE = 5, 10
 
 
-class Position(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The position after `ply` moves; the rest is of the move that led there.
 
     `info` is what its player thought of it; moves that it considered are in the picture. `at` is in
@@ -29,12 +37,12 @@ class Position(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     ply: int
-    picture: Picture
+    view: PositionView
     action: int | None = None
     player: Seat | None = None
-    clocks: tuple[Reading, Reading] | None = None
+    clocks: tuple[ClockState, ClockState] | None = None
     at: float | None = None
-    info: Thought | None = None
+    info: Analysis | None = None
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -59,15 +67,15 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     players: tuple[str, str]
     linked: tuple[bool, bool]
     clock: str
-    control: Control | None = None
-    clocks: tuple[Reading, Reading] | None = None
+    time_control: TimeControl | None = None
+    clocks: tuple[ClockState, ClockState] | None = None
     rated: bool = False
     tournament: str | None = None
     opening: int = 0
     begun_at: float
     to_move: int
     board: Board
-    positions: tuple[Position, ...]
+    positions: tuple[PositionData, ...]
     result: Ending | None = None
 
 
@@ -76,22 +84,22 @@ class _Made(NamedTuple):
 
     action: int
     seat: Seat
-    clocks: tuple[Reading, Reading] | None = None
+    clocks: tuple[ClockState, ClockState] | None = None
     at: float | None = None
-    info: Thought | None = None
+    info: Analysis | None = None
 
 
-def match_data(kept: Kept) -> MatchData:
+def match_data(kept: StoredMatch) -> MatchData:
     """A stored match, without the clocks of now. Takes long where there are many moves.
 
     Raises Contradiction if the rules are not those of then.
     """
     replayed = replay(kept)
     made = [_Made(m.action, m.seat, m.clocks, m.at, m.info) for m in kept.moves]
-    return _data(kept.begun, replayed.game, replayed.states, made, kept.finished)
+    return _data(kept.started, replayed.game, replayed.states, made, kept.ended)
 
 
-def unstored_match_data(table: Table) -> Callable[[], MatchData]:
+def unstored_match_data(table: MatchRoom) -> Callable[[], MatchData]:
     """What makes the same of a match that is being played and stored nowhere.
 
     It may be called in another thread, while the match goes on.
@@ -103,11 +111,11 @@ def unstored_match_data(table: Table) -> Callable[[], MatchData]:
 
 
 def _data(
-    begun: Begun,
+    begun: MatchStarted,
     game: Game,
     states: Sequence[State],
     made: Sequence[_Made],
-    finished: Finished | None,
+    finished: MatchEnded | None,
 ) -> MatchData:
     actions = [each.action for each in made]
     return MatchData(
@@ -116,7 +124,7 @@ def _data(
         players=begun.players,
         linked=linked(begun.accounts, begun.rated),
         clock=begun.clock,
-        control=clock.parse(begun.clock),
+        time_control=clock.parse(begun.clock),
         rated=begun.rated,
         tournament=begun.tournament,
         opening=begun.opening,
@@ -133,13 +141,13 @@ def _data(
 
 def _position(
     game: Game, states: Sequence[State], actions: Sequence[int], ply: int, made: _Made | None
-) -> Position:
+) -> PositionData:
     if made is None:
-        return Position(ply=ply, picture=picture_of(game, states, actions, ply))
+        return PositionData(ply=ply, view=position_view_of(game, states, actions, ply))
     info = made.info
-    return Position(
+    return PositionData(
         ply=ply,
-        picture=picture_of(game, states, actions, ply, info and _shown(info)),
+        view=position_view_of(game, states, actions, ply, info and _shown(info)),
         action=made.action,
         player=made.seat,
         clocks=made.clocks and _rounded(made.clocks),
@@ -148,19 +156,19 @@ def _position(
     )
 
 
-def _shown(info: Thought) -> Thought:
+def _shown(info: Analysis) -> Analysis:
     tops = nlargest(_TOPS, info.actions, key=lambda each: each[1])
     rounded = tuple((action, visits, round(win_rate, 4)) for action, visits, win_rate in tops)
-    return structs.replace(info, line=info.line[:_LINE], actions=rounded)
+    return structs.replace(info, pv=info.pv[:_LINE], actions=rounded)
 
 
-def _numbers(info: Thought) -> Thought:
+def _numbers(info: Analysis) -> Analysis:
     """All but the moves."""
     win_rate, seconds = (each and round(each, 4) for each in (info.win_rate, info.seconds))
-    return structs.replace(info, line=(), actions=(), win_rate=win_rate, seconds=seconds)
+    return structs.replace(info, pv=(), actions=(), win_rate=win_rate, seconds=seconds)
 
 
-def _ending(finished: Finished) -> Ending:
+def _ending(finished: MatchEnded) -> Ending:
     return Ending(
         winner=finished.winner,
         returns=finished.returns,
@@ -170,7 +178,7 @@ def _ending(finished: Finished) -> Ending:
     )
 
 
-def _rounded(clocks: tuple[Reading, Reading]) -> tuple[Reading, Reading]:
+def _rounded(clocks: tuple[ClockState, ClockState]) -> tuple[ClockState, ClockState]:
     """To milliseconds: more are no news, and half of what is sent."""
-    first, second = (Reading(round(each.main_s, 3), each.periods) for each in clocks)
+    first, second = (ClockState(round(each.main_s, 3), each.periods) for each in clocks)
     return first, second

@@ -12,21 +12,21 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.web import http
 
 from server.core.hub import Hub
-from server.core.match_room import Table
+from server.core.match_room import MatchRoom
 from server.export.replay import Contradiction
 from server.model.names import skeleton
-from server.storage.queries import ALL, MatchFilter, MatchRow, Page, cut, linked, paged
+from server.storage.queries import ALL, MatchFilter, MatchRow, ResultPage, cut, linked, paged
 from server.web.archive import Archive
-from server.web.http import Refused
+from server.web.http import HttpError
 from server.web.match_data import MatchData, match_data, unstored_match_data
 from server.web.parameters import id_of
-from server.web.worker_pool import Unavailable
+from server.web.worker_pool import WorkUnavailable
 
 #: Matches that were looked at last, of which a long one takes a megabyte.
 _KNOWN = 32
 
 
-class Finder:
+class MatchLookup:
     """Finds matches, for pages and for the API."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Finder:
 
     def running(
         self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
-    ) -> Page[MatchRow]:
+    ) -> ResultPage[MatchRow]:
         """Those that are being played, the latest first."""
         game, player, opponent, tournament = chosen
         likenesses = {skeleton(each) for each in (player, opponent) if each is not None}
@@ -49,7 +49,7 @@ class Finder:
             table
             for table in self._hub.tables.values()
             if (game is None or str(table.match.game) == game)
-            and likenesses <= {each.likeness for each in table.seats}
+            and likenesses <= {each.skeleton for each in table.seats}
             and (tournament is None or table.tournament == tournament)
         ]
         tables = cut(found[::-1], page, per_page)
@@ -72,7 +72,7 @@ class Finder:
         table = self._hub.tables.get(match)
         if table is None or data.result:
             return data
-        return structs.replace(data, clocks=table.match.readings(self._now()))
+        return structs.replace(data, clocks=table.match.clock_states(self._now()))
 
     def _remembered(self, match: str) -> MatchData | None:
         """Unless it is older than what there is at the table."""
@@ -85,7 +85,7 @@ class Finder:
         table = self._hub.tables.get(match)
         try:
             kept = await self._archive.match(match)
-        except Unavailable:
+        except WorkUnavailable:
             if table is None:
                 raise
             kept = None
@@ -94,15 +94,15 @@ class Finder:
         elif table:
             make = unstored_match_data(table)
         else:
-            raise Refused(http.NOT_FOUND, f"there is no match {match!r}")
+            raise HttpError(http.NOT_FOUND, f"there is no match {match!r}")
         try:
             return await self._archive.aside(make)
         except Contradiction as error:
             text = f"match {match} cannot be shown: {error}"
-            raise Refused(http.NOT_FOUND, text) from error
+            raise HttpError(http.NOT_FOUND, text) from error
 
 
-def _row(table: Table) -> MatchRow:
+def _row(table: MatchRoom) -> MatchRow:
     begun = table.begun(table.begun_at)
     return MatchRow(
         match=begun.match,

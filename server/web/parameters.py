@@ -10,7 +10,7 @@ from twisted.web import http
 import games
 from server.model.names import LONGEST
 from server.storage.queries import MatchFilter
-from server.web.http import Asked, Refused
+from server.web.http import HttpError, HttpRequest
 
 PAGES = 1_000_000
 PER_PAGE = 50
@@ -22,7 +22,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 class Parameters:
     """The `?name=value` of a request. Every method raises Refused for what cannot be."""
 
-    def __init__(self, asked: Asked, allowed: Collection[str]) -> None:
+    def __init__(self, asked: HttpRequest, allowed: Collection[str]) -> None:
         """What is empty counts as left out, as in a form where nothing was chosen."""
         self._given = {name: value for name, value in asked.query.items() if value}
         unknown = sorted(set(asked.query) - set(allowed))
@@ -108,5 +108,5 @@ def id_of(text: str) -> str:
     return text
 
 
-def _bad(text: str) -> Refused:
-    return Refused(http.BAD_REQUEST, text)
+def _bad(text: str) -> HttpError:
+    return HttpError(http.BAD_REQUEST, text)

@@ -14,7 +14,7 @@ from twisted.web.server import Request, Site
 
 from server.runtime.metrics import CONTENT_TYPE, Metrics
 from server.web.assets import Assets
-from server.web.http import Answer, Asked, Explain, Handled, Handler, Refused, as_text
+from server.web.http import Explain, Handled, Handler, HttpError, HttpRequest, HttpResponse, as_text
 
 #: A request is complete, and the next one too, within this time.
 REQUEST_S = 10.0
@@ -58,13 +58,17 @@ def site(
     refusal looks to one who wants a page.
     """
 
-    def health(asked: Asked) -> Answer:
+    def health(asked: HttpRequest) -> HttpResponse:
         fault = healthy()
-        return Answer(f"{fault}\n".encode(), http.SERVICE_UNAVAILABLE) if fault else Answer(b"ok\n")
+        return (
+            HttpResponse(f"{fault}\n".encode(), http.SERVICE_UNAVAILABLE)
+            if fault
+            else HttpResponse(b"ok\n")
+        )
 
     every: dict[str, Handler] = {
         "healthz": only(health),
-        "metrics": only(lambda asked: Answer(metrics.text(), kind=CONTENT_TYPE)),
+        "metrics": only(lambda asked: HttpResponse(metrics.text(), kind=CONTENT_TYPE)),
         "static": Assets(),
         **(handlers or {}),
     }
@@ -78,15 +82,15 @@ def site(
 def only(handler: Handler) -> Handler:
     """The handler, for one path with nothing below it."""
 
-    def checked(asked: Asked) -> Any:
+    def checked(asked: HttpRequest) -> Any:
         return missing(asked) if asked.path else handler(asked)
 
     return checked
 
 
-def missing(asked: Asked) -> Answer:
+def missing(asked: HttpRequest) -> HttpResponse:
     """Of a path that leads nowhere. Raises Refused."""
-    raise Refused(http.NOT_FOUND, "not found")
+    raise HttpError(http.NOT_FOUND, "not found")
 
 
 class _Root(Resource):

@@ -16,15 +16,15 @@ from twisted.web.server import NOT_DONE_YET, Request
 from wsproto.frame_protocol import CloseReason, Frame, FrameProtocol, Opcode, ParseFailed
 from wsproto.utilities import generate_accept_token
 
-from server.core.rate_limits import BURST_S, Bucket, is_address
-from server.model.codec import MAX_FRAME, Language, decode_json_request, encode_json
+from server.core.rate_limits import BURST_S, TokenBucket, is_address
+from server.model.codec import MAX_FRAME, MessageFormat, decode_json_request, encode_json
 from server.model.messages import Code, Event
-from server.net.connection import MAX_FIRST_FRAME, Stream
-from server.runtime.scheduler import Turn
-from server.web.http import Refused, as_text, send
+from server.net.connection import MAX_FIRST_FRAME, StreamConnection
+from server.runtime.scheduler import LoopScheduler
+from server.web.http import HttpError, as_text, send
 
 if TYPE_CHECKING:
-    from server.net.driver import Service
+    from server.net.driver import Driver
 
 _UPGRADE_REQUIRED = 426
 
@@ -50,18 +50,18 @@ def _framed(event: Event) -> bytes:
     return _LONGEST.pack(_TEXT, 127, size) + body
 
 
-_LANGUAGE = Language(_framed, decode_json_request)
+_LANGUAGE = MessageFormat(_framed, decode_json_request)
 
 
-class Sockets(Resource):
+class WebSocketResource(Resource):
     """Where a browser asks for a line."""
 
     isLeaf = True
 
     def __init__(
         self,
-        service: Service,
-        turn: Turn,
+        service: Driver,
+        turn: LoopScheduler,
         timer: Any,
         *,
         unread_bytes: int,
@@ -85,11 +85,11 @@ class Sockets(Resource):
         try:
             key = _key(request)
             _require_own_page(request, self._local)
-        except Refused as refused:
+        except HttpError as refused:
             send(request, as_text(refused))
             return NOT_DONE_YET
         address = _address(request) if self._proxied else None
-        line = Socket(
+        line = WebSocketConnection(
             self._service, self._turn, self._timer, address, unread_bytes=self._unread_bytes
         )
         channel: Any = request.channel
@@ -97,13 +97,19 @@ class Sockets(Resource):
         return NOT_DONE_YET
 
 
-class Socket(Stream, Protocol):
+class WebSocketConnection(StreamConnection, Protocol):
     """One client's line."""
 
     language = _LANGUAGE
 
     def __init__(
-        self, service: Service, turn: Turn, timer: Any, address: str | None, *, unread_bytes: int
+        self,
+        service: Driver,
+        turn: LoopScheduler,
+        timer: Any,
+        address: str | None,
+        *,
+        unread_bytes: int,
     ) -> None:
         """`address`: where it comes from, if not where the transport says."""
         super().__init__(service, turn, unread_bytes=unread_bytes)
@@ -112,7 +118,7 @@ class Socket(Stream, Protocol):
         self._frames = FrameProtocol(client=False, extensions=[])
         self._message = bytearray()
         self._most = MAX_FIRST_FRAME
-        self._pieces = Bucket(PIECES_PER_S, PIECES_PER_S * BURST_S, timer.seconds())
+        self._pieces = TokenBucket(PIECES_PER_S, PIECES_PER_S * BURST_S, timer.seconds())
         self._missed = 0
         self._next_ping: Any = None
 
@@ -230,20 +236,20 @@ def _key(request: Request) -> bytes:
     """What a browser wants to see again, of a request for a line. Raises Refused."""
     said = request.getHeader
     if request.method != b"GET":
-        raise Refused(http.NOT_ALLOWED, "only GET is allowed here")
+        raise HttpError(http.NOT_ALLOWED, "only GET is allowed here")
     tokens = [token.strip().lower() for token in (said("Connection") or "").split(",")]
     if (said("Upgrade") or "").lower() != "websocket" or "upgrade" not in tokens:
-        raise Refused(http.BAD_REQUEST, "this is for WebSocket")
+        raise HttpError(http.BAD_REQUEST, "this is for WebSocket")
     if said("Sec-WebSocket-Version") != "13":
         request.setHeader("Sec-WebSocket-Version", "13")
-        raise Refused(_UPGRADE_REQUIRED, "version 13 of WebSocket is spoken here")
+        raise HttpError(_UPGRADE_REQUIRED, "version 13 of WebSocket is spoken here")
     key = (said("Sec-WebSocket-Key") or "").encode(errors="replace")
     try:
         nonce = base64.b64decode(key, validate=True)
     except binascii.Error:
         nonce = b""
     if len(nonce) != 16:
-        raise Refused(http.BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64")
+        raise HttpError(http.BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64")
     return key
 
 
@@ -262,10 +268,10 @@ def _require_own_page(request: Request, local: bool) -> None:
     except ValueError:
         own = False
     if not own:
-        raise Refused(http.FORBIDDEN, "this page is from elsewhere")
+        raise HttpError(http.FORBIDDEN, "this page is from elsewhere")
     if local and not is_address(name) and name.rpartition(".")[2] != "localhost":
         text = f"{name} is not this machine; behind a proxy, the server is told --http-proxied"
-        raise Refused(http.FORBIDDEN, text)
+        raise HttpError(http.FORBIDDEN, text)
 
 
 def _address(request: Request) -> str | None:

@@ -14,7 +14,7 @@ from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
 from twisted.web import http
 
-from server.web.http import Refused
+from server.web.http import HttpError
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ _GOOD_S, _GOOD_TIMES = 5.0, 10.0
 _MOST_KNOWN = 64
 
 
-class Unavailable(Refused):
+class WorkUnavailable(HttpError):
     """It cannot be had at the moment: what to tell who asks."""
 
     def __init__(self, text: str) -> None:
@@ -43,7 +43,7 @@ class _Known:
     until: float
 
 
-class Aside:
+class WorkerPool:
     """A few threads, which end with the reactor."""
 
     def __init__(self, reactor: Any) -> None:
@@ -74,7 +74,9 @@ class Aside:
 
     def _asked(self, ask: Callable[[], Deferred[T]]) -> Deferred[T]:
         if self._waiting >= MOST_WAITING:
-            return fail(Unavailable("too much is asked for at the moment; try again in a while"))
+            return fail(
+                WorkUnavailable("too much is asked for at the moment; try again in a while")
+            )
         self._waiting += 1
         return ask().addBoth(self._answered)
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support.browser import People, Site, my_turn, running_site, start_match
+from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, start_match
 from support.commands import run
 from support.raw_client import RawClient
 
 import games
-from server.model.records import Organized
-from server.model.tournament_spec import Entrant, Spec, dumps
+from server.model.records import TournamentCreated
+from server.model.tournament_spec import Entrant, TournamentSpec, dumps
 from server.storage import Database
 from server.storage.queries import MatchFilter, Reader
 
@@ -82,7 +82,7 @@ LIVE = {
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     """With two tournaments of real bots behind it, and matches that are being played."""
     folder = tmp_path_factory.mktemp("site")
     for name, spec in HELD.items():
@@ -99,15 +99,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-def organized() -> Organized:
+def organized() -> TournamentCreated:
     """A tournament whose organizer is not there at the moment, and meant no good."""
     entrants = (Entrant(HOSTILE, HOSTILE), Entrant("honest", "1"))
-    spec = Spec(name=HOSTILE, games=("nim",), format="round_robin", entrants=entrants)
-    return Organized(tournament="hostile", name=HOSTILE, spec=dumps(spec), at=1_700_000_000.0)
+    spec = TournamentSpec(name=HOSTILE, games=("nim",), format="round_robin", entrants=entrants)
+    return TournamentCreated(
+        tournament="hostile", name=HOSTILE, spec=dumps(spec), at=1_700_000_000.0
+    )
 
 
 def play_some(
-    site: Site, others: contextlib.ExitStack, game: str, names: list[str], plies: int
+    site: BrowserSite, others: contextlib.ExitStack, game: str, names: list[str], plies: int
 ) -> None:
     """Two bots begin a match, and think about their next move until the end of the block."""
     both = [RawClient(site.server.host, site.server.port) for _ in range(2)]
@@ -120,7 +122,7 @@ def play_some(
     state = rules.initial_state()
     for ply in range(plies):
         action = draw.choice(rules.legal_actions(state))
-        info = {"win_rate": draw.uniform(0.3, 0.7), "simulations": 1000, "line": [action]}
+        info = {"win_rate": draw.uniform(0.3, 0.7), "simulations": 1000, "pv": [action]}
         mover = both[rules.current_player(state) - 1]
         said = mover.ask("move", match=match, ply=ply, action=action, info=info)
         assert said["type"] == "update"
@@ -128,7 +130,7 @@ def play_some(
 
 
 @pytest.fixture(scope="module")
-def paths(site: Site) -> dict[str, str]:
+def paths(site: BrowserSite) -> dict[str, str]:
     """The addresses of all sorts of pages."""
     reader = Reader(site.database)
     held = {row.name: row.tournament for row in reader.tournaments().items}
@@ -187,7 +189,7 @@ def judge() -> Judge:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_everybody_can_read_a_page(
-    people: People, paths: dict[str, str], judge: Judge, name: str
+    people: BrowserUsers, paths: dict[str, str], judge: Judge, name: str
 ) -> None:
     if name == "not_found":
         people.tolerate("404")
@@ -214,7 +216,7 @@ def look(page: Page, name: str, judge: Judge) -> None:
 
 @pytest.mark.parametrize(("width", "height"), SCREENS)
 def test_everybody_can_read_what_one_is_asked(
-    people: People, judge: Judge, width: int, height: int
+    people: BrowserUsers, judge: Judge, width: int, height: int
 ) -> None:
     viewport = {"width": width, "height": height}
     page = people.come("/?game=othello", reduced_motion="reduce", viewport=viewport)
@@ -234,8 +236,10 @@ def test_everybody_can_read_what_one_is_asked(
     look(page, f"played_{width}", judge)
 
 
-def test_what_is_wrong_with_a_page_is_noticed(chromium: Browser, site: Site, judge: Judge) -> None:
-    people = People(chromium, site.address)
+def test_what_is_wrong_with_a_page_is_noticed(
+    chromium: Browser, site: BrowserSite, judge: Judge
+) -> None:
+    people = BrowserUsers(chromium, site.address)
     page = people.come("/games")
     assert people.faults == judge(page) == []
     with page.expect_response("**/nothing"):
@@ -262,7 +266,7 @@ def see_the_boards(page: Page) -> None:
         expect(card.locator(".layer.pieces > g").first).to_be_attached()
 
 
-def test_the_page_of_a_match_is_small(people: People, paths: dict[str, str]) -> None:
+def test_the_page_of_a_match_is_small(people: BrowserUsers, paths: dict[str, str]) -> None:
     page = people.come("about:blank")
     line = page.context.new_cdp_session(page)
     sizes: list[float] = []
@@ -275,7 +279,9 @@ def test_the_page_of_a_match_is_small(people: People, paths: dict[str, str]) -> 
     assert sum(sizes) < MAX_BYTES
 
 
-def test_a_tournament_is_read_down_to_its_matches(people: People, paths: dict[str, str]) -> None:
+def test_a_tournament_is_read_down_to_its_matches(
+    people: BrowserUsers, paths: dict[str, str]
+) -> None:
     page = people.come("/tournaments")
     page.get_by_role("link", name="autumn cup").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("autumn cup")
@@ -297,7 +303,7 @@ def test_a_tournament_is_read_down_to_its_matches(people: People, paths: dict[st
     expect(page.get_by_text("elo1 is accepted").last).to_be_visible()
 
 
-def test_what_a_tournament_is_called_is_text(people: People) -> None:
+def test_what_a_tournament_is_called_is_text(people: BrowserUsers) -> None:
     page = people.come("/tournaments")
     page.get_by_role("link", name=HOSTILE).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
@@ -307,7 +313,7 @@ def test_what_a_tournament_is_called_is_text(people: People) -> None:
         assert page.evaluate("typeof hacked") == "undefined"
 
 
-def test_a_player_is_found_by_its_rating(people: People) -> None:
+def test_a_player_is_found_by_its_rating(people: BrowserUsers) -> None:
     page = people.come("/players?game=connect_four")
     best = page.get_by_role("region", name="Ratings").get_by_role("row").nth(1)
     name = best.get_by_role("link").inner_text()
@@ -316,7 +322,7 @@ def test_a_player_is_found_by_its_rating(people: People) -> None:
     expect(page.get_by_role("region", name="connect four")).to_contain_text("4 matches")
 
 
-def test_the_theme_that_was_chosen_stays(people: People) -> None:
+def test_the_theme_that_was_chosen_stays(people: BrowserUsers) -> None:
     page = people.come("/games", color_scheme="light")
     ground = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(ground)

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from support.browser import (
     MOVES,
     OVER,
-    People,
-    Site,
+    BrowserSite,
+    BrowserUsers,
     arrive,
     match_of,
     moves_in,
@@ -45,7 +45,7 @@ def test_all_games_are_played() -> None:
 
 @pytest.mark.parametrize(("game", "parameters"), GAMES.items(), ids=GAMES)
 def test_a_whole_match_is_played_by_clicking(
-    people: People, site: Site, game: str, parameters: dict[str, int]
+    people: BrowserUsers, site: BrowserSite, game: str, parameters: dict[str, int]
 ) -> None:
     page = people.come()
     match = start_match(page, game, **parameters)
@@ -56,7 +56,9 @@ def test_a_whole_match_is_played_by_clicking(
     expect(page.locator(MOVES)).to_have_count(0)
 
 
-def test_a_match_is_begun_and_played_by_keyboard_alone(people: People, site: Site) -> None:
+def test_a_match_is_begun_and_played_by_keyboard_alone(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
     page = people.come("/?game=tic_tac_toe")
     expect(page.locator("#new-opponent")).to_contain_text("random")
     tab_to(page, "#new .primary")
@@ -94,7 +96,7 @@ def walk(page: Page, target: str | None, columns: int = 3) -> None:
     assert page.evaluate("document.activeElement.dataset.cell") == target
 
 
-def test_a_move_can_be_typed_and_what_is_not_possible_is_explained(people: People) -> None:
+def test_a_move_can_be_typed_and_what_is_not_possible_is_explained(people: BrowserUsers) -> None:
     page = people.come()
     start_match(page, "connect_four")
     my_turn(page)
@@ -112,7 +114,7 @@ def test_a_move_can_be_typed_and_what_is_not_possible_is_explained(people: Peopl
     assert moves_on(page)[0] == "4"
 
 
-def test_who_resigns_is_asked_first(people: People, site: Site) -> None:
+def test_who_resigns_is_asked_first(people: BrowserUsers, site: BrowserSite) -> None:
     page = people.come()
     match = start_match(page, "nim")
     my_turn(page)
@@ -126,7 +128,7 @@ def test_who_resigns_is_asked_first(people: People, site: Site) -> None:
     expect(page.locator("#reason")).to_contain_text("resigned")
 
 
-def test_another_match_against_the_same_bot_is_one_click_away(people: People) -> None:
+def test_another_match_against_the_same_bot_is_one_click_away(people: BrowserUsers) -> None:
     page = people.come()
     match = start_match(page, "tic_tac_toe")
     play_on(page, random.Random(2))
@@ -137,7 +139,7 @@ def test_another_match_against_the_same_bot_is_one_click_away(people: People) ->
     assert len(moves_on(page)) == 1
 
 
-def test_one_person_challenges_another_who_accepts(people: People, site: Site) -> None:
+def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: BrowserSite) -> None:
     ann, bob = people.come(), people.come()
     names = [who.locator("#identity").inner_text() for who in (ann, bob)]
     ann.get_by_label("Opponent").select_option(label=names[1])
@@ -157,7 +159,7 @@ def test_one_person_challenges_another_who_accepts(people: People, site: Site) -
     assert moves_in(site.stored(match)) == moves_on(ann)
 
 
-def test_a_name_that_was_taken_is_found_again(people: People) -> None:
+def test_a_name_that_was_taken_is_found_again(people: BrowserUsers) -> None:
     page = people.come()
     page.locator("#identity").click()
     page.get_by_label("A name of your own").fill("Ada of the browser")
@@ -174,7 +176,7 @@ def test_a_name_that_was_taken_is_found_again(people: People) -> None:
 def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path: Path) -> None:
     where = ("--port", str(free_port()), "--http", f"127.0.0.1:{free_port()}")
     with running_site(tmp_path, *where) as site:
-        people = People(chromium, site.address)
+        people = BrowserUsers(chromium, site.address)
         page = people.come()
         match = start_match(page, "ultimate_tic_tac_toe")
         play_on(page, random.Random(4), most=5)
@@ -201,7 +203,7 @@ def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path
 
 @pytest.mark.parametrize("times", [2, 3])
 def test_a_match_is_opened_once_however_often_the_page_hears_of_it(
-    people: People, times: int
+    people: BrowserUsers, times: int
 ) -> None:
     page = people.come()
     repeat(page, "started", times)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser import People, Site, match_of, moves_in, moves_on, result_in
+from support.browser import BrowserSite, BrowserUsers, match_of, moves_in, moves_on, result_in
 from support.commands import finish_all, start
-from support.duel import WON, Duel
+from support.duel import WON, TwoClients
 from support.raw_client import RawClient
 
 #: As long as a name may be; it has to stay text wherever it is shown.
@@ -17,24 +17,24 @@ ALSO_HOSTILE = "<script>hacked=1</script>"
 
 
 @pytest.fixture
-def over(site: Site) -> Iterator[str]:
+def over(site: BrowserSite) -> Iterator[str]:
     """A match of tic-tac-toe that has ended after five moves, on all of which the bots thought."""
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
-        duel = Duel(first, second)
+        duel = TwoClients(first, second)
         for ply, action in enumerate(WON):
-            info = {"win_rate": 0.5 + ply / 10, "line": [action], "actions": [[action, 10, 0.5]]}
+            info = {"win_rate": 0.5 + ply / 10, "pv": [action], "actions": [[action, 10, 0.5]]}
             mover = duel.players[ply % 2]
             said = mover.ask("move", match=duel.match, ply=ply, action=action, info=info)
             assert said["type"] == "update"
         yield duel.match
 
 
-def where(site: Site) -> tuple[str, int]:
+def where(site: BrowserSite) -> tuple[str, int]:
     return site.server.host, site.server.port
 
 
 def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
-    people: People, site: Site
+    people: BrowserUsers, site: BrowserSite
 ) -> None:
     page = people.come()
     arguments = ("connect_four", "uct", "--option", "time=0.25", "--clock", "none", "--quiet")
@@ -66,7 +66,7 @@ def shown_ply(page: Page) -> int:
     return page.locator("#board .layer.pieces > g").count()
 
 
-def test_a_finished_match_is_gone_through_by_keyboard(people: People, over: str) -> None:
+def test_a_finished_match_is_gone_through_by_keyboard(people: BrowserUsers, over: str) -> None:
     page = people.come(f"/matches/{over}")
     note, last = page.locator("#note"), len(WON)
     assert shown_ply(page) == last
@@ -86,7 +86,7 @@ def test_a_finished_match_is_gone_through_by_keyboard(people: People, over: str)
             expect(current).to_contain_text(str(ply))
 
 
-def test_an_address_leads_to_a_position_and_keeps_it(people: People, over: str) -> None:
+def test_an_address_leads_to_a_position_and_keeps_it(people: BrowserUsers, over: str) -> None:
     page = people.come(f"/matches/{over}?ply=3")
     assert shown_ply(page) == 3
     page.get_by_role("button", name="One move back").click()
@@ -99,7 +99,9 @@ def test_an_address_leads_to_a_position_and_keeps_it(people: People, over: str) 
     assert shown_ply(page) == len(WON)
 
 
-def test_the_graph_leads_to_positions_by_mouse_and_by_keyboard(people: People, over: str) -> None:
+def test_the_graph_leads_to_positions_by_mouse_and_by_keyboard(
+    people: BrowserUsers, over: str
+) -> None:
     page = people.come(f"/matches/{over}")
     graph = page.locator("#graph")
     graph.focus()
@@ -125,9 +127,11 @@ def loser(page: Page) -> str:
     return page.locator("#seat-2 .name").inner_text()
 
 
-def test_who_looks_back_stays_there_while_the_match_goes_on(people: People, site: Site) -> None:
+def test_who_looks_back_stays_there_while_the_match_goes_on(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
-        duel = Duel(first, second)
+        duel = TwoClients(first, second)
         duel.play(2)
         page = people.come(f"/matches/{duel.match}")
         assert shown_ply(page) == 2
@@ -142,7 +146,9 @@ def test_who_looks_back_stays_there_while_the_match_goes_on(people: People, site
         assert shown_ply(page) == len(WON)
 
 
-def test_what_others_call_themselves_is_text_everywhere(people: People, site: Site) -> None:
+def test_what_others_call_themselves_is_text_everywhere(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
         first.hello(HOSTILE, guest=False, software=HOSTILE)
         second.hello(ALSO_HOSTILE, software=ALSO_HOSTILE)
@@ -163,9 +169,7 @@ def test_what_others_call_themselves_is_text_everywhere(people: People, site: Si
         assert [winner(page), loser(page)] == [HOSTILE, ALSO_HOSTILE]
         for ply, action in enumerate(WON):
             mover = (first, second)[ply % 2]
-            hostile = mover.ask(
-                "move", match=match, ply=ply, action=action, info={"line": [HOSTILE]}
-            )
+            hostile = mover.ask("move", match=match, ply=ply, action=action, info={"pv": [HOSTILE]})
             assert hostile["code"] == "invalid"
             mover.ask("move", match=match, ply=ply, action=action, info={"win_rate": 0.5})
         expect(page.locator("#standing")).to_have_text(f"{HOSTILE} won")

@@ -9,43 +9,43 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.http_site import Site
-from support.seeded_database import GAME, Past
+from support.http_site import HttpSite
+from support.seeded_database import GAME, SeededDatabase
 
 from games.core.description import Description, Parameter
-from server.storage.queries import MatchRow, Page, PlayerRow, Totals, TournamentRow
+from server.storage.queries import MatchRow, PlayerRow, PlayerTotals, ResultPage, TournamentRow
 from server.tournament import report
-from server.tournament.leaderboard import Entry, Point
+from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
 from server.web.api import Api, Ranking, TournamentAnswer
 from server.web.archive import GameRecord, PlayerRecord, VersionRecord
-from server.web.match_data import Ending, MatchData, Position
+from server.web.match_data import Ending, MatchData, PositionData
 from server.web.parameters import MOST_PER_PAGE, PAGES, PER_PAGE
 
 DOCS = Path(__file__).parents[2] / "docs"
 KINDS: dict[str, Any] = {
-    "page": Page,
+    "page": ResultPage,
     "match in a list": MatchRow,
     "match": MatchData,
-    "position": Position,
+    "position": PositionData,
     "result": Ending,
     "player in a list": PlayerRow,
-    "totals": Totals,
+    "totals": PlayerTotals,
     "ranking": Ranking,
-    "rating": Entry,
+    "rating": LeaderboardEntry,
     "player": PlayerRecord,
     "player at a game": GameRecord,
     "version": VersionRecord,
-    "point": Point,
+    "point": RatingPoint,
     "tournament in a list": TournamentRow,
     "tournament": TournamentAnswer,
     "report": report.Report,
-    "entrant": report.Entrant,
+    "entrant": report.ReportEntrant,
     "standing": report.Standing,
-    "tally": report.Tally,
-    "cell": report.Cell,
+    "tally": report.MatchCounts,
+    "cell": report.CrosstableCell,
     "estimate": report.Estimate,
-    "duel": report.Duel,
-    "pairs": report.Pairs,
+    "duel": report.HeadToHead,
+    "pairs": report.PairCounts,
     "test": report.SequentialTest,
     "game": Description,
     "parameter": Parameter,
@@ -156,7 +156,7 @@ def test_every_path_is_described() -> None:
 
 
 @pytest.mark.parametrize(("path", "type_"), PATHS)
-def test_an_answer_is_as_described(past_site: Site, path: str, type_: str) -> None:
+def test_an_answer_is_as_described(past_site: HttpSite, path: str, type_: str) -> None:
     with past_site.client() as seeker:
         seeker.hello()
         seeker.ask("seek", game=GAME, clock="1/move", opponent="nobody", seat=1)
@@ -171,7 +171,7 @@ def test_an_answer_is_as_described(past_site: Site, path: str, type_: str) -> No
                 assert answer["items"], "nothing would be shown by nothing"
 
 
-def asked_of(past: Past, path: str) -> list[str]:
+def asked_of(past: SeededDatabase, path: str) -> list[str]:
     """Real addresses of a path."""
     if path.endswith("matches/ID"):
         matches = (past.tied, past.resigned, past.nim, past.unfinished)
@@ -184,7 +184,7 @@ def asked_of(past: Past, path: str) -> list[str]:
 
 @pytest.mark.parametrize(("path", "parameters"), [(path, each) for path, _, each in ROWS])
 def test_the_parameters_are_those_that_are_allowed(
-    past_site: Site, path: str, parameters: str
+    past_site: HttpSite, path: str, parameters: str
 ) -> None:
     described = re.findall(r"`(\w+)`", parameters)
     bare = asked_of(past_site.past, path)[0].partition("?")[0].removeprefix("/api/")

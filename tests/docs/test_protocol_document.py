@@ -32,24 +32,24 @@ from server.model.messages import (
     EVENTS,
     PROTOCOL,
     REQUESTS,
-    AreYouThere,
+    Analysis,
     Board,
-    Choice,
+    Candidate,
+    ClockState,
     Code,
-    Control,
     Event,
+    LegalMove,
+    LobbyTotals,
     Outcome,
     Person,
-    Picture,
-    Reading,
+    PositionView,
     Reason,
     Request,
+    ServerPing,
     Summary,
-    Thought,
-    Top,
-    Totals,
+    TimeControl,
 )
-from server.model.tournament_spec import Adjudication, Entrant, Openings, Spec, Sprt
+from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
@@ -68,12 +68,12 @@ Command = list[str]
 
 def tag_of(kind: Any) -> str:
     tag = None if is_dataclass(kind) else kind.__struct_config__.tag
-    return str(tag or kind.__name__.lower())
+    return str(tag or re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower())
 
 
 def heading_of(kind: Any) -> str:
     """Of a message's section. Headings are unique; a `ping` can come from both sides."""
-    return "ping from the server" if kind is AreYouThere else tag_of(kind)
+    return "ping from the server" if kind is ServerPing else tag_of(kind)
 
 
 def parsed_sections() -> dict[str, str]:
@@ -119,8 +119,9 @@ SECTIONS = parsed_sections()
 REQUEST_KINDS = {tag_of(kind): kind for kind in get_args(REQUESTS)}
 EVENT_KINDS = {heading_of(kind): kind for kind in get_args(EVENTS)}
 PARTS = (
-    Control, Reading, Thought, Board, Picture, Top, Choice, Summary, Person, Outcome, Totals,
-    Spec, Entrant, Openings, Adjudication, Sprt,
+    TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, Summary, Person,
+    Outcome, LobbyTotals,
+    TournamentSpec, Entrant, Openings, Adjudication, Sprt,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}
 KINDS = REQUEST_KINDS | EVENT_KINDS | PART_KINDS

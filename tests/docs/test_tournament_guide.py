@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from server.model.messages import Reason
-from server.model.tournament_spec import Adjudication, Entrant, Openings, Spec, Sprt
+from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 from server.organizer import estimate
 from server.organizer.main import main
 from server.organizer.supervisor import CRASHES
 from server.tournament import evidence, formats, sprt
 from server.tournament.formats.knockout import MORE_PAIRS
 from server.tournament.report import FORMATS
-from server.tournament.spec_parser import SpecError, read
+from server.tournament.spec_parser import TournamentSpecError, read
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "tournaments.md").read_text(encoding="utf-8")
 
 #: What the key of a table is called in the file and in the specification made of it.
 TABLES: dict[str, type] = {
-    "": Spec,
+    "": TournamentSpec,
     "openings.": Openings,
     "adjudication.": Adjudication,
     "sprt.": Sprt,
@@ -120,7 +120,7 @@ def complaints(key: str, value: str) -> str:
         text = re.sub(rf"^{name} = .*\n", "", GOOD % ("", ""), flags=re.MULTILINE)
         text = text.split("[[")[0] if name == "entrants" else text
         text = f"{name} = {value}\n{text}"
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(TournamentSpecError) as caught:
         read(text)
     return str(caught.value)
 
@@ -139,7 +139,7 @@ def test_the_first_tournament_is_what_the_guide_says() -> None:
 
 def test_the_error_that_is_shown_is_the_one_that_is_said() -> None:
     text = re.findall(r"^```toml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)[0]
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(TournamentSpecError) as caught:
         read(text.replace("rounds = 8", "rounds = 0"), where="first.toml")
     assert f"```\n{caught.value}\n```" in GUIDE
 

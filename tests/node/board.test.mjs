@@ -67,10 +67,10 @@ test("cells and pieces have names", () => {
 const choice = (action, ...cells) => ({ action, name: String(action), cells });
 
 test("one click is enough where nothing else begins with it", () => {
-  const choices = [choice(0, 4), choice(1, 5)];
-  assert.deepEqual(nextCells(choices), new Set([4, 5]));
-  assert.deepEqual(pick(choices, [], 5), { action: 1 });
-  assert.deepEqual(pick(choices, [], 3), { picked: [] });
+  const legalMoves = [choice(0, 4), choice(1, 5)];
+  assert.deepEqual(nextCells(legalMoves), new Set([4, 5]));
+  assert.deepEqual(pick(legalMoves, [], 5), { action: 1 });
+  assert.deepEqual(pick(legalMoves, [], 3), { picked: [] });
 });
 
 test("blocks count row by row, and each has its cells", () => {
@@ -85,13 +85,13 @@ test("blocks count row by row, and each has its cells", () => {
 });
 
 test("cells are picked in order, and another first cell begins anew", () => {
-  const choices = [choice(0, 1, 2), choice(1, 1, 3), choice(2, 7, 8)];
-  assert.deepEqual(pick(choices, [], 1), { picked: [1] });
-  assert.deepEqual(nextCells(choices, [1]), new Set([2, 3]));
-  assert.deepEqual(pick(choices, [1], 3), { action: 1 });
-  assert.deepEqual(pick(choices, [1], 7), { picked: [7] });
-  assert.deepEqual(pick(choices, [1], 1), { picked: [] });
-  assert.deepEqual(pick(choices, [1], 5), { picked: [] });
+  const legalMoves = [choice(0, 1, 2), choice(1, 1, 3), choice(2, 7, 8)];
+  assert.deepEqual(pick(legalMoves, [], 1), { picked: [1] });
+  assert.deepEqual(nextCells(legalMoves, [1]), new Set([2, 3]));
+  assert.deepEqual(pick(legalMoves, [1], 3), { action: 1 });
+  assert.deepEqual(pick(legalMoves, [1], 7), { picked: [7] });
+  assert.deepEqual(pick(legalMoves, [1], 1), { picked: [] });
+  assert.deepEqual(pick(legalMoves, [1], 5), { picked: [] });
 });
 
 test("what no cell tells apart is offered as buttons", () => {

@@ -49,14 +49,14 @@ test("an address may ask for a ply", () => {
 
 // Clocks.
 
-const control = (main_s, increment_s, periods, period_s) => ({
+const timeControl = (main_s, increment_s, periods, period_s) => ({
   main_s,
   increment_s,
   periods,
   period_s,
 });
-const BYO_YOMI = control(600, 0, 5, 30);
-const FISCHER = control(300, 3, 0, 0);
+const BYO_YOMI = timeControl(600, 0, 5, 30);
+const FISCHER = timeControl(300, 3, 0, 0);
 
 test("a clock runs through its main time, then through its periods", () => {
   assert.deepEqual(after({ main_s: 10, periods: 5 }, BYO_YOMI, 4), { main_s: 6, periods: 5 });
@@ -77,7 +77,7 @@ test("periods that have not begun are told apart from what runs", () => {
   const waiting = { time: "0:30", periods: "2 × 30 s", low: false };
   assert.deepEqual(spell({ main_s: 0, periods: 3 }, BYO_YOMI), waiting);
   const perMove = { time: "1.0", periods: "", low: true };
-  assert.deepEqual(spell({ main_s: 0, periods: 1 }, control(0, 0, 1, 1)), perMove);
+  assert.deepEqual(spell({ main_s: 0, periods: 1 }, timeControl(0, 0, 1, 1)), perMove);
 });
 
 test("only the clock of the player to move runs, and none without clocks", () => {
@@ -117,8 +117,8 @@ const DATA = {
   board: {},
   to_move: 2,
   positions: [
-    { picture: position(0) },
-    { picture: { ...position(1), name: "a1" }, player: 1, action: 0, info: { win_rate: 0.6 } },
+    { view: position(0) },
+    { view: { ...position(1), name: "a1" }, player: 1, action: 0, info: { win_rate: 0.6 } },
   ],
 };
 const update = (ply, fields = {}) => ({
@@ -128,15 +128,15 @@ const update = (ply, fields = {}) => ({
   player: (ply % 2) + 1,
   action: ply,
   to_move: ((ply + 1) % 2) + 1,
-  picture: { ...position(ply + 1), name: `move ${ply + 1}` },
+  view: { ...position(ply + 1), name: `move ${ply + 1}` },
   ...fields,
 });
 const record = () => new Record(structuredClone(DATA));
 
 test("moves are added in order, once, and a gap is noticed", () => {
   const match = record();
-  assert.ok(match.add(update(1, { choices: CHOICES })));
-  assert.deepEqual([match.last, match.toMove, match.choices], [2, 1, CHOICES]);
+  assert.ok(match.add(update(1, { legal_moves: CHOICES })));
+  assert.deepEqual([match.last, match.toMove, match.legalMoves], [2, 1, CHOICES]);
   assert.ok(match.add(update(1)));
   assert.equal(match.last, 2);
   assert.ok(!match.add(update(3)));
@@ -145,10 +145,10 @@ test("moves are added in order, once, and a gap is noticed", () => {
 
 test("how it stands is taken as the truth, and missing positions are noticed", () => {
   const match = record();
-  assert.ok(match.start({ moves: [0], to_move: 2, seat: 2, choices: CHOICES }));
-  assert.deepEqual([match.seat, match.choices], [2, CHOICES]);
+  assert.ok(match.start({ moves: [0], to_move: 2, seat: 2, legal_moves: CHOICES }));
+  assert.deepEqual([match.seat, match.legalMoves], [2, CHOICES]);
   assert.ok(!match.start({ moves: [0, 1], to_move: 1 }));
-  assert.deepEqual([match.seat, match.choices], [null, []]);
+  assert.deepEqual([match.seat, match.legalMoves], [null, []]);
 });
 
 test("what is older than what is known is not taken", () => {
@@ -163,7 +163,7 @@ test("what is older than what is known is not taken", () => {
 
 test("each position has its clocks, and the last one those of now", () => {
   const now = [{ main_s: 9, periods: 0 }, { main_s: 8, periods: 0 }];
-  const clocked = { ...DATA, control: FISCHER, clocks: now };
+  const clocked = { ...DATA, time_control: FISCHER, clocks: now };
   const match = new Record(structuredClone(clocked));
   assert.deepEqual(match.clocksAt(1), now);
   assert.deepEqual(match.clocksAt(0), [{ main_s: 300, periods: 0 }, { main_s: 300, periods: 0 }]);

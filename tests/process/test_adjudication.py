@@ -15,20 +15,20 @@ from typing import Any
 import msgspec
 import pytest
 from support.commands import PATIENCE_S
-from support.hub_harness import House, Line
+from support.hub_harness import HubHarness, TestConnection
 from unit.core.test_tournaments import NAMES, Bots, held, last, member, organized, spec_of
 
 import games
 import players
 from players import Limit
 from players.prover import solver
-from players.prover.solver import Failure, Proof, Solver
-from server.model.messages import Adjudicate, Enter, Event, Fixture, Reason, Started, Update, Watch
-from server.model.records import Kept
+from players.prover.solver import Proof, ProofFailure, Solver
+from server.model.messages import Adjudicate, Event, Fixture, Join, Reason, Started, Update, Watch
+from server.model.records import StoredMatch
 from server.model.tournament_spec import Adjudication, Openings
 from server.organizer import adjudicator
-from server.organizer.adjudicator import Adjudicator, Answer, Docket, Position
-from server.runtime.subprocesses import Logs, own_environment
+from server.organizer.adjudicator import Adjudicator, OpenMatches, ProofAnswer, ProofRequest
+from server.runtime.subprocesses import LogFolder, own_environment
 
 Message = dict[str, Any]
 
@@ -87,7 +87,7 @@ class Prover:
             env=own_environment(),
         )
 
-    def ask(self, position: Position) -> Answer:
+    def ask(self, position: ProofRequest) -> ProofAnswer:
         self.write(msgspec.json.encode(position))
         return self.answer()
 
@@ -96,15 +96,15 @@ class Prover:
         self.process.stdin.write(b"".join(line + b"\n" for line in lines))
         self.process.stdin.flush()
 
-    def answer(self) -> Answer:
+    def answer(self) -> ProofAnswer:
         assert self.process.stdout
-        return msgspec.json.decode(self.process.stdout.readline(), type=Answer)
+        return msgspec.json.decode(self.process.stdout.readline(), type=ProofAnswer)
 
-    def end(self) -> list[Answer]:
+    def end(self) -> list[ProofAnswer]:
         """What it says when there is nothing more to come."""
         said, _ = self.process.communicate(timeout=PATIENCE_S)
         assert self.process.returncode == 0
-        return [msgspec.json.decode(line, type=Answer) for line in said.splitlines()]
+        return [msgspec.json.decode(line, type=ProofAnswer) for line in said.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -133,15 +133,15 @@ def played_out(game_name: str, actions: Sequence[int]) -> int:
 def test_an_ending_is_proven(
     prover: Prover, game: str, actions: tuple[int, ...], winner: Any
 ) -> None:
-    answer = prover.ask(Position("m", game, actions))
-    assert answer == Answer("m", len(actions), winner)
+    answer = prover.ask(ProofRequest("m", game, actions))
+    assert answer == ProofAnswer("m", len(actions), winner)
     assert played_out(game, actions) == winner
 
 
 def test_what_is_not_proven_in_time_is_not_said() -> None:
     quick = Solver(0.01)
     for game in ("connect_four", "othello"):
-        assert quick.solve(solver.Position("m", game, ())) == Proof("m", 0, None)
+        assert quick.solve(solver.MatchPosition("m", game, ())) == Proof("m", 0, None)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_to_nonsense_there_is_an_answer(
     assert answer.match == match
     assert answer.error
     assert told in answer.error
-    assert prover.ask(Position("m", "tic_tac_toe", (0, 3, 1, 4))).winner == 1
+    assert prover.ask(ProofRequest("m", "tic_tac_toe", (0, 3, 1, 4))).winner == 1
 
 
 def test_a_fault_of_a_game_is_no_fault_of_the_prover(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,13 +174,13 @@ def test_a_fault_of_a_game_is_no_fault_of_the_prover(monkeypatch: pytest.MonkeyP
         raise ZeroDivisionError
 
     monkeypatch.setattr(games, "load", faulty)
-    failure = Solver(1.0).solve(solver.Position("m", "nim", ()))
-    assert failure == Failure("m", "ZeroDivisionError()")
+    failure = Solver(1.0).solve(solver.MatchPosition("m", "nim", ()))
+    assert failure == ProofFailure("m", "ZeroDivisionError()")
 
 
 def test_of_what_waits_the_newest_position_of_each_match_counts() -> None:
     prover = Prover("--seconds", "0.01")
-    positions = [Position(match, "nim", (0,) * ply) for ply in range(4) for match in ("a", "b")]
+    positions = [ProofRequest(match, "nim", (0,) * ply) for ply in range(4) for match in ("a", "b")]
     prover.write(*map(msgspec.json.encode, positions))
     answers = prover.end()
     assert [(each.match, each.ply) for each in answers][-2:] == [("a", 3), ("b", 3)]
@@ -189,11 +189,11 @@ def test_of_what_waits_the_newest_position_of_each_match_counts() -> None:
 
 def test_ctrl_c_is_for_others(prover: Prover) -> None:
     prover.process.send_signal(signal.SIGINT)
-    assert prover.ask(Position("m", "tic_tac_toe", (0, 3, 1, 4))).winner == 1
+    assert prover.ask(ProofRequest("m", "tic_tac_toe", (0, 3, 1, 4))).winner == 1
 
 
 def test_those_who_play_come_first(prover: Prover) -> None:
-    prover.ask(Position("m", "nim", ()))
+    prover.ask(ProofRequest("m", "nim", ()))
     assert os.getpriority(os.PRIO_PROCESS, prover.process.pid) >= 10
 
 
@@ -203,8 +203,8 @@ def test_those_who_play_come_first(prover: Prover) -> None:
 class Organizer:
     """Passes between a server and the prover, at once."""
 
-    def __init__(self, line: Line, prover: Prover) -> None:
-        self.docket = Docket()
+    def __init__(self, line: TestConnection, prover: Prover) -> None:
+        self.docket = OpenMatches()
         self._line = line
         self._prover = prover
         self._read = 0
@@ -217,14 +217,14 @@ class Organizer:
             match self.docket.take(event):
                 case Watch() as request:
                     self._line.say(request)
-                case Position() as position:
+                case ProofRequest() as position:
                     if verdict := self.docket.verdict(self._prover.ask(position)):
                         self._line.say(verdict)
 
 
-def hosted(prover: Prover, **fields: Any) -> tuple[Line, Bots, Organizer]:
+def hosted(prover: Prover, **fields: Any) -> tuple[TestConnection, Bots, Organizer]:
     """A tournament with proofs, its entrants and who organizes it."""
-    house = House()
+    house = HubHarness()
     zoe, _ = organized(house, spec_of(adjudication=Adjudication(proofs=True), **fields))
     return zoe, Bots(house, *(member(house, name) for name in NAMES[:2])), Organizer(zoe, prover)
 
@@ -236,7 +236,7 @@ def test_an_ending_is_adjudicated(
     openings = Openings(lines={game: (actions,)})
     zoe, bots, organizer = hosted(prover, games=(game,), openings=openings)
     for line in bots.lines:
-        line.say(Enter())
+        line.say(Join())
     organizer.go_on()
     ends = [(each.winner, each.reason, each.plies) for each in last(zoe).values()]
     assert ends == [(winner, Reason.ADJUDICATION, len(actions))] * 2
@@ -252,7 +252,7 @@ def test_a_match_ends_as_the_rules_and_best_play_would_have_it(
         prover, games=(game,), rounds=4, openings=Openings(lines={game: lines})
     )
     for line in bots.lines:
-        line.say(Enter(matches=2))
+        line.say(Join(matches=2))
     bots.play(3)  # those who prove come later than those who play
     while bots.house.matches:
         organizer.go_on()
@@ -260,9 +260,9 @@ def test_a_match_ends_as_the_rules_and_best_play_would_have_it(
     matches = held(bots.house.stored).matches
     assert len(matches) == 8
     for kept in matches:
-        assert kept.finished
-        assert kept.finished.reason in (Reason.ADJUDICATION, Reason.RULES)
-        assert kept.finished.winner == played_out(game, actions_of(kept))
+        assert kept.ended
+        assert kept.ended.reason in (Reason.ADJUDICATION, Reason.RULES)
+        assert kept.ended.winner == played_out(game, actions_of(kept))
     assert Reason.ADJUDICATION in {each.reason for each in last(zoe).values()}
 
 
@@ -279,7 +279,7 @@ def opening(game_name: str, plies: int, seed: int) -> tuple[int, ...]:
             return tuple(actions)
 
 
-def actions_of(kept: Kept) -> list[int]:
+def actions_of(kept: StoredMatch) -> list[int]:
     return [move.action for move in kept.moves]
 
 
@@ -287,17 +287,22 @@ def test_a_proof_that_comes_late_is_worth_nothing(prover: Prover) -> None:
     _, bots, organizer = hosted(prover)
     docket = organizer.docket
     for line in bots.lines:
-        line.say(Enter())
+        line.say(Join())
     match = bots.house.only_match()
     docket.take(Started(match=match.id, game="nim", players=("Ann", "Bob"), clock="none",
                         moves=(1,), state=(2, 0, 13), to_move=2))  # fmt: skip
-    assert docket.verdict(Answer(match.id, 1, 2)) == Adjudicate(
+    assert docket.verdict(ProofAnswer(match.id, 1, 2)) == Adjudicate(
         id="adjudicate", match=match.id, ply=1, winner=2
     )
     update = Update(match=match.id, ply=1, player=2, action=1, state=(1, 0, 11), to_move=1)
-    assert docket.take(update) == Position(match.id, "nim", (1, 1))
+    assert docket.take(update) == ProofRequest(match.id, "nim", (1, 1))
     assert docket.take(update) is None, "it was known"
-    for late in (Answer(match.id, 1, 2), Answer(match.id, 2), Answer("m", 2, 2), Answer(None)):
+    for late in (
+        ProofAnswer(match.id, 1, 2),
+        ProofAnswer(match.id, 2),
+        ProofAnswer("m", 2, 2),
+        ProofAnswer(None),
+    ):
         assert docket.verdict(late) is None
 
 
@@ -330,21 +335,21 @@ FIXTURE = Fixture(tournament="t", round=1, board=1, number=1, leg=1, match="m", 
 
 
 @pytest.fixture
-def logs() -> Iterator[Logs]:
-    logs = Logs()
+def logs() -> Iterator[LogFolder]:
+    logs = LogFolder()
     yield logs
     logs.wanted = False
     logs.close()
 
 
-def kept_by(reactor: Reactor, logs: Logs) -> tuple[Adjudicator, list[Event | Any], list[str]]:
+def kept_by(reactor: Reactor, logs: LogFolder) -> tuple[Adjudicator, list[Event | Any], list[str]]:
     """One who adjudicates, what it sends, and what it says."""
     sent: list[Any] = []
     said: list[str] = []
     return Adjudicator(reactor, sent.append, said.append, logs), sent, said
 
 
-def test_positions_go_to_the_prover_and_proofs_to_the_server(logs: Logs) -> None:
+def test_positions_go_to_the_prover_and_proofs_to_the_server(logs: LogFolder) -> None:
     reactor = Reactor()
     keeper, sent, said = kept_by(reactor, logs)
     keeper.received(FIXTURE)
@@ -362,7 +367,7 @@ def test_positions_go_to_the_prover_and_proofs_to_the_server(logs: Logs) -> None
     assert [each.split(":")[1] for each in said] == [" no such game", " its answer makes no sense"]
 
 
-def test_a_prover_that_ends_is_started_again_and_asked_again(logs: Logs) -> None:
+def test_a_prover_that_ends_is_started_again_and_asked_again(logs: LogFolder) -> None:
     reactor = Reactor()
     keeper, _, said = kept_by(reactor, logs)
     keeper.look(0.0)

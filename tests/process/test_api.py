@@ -8,8 +8,8 @@ import json
 
 import pytest
 from support.commands import running_server
-from support.duel import Duel
-from support.http_site import Site
+from support.duel import TwoClients
+from support.http_site import HttpSite
 from support.seeded_database import GAME, MEMBERS, NIM, THOUGHT, TIED, TOURNAMENT_MATCHES
 
 import games
@@ -18,7 +18,7 @@ from server.tournament.leaderboard import ANCHOR
 # Lists.
 
 
-def test_matches_that_have_ended(past_site: Site) -> None:
+def test_matches_that_have_ended(past_site: HttpSite) -> None:
     past = past_site.past
     found = past_site.get("matches?player=Ann&per_page=3")
     assert [each["match"] for each in found["items"]] == [past.resigned, past.tied, past.won]
@@ -40,7 +40,7 @@ def test_matches_that_have_ended(past_site: Site) -> None:
     }
 
 
-def test_matches_are_chosen_by_game_player_and_tournament(past_site: Site) -> None:
+def test_matches_are_chosen_by_game_player_and_tournament(past_site: HttpSite) -> None:
     past = past_site.past
     assert past_site.ids("matches?game=nim(chips=7)") == [past.nim]
     assert past_site.ids("matches?game=%20nim%28chips%3D7%29") == [past.nim]
@@ -53,9 +53,9 @@ def test_matches_are_chosen_by_game_player_and_tournament(past_site: Site) -> No
     assert past_site.ids("matches?tournament=none&player=&game=") == []
 
 
-def test_running_matches_are_those_at_the_tables(past_site: Site) -> None:
+def test_running_matches_are_those_at_the_tables(past_site: HttpSite) -> None:
     with past_site.client() as first, past_site.client() as second:
-        duel = Duel(first, second)
+        duel = TwoClients(first, second)
         duel.play(2)
         found = past_site.get("matches?state=running")
         assert [each["match"] for each in found["items"]] == [duel.match, past_site.past.unfinished]
@@ -71,7 +71,7 @@ def test_running_matches_are_those_at_the_tables(past_site: Site) -> None:
         duel.finish()
 
 
-def test_players_and_their_ratings(past_site: Site) -> None:
+def test_players_and_their_ratings(past_site: HttpSite) -> None:
     found = past_site.get("players")
     assert {each["name"] for each in found["items"]} == set(MEMBERS)
     assert found["items"][-1]["name"] == "Dan"
@@ -87,7 +87,7 @@ def test_players_and_their_ratings(past_site: Site) -> None:
     assert past_site.get("players?game=othello")["items"] == []
 
 
-def test_tournaments_games_and_seeks(past_site: Site) -> None:
+def test_tournaments_games_and_seeks(past_site: HttpSite) -> None:
     (cup,) = past_site.get("tournaments")["items"]
     assert (cup["tournament"], cup["name"], cup["matches"]) == (past_site.past.cup, "a cup", 6)
     described = {each["name"]: each for each in past_site.get("games")["items"]}
@@ -106,7 +106,7 @@ def test_tournaments_games_and_seeks(past_site: Site) -> None:
 # Single ones.
 
 
-def test_a_match_has_every_position(past_site: Site) -> None:
+def test_a_match_has_every_position(past_site: HttpSite) -> None:
     found = past_site.get(f"matches/{past_site.past.tied}")
     assert (found["players"], found["to_move"], found["linked"]) == (["Ann", "Bob"], 0, [True] * 2)
     assert found["result"]["winner"] == -1
@@ -115,27 +115,27 @@ def test_a_match_has_every_position(past_site: Site) -> None:
     assert [each["ply"] for each in positions] == list(range(10))
     assert [each["action"] for each in positions[1:]] == list(TIED)
     assert [each["player"] for each in positions[1:]] == [1, 2, 1, 2, 1, 2, 1, 2, 1]
-    assert positions[0]["picture"]["cells"] == [0] * 9
-    assert positions[-1]["picture"]["cells"] == [1, 2, 1, 1, 2, 2, 2, 1, 1]
-    assert positions[1]["picture"]["last"] == [0]
+    assert positions[0]["view"]["cells"] == [0] * 9
+    assert positions[-1]["view"]["cells"] == [1, 2, 1, 1, 2, 2, 2, 1, 1]
+    assert positions[1]["view"]["last"] == [0]
 
 
-def test_what_a_bot_thought_is_with_its_move(past_site: Site) -> None:
+def test_what_a_bot_thought_is_with_its_move(past_site: HttpSite) -> None:
     thought = past_site.get(f"matches/{past_site.past.tied}")["positions"][1]
     assert thought["info"] == {"win_rate": 0.75, "simulations": 100, "seconds": 0.25}
-    assert thought["picture"]["line"] == ["a1", "b1"]
-    tops = thought["picture"]["tops"]
+    assert thought["view"]["pv"] == ["a1", "b1"]
+    tops = thought["view"]["candidates"]
     assert [each["visits"] for each in tops] == [20, 19, 18, 17, 16]
     assert {each["win_rate"] for each in tops} == {0.1235}
     assert len(tops) < len(THOUGHT.actions)
 
 
-def test_a_match_that_is_played_is_shown_as_it_stands(past_site: Site) -> None:
+def test_a_match_that_is_played_is_shown_as_it_stands(past_site: HttpSite) -> None:
     unfinished = past_site.get(f"matches/{past_site.past.unfinished}")
     assert ("result" in unfinished, unfinished["to_move"]) == (False, 1)
     assert len(unfinished["positions"]) == 3
     with past_site.client() as first, past_site.client() as second:
-        duel = Duel(first, second, clock="300+3")
+        duel = TwoClients(first, second, clock="300+3")
         duel.play(1)
         found = past_site.get(f"matches/{duel.match}")
         assert [each.get("action") for each in found["positions"]] == [None, 0]
@@ -148,7 +148,7 @@ def test_a_match_that_is_played_is_shown_as_it_stands(past_site: Site) -> None:
         assert (over["result"]["winner"], "clocks" in over) == (1, False)
 
 
-def test_a_player_and_how_it_has_become_so_strong(past_site: Site) -> None:
+def test_a_player_and_how_it_has_become_so_strong(past_site: HttpSite) -> None:
     found = past_site.get("players/ann")
     assert found["name"] == "Ann"
     (record,) = found["games"]
@@ -163,7 +163,7 @@ def test_a_player_and_how_it_has_become_so_strong(past_site: Site) -> None:
         )
 
 
-def test_a_tournament_is_its_report(past_site: Site) -> None:
+def test_a_tournament_is_its_report(past_site: HttpSite) -> None:
     found = past_site.get(f"tournaments/{past_site.past.cup}")
     assert found["tournament"] == past_site.past.cup
     assert found["ended_at"] >= found["begun_at"]
@@ -175,7 +175,7 @@ def test_a_tournament_is_its_report(past_site: Site) -> None:
 # How it is asked.
 
 
-def test_everybody_may_read_and_ask_whether_there_is_news(past_site: Site) -> None:
+def test_everybody_may_read_and_ask_whether_there_is_news(past_site: HttpSite) -> None:
     answer = past_site.ask("/api/games", Origin="https://elsewhere.example")
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -189,7 +189,7 @@ def test_everybody_may_read_and_ask_whether_there_is_news(past_site: Site) -> No
     assert "Access-Control-Allow-Origin" not in past_site.ask("/healthz").headers
 
 
-def test_nothing_can_be_written(past_site: Site) -> None:
+def test_nothing_can_be_written(past_site: HttpSite) -> None:
     for method in ("POST", "PUT", "DELETE"):
         answer = past_site.ask("/api/matches", method)
         assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
@@ -221,7 +221,7 @@ def test_nothing_can_be_written(past_site: Site) -> None:
         ("players/Ann?page=1", "there is no parameter 'page' here: there are none"),
     ],
 )
-def test_what_cannot_be_meant_is_explained(past_site: Site, path: str, said: str) -> None:
+def test_what_cannot_be_meant_is_explained(past_site: HttpSite, path: str, said: str) -> None:
     status, error = past_site.refused(path)
     assert status == 400
     assert said in error
@@ -232,16 +232,16 @@ def test_what_cannot_be_meant_is_explained(past_site: Site, path: str, said: str
     ["matches/none", "players/Nobody", "players/guest-1", "tournaments/none", "matches/a/b",
      "games/nim", "seeks/1", "", "nothing", "matches/", "../api/matches/x/y", "players/a%2fb"],
 )  # fmt: skip
-def test_what_is_not_there_is_not_found(past_site: Site, path: str) -> None:
+def test_what_is_not_there_is_not_found(past_site: HttpSite, path: str) -> None:
     assert past_site.refused(path)[0] == 404
 
 
 @pytest.mark.parametrize("path", ["/api/%ff", "/api/matches?player=%ff", "/api/../../etc/passwd"])
-def test_odd_addresses_lead_nowhere(past_site: Site, path: str) -> None:
+def test_odd_addresses_lead_nowhere(past_site: HttpSite, path: str) -> None:
     assert past_site.ask(path).status in (400, 404)
 
 
-def test_pages_beyond_the_last_are_empty(past_site: Site) -> None:
+def test_pages_beyond_the_last_are_empty(past_site: HttpSite) -> None:
     for kind in ("matches", "players", "tournaments", "games", "seeks"):
         found = past_site.get(f"{kind}?page=1000000&per_page=200")
         assert found["items"] == []
@@ -251,7 +251,7 @@ def test_pages_beyond_the_last_are_empty(past_site: Site) -> None:
 # Files.
 
 
-def test_a_match_can_be_had_as_a_file(past_site: Site) -> None:
+def test_a_match_can_be_had_as_a_file(past_site: HttpSite) -> None:
     past = past_site.past
     answer = past_site.ask(f"/matches/{past.won}.pgn")
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{past.won}.pgn"'
@@ -271,7 +271,7 @@ def test_a_match_can_be_had_as_a_file(past_site: Site) -> None:
         ("..%2f.json", ""),
     ],
 )
-def test_a_file_that_cannot_be_had_is_explained(past_site: Site, name: str, said: str) -> None:
+def test_a_file_that_cannot_be_had_is_explained(past_site: HttpSite, name: str, said: str) -> None:
     ids = vars(past_site.past)
     answer = past_site.ask(f"/matches/{name.format(**ids)}")
     assert answer.status in (400, 404)
@@ -283,9 +283,9 @@ def test_a_file_that_cannot_be_had_is_explained(past_site: Site, name: str, said
 
 def test_a_server_that_stores_nothing_shows_what_is_played(tmp_path: object) -> None:
     with running_server("--database", "none", "--http", "127.0.0.1:0") as server:
-        bare = Site(server, None)  # type: ignore[arg-type]
+        bare = HttpSite(server, None)  # type: ignore[arg-type]
         with bare.client() as first, bare.client() as second:
-            duel = Duel(first, second)
+            duel = TwoClients(first, second)
             duel.play(3)
             found = bare.get(f"matches/{duel.match}")
             assert [each.get("action") for each in found["positions"]] == [None, 0, 3, 1]

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from testbed.matches import Pair, Pairing, play_pair, result
+from testbed.matches import Pairing, PlayedPair, play_pair, result
 from testbed.openspiel import position
 from testbed.positions import middle, opening, states_after
 from testbed.score import elo, score
@@ -21,7 +21,7 @@ from testbed.workers import each
 import games
 import players
 from games import State
-from players import Choice, Limit, Player, Resigned, SpecError
+from players import Limit, Player, PlayResult, Resigned, SpecError
 
 PEER = "testbed.openspiel:MCTSBot"
 GAMES = ("tic_tac_toe", "connect_four", "othello", "mnk(m=8,n=8,k=5)", "gomoku")
@@ -124,23 +124,23 @@ class Lowest(Player):
     def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
         self.told.append(f"{seat} plays {action}")
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         assert len(states) == len(self.told)
         assert self.told[0] == f"seat {self.game.current_player(states[-1])}"
-        return Choice(self.game.legal_actions(states[-1])[0])
+        return PlayResult(self.game.legal_actions(states[-1])[0])
 
 
 class Quitter(Lowest):
     """Gives up at once."""
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         raise Resigned
 
 
 class Faulty(Lowest):
     """Fails at once."""
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         raise RuntimeError("out of ideas")
 
 
@@ -158,7 +158,9 @@ def test_who_resigns_has_lost() -> None:
 
 
 def test_a_row_counts_points_and_time() -> None:
-    row = result([Pair((1.0, 0.5), (10, 9), (0.5, 0.9)), Pair((0.0, 1.0), (10, 11), (0.5, 1.1))])
+    row = result(
+        [PlayedPair((1.0, 0.5), (10, 9), (0.5, 0.9)), PlayedPair((0.0, 1.0), (10, 11), (0.5, 1.1))]
+    )
     assert (row["games"], row["won"], row["tied"], row["lost"]) == (4, 2, 1, 1)
     assert row["score"] == 0.625
     assert (row["ms"], row["other_ms"]) == pytest.approx((50, 100))

@@ -16,7 +16,16 @@ import pytest
 import trustme
 from click.testing import CliRunner
 from support.commands import PATIENCE_S, RunningServer, finish, run, running_server, start
-from support.hub_harness import GAME, WON, House, Line, administrator, hello_of, only, play
+from support.hub_harness import (
+    GAME,
+    WON,
+    HubHarness,
+    TestConnection,
+    administrator,
+    hello_of,
+    only,
+    play,
+)
 from support.raw_client import Message, RawClient
 from unit.core.test_outbox import restarted
 
@@ -24,7 +33,7 @@ import players
 from games import State
 from games.core import spec
 from players.client.main import main as playout_player
-from players.client.player_cache import Roster
+from players.client.player_cache import PlayerCache
 from server.cli.options import OFFERED as OFFERED_BY_DEFAULT
 from server.core.effects import StartBot
 from server.core.handlers.bots import COMING_S
@@ -32,11 +41,12 @@ from server.core.policy import Policy
 from server.main import main as playout_server
 from server.model.messages import (
     Cancel,
+    ChallengeBot,
     Code,
-    Dismiss,
     Ended,
     Error,
     Event,
+    Kick,
     List,
     Listing,
     Move,
@@ -46,7 +56,6 @@ from server.model.messages import (
     Seek,
     Seeking,
     Started,
-    Summon,
     Welcome,
 )
 from server.runtime.subprocesses import PLAYER_NICENESS
@@ -58,25 +67,25 @@ FINDABLE = {
     )
 }
 OFFERED = ("random", "uct(time=0.3)")
-SUMMON = Summon(player="uct(time=0.3)", game=GAME, clock="60+1", seat=1)
+SUMMON = ChallengeBot(player="uct(time=0.3)", game=GAME, clock="60+1", seat=1)
 
 
-def host(**policy: Any) -> House:
+def host(**policy: Any) -> HubHarness:
     """A server that offers bots."""
-    return House(**{"bots": 4, "offered": OFFERED} | policy)
+    return HubHarness(**{"bots": 4, "offered": OFFERED} | policy)
 
 
-def the_bot(house: House) -> StartBot:
+def the_bot(house: HubHarness) -> StartBot:
     (order,) = house.bots.values()
     return order
 
 
-def come(house: House, order: StartBot) -> Line:
+def come(house: HubHarness, order: StartBot) -> TestConnection:
     """A bot says hello, as its process would."""
     return house.client(order.name, session=order.token)
 
 
-def fail(house: House, order: StartBot) -> None:
+def fail(house: HubHarness, order: StartBot) -> None:
     """Its process ends by itself."""
     house.do(house.hub.bot_ended(order.bot, "it has ended with exit code 1", house.now))
     house.bots.pop(order.bot, None)
@@ -119,7 +128,7 @@ def test_the_welcome_says_which_there_are() -> None:
 
 def test_without_a_clock_it_is_the_server_s() -> None:
     house = host(default_clock="5/move")
-    seeking = house.client("Ann").ask(Summon(player="random", game=GAME), Seeking)
+    seeking = house.client("Ann").ask(ChallengeBot(player="random", game=GAME), Seeking)
     assert seeking.clock == "5/move"
 
 
@@ -139,7 +148,7 @@ def test_without_a_clock_it_is_the_server_s() -> None:
 def test_what_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> None:
     house = host()
     ann = house.client("Ann")
-    assert ann.refused(Summon(**{"player": "random", "game": GAME} | fields)) is code
+    assert ann.refused(ChallengeBot(**{"player": "random", "game": GAME} | fields)) is code
     assert ann.ask(List(), Listing).seeks == ()
     assert not house.bots
 
@@ -300,7 +309,7 @@ def test_who_leaves_a_match_leaves_no_bot_behind() -> None:
 def test_a_bot_plays_for_so_many_minutes() -> None:
     house = host(bot_minutes=1)
     ann = house.client("Ann")
-    ann.say(Summon(player="random", game=GAME, clock="none", seat=1))
+    ann.say(ChallengeBot(player="random", game=GAME, clock="none", seat=1))
     bot = come(house, the_bot(house))
     play(only(ann.inbox, Started).match, (ann, bot), WON[:3])
     house.wait(60)
@@ -314,7 +323,7 @@ def test_an_administrator_sends_a_bot_away() -> None:
     house = host()
     ann = house.client("Ann")
     ann.say(SUMMON)
-    administrator(house, "Zoe").say(Dismiss(name="uct-1"))
+    administrator(house, "Zoe").say(Kick(name="uct-1"))
     assert failed(ann.inbox)
     assert not house.bots
 
@@ -322,7 +331,7 @@ def test_an_administrator_sends_a_bot_away() -> None:
 # After a restart.
 
 
-def interrupted(**policy: Any) -> tuple[House, Line, StartBot]:
+def interrupted(**policy: Any) -> tuple[HubHarness, TestConnection, StartBot]:
     """A server that was started again, who played a bot on it, and the bot of then."""
     house = host(stored=True)
     ann = house.client("Ann")
@@ -408,7 +417,7 @@ def test_a_bot_has_a_name_that_nobody_has() -> None:
 def test_players_of_others_have_names_too(player: str, name: str) -> None:
     house = host(offered=(player,))
     ann = house.client("Ann")
-    assert ann.ask(Summon(player=player, game=GAME), Seeking).opponent == name
+    assert ann.ask(ChallengeBot(player=player, game=GAME), Seeking).opponent == name
 
 
 def test_bots_come_where_guests_are_not_let_in() -> None:
@@ -452,14 +461,14 @@ def ann(hosting: RunningServer) -> Iterator[RawClient]:
 class Faulty(players.Player):
     """Comes, and ends when it has to move."""
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.Choice:
+    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
         os._exit(3)
 
 
 class Stuck(players.Player):
     """Comes, and never moves."""
 
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.Choice:
+    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
         time.sleep(PATIENCE_S * 2)
         raise AssertionError
 
@@ -486,7 +495,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 def summon(client: RawClient, player: str = "random") -> Message:
     """The `seeking`."""
-    return client.ask("summon", player=player, game=GAME, clock="60+1", seat=1)
+    return client.ask("challenge_bot", player=player, game=GAME, clock="60+1", seat=1)
 
 
 def test_a_bot_plays_its_match_and_is_gone(hosting: RunningServer, ann: RawClient) -> None:
@@ -637,4 +646,4 @@ def test_a_player_that_cannot_be_read_is_refused() -> None:
 
 def test_the_players_that_are_offered_by_default_exist() -> None:
     for player in OFFERED_BY_DEFAULT:
-        Roster(spec.parse(player))  # raises SpecError
+        PlayerCache(spec.parse(player))  # raises SpecError

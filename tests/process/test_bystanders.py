@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgpack
 import pytest
 from support.commands import RunningServer, running_server
-from support.duel import Duel
+from support.duel import TwoClients
 from support.raw_client import TIMEOUT_S, RawClient
 from testbed.bystander import playing
 from testbed.serving import PLAYOUT, Served, serving
@@ -114,7 +114,7 @@ def test_behind_a_proxy_the_address_counts_that_it_announces(proxied: RunningSer
         ann, bob = (
             stack.enter_context(caller(proxied, f"198.51.100.{number}")) for number in (1, 2)
         )
-        duel = Duel(ann, bob)
+        duel = TwoClients(ann, bob)
         duel.play(2)
         for address in ("203.0.113.1", "2001:db8::7"):
             one, two, three = (stack.enter_context(caller(proxied, address)) for _ in range(3))

@@ -61,7 +61,7 @@ def test_entrants_that_are_stopped_and_started_again_lose_nothing(
     with ExitStack() as stack:
         ada = stack.enter_context(entrant(server, "Ada"))
         bob = stack.enter_context(entrant(server, "Bob"))
-        assert client.ask("organize", spec=SPEC)["type"] == "tournament"
+        assert client.ask("create_tournament", spec=SPEC)["type"] == "tournament"
         for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)):
             for _ in range(3):
                 client.hear_until("fixture")

@@ -13,19 +13,19 @@ from unit.export.test_export import AT, LOST, Sitting
 from server.cli.database import opened
 from server.cli.export import export, import_
 from server.export import jsonl, pgn, sgf
-from server.model.records import Kept
+from server.model.records import StoredMatch
 
 
 class Shelf:
     """A database with these matches, in a folder of its own."""
 
-    def __init__(self, folder: Path, *kept: Kept) -> None:
+    def __init__(self, folder: Path, *kept: StoredMatch) -> None:
         self._url = f"sqlite:///{folder / 'shelf.db'}"
         with opened(self._url) as database:
             database.add(kept)
 
     @property
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[StoredMatch]:
         with opened(self._url) as database:
             return list(database.matches())
 
@@ -36,13 +36,13 @@ class Shelf:
         return CliRunner().invoke(import_, [*arguments, "--database", self._url], input=given)
 
 
-def called(name: str, kept: Kept) -> Kept:
+def called(name: str, kept: StoredMatch) -> StoredMatch:
     """The same match under another id."""
     rename = {"match": name}
-    return Kept(
-        begun=structs.replace(kept.begun, **rename),
+    return StoredMatch(
+        started=structs.replace(kept.started, **rename),
         moves=tuple(structs.replace(move, **rename) for move in kept.moves),
-        finished=kept.finished and structs.replace(kept.finished, **rename),
+        ended=kept.ended and structs.replace(kept.ended, **rename),
     )
 
 
@@ -78,7 +78,7 @@ def test_what_is_asked_for(tmp_path: Path) -> None:
         (["--game", "nim"], [HEAP]),
         (["--game", "nim(chips=3)"], [HEAP]),
         (["--game", "ni"], []),
-        (["--player", STONES.begun.players[0]], [HEAP, STONES]),
+        (["--player", STONES.started.players[0]], [HEAP, STONES]),
         (["--player", "nobody"], []),
         (["--since", f"{datetime.fromtimestamp(AT - 1, UTC):%Y-%m-%dT%H:%M:%S}"], [HEAP, STONES]),
         (["--since", f"{datetime.fromtimestamp(AT + 86400, UTC):%Y-%m-%d}"], []),
@@ -106,7 +106,7 @@ def test_bad_lines_are_named_and_the_others_imported(tmp_path: Path) -> None:
     assert "line 5: expected a JSON object" in result.stderr
     told = "1 match imported, 1 left out that had not ended, 2 bad lines left out"
     assert told in result.stderr
-    assert [each.begun.match for each in shelf.kept] == ["stones"]
+    assert [each.started.match for each in shelf.kept] == ["stones"]
 
 
 def test_another_kind_of_file_is_given_up(tmp_path: Path) -> None:

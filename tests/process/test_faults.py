@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.faults import Outcome, Plan, with_postgres, with_sqlite
+from benchmarks.faults import FaultOutcome, FaultPlan, with_postgres, with_sqlite
 from testbed.crowd import Notes
 from testbed.postgres import Postgres
-from testbed.stored import SQLITE, Move, Stored, stored, violations
+from testbed.stored import SQLITE, MoveRow, StoredRow, stored, violations
 
 
-def check(outcome: Outcome, plan: Plan) -> None:
+def check(outcome: FaultOutcome, plan: FaultPlan) -> None:
     assert outcome.lost == []
     assert outcome.matches >= plan.matches
     assert len(outcome.running) == plan.kills
@@ -21,12 +21,12 @@ def check(outcome: Outcome, plan: Plan) -> None:
 
 
 def test_nothing_is_lost_with_sqlite() -> None:
-    plan = Plan(clients=10, matches=20, kills=3)
+    plan = FaultPlan(clients=10, matches=20, kills=3)
     check(with_sqlite(plan), plan)
 
 
 def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
-    plan = Plan(clients=10, matches=20, kills=2)
+    plan = FaultPlan(clients=10, matches=20, kills=2)
     outcome = with_postgres(plan, postgres)
     check(outcome, plan)
     assert outcome.outages == 1
@@ -35,13 +35,13 @@ def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
 # What counts as lost. Ann takes one chip of three, and Bob the other two.
 
 NIM = "nim(chips=3)"
-MATCH = Stored(
+MATCH = StoredRow(
     game=NIM,
     players=("Ann", "Bob"),
     winner=2,
     returns=(0.0, 1.0),
     reason="rules",
-    moves=[Move(0, 1, 0), Move(1, 2, 1)],
+    moves=[MoveRow(0, 1, 0), MoveRow(1, 2, 1)],
 )
 ENDED = {"winner": 2, "returns": [0.0, 1.0], "reason": "rules"}
 ANN = Notes(match="m", client="Ann", game=NIM, players=("Ann", "Bob"), seat=1, moves=[0, 1])
@@ -58,19 +58,19 @@ def test_what_was_told_and_is_stored_is_not_lost() -> None:
 @pytest.mark.parametrize(
     ("match", "shown"),
     [
-        (MATCH._replace(moves=[Move(0, 1, 0)]), "by the rules it is ('rules', 0"),
-        (MATCH._replace(moves=[Move(0, 1, 0), Move(2, 2, 1)]), "its plies are [0, 2]"),
-        (MATCH._replace(moves=[Move(0, 1, 0), Move(0, 1, 0)]), "its plies are [0, 0]"),
-        (MATCH._replace(moves=[Move(0, 1, 0), Move(1, 2, 2)]), "is illegal"),
-        (MATCH._replace(moves=[Move(0, 2, 0), Move(1, 2, 1)]), "not by the player to move"),
-        (MATCH._replace(moves=[Move(0, 1, 1), Move(1, 2, 0)]), "the moves were [0, 1]"),
+        (MATCH._replace(moves=[MoveRow(0, 1, 0)]), "by the rules it is ('rules', 0"),
+        (MATCH._replace(moves=[MoveRow(0, 1, 0), MoveRow(2, 2, 1)]), "its plies are [0, 2]"),
+        (MATCH._replace(moves=[MoveRow(0, 1, 0), MoveRow(0, 1, 0)]), "its plies are [0, 0]"),
+        (MATCH._replace(moves=[MoveRow(0, 1, 0), MoveRow(1, 2, 2)]), "is illegal"),
+        (MATCH._replace(moves=[MoveRow(0, 2, 0), MoveRow(1, 2, 1)]), "not by the player to move"),
+        (MATCH._replace(moves=[MoveRow(0, 1, 1), MoveRow(1, 2, 0)]), "the moves were [0, 1]"),
         (MATCH._replace(winner=1, returns=(1.0, 0.0)), "by the rules it is ('rules', 2"),
         (MATCH._replace(reason="abandonment"), "by the rules it is ('rules', 2"),
         (MATCH._replace(winner=None, returns=(None, None), reason=None), "by the rules it is"),
         (MATCH._replace(players=("Bob", "Ann")), "between ('Ann', 'Bob')"),
     ],
 )
-def test_what_is_stored_otherwise_is_lost(match: Stored, shown: str) -> None:
+def test_what_is_stored_otherwise_is_lost(match: StoredRow, shown: str) -> None:
     assert shown in "\n".join(violations({"m": match}, [ANN, BOB]))
 
 

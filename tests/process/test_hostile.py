@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.commands import RunningServer
-from support.duel import WON, Duel
+from support.duel import WON, TwoClients
 from support.raw_client import TIMEOUT_S, Message, RawClient
 
 MAX_FRAME = 64 * 1024
@@ -27,13 +27,13 @@ def peer(server: RunningServer) -> Iterator[RawClient]:
 
 
 @pytest.fixture
-def duel(server: RunningServer) -> Iterator[Duel]:
+def duel(server: RunningServer) -> Iterator[TwoClients]:
     """An honest match, two moves on, which must come to its honest end."""
     with (
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
     ):
-        honest = Duel(first, second)
+        honest = TwoClients(first, second)
         honest.play(2)
         yield honest
         honest.finish()
@@ -201,7 +201,7 @@ def test_before_hello(peer: RawClient, message: Message | bytes, code: str) -> N
         (MOVE | {"action": 2**40}, "invalid"),
         (MOVE | {"info": {"win_rate": float("nan")}}, "invalid"),
         (MOVE | {"info": {"seconds": float("inf")}}, "invalid"),
-        (MOVE | {"info": {"line": list(range(101))}}, "invalid"),
+        (MOVE | {"info": {"pv": list(range(101))}}, "invalid"),
     ],
     ids=repr,
 )
@@ -213,13 +213,15 @@ def test_after_hello(peer: RawClient, message: Message, code: str) -> None:
     assert peer.is_alive()
 
 
-def test_the_name_of_another(peer: RawClient, duel: Duel) -> None:
+def test_the_name_of_another(peer: RawClient, duel: TwoClients) -> None:
     assert peer.hello(name=duel.names[0].upper())["code"] == "name_taken"
     assert peer.is_alive()
 
 
 @pytest.mark.parametrize("request_", [MOVE | {"ply": 2, "action": 1}, {"type": "resign"}], ids=repr)
-def test_a_hand_in_the_match_of_others(peer: RawClient, duel: Duel, request_: Message) -> None:
+def test_a_hand_in_the_match_of_others(
+    peer: RawClient, duel: TwoClients, request_: Message
+) -> None:
     peer.hello()
     peer.send(msgpack.packb(request_ | {"match": duel.match}))
     assert error(peer) == "not_your_match"
@@ -238,7 +240,7 @@ def send_until_refused(peer: RawClient, frame: bytes, limit: int) -> int:
     raise AssertionError("the server takes whatever it is sent")
 
 
-def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, duel: Duel) -> None:
+def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, duel: TwoClients) -> None:
     for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
     ping = msgpack.packb({"type": "ping", "id": "x" * 64})
@@ -255,7 +257,7 @@ def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, duel: Duel) -
 
 # The players themselves.
 
-Deed = Callable[[Duel], Message]
+Deed = Callable[[TwoClients], Message]
 DEEDS: list[tuple[str, str, Deed]] = [
     ("out of turn", "not_your_turn", lambda duel: duel.move(duel.waiting, duel.ply, 8)),
     ("for an earlier ply", "wrong_ply", lambda duel: duel.move(duel.to_move, 0, 8)),
@@ -267,13 +269,13 @@ DEEDS: list[tuple[str, str, Deed]] = [
 
 
 @pytest.mark.parametrize(("code", "deed"), [deed[1:] for deed in DEEDS], ids=[d[0] for d in DEEDS])
-def test_a_move_that_does_not_fit(duel: Duel, code: str, deed: Deed) -> None:
+def test_a_move_that_does_not_fit(duel: TwoClients, code: str, deed: Deed) -> None:
     refusal = deed(duel)
     assert (refusal["type"], refusal["code"]) == ("error", code)
     assert all(player.is_alive() for player in duel.players)
 
 
-def test_a_repeated_move_is_answered_and_not_played_twice(duel: Duel) -> None:
+def test_a_repeated_move_is_answered_and_not_played_twice(duel: TwoClients) -> None:
     for ply in (0, 1, 0):
         again = duel.move(duel.players[ply % 2], ply, WON[ply])
         assert (again["type"], again["ply"], again["action"]) == ("update", ply, WON[ply])
@@ -284,19 +286,21 @@ def test_a_move_after_the_end(server: RunningServer) -> None:
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
     ):
-        duel = Duel(first, second)
+        duel = TwoClients(first, second)
         duel.finish()
         for player, action in ((first, 2), (second, 8)):
             assert duel.move(player, 5, action)["code"] == "match_over"
             assert player.is_alive()
 
 
-def test_too_many_illegal_moves_end_only_that_match(server: RunningServer, duel: Duel) -> None:
+def test_too_many_illegal_moves_end_only_that_match(
+    server: RunningServer, duel: TwoClients
+) -> None:
     with (
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
     ):
-        spoilt = Duel(first, second)
+        spoilt = TwoClients(first, second)
         codes = [first.ask("move", match=spoilt.match, ply=0, action=9)["code"] for _ in range(4)]
         assert codes == ["illegal_action"] * 4
         ended = second.hear_until("ended")
@@ -341,7 +345,7 @@ payloads = st.binary(max_size=200) | values.map(msgpack.packb) | nearly
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans())
 def test_whatever_is_said_the_server_answers(
-    server: RunningServer, duel: Duel, said: list[bytes], politely: bool
+    server: RunningServer, duel: TwoClients, said: list[bytes], politely: bool
 ) -> None:
     with RawClient(server.host, server.port) as peer:
         if politely:

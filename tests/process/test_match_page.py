@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 
 import pytest
 from support.commands import RunningServer
-from support.duel import WON, Duel
+from support.duel import WON, TwoClients
 from support.raw_client import TIMEOUT_S, Message, RawClient
 
 import server
@@ -23,7 +23,7 @@ from server.web.modules import modules
 
 STATIC = Path(server.__file__).parent / "web" / "static"
 HOSTILE = "</script><b>{}'\"&amp;"
-THOUGHT = {"win_rate": 0.7, "line": [2, 8], "actions": [[2, 90, 0.7], [8, 10, 0.1]]}
+THOUGHT = {"win_rate": 0.7, "pv": [2, 8], "actions": [[2, 90, 0.7], [8, 10, 0.1]]}
 #: What is transferred for the page of a short match, with all that it loads.
 MAX_TRANSFER = 60_000
 
@@ -36,10 +36,10 @@ class Hostile(RawClient):
 
 
 @pytest.fixture
-def duel(server: RunningServer) -> Iterator[Duel]:
+def duel(server: RunningServer) -> Iterator[TwoClients]:
     """Three moves on; it must come to its honest end."""
     with Hostile(*address(server)) as first, RawClient(*address(server)) as second:
-        duel = Duel(first, second)
+        duel = TwoClients(first, second)
         duel.play(2)
         first.say("move", match=duel.match, ply=2, action=WON[2], info=THOUGHT)
         for player in duel.players:
@@ -81,34 +81,34 @@ def text_of(page: str, element: str) -> str:
     return html.unescape(text)
 
 
-def test_a_running_match_has_all_its_positions(server: RunningServer, duel: Duel) -> None:
+def test_a_running_match_has_all_its_positions(server: RunningServer, duel: TwoClients) -> None:
     page = get(server, f"/matches/{duel.match}")
     data = data_of(page)
     assert data["players"] == list(duel.names)
     assert [each.get("action") for each in data["positions"]] == [None, *WON[:3]]
-    assert data["positions"][3]["picture"]["cells"] == [1, 1, 0, 2, 0, 0, 0, 0, 0]
+    assert data["positions"][3]["view"]["cells"] == [1, 1, 0, 2, 0, 0, 0, 0, 0]
     assert data["to_move"] == 2
     assert text_of(page, "standing") == f"{duel.names[1]} to move"
     assert data == json.loads(get(server, f"/api/matches/{duel.match}"))
 
 
 def test_what_players_thought_is_there_for_those_who_read(
-    server: RunningServer, duel: Duel
+    server: RunningServer, duel: TwoClients
 ) -> None:
     position = data_of(get(server, f"/matches/{duel.match}"))["positions"][3]
     assert position["info"]["win_rate"] == 0.7
-    assert [top["name"] for top in position["picture"]["tops"]] == ["c1", "c3"]
-    assert position["picture"]["line"] == ["c1", "c3"]
+    assert [top["name"] for top in position["view"]["candidates"]] == ["c1", "c3"]
+    assert position["view"]["pv"] == ["c1", "c3"]
 
 
-def test_names_are_text_and_nothing_else(server: RunningServer, duel: Duel) -> None:
+def test_names_are_text_and_nothing_else(server: RunningServer, duel: TwoClients) -> None:
     page = get(server, f"/matches/{duel.match}")
     assert "<b>" not in page
     assert html.escape(duel.names[0]).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in page
     assert duel.names[0] in data_of(page)["players"]
 
 
-def test_a_finished_match_says_how_it_ended(server: RunningServer, duel: Duel) -> None:
+def test_a_finished_match_says_how_it_ended(server: RunningServer, duel: TwoClients) -> None:
     duel.finish()
     page = get(server, f"/matches/{duel.match}")
     assert text_of(page, "standing") == f"{duel.names[0]} won"
@@ -117,7 +117,9 @@ def test_a_finished_match_says_how_it_ended(server: RunningServer, duel: Duel) -
     assert re.search(r'id="is-live" hidden', page)
 
 
-def test_it_can_be_had_in_the_formats_that_are_offered(server: RunningServer, duel: Duel) -> None:
+def test_it_can_be_had_in_the_formats_that_are_offered(
+    server: RunningServer, duel: TwoClients
+) -> None:
     duel.finish()
     page = get(server, f"/matches/{duel.match}")
     files = re.findall(r'href="(/matches/[^"]+\.\w+)" download', page)
@@ -136,7 +138,9 @@ def test_what_is_no_match_has_no_page(server: RunningServer) -> None:
         assert b"<b>" not in refused.value.read()
 
 
-def test_the_browser_is_told_at_once_of_all_scripts(server: RunningServer, duel: Duel) -> None:
+def test_the_browser_is_told_at_once_of_all_scripts(
+    server: RunningServer, duel: TwoClients
+) -> None:
     page = get(server, f"/matches/{duel.match}")
     told = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
     assert told == list(modules("match.js"))
@@ -149,7 +153,7 @@ def test_the_browser_is_told_at_once_of_all_scripts(server: RunningServer, duel:
     assert set(told) - imported == {"match.js"}
 
 
-def test_the_page_is_small(server: RunningServer, duel: Duel) -> None:
+def test_the_page_is_small(server: RunningServer, duel: TwoClients) -> None:
     body, size = packed(server, f"/matches/{duel.match}")
     loaded = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', body.decode()))
     assert "/static/match.js" in loaded
@@ -157,7 +161,9 @@ def test_the_page_is_small(server: RunningServer, duel: Duel) -> None:
     assert total < MAX_TRANSFER
 
 
-def test_a_script_finds_the_elements_that_it_looks_for(server: RunningServer, duel: Duel) -> None:
+def test_a_script_finds_the_elements_that_it_looks_for(
+    server: RunningServer, duel: TwoClients
+) -> None:
     page = get(server, f"/matches/{duel.match}")
     script = (STATIC / "match.js").read_text(encoding="utf-8")
     wanted = set(re.findall(r'part\("([\w-]+)"\)', script))

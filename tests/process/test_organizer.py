@@ -28,25 +28,33 @@ from support.raw_client import RawClient
 from server.core.accounts import digest
 from server.model.codec import ADMINISTRATORS_FRAME
 from server.model.messages import Fixture, Reason, Tournament
-from server.model.records import Account, Begun, Concluded, Finished, Organized, Played, Record
-from server.model.tournament_spec import Entrant, Spec, Sprt, dumps, loads
+from server.model.records import (
+    Account,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Record,
+    TournamentCreated,
+    TournamentEnded,
+)
+from server.model.tournament_spec import Entrant, Sprt, TournamentSpec, dumps, loads
 from server.organizer import estimate, spec_file
-from server.organizer.console import Lines, drawn, result
+from server.organizer.console import LineDisplay, drawn, result
 from server.organizer.local_server import (
-    Embedded,
-    EmbeddedError,
+    LocalServer,
+    LocalServerError,
     is_free,
     organizer_beside,
     prepare,
 )
 from server.organizer.main import main
-from server.organizer.progress import Progress
+from server.organizer.progress import TournamentProgress
 from server.organizer.runner import at_first
-from server.organizer.supervisor import BACK_OFF_S, CRASHES, LONGEST_BACK_OFF_S, Crew, starter
-from server.runtime.subprocesses import Logs
+from server.organizer.supervisor import BACK_OFF_S, CRASHES, LONGEST_BACK_OFF_S, Supervisor, starter
+from server.runtime.subprocesses import LogFolder
 from server.storage import Database, StorageError
 from server.tournament import formats
-from server.tournament.pairs import Score
+from server.tournament.pairs import PairScore
 from server.tournament.report import FORMATS
 from server.tournament.version import of_command
 
@@ -67,12 +75,12 @@ name = "Bob"
 
 def spec(
     format_: str = "round_robin", entrants: int | tuple[Entrant, ...] = 2, **fields: Any
-) -> Spec:
+) -> TournamentSpec:
     if isinstance(entrants, int):
         names = ("Ann", "Bob", "Cem", "Dee", "Eva", "Fay")[:entrants]
         entrants = tuple(Entrant(name, "") for name in names)
     given: dict[str, Any] = {"name": "a try", "games": ("tic_tac_toe",), "concurrency": 2}
-    return Spec(**(given | {"format": format_, "entrants": entrants} | fields))
+    return TournamentSpec(**(given | {"format": format_, "entrants": entrants} | fields))
 
 
 def invoke(*arguments: str) -> Result:
@@ -321,13 +329,13 @@ def test_a_book_of_thousands_of_openings_is_taken(folder: Path, elsewhere: Elsew
         welcome = zoe.hello("Zoe", token=elsewhere.tokens["Zoe"])
         assert welcome["frame_bytes"] == ADMINISTRATORS_FRAME
         assert "frame_bytes" not in ann.hello("Ann")
-        answer = zoe.ask("organize", spec=told)
+        answer = zoe.ask("create_tournament", spec=told)
         assert answer["spec"]["openings"] == {"plies": 0, "lines": {}}
-        ann.say("organize", spec=told)
+        ann.say("create_tournament", spec=told)
         assert ann.hear()["code"] == "frame_too_large"
     held = Database(elsewhere.url).tournament(answer["tournament"])
     assert held
-    assert loads(held.organized.spec).openings == read.openings
+    assert loads(held.created.spec).openings == read.openings
 
 
 def test_a_book_that_is_too_long_is_said_to_be(
@@ -345,7 +353,7 @@ def test_a_book_that_is_too_long_is_said_to_be(
 def _match(number: int, leg: int, actions: Sequence[int], winner: int) -> Iterator[Record]:
     match = f"m{number}{leg}"
     players = ("Ann", "Bob") if leg == 1 else ("Bob", "Ann")
-    yield Begun(
+    yield MatchStarted(
         match=match,
         game="tic_tac_toe",
         players=players,
@@ -360,9 +368,9 @@ def _match(number: int, leg: int, actions: Sequence[int], winner: int) -> Iterat
         at=1.0,
     )
     for ply, action in enumerate(actions):
-        yield Played(match=match, ply=ply, seat=1 if ply % 2 == 0 else 2, action=action,
+        yield MovePlayed(match=match, ply=ply, seat=1 if ply % 2 == 0 else 2, action=action,
                      clocks=None, info=None, at=2.0)  # fmt: skip
-    yield Finished(
+    yield MatchEnded(
         match=match,
         winner=winner,
         returns=(1.0, 0.0),
@@ -372,14 +380,16 @@ def _match(number: int, leg: int, actions: Sequence[int], winner: int) -> Iterat
     )
 
 
-def _store(folder: Path, spec: Spec, *, over: bool = False) -> None:
+def _store(folder: Path, spec: TournamentSpec, *, over: bool = False) -> None:
     """A tournament of which a pair was played."""
     database = Database(f"sqlite:///{folder}/t.db")
     database.migrate()
-    records: list[Record] = [Organized(tournament="t1", name=spec.name, spec=dumps(spec), at=1.0)]
+    records: list[Record] = [
+        TournamentCreated(tournament="t1", name=spec.name, spec=dumps(spec), at=1.0)
+    ]
     records += [*_match(1, 1, (0, 3, 1, 4, 2), 1), *_match(1, 2, (0, 4, 1, 3, 2), 1)]
     if over:
-        records.append(Concluded(tournament="t1", at=4.0))
+        records.append(TournamentEnded(tournament="t1", at=4.0))
     database.save(records)
     database.close()
 
@@ -439,7 +449,7 @@ def test_on_a_server_an_administrator_concludes_it(folder: Path, elsewhere: Else
     with RawClient(server.host, server.port) as zoe:
         zoe.hello("Zoe", token=token)
         told = msgspec.to_builtins(spec_file.read(folder / "SPEC.toml"))
-        tournament = zoe.ask("organize", spec=told)["tournament"]
+        tournament = zoe.ask("create_tournament", spec=told)["tournament"]
         for name, code, why in (
             ("none", 1, "there is no tournament 'none'"),
             (tournament, 0, "is over, as it stands"),
@@ -518,10 +528,10 @@ def test_so_many_pairs_as_were_announced(format_: str, entrants: int) -> None:
     whole = spec(format_, entrants, rounds=2, games=("nim", "tic_tac_toe"))
     span = estimate.pairs(whole)
     format_of = formats.load(whole)
-    results: dict[Any, Score] = {}
+    results: dict[Any, PairScore] = {}
     while missing := [each for each in format_of.pairs(results) if each.key not in results]:
         results |= {
-            pair.key: Score(1, 1) if pair.entrants[0] < pair.entrants[1] else Score(0, 0)
+            pair.key: PairScore(1, 1) if pair.entrants[0] < pair.entrants[1] else PairScore(0, 0)
             for pair in missing
         }
     assert span.least == len(results)
@@ -573,7 +583,7 @@ FAILS, STAYS = "false", "sleep 60"
 class Troupe:
     """Entrants that are commands, and what is said of them."""
 
-    def __init__(self, logs: Logs, **commands: str) -> None:
+    def __init__(self, logs: LogFolder, **commands: str) -> None:
         self.said: list[str] = []
         self.suspended: list[str] = []
         self.started = 0
@@ -584,7 +594,7 @@ class Troupe:
             self.started += 1
             return start(entrant, number, log)
 
-        self.crew = Crew(entrants, counted, logs, self.said.append, self.suspended.append)
+        self.crew = Supervisor(entrants, counted, logs, self.said.append, self.suspended.append)
         for name in commands:
             self.crew.add(name)
 
@@ -597,14 +607,14 @@ class Troupe:
 
 
 @pytest.fixture
-def logs() -> Iterator[Logs]:
-    logs = Logs()
+def logs() -> Iterator[LogFolder]:
+    logs = LogFolder()
     yield logs
     logs.wanted = False
     logs.close()
 
 
-def test_who_ends_is_started_again_after_longer_and_longer(logs: Logs) -> None:
+def test_who_ends_is_started_again_after_longer_and_longer(logs: LogFolder) -> None:
     troupe = Troupe(logs, Ann=FAILS)
     now = 0.0
     troupe.look(now)
@@ -621,7 +631,7 @@ def test_who_ends_is_started_again_after_longer_and_longer(logs: Logs) -> None:
     assert logs.wanted
 
 
-def test_who_keeps_crashing_is_suspended_and_the_rest_goes_on(logs: Logs) -> None:
+def test_who_keeps_crashing_is_suspended_and_the_rest_goes_on(logs: LogFolder) -> None:
     troupe = Troupe(logs, Ann=FAILS, Bob=STAYS)
     for step in range(2 * CRASHES):
         troupe.look(step * LONGEST_BACK_OFF_S)
@@ -633,7 +643,7 @@ def test_who_keeps_crashing_is_suspended_and_the_rest_goes_on(logs: Logs) -> Non
     assert process.poll() is not None
 
 
-def test_of_who_ends_the_last_words_are_said(logs: Logs) -> None:
+def test_of_who_ends_the_last_words_are_said(logs: LogFolder) -> None:
     said: list[str] = []
     named = [Entrant(name, "", command="cat") for name in ("мир", "мік")]
 
@@ -643,7 +653,7 @@ def test_of_who_ends_the_last_words_are_said(logs: Logs) -> None:
         process.wait()
         return process
 
-    crew = Crew(named, start, logs, said.append, lambda name: None)
+    crew = Supervisor(named, start, logs, said.append, lambda name: None)
     for entrant in named:
         crew.add(entrant.name)
     crew.look(0.0, reachable=True)
@@ -656,7 +666,7 @@ def test_of_who_ends_the_last_words_are_said(logs: Logs) -> None:
     assert said[2].endswith("It has said nothing")
 
 
-def test_a_match_that_was_played_makes_up_for_crashes(logs: Logs) -> None:
+def test_a_match_that_was_played_makes_up_for_crashes(logs: LogFolder) -> None:
     troupe = Troupe(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
         troupe.look(step * LONGEST_BACK_OFF_S)
@@ -665,7 +675,7 @@ def test_a_match_that_was_played_makes_up_for_crashes(logs: Logs) -> None:
     assert not troupe.suspended
 
 
-def test_to_end_while_the_server_is_away_is_no_fault(logs: Logs) -> None:
+def test_to_end_while_the_server_is_away_is_no_fault(logs: LogFolder) -> None:
     troupe = Troupe(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
         troupe.look(step * LONGEST_BACK_OFF_S, reachable=False)
@@ -674,7 +684,7 @@ def test_to_end_while_the_server_is_away_is_no_fault(logs: Logs) -> None:
     assert not logs.wanted
 
 
-def test_a_program_that_is_gone_is_a_crash(logs: Logs) -> None:
+def test_a_program_that_is_gone_is_a_crash(logs: LogFolder) -> None:
     troupe = Troupe(logs, Ann="no_such_program")
     for step in range(CRASHES):
         troupe.look(step * LONGEST_BACK_OFF_S)
@@ -683,7 +693,7 @@ def test_a_program_that_is_gone_is_a_crash(logs: Logs) -> None:
 
 
 def test_commands_are_told_where_to_play_and_nobody_elses_token(
-    logs: Logs, monkeypatch: pytest.MonkeyPatch
+    logs: LogFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLAYOUT_TOKEN", "the organizer's")
     monkeypatch.setenv("PLAYOUT_TOKEN_BOB", "Bob's")
@@ -704,7 +714,7 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
     assert not [line for line in told["Bob"] if "TOKEN" in line]
 
 
-def test_what_a_process_has_started_ends_with_it(logs: Logs) -> None:
+def test_what_a_process_has_started_ends_with_it(logs: LogFolder) -> None:
     troupe = Troupe(logs, Ann="sh -c 'sleep 60 & echo $!; exit 1'")
     troupe.look(0)
     troupe.look(0)
@@ -750,14 +760,14 @@ def _wait_until_gone(process: int) -> None:
 
 
 def test_logs_are_kept_only_if_there_is_a_reason() -> None:
-    logs = Logs()
+    logs = LogFolder()
     logs.of("a/b-1").write_text("".join(f"line {n}\n" for n in range(100)))
     assert logs.tail("a/b-1").splitlines()[-1] == "line 99"
     assert logs.tail("nobody") == ""
     folder = logs.folder
     assert not logs.close()
     assert not folder.exists()
-    assert not Logs().close(), "nothing was ever written"
+    assert not LogFolder().close(), "nothing was ever written"
 
 
 # Accounts of a server of its own.
@@ -803,11 +813,11 @@ def test_a_database_that_a_server_uses_is_left_alone(
     used.close()
 
 
-def test_a_port_that_is_taken_is_said_to_be(logs: Logs) -> None:
+def test_a_port_that_is_taken_is_said_to_be(logs: LogFolder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(EmbeddedError, match=f"port {port} "):
-            Embedded("sqlite://", port, logs, registration="closed")
+        with pytest.raises(LocalServerError, match=f"port {port} "):
+            LocalServer("sqlite://", port, logs, registration="closed")
 
 
 def test_the_organizer_has_a_name_of_its_own() -> None:
@@ -875,9 +885,9 @@ def fixture(leg: Literal[1, 2], winner: int | None, **fields: Any) -> Fixture:
     return Fixture(tournament="t1", round=1, board=1, number=1, game="nim", leg=leg, **given)
 
 
-def begun(**fields: Any) -> Progress:
+def begun(**fields: Any) -> TournamentProgress:
     told = Tournament(tournament="t1", spec=spec(**fields))
-    return Progress(told, 100.0)
+    return TournamentProgress(told, 100.0)
 
 
 def test_progress_knows_what_is_new_and_how_long_it_will_take() -> None:
@@ -915,7 +925,7 @@ def test_a_match_on_a_line() -> None:
 
 
 def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str]) -> None:
-    progress, lines = begun(), Lines()
+    progress, lines = begun(), LineDisplay()
     lines.look(progress, 100.0)
     progress.put(fixture(1, 1))
     lines.ended(progress, fixture(1, 1))

@@ -14,14 +14,14 @@ from urllib.parse import quote
 
 import pytest
 from support.commands import RunningServer, running_server
-from support.http_site import Site
+from support.http_site import HttpSite
 from support.hub_harness import administrator
-from support.seeded_database import GAME, MEMBERS, NIM, Past
+from support.seeded_database import GAME, MEMBERS, NIM, SeededDatabase
 from unit.core.test_tournaments import TOKEN, Bots, member, spec_of
 
 import games
 from server.core.accounts import digest
-from server.model.messages import Enter, Organize, Tournament
+from server.model.messages import CreateTournament, Join, Tournament
 from server.model.records import Account
 from server.model.tournament_spec import Entrant, Sprt
 from server.storage import Database
@@ -66,7 +66,7 @@ class Page(HTMLParser):
                 if each.startswith("/matches/")]  # fmt: skip
 
 
-def page_of(site: Site, path: str, status: int = 200) -> Page:
+def page_of(site: HttpSite, path: str, status: int = 200) -> Page:
     answer = site.ask(path)
     assert answer.status == status, answer.body
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -80,7 +80,7 @@ def page_of(site: Site, path: str, status: int = 200) -> Page:
     return page
 
 
-class Evening(Past):
+class Evening(SeededDatabase):
     """The same, and a test between two, one of whom is called like markup."""
 
     def _store(self, url: str) -> None:
@@ -92,9 +92,9 @@ class Evening(Past):
             entrants=(Entrant(NASTY, "<i>1"), Entrant("Eve", "2")),
         )
         boss = administrator(house, "Yve")
-        self.duel = boss.ask(Organize(id=1, spec=spec), Tournament).tournament
+        self.duel = boss.ask(CreateTournament(id=1, spec=spec), Tournament).tournament
         for each in players:
-            each.say(Enter(tournament=self.duel))
+            each.say(Join(tournament=self.duel))
         Bots(house, *players).play()
         super()._store(url)
         database = Database(url)
@@ -104,11 +104,11 @@ class Evening(Past):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     url = f"sqlite:///{tmp_path_factory.mktemp('pages')}/kept.db"
     past = Evening(url)
     with running_server("--database", url, "--http", "127.0.0.1:0") as server:
-        yield Site(server, past)
+        yield HttpSite(server, past)
         code, log = server.stop()
     assert code == 0, log
     assert "Traceback" not in log, log
@@ -117,7 +117,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 # What is there.
 
 
-def test_every_page_has_the_same_frame(site: Site) -> None:
+def test_every_page_has_the_same_frame(site: HttpSite) -> None:
     for path in LISTS:
         page = page_of(site, path)
         (here,) = [a["href"] for tag, a in page.elements if a.get("aria-current") and tag == "a"][
@@ -128,7 +128,7 @@ def test_every_page_has_the_same_frame(site: Site) -> None:
         assert {"/", *LISTS} <= set(page.links())
 
 
-def test_matches_are_listed_those_that_run_first(site: Site) -> None:
+def test_matches_are_listed_those_that_run_first(site: HttpSite) -> None:
     past = site.past
     listed = page_of(site, "/matches").matches()
     assert listed[0] == past.unfinished
@@ -142,7 +142,7 @@ def test_matches_are_listed_those_that_run_first(site: Site) -> None:
     assert "Nothing like this" in page_of(site, "/matches?player=nobody").text
 
 
-def test_a_page_beyond_the_last_leads_back(site: Site) -> None:
+def test_a_page_beyond_the_last_leads_back(site: HttpSite) -> None:
     assert "Page 1" not in page_of(site, "/matches").text
     beyond = page_of(site, f"/matches?page=7&game={GAME}")
     assert "Page 7 of 1" in beyond.text
@@ -150,7 +150,7 @@ def test_a_page_beyond_the_last_leads_back(site: Site) -> None:
     assert not beyond.matches()
 
 
-def test_players_are_ranked_and_everybody_is_listed(site: Site) -> None:
+def test_players_are_ranked_and_everybody_is_listed(site: HttpSite) -> None:
     page = page_of(site, f"/players?game={GAME}")
     assert page.text.count("±") == 8
     assert {f"/players/{name}" for name in ("Ann", "Bob", "Cyd", quote(NASTY))} <= set(page.links())
@@ -159,7 +159,7 @@ def test_players_are_ranked_and_everybody_is_listed(site: Site) -> None:
     assert "Nobody is rated" in page_of(site, "/players?game=othello").text
 
 
-def test_a_player_has_ratings_by_version_and_their_history(site: Site) -> None:
+def test_a_player_has_ratings_by_version_and_their_history(site: HttpSite) -> None:
     page = page_of(site, "/players/ann")
     assert "Ann" in page.text
     assert "none given" in page.text
@@ -170,7 +170,7 @@ def test_a_player_has_ratings_by_version_and_their_history(site: Site) -> None:
     assert site.past.unfinished in page.matches()
 
 
-def test_the_crosstable_leads_to_the_matches_of_each_two(site: Site) -> None:
+def test_the_crosstable_leads_to_the_matches_of_each_two(site: HttpSite) -> None:
     page = page_of(site, f"/tournaments/{site.past.cup}")
     assert "a cup" in page.text
     pairings = [each for each in page.links() if "opponent=" in each]
@@ -180,14 +180,14 @@ def test_the_crosstable_leads_to_the_matches_of_each_two(site: Site) -> None:
     assert f"/matches?tournament={site.past.cup}" in page.links()
 
 
-def test_a_test_between_two_is_drawn(site: Site) -> None:
+def test_a_test_between_two_is_drawn(site: HttpSite) -> None:
     page = page_of(site, f"/tournaments/{site.past.duel}")
     assert "LLR" in page.text
     assert "elo1 is accepted" in page.text
     assert "polyline" in page.tags()
 
 
-def test_parts_of_a_tournament_are_fetched_by_themselves(site: Site) -> None:
+def test_parts_of_a_tournament_are_fetched_by_themselves(site: HttpSite) -> None:
     address = f"/tournaments/{site.past.cup}"
     whole = site.ask(address).body.decode()
     for part in ("progress", "tables"):
@@ -197,7 +197,7 @@ def test_parts_of_a_tournament_are_fetched_by_themselves(site: Site) -> None:
     assert "part is one of" in page_of(site, f"{address}?part=all", 400).text
 
 
-def test_games_are_explained_and_drawn(site: Site) -> None:
+def test_games_are_explained_and_drawn(site: HttpSite) -> None:
     page = page_of(site, "/games")
     for name in games.names():
         assert games.describe(name).about in page.text
@@ -210,7 +210,7 @@ def test_games_are_explained_and_drawn(site: Site) -> None:
 # Whatever was typed by somebody.
 
 
-def test_names_are_text_and_nothing_else(site: Site) -> None:
+def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
     past: Any = site.past
     player = f"/players/{quote(NASTY, safe='')}"
     for path in (
@@ -254,14 +254,16 @@ def test_names_are_text_and_nothing_else(site: Site) -> None:
         ("/matches?player=%ff", 400, "not UTF-8"),
     ],
 )
-def test_what_is_not_there_is_said_on_a_page(site: Site, path: str, status: int, said: str) -> None:
+def test_what_is_not_there_is_said_on_a_page(
+    site: HttpSite, path: str, status: int, said: str
+) -> None:
     page = page_of(site, path, status)
     assert said in page.text
     assert "/tournaments" in page.links()
     assert "root:" not in page.text
 
 
-def test_who_hangs_up_does_no_harm(site: Site) -> None:
+def test_who_hangs_up_does_no_harm(site: HttpSite) -> None:
     assert site.server.page
     for _ in range(20):
         with contextlib.closing(socket.create_connection(site.server.page)) as line:
@@ -272,8 +274,8 @@ def test_who_hangs_up_does_no_harm(site: Site) -> None:
 # Servers that have little or nothing to show.
 
 
-def pages_of(server: RunningServer) -> Site:
-    return Site(server, None)  # type: ignore[arg-type]
+def pages_of(server: RunningServer) -> HttpSite:
+    return HttpSite(server, None)  # type: ignore[arg-type]
 
 
 def test_without_a_database_there_is_what_runs(tmp_path: Path) -> None:

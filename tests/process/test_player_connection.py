@@ -152,7 +152,7 @@ def test_an_entrant_is_told_everything_by_its_environment(host: Host, tmp_path: 
     hello = caller.hear_of("hello")
     assert (hello["name"], hello["token"]) == ("Ada", "0123456789abcdef")
     caller.say("welcome", re="hello", **WELCOME)
-    assert caller.hear_of("enter")["tournament"] == "t"
+    assert caller.hear_of("join")["tournament"] == "t"
     caller.play()
     caller.say("started", **(STARTED | {"match": "n"}))
     assert caller.hear_of("move")["match"] == "n"

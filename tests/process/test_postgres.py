@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from testbed import postgres
-from testbed.postgres import NotInstalled, Postgres
+from testbed.postgres import Postgres, PostgresMissing
 
 
 def rows(cluster: Postgres, query: str) -> list[tuple[object, ...]]:
@@ -29,5 +29,5 @@ def test_where_it_is_missing_one_is_told_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
-    with pytest.raises(NotInstalled, match="apt install postgresql"), postgres.postgres():
+    with pytest.raises(PostgresMissing, match="apt install postgresql"), postgres.postgres():
         pass

@@ -14,10 +14,10 @@ from typing import TypeVar
 
 import pytest
 from support.commands import RunningServer, run, running_server
-from support.duel import WON, Duel
+from support.duel import WON, TwoClients
 from support.raw_client import RawClient
 from testbed.postgres import Postgres
-from testbed.stored import SQLITE, Move, Stored, stored
+from testbed.stored import SQLITE, MoveRow, StoredRow, stored
 
 T = TypeVar("T")
 
@@ -64,28 +64,28 @@ def is_gone(process: int) -> bool:
 
 
 @contextlib.contextmanager
-def dueling(server: RunningServer) -> Iterator[Duel]:
+def dueling(server: RunningServer) -> Iterator[TwoClients]:
     with (
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
     ):
-        yield Duel(first, second)
+        yield TwoClients(first, second)
 
 
 def notices(player: RawClient) -> list[str]:
     return [each["code"] for each in player.heard if each["type"] == "notice"]
 
 
-def kept(url: str, duel: Duel) -> Stored:
+def kept(url: str, duel: TwoClients) -> StoredRow:
     return stored(url)[duel.match]
 
 
-def moves(count: int) -> list[Move]:
-    return [Move(ply, 1 + ply % 2, action) for ply, action in enumerate(WON[:count])]
+def moves(count: int) -> list[MoveRow]:
+    return [MoveRow(ply, 1 + ply % 2, action) for ply, action in enumerate(WON[:count])]
 
 
 @contextlib.contextmanager
-def outage(url: str) -> Iterator[tuple[RunningServer, Duel]]:
+def outage(url: str) -> Iterator[tuple[RunningServer, TwoClients]]:
     """A server whose database cannot be written, and a match whose third move waits for that."""
     file = url.removeprefix(SQLITE)
     with running_server("--database", f"{url}?timeout=0.1") as server, dueling(server) as duel:
@@ -135,7 +135,7 @@ def test_an_operator_who_changes_an_account_meanwhile_is_noticed(url: str) -> No
         os.kill(process, signal.SIGSTOP)
         assert run("playout-server", "accounts", "revoke", "Ada", "--database", url)[0] == 0
         os.kill(process, signal.SIGKILL)
-        assert ada.hear_until("error")["code"] == "dismissed"
+        assert ada.hear_until("error")["code"] == "kicked"
 
 
 def test_what_was_not_stored_is_stored_at_the_end(url: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from process.test_hostile import HELLO, MOVE, PLAIN, error, send_until_refused
 from support.commands import RunningServer
-from support.duel import WON, Duel
+from support.duel import WON, TwoClients
 from support.raw_client import TIMEOUT_S, Message, RawClient
 from support.web_client import WebClient, upgrade
 from wsproto.frame_protocol import Opcode
@@ -35,10 +35,10 @@ def peer(page: tuple[str, int]) -> Iterator[WebClient]:
 
 
 @pytest.fixture
-def duel(server: RunningServer, page: tuple[str, int]) -> Iterator[Duel]:
+def duel(server: RunningServer, page: tuple[str, int]) -> Iterator[TwoClients]:
     """A person at a page against a bot, two moves on; it must come to its honest end."""
     with WebClient(page) as person, RawClient(server.host, server.port) as bot:
-        honest = Duel(person, bot)
+        honest = TwoClients(person, bot)
         honest.play(2)
         yield honest
         honest.finish()
@@ -49,7 +49,7 @@ def duel(server: RunningServer, page: tuple[str, int]) -> Iterator[Duel]:
 
 def test_both_see_the_same_match(server: RunningServer, page: tuple[str, int]) -> None:
     with WebClient(page) as person, RawClient(server.host, server.port) as bot:
-        Duel(person, bot).finish()
+        TwoClients(person, bot).finish()
         for kind in ("started", "update", "ended"):
             seen = [
                 [{k: v for k, v in m.items() if k not in ("re", "seat")} for m in p.heard
@@ -65,7 +65,7 @@ def test_a_session_goes_on_over_another_kind_of_line(
 ) -> None:
     with RawClient(server.host, server.port) as bot:
         person = WebClient(page)
-        duel = Duel(person, bot)
+        duel = TwoClients(person, bot)
         welcome = person.heard[0]
         person.socket.close()
         with RawClient(server.host, server.port) as again:
@@ -83,14 +83,14 @@ def test_who_watches_is_told_every_move_and_can_draw_it(
         RawClient(server.host, server.port) as second,
         WebClient(page) as spectator,
     ):
-        duel = Duel(first, second)
+        duel = TwoClients(first, second)
         spectator.hello(role="spectator", views=True)
         assert spectator.ask("watch", match=duel.match)["board"]["rows"] == 3
         duel.finish()
         for ply, action in enumerate(WON):
             update = spectator.hear_until("update")
             assert (update["ply"], update["action"]) == (ply, action)
-            assert update["picture"]["last"] == [action]
+            assert update["view"]["last"] == [action]
         assert spectator.hear()["type"] == "ended"
 
 
@@ -325,14 +325,16 @@ def test_of_a_key_that_is_there_twice_the_last_one_counts(peer: WebClient) -> No
 
 
 @pytest.mark.parametrize("request_", [MOVE | {"ply": 2, "action": 1}, {"type": "resign"}], ids=repr)
-def test_a_hand_in_the_match_of_others(peer: WebClient, duel: Duel, request_: Message) -> None:
+def test_a_hand_in_the_match_of_others(
+    peer: WebClient, duel: TwoClients, request_: Message
+) -> None:
     peer.hello()
     peer.send(peer.encode(request_ | {"match": duel.match}))
     assert error(peer) == "not_your_match"
     assert peer.is_alive()
 
 
-def test_a_move_for_the_other_seat_is_not_made(duel: Duel) -> None:
+def test_a_move_for_the_other_seat_is_not_made(duel: TwoClients) -> None:
     person, bot = duel.players
     assert duel.move(bot, duel.ply, 1)["code"] == "not_your_turn"
     assert duel.move(person, duel.ply, 0)["code"] == "illegal_action"
@@ -340,13 +342,13 @@ def test_a_move_for_the_other_seat_is_not_made(duel: Duel) -> None:
     assert forged["code"] == "invalid"
 
 
-def test_who_watches_cannot_move(peer: WebClient, duel: Duel) -> None:
+def test_who_watches_cannot_move(peer: WebClient, duel: TwoClients) -> None:
     peer.hello(role="spectator")
     assert peer.ask("watch", match=duel.match)["type"] == "started"
     assert peer.ask("move", match=duel.match, ply=2, action=1)["code"] == "not_allowed"
 
 
-def test_who_asks_and_does_not_read_is_not_served(peer: WebClient, duel: Duel) -> None:
+def test_who_asks_and_does_not_read_is_not_served(peer: WebClient, duel: TwoClients) -> None:
     for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
     ping = peer.frame(peer.encode({"type": "ping", "id": "x" * 64}))
@@ -379,7 +381,7 @@ payloads = st.binary(max_size=200) | (values | nearly).map(lambda each: json.dum
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans(), st.booleans())
 def test_whatever_is_said_the_server_answers_or_hangs_up(
-    page: tuple[str, int], duel: Duel, said: list[bytes], politely: bool, framed: bool
+    page: tuple[str, int], duel: TwoClients, said: list[bytes], politely: bool, framed: bool
 ) -> None:
     with WebClient(page) as peer:
         if politely:

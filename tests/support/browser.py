@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Request, Response, expect
 from support.commands import RunningServer, running_server
 
 import games
-from server.model.records import Kept
+from server.model.records import StoredMatch
 from server.storage.queries import Reader
 
 #: Generous, as a bot is a process that has to start; nothing waits that long when all is well.
@@ -25,7 +25,7 @@ OVER = "#again:not([hidden])"
 expect.set_options(timeout=PATIENCE_S * 1000)
 
 
-class Site:
+class BrowserSite:
     """A server with its pages, and what it has stored."""
 
     def __init__(self, server: RunningServer, database: str) -> None:
@@ -34,7 +34,7 @@ class Site:
         self.database = database
         self.address = "http://{}:{}".format(*server.page)
 
-    def stored(self, match: str) -> Kept:
+    def stored(self, match: str) -> StoredMatch:
         """What the database has of a match."""
         reader = Reader(self.database)
         kept = reader.match(match)
@@ -44,7 +44,7 @@ class Site:
 
 
 @contextmanager
-def running_site(folder: Path, *options: str) -> Iterator[Site]:
+def running_site(folder: Path, *options: str) -> Iterator[BrowserSite]:
     """A server that keeps what happens in that folder, and starts bots that need no time.
 
     It must have had no fault by the end, unless it was killed.
@@ -52,14 +52,14 @@ def running_site(folder: Path, *options: str) -> Iterator[Site]:
     database = f"sqlite:///{folder}/playout.db"
     usual = ("--http", "127.0.0.1:0", "--bot", "random", "--bots", "8")
     with running_server(*usual, "--database", database, *options) as server:
-        yield Site(server, database)
+        yield BrowserSite(server, database)
         if server.process.poll() is None:
             code, log = server.stop()
             assert code == 0, log
             assert "Traceback" not in log, log
 
 
-class People:
+class BrowserUsers:
     """Everybody in front of a screen. What goes wrong in their pages is kept in `faults`."""
 
     def __init__(self, browser: Browser, address: str) -> None:
@@ -160,9 +160,9 @@ def moves_on(page: Page) -> list[str]:
     return names
 
 
-def moves_in(kept: Kept) -> list[str]:
+def moves_in(kept: StoredMatch) -> list[str]:
     """The moves that are stored, as people write them."""
-    game = games.load(kept.begun.game)
+    game = games.load(kept.started.game)
     state, names = game.initial_state(), []
     for move in kept.moves:
         names.append(game.action_name(state, move.action))
@@ -170,8 +170,8 @@ def moves_in(kept: Kept) -> list[str]:
     return names
 
 
-def result_in(kept: Kept) -> str:
+def result_in(kept: StoredMatch) -> str:
     """How a stored match has ended, as people say it."""
-    assert kept.finished is not None
-    winner = kept.finished.winner
-    return f"{kept.begun.players[winner - 1]} won" if winner > 0 else "A tie"
+    assert kept.ended is not None
+    winner = kept.ended.winner
+    return f"{kept.started.players[winner - 1]} won" if winner > 0 else "A tie"

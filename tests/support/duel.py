@@ -12,7 +12,7 @@ o o .
 """
 
 
-class Duel:
+class TwoClients:
     """Two honest players at a game of tic-tac-toe, which the first will win."""
 
     def __init__(self, first: RawClient, second: RawClient, clock: str = "none") -> None:

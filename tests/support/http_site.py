@@ -9,10 +9,10 @@ from typing import Any
 
 from support.commands import RunningServer
 from support.raw_client import RawClient
-from support.seeded_database import Past
+from support.seeded_database import SeededDatabase
 
 
-class Answer:
+class SiteAnswer:
     """Status, headers and body of an answer."""
 
     def __init__(self, response: http.client.HTTPResponse) -> None:
@@ -26,22 +26,22 @@ class Answer:
         return json.loads(self.body)
 
 
-class Site:
+class HttpSite:
     """A server that has taken up what another has left, and on which a match is played."""
 
-    def __init__(self, server: RunningServer, past: Past) -> None:
+    def __init__(self, server: RunningServer, past: SeededDatabase) -> None:
         assert server.page
         self.server = server
         self.past = past
         self._where = server.page
 
-    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+    def ask(self, path: str, method: str = "GET", **headers: str) -> SiteAnswer:
         """Of any path, which is sent as it is given."""
         connection = http.client.HTTPConnection(*self._where, timeout=20)
         with contextlib.closing(connection):
             connection.request(method, path, headers={k.replace("_", "-"): v
                                                       for k, v in headers.items()})  # fmt: skip
-            return Answer(connection.getresponse())
+            return SiteAnswer(connection.getresponse())
 
     def get(self, path: str) -> Any:
         """What is at a path below /api."""

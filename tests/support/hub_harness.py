@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 
 from server.core.accounts import digest
 from server.core.effects import (
+    CallWhenIdle,
     Close,
     Effect,
     EndBot,
-    Idle,
     Log,
-    Pause,
+    PauseReading,
     Send,
-    Show,
+    SendToSpectators,
+    SetFrameLimit,
     StartBot,
     Stopped,
     Store,
-    Trust,
     Wake,
 )
 from server.core.hub import ENDED_KEPT, Hub
@@ -28,6 +28,7 @@ from server.core.match import Match
 from server.core.policy import Policy
 from server.model.codec import decode_event, encode
 from server.model.messages import (
+    Analysis,
     Code,
     Error,
     Event,
@@ -36,7 +37,6 @@ from server.model.messages import (
     Request,
     Seek,
     Started,
-    Thought,
     Update,
     Welcome,
 )
@@ -52,10 +52,10 @@ x x x
 o o .
 . . .
 """
-THOUGHT = Thought(win_rate=0.75, simulations=100)
+THOUGHT = Analysis(win_rate=0.75, simulations=100)
 
 
-class House:
+class HubHarness:
     """A hub and its clients, joined in memory; time passes when it is told to.
 
     What it wants stored is stored at once, or when `commit` is called if the database is `slow`.
@@ -80,17 +80,17 @@ class House:
         self.alarm: float | None = None
         self.idle = self.busy = False
         self.stopped = 0
-        self.lines: dict[int, Line] = {}
+        self.lines: dict[int, TestConnection] = {}
         self._numbers = itertools.count(1)
 
-    def line(self, address: str | None = "192.0.2.1") -> Line:
+    def line(self, address: str | None = "192.0.2.1") -> TestConnection:
         """Somebody calls."""
-        line = Line(self, next(self._numbers))
+        line = TestConnection(self, next(self._numbers))
         self.lines[line.number] = line
         self.do(self.hub.connect(line.number, address, self.now))
         return line
 
-    def client(self, name: str, **hello: Any) -> Line:
+    def client(self, name: str, **hello: Any) -> TestConnection:
         """Somebody calls and says hello, as a guest if nothing else is said."""
         line = self.line()
         line.welcome = line.ask(hello_of(name, **hello), Welcome)
@@ -105,7 +105,7 @@ class House:
                         if self.slow and not self.lines[number].open:
                             continue  # it has hung up since this was held back
                         self.lines[number].hear(decode_event(encode(message)))
-                case Show(connections, messages):
+                case SendToSpectators(connections, messages):
                     for message in messages:
                         self.do([Send(connections, message)])
                 case Close(number):
@@ -113,16 +113,16 @@ class House:
                     self.lines[number].open = False
                 case Wake(at):
                     self.alarm = at
-                case Idle():
+                case CallWhenIdle():
                     self.idle = True
                 case Log(text, fields):
                     self.logged.append(f"{text.format(**fields)} {dict(fields)}")
                 case Store(number, record):
                     self.stored.append(record)
                     assert number == len(self.stored)
-                case Trust(number, is_administrators):
+                case SetFrameLimit(number, is_administrators):
                     self.trusted[number] = is_administrators
-                case Pause(number, seconds):
+                case PauseReading(number, seconds):
                     self.paused.append((number, seconds))
                 case StartBot(bot):
                     assert bot not in self.bots
@@ -182,10 +182,10 @@ class House:
         return not any(tables) and counted == 0 and len(hub._ended) <= ENDED_KEPT
 
 
-class Line:
+class TestConnection:
     """One connection: what was said on it, and what was heard."""
 
-    def __init__(self, house: House, number: int) -> None:
+    def __init__(self, house: HubHarness, number: int) -> None:
         self.house = house
         self.number = number
         self.open = True
@@ -245,14 +245,16 @@ def hello_of(name: str, **fields: Any) -> Hello:
     return Hello(**given | fields)
 
 
-def sit_down(house: House, *, clock: str = "none", **hello: Any) -> tuple[Line, Line, str]:
+def sit_down(
+    house: HubHarness, *, clock: str = "none", **hello: Any
+) -> tuple[TestConnection, TestConnection, str]:
     """Ann and Bob, who moves second, and their match."""
     ann, bob = house.client("Ann", **hello), house.client("Bob")
     match = match_between(ann, bob, clock=clock)
     return ann, bob, match
 
 
-def administrator(house: House, name: str, **hello: Any) -> Line:
+def administrator(house: HubHarness, name: str, **hello: Any) -> TestConnection:
     """Somebody who may do more than others."""
     token = "0" * 32
     known = Account(id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True)
@@ -261,13 +263,20 @@ def administrator(house: House, name: str, **hello: Any) -> Line:
 
 
 def match_between(
-    first: Line, second: Line, *, game: str = GAME, clock: str = "none", rated: bool = False
+    first: TestConnection,
+    second: TestConnection,
+    *,
+    game: str = GAME,
+    clock: str = "none",
+    rated: bool = False,
 ) -> str:
     first.say(Seek(game=game, clock=clock, rated=rated, seat=1))
     return second.ask(Seek(game=game, clock=clock, rated=rated, seat=2), Started).match
 
 
-def play(match: str, players: tuple[Line, Line], actions: Sequence[int], ply: int = 0) -> None:
+def play(
+    match: str, players: tuple[TestConnection, TestConnection], actions: Sequence[int], ply: int = 0
+) -> None:
     for number, action in enumerate(actions, start=ply):
         update = players[number % 2].ask(Move(match=match, ply=number, action=action), Update)
         assert (update.ply, update.action) == (number, action)

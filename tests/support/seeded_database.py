@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from support.hub_harness import WON, House, Line, match_between, play
+from support.hub_harness import WON, HubHarness, TestConnection, match_between, play
 from unit.core.test_tournaments import TOKEN, Bots, account, member, organized, spec_of
 
 from server.core.accounts import digest
-from server.model.messages import Enter, Move, Resign, Thought
+from server.model.messages import Analysis, Join, Move, Resign
 from server.model.records import Account
 from server.storage import Database
 
@@ -17,28 +17,28 @@ x o x
 x o o
 o x x
 """
-THOUGHT = Thought(
+THOUGHT = Analysis(
     win_rate=0.75,
     simulations=100,
     seconds=0.25,
-    line=(0, 1),
+    pv=(0, 1),
     actions=tuple((action, 20 - action, 0.123456) for action in range(9)),
 )
 MEMBERS = ("Ann", "Bob", "Cyd", "Dan")
 TOURNAMENT_MATCHES = 6
 
 
-class Past:
+class SeededDatabase:
     """A tournament, and five matches after it, each of which ended a second after the last."""
 
     def __init__(self, url: str) -> None:
-        self._house = House()
+        self._house = HubHarness()
         ann, bob, cyd = (member(self._house, name) for name in MEMBERS[:3])
         account(self._house, "Dan")
         guest = self._house.client("guest-1")
         self.cup = organized(self._house, spec_of(3, name="a cup"))[1].tournament
         for line in (ann, bob, cyd):
-            line.say(Enter(tournament=self.cup))
+            line.say(Join(tournament=self.cup))
         Bots(self._house, ann, bob, cyd).play()
         self.won = self._match(ann, bob, rated=True)
         play(self.won, (ann, bob), WON)
@@ -54,7 +54,7 @@ class Past:
         play(self.unfinished, (ann, cyd), WON[:2])
         self._store(url)
 
-    def _match(self, first: Line, second: Line, **terms: object) -> str:
+    def _match(self, first: TestConnection, second: TestConnection, **terms: object) -> str:
         self._house.wait(1)
         return match_between(first, second, **terms)  # type: ignore[arg-type]
 

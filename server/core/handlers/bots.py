@@ -12,10 +12,10 @@ from server.core.accounts import digest
 from server.core.effects import EndBot, StartBot
 from server.core.handlers.pairing import pair
 from server.core.match import Refused
-from server.core.match_room import Table
+from server.core.match_room import MatchRoom
 from server.core.rate_limits import Quota, network
-from server.core.seeks import Offer
-from server.core.sessions import Asker, Session
+from server.core.seeks import OpenSeek
+from server.core.sessions import RequestContext, Session
 from server.model.messages import PROTOCOL, Code, Hello, Notice, Reason
 from server.model.names import skeleton
 
@@ -39,11 +39,11 @@ class _Bot:
     session: Session
     player: str
     rival: Session
-    offer: Offer | None
+    offer: OpenSeek | None
     here: bool = False
 
 
-class Summoning:
+class BotManager:
     """The bots of a hub, by the keys of their sessions."""
 
     def __init__(self, hub: Hub) -> None:
@@ -61,7 +61,7 @@ class Summoning:
         bot = self._bots.get(session.key)
         return bot.player if bot else None
 
-    def admit(self, asker: Asker, player: str) -> None:
+    def admit(self, asker: RequestContext, player: str) -> None:
         """May it be summoned now? Raises Refused."""
         policy, session, bots = self._hub.policy, asker.session, self._bots.values()
         if not self.offered:
@@ -72,7 +72,7 @@ class Summoning:
         if any(bot.rival is session and not bot.here for bot in bots):
             raise Refused(Code.TOO_MANY, "a bot is on its way to you already")
         most = policy.bots_per_account
-        if 0 < most <= sum(bot.rival.likeness == session.likeness for bot in bots):
+        if 0 < most <= sum(bot.rival.skeleton == session.skeleton for bot in bots):
             text = f"the server starts at most {most} bots at once for one player, and has for you"
             raise Refused(Code.TOO_MANY, text)
         if policy.bots <= len(bots):
@@ -93,14 +93,14 @@ class Summoning:
             if not hub.accounts.like(name) and not hub.people.like(skeleton(name))
         )
 
-    def summon(self, rival: Session, offer: Offer, player: str, now: float) -> None:
+    def summon(self, rival: Session, offer: OpenSeek, player: str, now: float) -> None:
         """Have one come for the match that is offered to it by name."""
         name = offer.opponent
         assert name is not None
         session, token = self._session(name)
         self._start(_Bot(session, player, rival, offer), offer.game, token, now)
 
-    def take_up(self, table: Table, now: float) -> None:
+    def take_up(self, table: MatchRoom, now: float) -> None:
         """A match from before the server was started goes on: so do its bots, if there is room."""
         hub, match = self._hub, table.match
         for number, player in enumerate(table.bots if match.id in hub.tables else ()):
@@ -120,13 +120,13 @@ class Summoning:
         if bot.offer:
             pair(hub, bot.offer, self._answer(bot.offer, session), now)
 
-    def withdrawn(self, offer: Offer, now: float) -> None:
+    def withdrawn(self, offer: OpenSeek, now: float) -> None:
         """A seek is closed; a bot that was on its way for it has nothing to come for."""
         for bot in list(self._bots.values()):
             if bot.offer is offer:
                 self._hub.forget(bot.session, now)
 
-    def over(self, table: Table, now: float) -> None:
+    def over(self, table: MatchRoom, now: float) -> None:
         """A match has ended, and with it what its bots are there for."""
         for session in table.seats:
             if session.key in self._bots:
@@ -185,13 +185,13 @@ class Summoning:
                 fields | {"name": bot.rival.name, "session": bot.rival.label})  # fmt: skip
         hub.do(StartBot(key, name, bot.player, game, token))
 
-    def _answer(self, offer: Offer, session: Session) -> Offer:
+    def _answer(self, offer: OpenSeek, session: Session) -> OpenSeek:
         """What a bot offers to who has asked for it."""
-        return Offer(
+        return OpenSeek(
             id=self._hub.new_id(),
             session=session.key,
             name=session.name,
-            likeness=session.likeness,
+            likeness=session.skeleton,
             game=offer.game,
             opponent=offer.name,
         )

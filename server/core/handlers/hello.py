@@ -9,7 +9,7 @@ from msgspec import structs
 import games
 from server.core.accounts import digest, proves
 from server.core.match import Refused
-from server.core.sessions import Asker, Session
+from server.core.sessions import RequestContext, Session
 from server.model.codec import ADMINISTRATORS_FRAME
 from server.model.messages import PROTOCOL, Code, Hello, Welcome
 from server.model.names import BadName, normalised, skeleton
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from server.core.hub import Hub
 
 
-def hello(hub: Hub, asker: Asker, request: Hello) -> None:
+def hello(hub: Hub, asker: RequestContext, request: Hello) -> None:
     """Begin a session, or take one up again."""
     if not request.protocol_min <= PROTOCOL <= request.protocol_max:
         raise Refused(Code.UNSUPPORTED_PROTOCOL, f"this server speaks protocol {PROTOCOL}")
@@ -54,14 +54,14 @@ def hello(hub: Hub, asker: Asker, request: Hello) -> None:
     for match_id in sorted(session.matches):
         hub.tell(session, hub.tables[match_id].started(session, asker.now))
     for offer in hub.lobby:
-        if offer.opponent and offer.wants(session.likeness):
+        if offer.opponent and offer.wants(session.skeleton):
             hub.tell(session, offer.message())
     hub.summoning.came(session, asker.now)
 
 
 def _old_session(hub: Hub, request: Hello) -> Session:
     session = hub.people.sessions.get(digest(request.session or ""))
-    names = {session.likeness} if session else set()
+    names = {session.skeleton} if session else set()
     if session and session.account:
         names.add(skeleton(session.account.name))  # it may have been renamed meanwhile
     if session is None or skeleton(request.name) not in names:
@@ -81,7 +81,7 @@ def _name(request: Hello) -> str:
 
 
 def _account(
-    hub: Hub, asker: Asker, request: Hello, name: str
+    hub: Hub, asker: RequestContext, request: Hello, name: str
 ) -> tuple[Account | None, str | None]:
     """Whose session it will be, None for a guest's; and the token, if it is a new account."""
     owner = hub.accounts.like(name)
@@ -126,7 +126,7 @@ def _is_expected(hub: Hub, session: Session) -> bool:
     return bool(session.connection or session.matches or hub.summoning.player_of(session))
 
 
-def _registered(hub: Hub, asker: Asker, name: str) -> tuple[Account, str]:
+def _registered(hub: Hub, asker: RequestContext, name: str) -> tuple[Account, str]:
     wait_s = hub.registrations.take(asker.caller.address, asker.now)
     if wait_s:
         most = hub.policy.registrations_per_hour
@@ -160,7 +160,7 @@ def _away(hub: Hub, session: Session) -> list[str]:
     """Matches of the same account whose session is gone."""
     return [
         match_id
-        for other in hub.people.like(session.likeness)
+        for other in hub.people.like(session.skeleton)
         if other.connection is None and other.is_of(session.account)
         for match_id in other.matches
     ]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from server.core.match import Match
-from server.core.match_room import Table
+from server.core.match_room import MatchRoom
 from server.core.sessions import Session
-from server.model.messages import News, Outcome, Overview, RequestId, Summary, Totals
+from server.model.messages import LobbyTotals, News, Outcome, Overview, RequestId, Summary
 
 if TYPE_CHECKING:
     from server.core.hub import Hub
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 INTERVAL_S = 1.0
 #: Entries of each list at most; all are counted.
 SHOWN = 50
-_NOBODY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=Totals())
+_NOBODY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals())
 
 
-class Gallery:
+class LobbyFeed:
     """The onlookers of a hub. All have been told the same, so that what is new is for all the same.
 
     Nothing is computed while there are none.
@@ -51,7 +51,7 @@ class Gallery:
         if self._onlookers.pop(session.key, None) and not self._onlookers:
             self._hub.look_around(None)
 
-    def ended(self, table: Table) -> None:
+    def ended(self, table: MatchRoom) -> None:
         """A match has ended."""
         outcome = _outcome(table.match)
         self._outcomes.append(outcome)
@@ -79,7 +79,7 @@ class Gallery:
             seeks=tuple(offer.message() for offer in islice(hub.lobby, SHOWN)),
             matches=tuple(summary(table.match) for table in islice(hub.tables.values(), SHOWN)),
             outcomes=tuple(self._outcomes),
-            totals=Totals(
+            totals=LobbyTotals(
                 humans=roles["human"],
                 bots=roles["bot"],
                 spectators=roles["spectator"],

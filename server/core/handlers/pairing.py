@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import games
 from server.core import clock
 from server.core.match import Match, Terms
-from server.core.match_room import Table
-from server.core.seeks import Offer
+from server.core.match_room import MatchRoom
+from server.core.seeks import OpenSeek
 
 if TYPE_CHECKING:
     from server.core.hub import Hub
 
 
-def pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
+def pair(hub: Hub, older: OpenSeek, newer: OpenSeek, now: float) -> None:
     """Begin a match between two offers that fit."""
     first, second = older, newer
     nobody_minds = older.seat is None and newer.seat is None
@@ -26,7 +26,7 @@ def pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
         games.load(older.game),
         (first.name, second.name),
         Terms(
-            control=clock.parse(text),
+            time_control=clock.parse(text),
             rated=older.rated,
             illegal_moves=hub.policy.illegal_moves,
             credit_cap_s=hub.policy.credit_cap_s,
@@ -38,4 +38,4 @@ def pair(hub: Hub, older: Offer, newer: Offer, now: float) -> None:
     sessions = hub.people.sessions
     seats = sessions[first.session], sessions[second.session]
     bots = hub.summoning.player_of(seats[0]), hub.summoning.player_of(seats[1])
-    hub.begin(Table(match, seats, bots=bots), now)
+    hub.begin(MatchRoom(match, seats, bots=bots), now)

@@ -14,26 +14,24 @@ from server.core.handlers.lobby_feed import summary
 from server.core.handlers.pairing import pair
 from server.core.handlers.tournaments import told
 from server.core.match import Refused
-from server.core.match_room import Table
-from server.core.seeks import Offer
-from server.core.sessions import Asker, Session, Stage
+from server.core.match_room import MatchRoom
+from server.core.seeks import OpenSeek
+from server.core.sessions import RequestContext, Session, Stage
 from server.model.messages import (
     Abort,
     Adjudicate,
     Cancel,
-    Claim,
+    ChallengeBot,
     Code,
-    Conclude,
-    Dismiss,
-    Enter,
-    Follow,
+    CreateTournament,
+    EndTournament,
     Hello,
+    Join,
+    Kick,
     List,
     Listing,
-    Look,
     Move,
     Ok,
-    Organize,
     Ping,
     Pong,
     Reason,
@@ -41,10 +39,12 @@ from server.model.messages import (
     Resign,
     Seat,
     Seek,
-    Summon,
-    Suspend,
+    SubscribeLobby,
+    TakeOver,
     Unwatch,
     Watch,
+    WatchTournament,
+    Withdraw,
 )
 from server.model.names import skeleton
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 LISTED = 200
 
 
-def seek(hub: Hub, asker: Asker, request: Seek) -> None:
+def seek(hub: Hub, asker: RequestContext, request: Seek) -> None:
     """Look for an opponent, and play at once if there is one."""
     if hub.closing:
         raise Refused(Code.CLOSING, "the server will stop: there are no new matches")
@@ -63,11 +63,11 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
     if request.rated and session.account is None:
         raise Refused(Code.NOT_FOR_GUESTS, "guests play matches that do not count")
     challenged = _challenged(hub, session, request.opponent)
-    offer = Offer(
+    offer = OpenSeek(
         id=hub.new_id(),
         session=session.key,
         name=session.name,
-        likeness=session.likeness,
+        likeness=session.skeleton,
         game=_game_name(request.game),
         clock=None if request.clock is None else _clock_name(request.clock),
         rated=request.rated,
@@ -82,7 +82,7 @@ def seek(hub: Hub, asker: Asker, request: Seek) -> None:
         pair(hub, partner, offer, asker.now)
 
 
-def summon(hub: Hub, asker: Asker, request: Summon) -> None:
+def summon(hub: Hub, asker: RequestContext, request: ChallengeBot) -> None:
     """Have a bot started, and play it when it is there."""
     if hub.closing:
         raise Refused(Code.CLOSING, "the server will stop: there are no new matches")
@@ -92,11 +92,11 @@ def summon(hub: Hub, asker: Asker, request: Summon) -> None:
     _require_room(hub, session, 1)
     hub.summoning.admit(asker, request.player)
     name = hub.summoning.name_of(request.player)
-    offer = Offer(
+    offer = OpenSeek(
         id=hub.new_id(),
         session=session.key,
         name=session.name,
-        likeness=session.likeness,
+        likeness=session.skeleton,
         game=game,
         clock=clock,
         opponent=name,
@@ -107,7 +107,7 @@ def summon(hub: Hub, asker: Asker, request: Summon) -> None:
     hub.summoning.summon(session, offer, request.player, asker.now)
 
 
-def cancel(hub: Hub, asker: Asker, request: Cancel) -> None:
+def cancel(hub: Hub, asker: RequestContext, request: Cancel) -> None:
     """Stop looking."""
     offer = hub.lobby.get(request.seek)
     if offer is None or offer.session != asker.session.key:
@@ -116,7 +116,7 @@ def cancel(hub: Hub, asker: Asker, request: Cancel) -> None:
     hub.tell(asker.session, Ok(re=request.id))
 
 
-def move(hub: Hub, asker: Asker, request: Move) -> None:
+def move(hub: Hub, asker: RequestContext, request: Move) -> None:
     """Make a move; the update that everybody gets is the answer."""
     table, seat = _own_table(hub, asker, request.match)
     try:
@@ -137,7 +137,7 @@ def move(hub: Hub, asker: Asker, request: Move) -> None:
     hub.settle(table, asker.now)
 
 
-def resign(hub: Hub, asker: Asker, request: Resign) -> None:
+def resign(hub: Hub, asker: RequestContext, request: Resign) -> None:
     """Give up."""
     table, seat = _own_table(hub, asker, request.match)
     table.match.resign(seat)
@@ -146,7 +146,7 @@ def resign(hub: Hub, asker: Asker, request: Resign) -> None:
         hub.tell(asker.session, Ok(re=request.id))
 
 
-def claim(hub: Hub, asker: Asker, request: Claim) -> None:
+def claim(hub: Hub, asker: RequestContext, request: TakeOver) -> None:
     """Play a match on that another session of the same account has left."""
     table, session = hub.table(request.match), asker.session
     if table.seat_of(session):
@@ -171,7 +171,7 @@ def claim(hub: Hub, asker: Asker, request: Claim) -> None:
     hub.tell(session, table.started(session, asker.now, request.id))
 
 
-def watch(hub: Hub, asker: Asker, request: Watch) -> None:
+def watch(hub: Hub, asker: RequestContext, request: Watch) -> None:
     """See a match: how it stands, then every move."""
     table = hub.table(request.match)
     if table.seat_of(asker.session) is None:
@@ -180,13 +180,13 @@ def watch(hub: Hub, asker: Asker, request: Watch) -> None:
     hub.tell(asker.session, table.started(asker.session, asker.now, request.id))
 
 
-def unwatch(hub: Hub, asker: Asker, request: Unwatch) -> None:
+def unwatch(hub: Hub, asker: RequestContext, request: Unwatch) -> None:
     """See it no longer."""
     hub.table(request.match).unwatch(asker.session)
     hub.tell(asker.session, Ok(re=request.id))
 
 
-def list_(hub: Hub, asker: Asker, request: List) -> None:
+def list_(hub: Hub, asker: RequestContext, request: List) -> None:
     """Who and what is here."""
     persons = [s.person for s in hub.people.present()]
     matches = [summary(table.match) for table in hub.tables.values()]
@@ -199,17 +199,17 @@ def list_(hub: Hub, asker: Asker, request: List) -> None:
     hub.tell(asker.session, listing)
 
 
-def look(hub: Hub, asker: Asker, request: Look) -> None:
+def look(hub: Hub, asker: RequestContext, request: SubscribeLobby) -> None:
     """Who and what is here, then what is new."""
     hub.gallery.enter(asker.session, asker.now, request.id)
 
 
-def ping(hub: Hub, asker: Asker, request: Ping) -> None:
+def ping(hub: Hub, asker: RequestContext, request: Ping) -> None:
     """A sign of life."""
     hub.send((asker.connection,), Pong(re=request.id))
 
 
-def enter(hub: Hub, asker: Asker, request: Enter) -> None:
+def enter(hub: Hub, asker: RequestContext, request: Join) -> None:
     """Be there for the matches of tournaments."""
     if asker.session.account is None:
         raise Refused(Code.NOT_FOR_GUESTS, "only those who have an account enter tournaments")
@@ -217,14 +217,14 @@ def enter(hub: Hub, asker: Asker, request: Enter) -> None:
     hub.tell(asker.session, Ok(re=request.id))
 
 
-def follow(hub: Hub, asker: Asker, request: Follow) -> None:
+def follow(hub: Hub, asker: RequestContext, request: WatchTournament) -> None:
     """See a tournament: how it stands, then what happens."""
     contest = hub.hosting.contest(request.tournament)
     hub.tell(asker.session, structs.replace(told(contest), re=request.id))
     hub.hosting.follow(asker.session, contest)
 
 
-def organize(hub: Hub, asker: Asker, request: Organize) -> None:
+def organize(hub: Hub, asker: RequestContext, request: CreateTournament) -> None:
     """Hold a tournament, and see it."""
     _require_administrator(asker)
     if hub.closing:
@@ -234,7 +234,7 @@ def organize(hub: Hub, asker: Asker, request: Organize) -> None:
     hub.hosting.follow(asker.session, contest)
 
 
-def suspend(hub: Hub, asker: Asker, request: Suspend) -> None:
+def suspend(hub: Hub, asker: RequestContext, request: Withdraw) -> None:
     """Go on with a tournament without one of its entrants."""
     _require_administrator(asker)
     contest = hub.hosting.contest(request.tournament)
@@ -242,14 +242,14 @@ def suspend(hub: Hub, asker: Asker, request: Suspend) -> None:
     hub.tell(asker.session, Ok(re=request.id))
 
 
-def conclude(hub: Hub, asker: Asker, request: Conclude) -> None:
+def conclude(hub: Hub, asker: RequestContext, request: EndTournament) -> None:
     """End a tournament as it stands."""
     _require_administrator(asker)
     hub.hosting.conclude(hub.hosting.contest(request.tournament), asker.now)
     hub.tell(asker.session, Ok(re=request.id))
 
 
-def adjudicate(hub: Hub, asker: Asker, request: Adjudicate) -> None:
+def adjudicate(hub: Hub, asker: RequestContext, request: Adjudicate) -> None:
     """End a match of a tournament with what is proven of it."""
     _require_administrator(asker)
     table = hub.table(request.match)
@@ -260,7 +260,7 @@ def adjudicate(hub: Hub, asker: Asker, request: Adjudicate) -> None:
     hub.tell(asker.session, Ok(re=request.id))
 
 
-def abort(hub: Hub, asker: Asker, request: Abort) -> None:
+def abort(hub: Hub, asker: RequestContext, request: Abort) -> None:
     """End a match without result."""
     _require_administrator(asker)
     table = hub.table(request.match)
@@ -269,7 +269,7 @@ def abort(hub: Hub, asker: Asker, request: Abort) -> None:
     hub.tell(asker.session, Ok(re=request.id))
 
 
-def dismiss(hub: Hub, asker: Asker, request: Dismiss) -> None:
+def dismiss(hub: Hub, asker: RequestContext, request: Kick) -> None:
     """Send somebody away."""
     _require_administrator(asker)
     text = request.text or "sent away by an administrator"
@@ -281,47 +281,47 @@ def dismiss(hub: Hub, asker: Asker, request: Dismiss) -> None:
         hub.dismiss(session, text, asker.now)
 
 
-Handler = Callable[["Hub", Asker, Any], None]
+Handler = Callable[["Hub", RequestContext, Any], None]
 
 #: What is allowed to whom. All else is refused with `not_allowed`.
 TABLE: dict[tuple[Stage, type[Request]], Handler] = {
     (Stage.NEW, Hello): hello,
     (Stage.NEW, Ping): ping,
     (Stage.PLAYER, Seek): seek,
-    (Stage.PLAYER, Summon): summon,
+    (Stage.PLAYER, ChallengeBot): summon,
     (Stage.PLAYER, Cancel): cancel,
     (Stage.PLAYER, Move): move,
     (Stage.PLAYER, Resign): resign,
-    (Stage.PLAYER, Claim): claim,
+    (Stage.PLAYER, TakeOver): claim,
     (Stage.PLAYER, Watch): watch,
     (Stage.PLAYER, Unwatch): unwatch,
     (Stage.PLAYER, List): list_,
-    (Stage.PLAYER, Look): look,
+    (Stage.PLAYER, SubscribeLobby): look,
     (Stage.PLAYER, Ping): ping,
     (Stage.PLAYER, Abort): abort,
-    (Stage.PLAYER, Dismiss): dismiss,
-    (Stage.PLAYER, Enter): enter,
-    (Stage.PLAYER, Organize): organize,
-    (Stage.PLAYER, Follow): follow,
-    (Stage.PLAYER, Suspend): suspend,
-    (Stage.PLAYER, Conclude): conclude,
+    (Stage.PLAYER, Kick): dismiss,
+    (Stage.PLAYER, Join): enter,
+    (Stage.PLAYER, CreateTournament): organize,
+    (Stage.PLAYER, WatchTournament): follow,
+    (Stage.PLAYER, Withdraw): suspend,
+    (Stage.PLAYER, EndTournament): conclude,
     (Stage.PLAYER, Adjudicate): adjudicate,
     (Stage.SPECTATOR, Watch): watch,
     (Stage.SPECTATOR, Unwatch): unwatch,
     (Stage.SPECTATOR, List): list_,
-    (Stage.SPECTATOR, Look): look,
+    (Stage.SPECTATOR, SubscribeLobby): look,
     (Stage.SPECTATOR, Ping): ping,
     (Stage.SPECTATOR, Abort): abort,
-    (Stage.SPECTATOR, Dismiss): dismiss,
-    (Stage.SPECTATOR, Organize): organize,
-    (Stage.SPECTATOR, Follow): follow,
-    (Stage.SPECTATOR, Suspend): suspend,
-    (Stage.SPECTATOR, Conclude): conclude,
+    (Stage.SPECTATOR, Kick): dismiss,
+    (Stage.SPECTATOR, CreateTournament): organize,
+    (Stage.SPECTATOR, WatchTournament): follow,
+    (Stage.SPECTATOR, Withdraw): suspend,
+    (Stage.SPECTATOR, EndTournament): conclude,
     (Stage.SPECTATOR, Adjudicate): adjudicate,
 }
 
 
-def _own_table(hub: Hub, asker: Asker, match_id: str) -> tuple[Table, Seat]:
+def _own_table(hub: Hub, asker: RequestContext, match_id: str) -> tuple[MatchRoom, Seat]:
     table = hub.table(match_id)
     seat = table.seat_of(asker.session)
     if seat is None:
@@ -334,7 +334,7 @@ def _challenged(hub: Hub, session: Session, opponent: str | None) -> list[Sessio
     if not opponent:
         return []
     rival = skeleton(opponent)
-    if rival == session.likeness:
+    if rival == session.skeleton:
         raise Refused(Code.INVALID, "you cannot challenge yourself")
     named = hub.people.like(rival)
     players = [each for each in named if each.stage is Stage.PLAYER]
@@ -343,7 +343,7 @@ def _challenged(hub: Hub, session: Session, opponent: str | None) -> list[Sessio
     return players
 
 
-def _require_administrator(asker: Asker) -> None:
+def _require_administrator(asker: RequestContext) -> None:
     if not asker.session.is_administrators:
         raise Refused(Code.NOT_ALLOWED, "this is for administrators")
 
@@ -351,7 +351,7 @@ def _require_administrator(asker: Asker) -> None:
 def _require_room(hub: Hub, session: Session, matches: int) -> None:
     """A seek is a promise: nobody may look for more than can be played at once."""
     policy, account = hub.policy, session.account
-    mine = [s for s in hub.people.like(session.likeness) if s is session or s.is_of(account)]
+    mine = [s for s in hub.people.like(session.skeleton) if s is session or s.is_of(account)]
     offers = {s.key: hub.lobby.of_session(s.key) for s in mine}
     if 0 < policy.seeks_per_account <= sum(len(each) for each in offers.values()):
         text = f"one may have {policy.seeks_per_account} open seeks, and you have"

@@ -10,17 +10,17 @@ from typing import Any
 import click
 
 from server.cli.database import opened
-from server.client.organizer_line import Line
+from server.client.organizer_line import OrganizerConnection
 from server.client.tls import security
 from server.core.handlers.tournaments import void
-from server.model.records import Concluded, Record
+from server.model.records import Record, TournamentEnded
 from server.organizer import stored_tournaments
 from server.organizer.commands.options import (
     database_option,
     elsewhere_options,
     organizers_token,
 )
-from server.organizer.end_tournament import Messenger
+from server.organizer.end_tournament import EndTournamentCall
 from server.storage.database import InUse
 
 _EPILOG = """
@@ -52,9 +52,11 @@ def conclude(
         _in_database(tournament, database)
     else:
         reactor: Any = importlib.import_module("twisted.internet.reactor")
-        messenger = Messenger(reactor, tournament)
+        messenger = EndTournamentCall(reactor, tournament)
         trusted = security(server[0], tls, ca, tls_name)
-        messenger.use(Line(reactor, server, name, organizers_token(name), messenger, trusted))
+        messenger.use(
+            OrganizerConnection(reactor, server, name, organizers_token(name), messenger, trusted)
+        )
         messenger.run()
     click.echo(f"Tournament {tournament} is over, as it stands.")
 
@@ -63,7 +65,7 @@ def _in_database(tournament: str, url: str) -> None:
     """Where no server is. Raises ClickException."""
     with opened(url) as database:
         held = stored_tournaments.find(database, tournament)
-        if held.concluded:
+        if held.ended:
             raise click.ClickException(f"tournament {tournament} is over already")
         try:
             database.lock()
@@ -73,6 +75,6 @@ def _in_database(tournament: str, url: str) -> None:
                 "playout-server, ask it, with --server HOST:PORT"
             ) from error
         at = time.time()
-        running = (each.begun.match for each in held.matches if not each.finished)
+        running = (each.started.match for each in held.matches if not each.ended)
         records: list[Record] = [void(each, "the tournament is over", at) for each in running]
-        database.save([*records, Concluded(tournament=tournament, at=at)])
+        database.save([*records, TournamentEnded(tournament=tournament, at=at)])

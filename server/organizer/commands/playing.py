@@ -15,9 +15,9 @@ import click
 from click.core import ParameterSource
 
 from server.cli.database import opened
-from server.client.organizer_line import Line
-from server.client.tls import Security, security
-from server.model.tournament_spec import Entrant, Spec, dumps, loads
+from server.client.organizer_line import OrganizerConnection
+from server.client.tls import TlsSettings, security
+from server.model.tournament_spec import Entrant, TournamentSpec, dumps, loads
 from server.organizer import estimate, spec_file, stored_tournaments
 from server.organizer.commands.options import (
     BadFile,
@@ -27,11 +27,11 @@ from server.organizer.commands.options import (
     spec_argument,
 )
 from server.organizer.console import screen
-from server.organizer.local_server import Embedded, EmbeddedError, organizer_beside, prepare
-from server.organizer.progress import Progress
-from server.organizer.runner import Runner, Wish
+from server.organizer.local_server import LocalServer, LocalServerError, organizer_beside, prepare
+from server.organizer.progress import TournamentProgress
+from server.organizer.runner import Runner, RunRequest
 from server.organizer.supervisor import Start, starter
-from server.runtime.subprocesses import Logs
+from server.runtime.subprocesses import LogFolder
 from server.storage import StorageError
 from server.tournament.report import writer
 
@@ -84,7 +84,7 @@ def run(file: Path, **options: Any) -> None:
     """Play the tournament that SPEC.toml describes."""
     spec = _checked(file)
     place = _Place(**options)
-    _play(Wish(spec, notes=_notes(spec)), place, file.parent, spec.entrants)
+    _play(RunRequest(spec, notes=_notes(spec)), place, file.parent, spec.entrants)
 
 
 @click.command(epilog=_RESUME_EPILOG)
@@ -115,8 +115,8 @@ def resume(
         return
     with opened(place.database) as kept:
         held = stored_tournaments.find(kept, tournament)
-    spec, tournament = loads(held.organized.spec), held.organized.tournament
-    if held.concluded:
+    spec, tournament = loads(held.created.spec), held.created.tournament
+    if held.ended:
         click.echo(f"Tournament {tournament} is over.\n")
         click.echo(writer("text")(stored_tournaments.progress(held).report()), nl=False)
         return
@@ -129,28 +129,28 @@ def resume(
         _require_unchanged(spec, given, folder)
     if given is None:
         _check(spec, folder)
-    wish = Wish(spec, tournament, notes=_notes(spec))
+    wish = RunRequest(spec, tournament, notes=_notes(spec))
     _play(wish, place, folder, entrants)
 
 
 def _resume_elsewhere(
-    tournament: str | None, given: Spec | None, place: _Place, folder: Path
+    tournament: str | None, given: TournamentSpec | None, place: _Place, folder: Path
 ) -> None:
     """What it is, that server knows."""
     if tournament is None or given is None:
         raise click.UsageError("with --server, name the tournament's ID and its file, --spec")
-    _play(Wish(given, tournament, notes=_notes(given)), place, folder, given.entrants)
+    _play(RunRequest(given, tournament, notes=_notes(given)), place, folder, given.entrants)
 
 
-def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) -> None:
+def _play(wish: RunRequest, place: _Place, folder: Path, entrants: Iterable[Entrant]) -> None:
     """Until it is over, then show what it has shown; exits."""
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     here = {each.name: each for each in entrants}
-    logs = Logs()
+    logs = LogFolder()
     trusted = _security(place)
     try:
         embedded, name, tokens = _server(wish.spec, place, logs)
-    except (StorageError, EmbeddedError) as error:
+    except (StorageError, LocalServerError) as error:
         raise click.ClickException(str(error)) from error
     address = embedded.address if embedded else place.server
     assert address is not None
@@ -158,14 +158,14 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
     if not embedded:
         _say_who_has_no_token(wish.spec, tokens)
 
-    def starter_of(spec: Spec, tournament: str) -> Start:
+    def starter_of(spec: TournamentSpec, tournament: str) -> Start:
         start = starter(spec, folder.resolve(), address, tournament, tokens, trusted)
         return lambda entrant, *rest: start(here.get(entrant.name, entrant), *rest)
 
     if embedded:
         wish = _with_database(wish, place.database)
     runner = Runner(reactor, wish, starter_of, embedded, screen(), logs, stay=place.stay)
-    runner.use(Line(reactor, address, name, tokens[name], runner, trusted))
+    runner.use(OrganizerConnection(reactor, address, name, tokens[name], runner, trusted))
     runner.run()
     if runner.code == 0 and runner.progress:
         click.echo()
@@ -178,7 +178,7 @@ def _play(wish: Wish, place: _Place, folder: Path, entrants: Iterable[Entrant]) 
     sys.exit(runner.code)
 
 
-def _security(place: _Place) -> Security | None:
+def _security(place: _Place) -> TlsSettings | None:
     """How to be sure of the server, if it is not one of its own. Raises UsageError."""
     if place.server:
         return security(place.server[0], place.tls, place.ca, place.tls_name)
@@ -192,8 +192,8 @@ def _security(place: _Place) -> Security | None:
 
 
 def _server(
-    spec: Spec, place: _Place, logs: Logs
-) -> tuple[Embedded | None, str, Mapping[str, str]]:
+    spec: TournamentSpec, place: _Place, logs: LogFolder
+) -> tuple[LocalServer | None, str, Mapping[str, str]]:
     """The server, if it is one of its own; the organizer's name; tokens by name.
 
     Raises StorageError, EmbeddedError.
@@ -205,7 +205,7 @@ def _server(
         registration = _registration(place, all_are_ours=len(ours) == len(spec.entrants))
         name = organizer_beside(each.name for each in spec.entrants)
         tokens = prepare(place.database, name, ours)
-        embedded = Embedded(
+        embedded = LocalServer(
             place.database, place.port, logs, registration=registration, http=place.http
         )
         return embedded, name, tokens
@@ -222,13 +222,13 @@ def _registration(place: _Place, *, all_are_ours: bool) -> str:
     return "guests" if place.http else "closed"
 
 
-def _stay(embedded: Embedded, tournament: str) -> None:
+def _stay(embedded: LocalServer, tournament: str) -> None:
     """Until one asks it to stop. Raises ClickException if it cannot be kept running."""
     where = f", at {page}" if (page := embedded.page_of(tournament)) else ""
     click.echo(f"\nThe server stays{where}; Ctrl-C ends it")
     try:
         embedded.stay()
-    except EmbeddedError as error:
+    except LocalServerError as error:
         raise click.ClickException(str(error)) from error
     finally:
         embedded.stop()
@@ -239,33 +239,33 @@ def _variable(name: str) -> str:
     return f"PLAYOUT_TOKEN_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
 
 
-def _with_database(wish: Wish, database: str) -> Wish:
+def _with_database(wish: RunRequest, database: str) -> RunRequest:
     """The same, and how the database tells what has become of it."""
     with opened(database) as kept:
-        before = {each.organized.tournament for each in kept.tournaments()}
-        left = [each.begun for each in kept.unfinished()]
+        before = {each.created.tournament for each in kept.tournaments()}
+        left = [each.started for each in kept.unfinished()]
     text = dumps(wish.spec)
     others = tuple(each.match for each in left if each.tournament not in (None, wish.tournament))
 
     def begun() -> str | None:
         with opened(database) as kept:
-            new = (h.organized for h in kept.tournaments() if h.organized.tournament not in before)
+            new = (h.created for h in kept.tournaments() if h.created.tournament not in before)
             return next((each.tournament for each in new if each.spec == text), None)
 
-    def found(tournament: str) -> Progress:
+    def found(tournament: str) -> TournamentProgress:
         with opened(database) as kept:
             return stored_tournaments.progress(stored_tournaments.find(kept, tournament))
 
     return replace(wish, begun=begun, stored=found, others=others)
 
 
-def _say_who_is_awaited(spec: Spec, address: tuple[str, int]) -> None:
+def _say_who_is_awaited(spec: TournamentSpec, address: tuple[str, int]) -> None:
     for each in spec.entrants:
         if not (each.player or each.command):
             click.echo(f"{each.name} is awaited at {address[0]}:{address[1]}")
 
 
-def _say_who_has_no_token(spec: Spec, tokens: Mapping[str, str]) -> None:
+def _say_who_has_no_token(spec: TournamentSpec, tokens: Mapping[str, str]) -> None:
     """Of those that are started here; if their names are somebody else's, they cannot play."""
     for each in spec.entrants:
         if (each.player or each.command) and each.name not in tokens:
@@ -273,7 +273,7 @@ def _say_who_has_no_token(spec: Spec, tokens: Mapping[str, str]) -> None:
                        "is free there, or a token that it has kept")  # fmt: skip
 
 
-def _checked(file: Path) -> Spec:
+def _checked(file: Path) -> TournamentSpec:
     """The tournament of a file, whose players can be had. Raises BadFile."""
     try:
         spec = spec_file.read(file)
@@ -283,14 +283,14 @@ def _checked(file: Path) -> Spec:
     return spec
 
 
-def _check(spec: Spec, folder: Path, file: Path | None = None) -> None:
+def _check(spec: TournamentSpec, folder: Path, file: Path | None = None) -> None:
     try:
         spec_file.check(spec, folder, file)
     except spec_file.SourceError as error:
         raise BadFile(str(error)) from error
 
 
-def _require_unchanged(spec: Spec, given: Spec | None, folder: Path) -> None:
+def _require_unchanged(spec: TournamentSpec, given: TournamentSpec | None, folder: Path) -> None:
     """Raises ClickException if an entrant is not what it was."""
     if given is None:
         changed = spec_file.changed(spec.entrants, folder)
@@ -305,6 +305,6 @@ def _require_unchanged(spec: Spec, given: Spec | None, folder: Path) -> None:
         )
 
 
-def _notes(spec: Spec) -> tuple[str, ...]:
+def _notes(spec: TournamentSpec) -> tuple[str, ...]:
     note = estimate.strain(spec)
     return (note,) if note else ()

@@ -16,7 +16,7 @@ from server.cli.database import opened
 from server.export import FORMATS as MATCH_FORMATS
 from server.export import writer as match_writer
 from server.export.text import utc
-from server.model.records import Held
+from server.model.records import StoredTournament
 from server.model.tournament_spec import loads
 from server.organizer import estimate, spec_file, stored_tournaments
 from server.organizer.commands.options import BadFile, database_option, spec_argument
@@ -66,7 +66,7 @@ def list_(database: str) -> None:
         known = kept.tournaments()
     table = Table("ID", "name", "format", "begun", "is")
     for each in known:
-        organized = each.organized
+        organized = each.created
         table.add_row(
             organized.tournament,
             escape(organized.name),
@@ -83,10 +83,10 @@ def list_(database: str) -> None:
 def status(tournament: str | None, database: str) -> None:
     """How the tournament ID, or the latest, stands."""
     held = _held(database, tournament)
-    organized = held.organized
+    organized = held.created
     click.echo(f"Tournament {organized.tournament}, begun {utc(organized.at):%Y-%m-%d %H:%M} UTC, "
                f"is {_state(held)}")  # fmt: skip
-    if not held.concluded:
+    if not held.ended:
         click.echo(f"Unless it runs, go on with: playout-tournament resume {organized.tournament}")
     report = replace(stored_tournaments.progress(held).report(), crosstable=(), los=(), endings=())
     click.echo(f"\n{writer('text')(report)}", nl=False)
@@ -134,14 +134,14 @@ def export(tournament: str | None, format_: str, output: IO[str], database: str)
             output.write(write(kept))
         except ValueError as error:
             failed += 1
-            click.echo(f"match {kept.begun.match} is left out: {error}", err=True)
+            click.echo(f"match {kept.started.match} is left out: {error}", err=True)
     sys.exit(1 if failed else 0)
 
 
-def _held(database: str, tournament: str | None) -> Held:
+def _held(database: str, tournament: str | None) -> StoredTournament:
     with opened(database) as kept:
         return stored_tournaments.find(kept, tournament)
 
 
-def _state(held: Held) -> str:
-    return "over" if held.concluded else "not over"
+def _state(held: StoredTournament) -> str:
+    return "over" if held.ended else "not over"

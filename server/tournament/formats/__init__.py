@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from games.core.spec import SpecError, unknown
-from server.model.tournament_spec import Spec
+from server.model.tournament_spec import TournamentSpec
 from server.tournament.formats.core import Bye, Format
 from server.tournament.formats.gauntlet import Gauntlet
 from server.tournament.formats.knockout import Knockout
 from server.tournament.formats.round_robin import RoundRobin
 from server.tournament.formats.swiss import Swiss
-from server.tournament.formats.two_players import Match, Sequential
+from server.tournament.formats.two_players import MatchFormat, Sequential
 
 __all__ = ["Bye", "Format", "load", "names"]
 
@@ -18,7 +18,7 @@ _FORMATS: dict[str, type[Format]] = {
     "gauntlet": Gauntlet,
     "swiss": Swiss,
     "knockout": Knockout,
-    "match": Match,
+    "match": MatchFormat,
     "sprt": Sequential,
 }
 
@@ -28,7 +28,7 @@ def names() -> list[str]:
     return list(_FORMATS)
 
 
-def load(spec: Spec) -> Format:
+def load(spec: TournamentSpec) -> Format:
     """The format of a tournament. Raises SpecError when it is none, or not for so many entrants."""
     if spec.format not in _FORMATS:
         raise unknown("format", spec.format, _FORMATS)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from server.model.tournament_spec import Spec
+from server.model.tournament_spec import TournamentSpec
 from server.tournament.pairs import Pair, Results
 
 
@@ -34,7 +34,7 @@ class Format(ABC):
     #: Is it for two entrants, and not for more?
     only_two: ClassVar[bool] = False
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: TournamentSpec) -> None:
         self.games = spec.games
         self.entrants = len(spec.entrants)
         self.rounds = spec.rounds

@@ -19,7 +19,7 @@ from server.tournament.pairs import Pair, Results
 
 
 @dataclass(frozen=True)
-class Past:
+class PreviousRounds:
     """What the rounds so far mean for the next one; in tuples, a number for each entrant.
 
     `begun`: in how many more pairs it had the first move in the first match than it had not; over
@@ -59,7 +59,7 @@ class Swiss(Format):
     def _play(self, results: Results, out: Sequence[int]) -> Iterator[tuple[list[Pair], list[Bye]]]:
         """Of each round that is known, the pairs and the byes."""
         nothing = (0,) * self.entrants
-        past = Past(nothing, nothing, nothing)
+        past = PreviousRounds(nothing, nothing, nothing)
         for number in range(1, self.rounds + 1):
             pairings, idle = pair_off(past)
             pairs = [
@@ -88,8 +88,8 @@ def _walkovers(unplayed: list[Pair], out: Sequence[int]) -> list[Bye]:
 
 
 def _after(
-    past: Past, pairs: list[Pair], byes: list[Bye], results: Results, out: Sequence[int]
-) -> Past:
+    past: PreviousRounds, pairs: list[Pair], byes: list[Bye], results: Results, out: Sequence[int]
+) -> PreviousRounds:
     """When a round of those pairs is over."""
     points, idle, begun = list(past.points), list(past.byes), list(past.begun)
     withdrawn = set(past.withdrawn)
@@ -106,13 +106,13 @@ def _after(
         elif (one := absent(pair.entrants, out)) is not None:
             withdrawn.add(one)
     met = dict.fromkeys(frozenset(pair.entrants) for pair in pairs)
-    return Past(
+    return PreviousRounds(
         tuple(points), tuple(idle), tuple(begun), past.met + tuple(met), frozenset(withdrawn)
     )
 
 
 @functools.lru_cache(maxsize=256)
-def pair_off(past: Past) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+def pair_off(past: PreviousRounds) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     """The pairings of a round, who begins first; and the one without, if their number is odd.
 
     Who has more points is higher, and of equals who is listed first. Without a pairing is the
@@ -138,13 +138,13 @@ def pair_off(past: Past) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     return tuple(pairings), tuple(idle)
 
 
-def _without_pairing(ranked: list[int], past: Past) -> int:
+def _without_pairing(ranked: list[int], past: PreviousRounds) -> int:
     fewest = min(past.byes[one] for one in ranked)
     candidates = [one for one in reversed(ranked) if past.byes[one] == fewest]
     return min(candidates, key=lambda one: _rematches(_without(ranked, one), past))
 
 
-def _opponent(ranked: list[int], past: Past) -> int:
+def _opponent(ranked: list[int], past: PreviousRounds) -> int:
     """Whom the first of them meets."""
     one = ranked[0]
     equals = [other for other in ranked if past.points[other] == past.points[one]]
@@ -161,7 +161,7 @@ def _opponent(ranked: list[int], past: Past) -> int:
     return possible[0]
 
 
-def _reluctance(one: int, other: int, ranked: list[int], past: Past) -> tuple[float, ...]:
+def _reluctance(one: int, other: int, ranked: list[int], past: PreviousRounds) -> tuple[float, ...]:
     """How little `one`, the first, is to meet `other`: what counts most is first."""
     points = past.points[other]
     equals = [each for each in ranked if past.points[each] == points]
@@ -175,18 +175,18 @@ def _reluctance(one: int, other: int, ranked: list[int], past: Past) -> tuple[fl
     )
 
 
-def _in_turn(one: int, other: int, past: Past, *, even_board: bool) -> tuple[int, int]:
+def _in_turn(one: int, other: int, past: PreviousRounds, *, even_board: bool) -> tuple[int, int]:
     """Who has begun less often begins; of equals the higher, or on even boards the lower."""
     ahead = past.begun[one] - past.begun[other]
     return (other, one) if ahead > 0 or (ahead == 0 and even_board) else (one, other)
 
 
-def _rematches(even: list[int], past: Past) -> int:
+def _rematches(even: list[int], past: PreviousRounds) -> int:
     """How many there must be among them."""
     return len(even) // 2 - _new_pairings(even, past)
 
 
-def _new_pairings(among: list[int], past: Past) -> int:
+def _new_pairings(among: list[int], past: PreviousRounds) -> int:
     """How many pairings of two who have not met there can be at the same time."""
     graph = {
         one: {

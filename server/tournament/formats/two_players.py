@@ -11,7 +11,7 @@ from server.tournament.pairs import Pair, Results
 AHEAD = 64
 
 
-class Match(Format):
+class MatchFormat(Format):
     """The two meet `rounds` times, with one pair for each game; a new opening each time."""
 
     only_two = True
@@ -31,7 +31,7 @@ class Match(Format):
         return self.rounds
 
 
-class Sequential(Match):
+class Sequential(MatchFormat):
     """The same until the test has been decided, at most `rounds` times; 0: without end.
 
     Without end, the pairs are as many as there are results, and enough beyond for the concurrency.

@@ -9,28 +9,28 @@ from collections.abc import Callable
 
 from server.tournament.report import as_csv, as_json, html, markdown, text
 from server.tournament.report.values import (
-    Cell,
-    Duel,
-    Entrant,
+    CrosstableCell,
     Estimate,
-    Pairs,
+    HeadToHead,
+    MatchCounts,
+    PairCounts,
     Report,
+    ReportEntrant,
     SequentialTest,
     Standing,
-    Tally,
 )
 
 __all__ = [
     "FORMATS",
-    "Cell",
-    "Duel",
-    "Entrant",
+    "CrosstableCell",
     "Estimate",
-    "Pairs",
+    "HeadToHead",
+    "MatchCounts",
+    "PairCounts",
     "Report",
+    "ReportEntrant",
     "SequentialTest",
     "Standing",
-    "Tally",
     "writer",
 ]
 

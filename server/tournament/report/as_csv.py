@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from server.export.text import plain
 from server.tournament.report.tables import in_order
-from server.tournament.report.values import Cell, Estimate, Report
+from server.tournament.report.values import CrosstableCell, Estimate, Report
 
 _Field = str | int | float | None
 #: What makes spreadsheets take a text for a formula.
@@ -47,7 +47,7 @@ def write_crosstable(report: Report) -> str:
     return _written([head, *rows])
 
 
-def _points(cell: Cell) -> float | None:
+def _points(cell: CrosstableCell) -> float | None:
     return cell.points if cell.matches else None
 
 

@@ -7,7 +7,7 @@ from html import escape
 
 from server.export.text import plain
 from server.tournament.report import charts
-from server.tournament.report.tables import Table, Whom, summary, tables
+from server.tournament.report.tables import TextTable, Whom, summary, tables
 from server.tournament.report.values import Report
 
 _STYLE = """
@@ -85,7 +85,7 @@ def _section(title: str, content: str) -> str:
     return f"<section>\n<h2>{_shown(title)}</h2>\n{content}\n</section>"
 
 
-def _table(table: Table, link: Link) -> str:
+def _table(table: TextTable, link: Link) -> str:
     head = "".join(
         f'<th class="{_kind(table, 0, column)}" scope="col">{_shown(each)}</th>'
         for column, each in enumerate(table.head)
@@ -99,7 +99,7 @@ def _table(table: Table, link: Link) -> str:
     )
 
 
-def _row(table: Table, row: int, link: Link) -> str:
+def _row(table: TextTable, row: int, link: Link) -> str:
     written = []
     for column, text in enumerate(table.rows[row]):
         whom = table.whom.get((row, column), ())
@@ -109,7 +109,7 @@ def _row(table: Table, row: int, link: Link) -> str:
     return f"<tr>{''.join(written)}</tr>"
 
 
-def _kind(table: Table, row: int, column: int) -> str:
+def _kind(table: TextTable, row: int, column: int) -> str:
     """Words or numbers; and is it the column that says whom a row is about?"""
     who = " who" if len(table.whom.get((row, column), ())) == 1 else ""
     return ("name" if column < table.names else "number") + who

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from server.export.text import plain
-from server.tournament.report.tables import Table, summary, tables
+from server.tournament.report.tables import TextTable, summary, tables
 from server.tournament.report.values import Report
 
 _MARKS = re.compile(r"[\\`*_{}\[\]<>#|~&]")
@@ -25,7 +25,7 @@ def escaped(text: str) -> str:
     return _MARKS.sub(lambda mark: "\\" + mark[0], plain(text))
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     sides = ["---" if place < table.names else "--:" for place, _ in enumerate(table.head)]
     rows = [map(escaped, table.head), sides, *(map(escaped, row) for row in table.rows)]
     return "\n".join(map(_row, rows))

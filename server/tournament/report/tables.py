@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from server.core.clock import decimal
 from server.tournament.report import words
-from server.tournament.report.values import Duel, Report, SequentialTest, Tally
+from server.tournament.report.values import HeadToHead, MatchCounts, Report, SequentialTest
 
 _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted"}
 
@@ -16,7 +16,7 @@ _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted
 Whom = tuple[int, ...]
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Rows of text under a head, which may be empty. The first `names` columns are words.
 
     `whom` says of cells, by row and column, which entrants they tell of.
@@ -37,13 +37,13 @@ def summary(report: Report) -> list[str]:
     if report.repeated:
         pairs = words.count(report.repeated, "pair")
         lines.append(f"{pairs} with the same moves as another: not counted as evidence")
-    lines += [f"{each.name} is suspended" for each in report.entrants if each.suspended]
+    lines += [f"{each.name} is suspended" for each in report.entrants if each.withdrawn]
     if report.ratings:
         lines.append(_relative_to(report))
     return [*lines, *report.notes]
 
 
-def tables(report: Report) -> list[Table]:
+def tables(report: Report) -> list[TextTable]:
     """All that have something to show, in the order in which one asks."""
     found = [
         _standings(report),
@@ -76,7 +76,7 @@ def _relative_to(report: Report) -> str:
     return text
 
 
-def _standings(report: Report) -> Table:
+def _standings(report: Report) -> TextTable:
     has_versions = any(each.version for each in report.entrants)
     head = ["#", "name", *(["version"] if has_versions else [])]
     names = len(head)
@@ -96,24 +96,24 @@ def _standings(report: Report) -> Table:
                 words.percent(tally.points / tally.matches if tally.matches else None),
             )
         )
-    return Table("Standings", tuple(head), rows, names, _named(in_order(report), 1))
+    return TextTable("Standings", tuple(head), rows, names, _named(in_order(report), 1))
 
 
-def _crosstable(report: Report) -> Table:
+def _crosstable(report: Report) -> TextTable:
     cells = [[words.cell(each) for each in row] for row in report.crosstable]
     table = _square("Crosstable", report, cells)
     return table._replace(whom={**table.whom, **_against(in_order(report))})
 
 
-def _superiority(report: Report) -> Table:
+def _superiority(report: Report) -> TextTable:
     cells = [[words.percent(each, 2) for each in row] for row in report.los]
     return _square("Likelihood of superiority", report, cells)
 
 
-def _square(title: str, report: Report, cells: list[list[str]]) -> Table:
+def _square(title: str, report: Report, cells: list[list[str]]) -> TextTable:
     """Everybody against everybody, in the order of the standings and numbered by it."""
     if not cells:
-        return Table(title, (), [], 0)
+        return TextTable(title, (), [], 0)
     order = in_order(report)
     head = ("", "name", *(str(number) for number, _ in enumerate(order, 1)))
     rows = [
@@ -124,10 +124,10 @@ def _square(title: str, report: Report, cells: list[list[str]]) -> Table:
         )
         for number, one in enumerate(order, 1)
     ]
-    return Table(title, head, rows, 2, _named(order, 1))
+    return TextTable(title, head, rows, 2, _named(order, 1))
 
 
-def _duel(report: Report, duel: Duel) -> Table:
+def _duel(report: Report, duel: HeadToHead) -> TextTable:
     first, second = report.entrants[duel.first].name, report.entrants[duel.second].name
     pairs = duel.pairs
     rows: list[tuple[str, ...]] = [
@@ -143,7 +143,7 @@ def _duel(report: Report, duel: Duel) -> Table:
     ]
     if duel.test:
         rows += _test(duel.test)
-    return Table(f"{first} against {second}", ("", ""), rows, 1)
+    return TextTable(f"{first} against {second}", ("", ""), rows, 1)
 
 
 def _test(test: SequentialTest) -> list[tuple[str, str]]:
@@ -155,7 +155,7 @@ def _test(test: SequentialTest) -> list[tuple[str, str]]:
     ]
 
 
-def _endings(report: Report) -> Table:
+def _endings(report: Report) -> TextTable:
     """In columns the reasons that there were, the most frequent first."""
     counts: dict[str, int] = {}
     for endings in report.endings:
@@ -163,17 +163,17 @@ def _endings(report: Report) -> Table:
             counts[reason] = counts.get(reason, 0) + tally.matches
     reasons = sorted((each for each in counts if counts[each]), key=lambda each: -counts[each])
     if not reasons:
-        return Table("", (), [], 0)
+        return TextTable("", (), [], 0)
     head = ("name", *(reason.replace("_", " ") for reason in reasons))
     rows = [
         (
             report.entrants[one].name,
-            *(words.tally(report.endings[one].get(reason, Tally())) for reason in reasons),
+            *(words.tally(report.endings[one].get(reason, MatchCounts())) for reason in reasons),
         )
         for one in in_order(report)
     ]
     whom = _named(in_order(report), 0)
-    return Table("How matches ended: won, tied, lost", head, rows, 1, whom)
+    return TextTable("How matches ended: won, tied, lost", head, rows, 1, whom)
 
 
 def _named(order: list[int], column: int) -> dict[tuple[int, int], Whom]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from server.export.text import plain
-from server.tournament.report.tables import Table, summary, tables
+from server.tournament.report.tables import TextTable, summary, tables
 from server.tournament.report.values import Report
 
 
@@ -16,7 +16,7 @@ def write(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _lines(table: Table) -> list[str]:
+def _lines(table: TextTable) -> list[str]:
     rows = [[plain(cell) for cell in row] for row in _shown(table)]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -28,7 +28,7 @@ def _lines(table: Table) -> list[str]:
     ]
 
 
-def _shown(table: Table) -> list[tuple[str, ...]]:
+def _shown(table: TextTable) -> list[tuple[str, ...]]:
     return [table.head, *table.rows] if any(table.head) else table.rows
 
 

@@ -25,16 +25,16 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Entrant:
+class ReportEntrant:
     """One who takes part. `suspended`: it kept crashing, and the rest went on without."""
 
     name: str
     version: str = ""
-    suspended: bool = False
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True)
-class Tally:
+class MatchCounts:
     """Matches, by what they brought."""
 
     won: int = 0
@@ -58,13 +58,13 @@ class Standing:
 
     place: int
     entrant: int
-    tally: Tally
+    tally: MatchCounts
     points: float
     tiebreaks: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
-class Cell:
+class CrosstableCell:
     """What one has got against another; no matches where they have not met."""
 
     points: float = 0.0
@@ -72,7 +72,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairCounts:
     """How many pairs brought what: `ld` for a loss and a tie in either order, and so on."""
 
     ll: int = 0
@@ -112,12 +112,12 @@ class SequentialTest:
 
 
 @dataclass(frozen=True)
-class Duel:
+class HeadToHead:
     """What two entrants have shown, from the first one's side. Shares are 0 to 1."""
 
     first: int
     second: int
-    pairs: Pairs
+    pairs: PairCounts
     elo: Estimate = Estimate()
     nelo: Estimate = Estimate()
     los: float | None = None
@@ -141,18 +141,18 @@ class Report:
     name: str
     format: str
     games: tuple[str, ...]
-    entrants: tuple[Entrant, ...]
+    entrants: tuple[ReportEntrant, ...]
     done: int = 0
     pairs: int | None = None
     repeated: int = 0
     voided: int = 0
     standings: tuple[Standing, ...] = ()
     tiebreaks: tuple[str, ...] = ()
-    crosstable: tuple[tuple[Cell, ...], ...] = ()
+    crosstable: tuple[tuple[CrosstableCell, ...], ...] = ()
     ratings: tuple[Estimate, ...] = ()
     anchor: int | None = None
     first_move: Estimate = Estimate()
     los: tuple[tuple[float | None, ...], ...] = ()
-    duels: tuple[Duel, ...] = ()
-    endings: tuple[Mapping[str, Tally], ...] = ()
+    duels: tuple[HeadToHead, ...] = ()
+    endings: tuple[Mapping[str, MatchCounts], ...] = ()
     notes: tuple[str, ...] = ()

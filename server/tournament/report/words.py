@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.core.clock import decimal
-from server.tournament.report.values import Cell, Estimate, Tally
+from server.tournament.report.values import CrosstableCell, Estimate, MatchCounts
 
 UNKNOWN = "\N{EN DASH}"
 
@@ -23,12 +23,12 @@ def percent(share: float | None, digits: int = 1) -> str:
     return UNKNOWN if share is None else f"{100 * share:.{digits}f}%"
 
 
-def cell(cell: Cell) -> str:
+def cell(cell: CrosstableCell) -> str:
     """`12.5/20`: points of matches."""
     return f"{decimal(cell.points)}/{cell.matches}" if cell.matches else UNKNOWN
 
 
-def tally(tally: Tally) -> str:
+def tally(tally: MatchCounts) -> str:
     """`+3 =1 -2`; nothing of no matches."""
     return f"+{tally.won} ={tally.tied} -{tally.lost}" if tally.matches else ""
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from server.core.hub import Hub
 from server.web.archive import Archive
 from server.web.http import Handler
-from server.web.match_lookup import Finder
+from server.web.match_lookup import MatchLookup
 from server.web.pages import games, match, matches, players, tournaments
 from server.web.pages.lobby import lobby
-from server.web.pages.source import Source, either
+from server.web.pages.source import PageSource, either
 from server.web.site import only
 
 
-def pages(hub: Hub, archive: Archive, finder: Finder) -> dict[str, Handler]:
+def pages(hub: Hub, archive: Archive, finder: MatchLookup) -> dict[str, Handler]:
     """By the first segment of their path; below "matches", say, is also each single one."""
-    source = Source(hub, archive, finder)
+    source = PageSource(hub, archive, finder)
     return {
         "": only(lobby(hub, archive)),
         "matches": either(matches.index(source), match.item(source)),

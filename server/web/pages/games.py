@@ -11,9 +11,9 @@ from twisted.logger import Logger
 
 import games
 from games import Description, Game, State
-from server.core.view import board_of, picture_of
-from server.web.http import Answer, Asked, Handler
-from server.web.pages.source import Source, page, shown
+from server.core.view import board_of, position_view_of
+from server.web.http import Handler, HttpRequest, HttpResponse
+from server.web.pages.source import PageSource, page, shown
 
 #: A position with about so many pieces looks like the game.
 _PLIES = 14
@@ -32,10 +32,10 @@ class _Shown:
     text: str
 
 
-def index(source: Source) -> Handler:
+def index(source: PageSource) -> Handler:
     """All of them."""
 
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: HttpRequest) -> HttpResponse:
         return page("games.html", games=await source.archive.aside(_all))
 
     return shown(show)
@@ -53,7 +53,7 @@ def _shown(name: str) -> _Shown | None:
         states, moves = _example(game)
         drawing = {
             "board": board_of(game),
-            "picture": picture_of(game, states, moves, len(moves)),
+            "view": position_view_of(game, states, moves, len(moves)),
         }
         return _Shown(games.describe(name), msgspec.to_builtins(drawing), game.show(states[-1]))
     except Exception as fault:  # whatever it is, the others are shown

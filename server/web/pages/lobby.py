@@ -11,11 +11,11 @@ from twisted.python.failure import Failure
 import games
 from server.core.hub import Hub
 from server.model.messages import Outcome, Overview
-from server.storage.queries import MatchRow, Page
+from server.storage.queries import MatchRow, ResultPage
 from server.web.archive import Archive
-from server.web.http import HTML, Answer, Asked, Handler
+from server.web.http import HTML, Handler, HttpRequest, HttpResponse
 from server.web.templates import render
-from server.web.worker_pool import Unavailable
+from server.web.worker_pool import WorkUnavailable
 
 RESULTS = 10
 
@@ -24,7 +24,7 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
     """The page, as it is when it is asked for; its script keeps it up to date."""
     described = [asdict(games.describe(name)) for name in games.names()]
 
-    def page(stored: Page[MatchRow]) -> Answer:
+    def page(stored: ResultPage[MatchRow]) -> HttpResponse:
         overview = hub.gallery.overview()
         body = render(
             "lobby.html",
@@ -34,22 +34,22 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
             games=described,
             data={"games": described},
         )
-        return Answer(body, kind=HTML)
+        return HttpResponse(body, kind=HTML)
 
-    def handle(asked: Asked) -> Deferred[Answer]:
+    def handle(asked: HttpRequest) -> Deferred[HttpResponse]:
         found = archive.matches(per_page=RESULTS)
         return found.addErrback(_nothing).addCallback(page)
 
     return handle
 
 
-def _nothing(failure: Failure) -> Page[MatchRow]:
+def _nothing(failure: Failure) -> ResultPage[MatchRow]:
     """Without a database, the lobby is still good for playing."""
-    failure.trap(Unavailable)
-    return Page()
+    failure.trap(WorkUnavailable)
+    return ResultPage()
 
 
-def _results(overview: Overview, stored: Page[MatchRow]) -> Sequence[Outcome | MatchRow]:
+def _results(overview: Overview, stored: ResultPage[MatchRow]) -> Sequence[Outcome | MatchRow]:
     """The latest first. What has just ended may not be stored yet, or nothing ever is."""
     latest: dict[str, Outcome | MatchRow] = {
         each.match: each for each in reversed(overview.outcomes)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from server.model.messages import Reason
 from server.web.downloads import FORMATS, download
-from server.web.http import Answer, Asked, Handler
+from server.web.http import Handler, HttpRequest, HttpResponse
 from server.web.match_data import MatchData
 from server.web.modules import modules
-from server.web.pages.source import Source, page, shown
+from server.web.pages.source import PageSource, page, shown
 
 
-def item(source: Source) -> Handler:
+def item(source: PageSource) -> Handler:
     """The page of a match, and the files that it can be had as."""
 
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: HttpRequest) -> HttpResponse:
         name = "/".join(asked.path)
         if "." in name:
             return await download(source.archive, name)
@@ -22,7 +22,7 @@ def item(source: Source) -> Handler:
     return shown(show)
 
 
-def _page(data: MatchData) -> Answer:
+def _page(data: MatchData) -> HttpResponse:
     return page(
         "match.html",
         match=data,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import games
 from server.storage.queries import MatchFilter
-from server.web.http import Answer, Asked, Handler
-from server.web.pages.source import Source, page, shown
+from server.web.http import Handler, HttpRequest, HttpResponse
+from server.web.pages.source import PageSource, page, shown
 from server.web.parameters import Parameters
 
 
-def index(source: Source) -> Handler:
+def index(source: PageSource) -> Handler:
     """The list."""
 
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: HttpRequest) -> HttpResponse:
         given = Parameters(asked, (*MatchFilter._fields, "page"))
         chosen = given.matches
         return page(

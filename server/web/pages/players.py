@@ -6,8 +6,8 @@ from twisted.web import http
 
 from server.storage.queries import MatchFilter, cut
 from server.web.history import history
-from server.web.http import Answer, Asked, Handler, Refused
-from server.web.pages.source import Source, page, shown
+from server.web.http import Handler, HttpError, HttpRequest, HttpResponse
+from server.web.pages.source import PageSource, page, shown
 from server.web.parameters import Parameters, name_of
 
 _PER_PAGE = 100
@@ -15,10 +15,10 @@ _PER_PAGE = 100
 _LATEST = 20
 
 
-def index(source: Source) -> Handler:
+def index(source: PageSource) -> Handler:
     """A table of ratings for each game, and everybody."""
 
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: HttpRequest) -> HttpResponse:
         given = Parameters(asked, ("game", "list", "page"))
         games = await source.archive.rated_games()
         everybody = given.choice("list", "rated", ("rated", "everybody")) == "everybody"
@@ -33,15 +33,15 @@ def index(source: Source) -> Handler:
     return shown(show)
 
 
-def item(source: Source) -> Handler:
+def item(source: PageSource) -> Handler:
     """One player."""
 
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: HttpRequest) -> HttpResponse:
         name = name_of("/".join(asked.path))
         player = await source.archive.player(name)
         if player is None:
             text = f"No player is called {name!r}. Guests have no page of their own."
-            raise Refused(http.NOT_FOUND, text)
+            raise HttpError(http.NOT_FOUND, text)
         its = MatchFilter(player=player.name)
         return page(
             "player.html",

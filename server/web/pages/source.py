@@ -11,11 +11,11 @@ from twisted.web import http
 
 from server.core.hub import Hub
 from server.web.archive import Archive
-from server.web.http import HTML, Answer, Asked, Handler, Refused
-from server.web.match_lookup import Finder
+from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse
+from server.web.match_lookup import MatchLookup
 from server.web.templates import render
 
-Show = Callable[[Asked], Coroutine[Any, Any, Answer]]
+Show = Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]
 _TITLES = {
     http.NOT_FOUND: "There is nothing here",
     http.SERVICE_UNAVAILABLE: "Not at the moment",
@@ -24,17 +24,17 @@ _TITLES = {
 
 
 @dataclass(frozen=True)
-class Source:
+class PageSource:
     """What runs, what is stored, and matches wherever they are."""
 
     hub: Hub
     archive: Archive
-    finder: Finder
+    finder: MatchLookup
 
 
-def page(name: str, status: int = http.OK, **context: object) -> Answer:
+def page(name: str, status: int = http.OK, **context: object) -> HttpResponse:
     """The template of that file name, filled in, as an answer."""
-    return Answer(render(name, **context), status, HTML)
+    return HttpResponse(render(name, **context), status, HTML)
 
 
 def shown(show: Show) -> Handler:
@@ -47,7 +47,7 @@ def either(index: Handler, item: Handler) -> Handler:
     return lambda asked: item(asked) if any(asked.path) else index(asked)
 
 
-def explain(refused: Refused) -> Answer:
+def explain(refused: HttpError) -> HttpResponse:
     """A refusal as a page."""
     title = _TITLES.get(refused.status, "That cannot be done")
     return page("error.html", refused.status, title=title, text=str(refused))

@@ -10,12 +10,12 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 from twisted.web import http
 
-from server.storage.queries import MatchFilter, MatchRow, Page
+from server.storage.queries import MatchFilter, MatchRow, ResultPage
 from server.tournament.report import Report, html
 from server.tournament.report.tables import Whom, summary
 from server.web.archive import Archive, TournamentRecord
-from server.web.http import HTML, Answer, Asked, Handler, Refused, revalidated
-from server.web.pages.source import Source, page, shown
+from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse, revalidated
+from server.web.pages.source import PageSource, page, shown
 from server.web.parameters import Parameters, id_of
 from server.web.templates import render
 
@@ -29,10 +29,10 @@ _LOOKED_INTO = 10
 _WRITTEN, _REMEMBERED, _FRESH_S = 16, 64, 1.0
 
 
-def index(source: Source) -> Handler:
+def index(source: PageSource) -> Handler:
     """The list."""
 
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: HttpRequest) -> HttpResponse:
         found = await source.archive.tournaments(Parameters(asked, ("page",)).page)
         goes_on = [each.tournament for each in found.items if each.ended_at is None]
         records = [await source.archive.tournament(each) for each in goes_on[:_LOOKED_INTO]]
@@ -46,12 +46,12 @@ def index(source: Source) -> Handler:
     return shown(show)
 
 
-def item(source: Source) -> Handler:
+def item(source: PageSource) -> Handler:
     """One: its page or, as `?part=`, what of it changes while it is played."""
     written = _Written(source.archive)
     recent: OrderedDict[tuple[str, str], _Recent] = OrderedDict()
 
-    async def show(asked: Asked) -> Answer:
+    async def show(asked: HttpRequest) -> HttpResponse:
         tournament = id_of("/".join(asked.path))
         part = Parameters(asked, ("part",)).choice("part", "page", _PARTS)
         known = recent.get((tournament, part))
@@ -62,10 +62,10 @@ def item(source: Source) -> Handler:
                 recent.popitem(last=False)
         return known.answer
 
-    async def make(tournament: str, part: str) -> Answer:
+    async def make(tournament: str, part: str) -> HttpResponse:
         record = await source.archive.tournament(tournament)
         if record is None:
-            raise Refused(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
+            raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
         its = MatchFilter(tournament=tournament)
         ended = await source.archive.matches(its, per_page=_LATEST)
         body = render(
@@ -93,7 +93,7 @@ _PARTS = {
 class _Recent:
     """An answer, and until when all who ask get the same."""
 
-    answer: Answer
+    answer: HttpResponse
     until: float
 
 
@@ -137,7 +137,7 @@ def _html(record: TournamentRecord) -> Markup:
     return Markup("\n".join(html.sections(record.report, link)))
 
 
-def _left_s(record: TournamentRecord, ended: Page[MatchRow]) -> float | None:
+def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:
     """How long it will last if it goes on as it did lately; None if nobody can tell."""
     report = record.report
     if record.ended_at or report.pairs is None or not ended.items:

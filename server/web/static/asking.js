@@ -1,7 +1,7 @@
 // Asking for a match: the form, waiting for an opponent, and taking it back.
 
 import { clockText, gameText } from "./overview.js";
-import { keepSummoned } from "./rematch.js";
+import { keepChallengedBot } from "./rematch.js";
 import { html } from "./svg.js";
 
 const find = (id) => document.getElementById(id);
@@ -108,7 +108,7 @@ export class Asking {
     if (hadFocus) find("cancel").focus();
     try {
       const { seek, opponent } = await this.#link.request(wanted);
-      if (wanted.type === "summon") keepSummoned(opponent, wanted.player);
+      if (wanted.type === "challenge_bot") keepChallengedBot(opponent, wanted.player);
       if (this.#wanted === wanted) this.#seek = seek;
       else this.#link.send({ type: "cancel", seek });
     } catch (fault) {
@@ -152,7 +152,7 @@ export class Asking {
       ...(seat.value && { seat: Number(seat.value) }),
     };
     const name = opponent.value;
-    if (name.startsWith(BOT)) Object.assign(wanted, { type: "summon", player: name.slice(BOT.length) });
+    if (name.startsWith(BOT)) Object.assign(wanted, { type: "challenge_bot", player: name.slice(BOT.length) });
     else {
       Object.assign(wanted, { type: "seek", rated: rated.checked && !rated.disabled });
       if (name) wanted.opponent = name.slice(PLAYER.length);
@@ -211,7 +211,7 @@ function parameterField({ name, default: usual, about }) {
 
 function waitingText({ type, player, opponent, game, clock }) {
   const what = `${gameText(game)}, ${clockText(clock)}`;
-  if (type === "summon") return `${player} is being started: ${what}`;
+  if (type === "challenge_bot") return `${player} is being started: ${what}`;
   if (opponent) return `Waiting for ${opponent} to accept: ${what}`;
   return `Waiting for an opponent: ${what}`;
 }

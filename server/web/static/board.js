@@ -28,8 +28,8 @@ export class BoardView {
   /** Is the last move marked upon the piece, rather than under it? */
   #over;
   #cells = new Map();
-  #picture = { cells: [], last: [] };
-  #choices = [];
+  #view = { cells: [], last: [] };
+  #legalMoves = [];
   #mover = 1;
   #picked = [];
   #targets = new Set();
@@ -56,17 +56,17 @@ export class BoardView {
     return this.#board.geometry !== "heap";
   }
 
-  /** Show a position. `choices` are what can be clicked, none if nothing can; `mover` would do
+  /** Show a position. `legalMoves` are what can be clicked, none if nothing can; `mover` would do
    * so. */
-  show(picture, choices = [], mover = 1) {
-    const fell = this.#board.geometry === "columns" && isNext(this.#picture, picture);
-    this.#picture = picture;
-    this.#choices = choices;
+  show(view, legalMoves = [], mover = 1) {
+    const fell = this.#board.geometry === "columns" && isNext(this.#view, view);
+    this.#view = view;
+    this.#legalMoves = legalMoves;
     this.#mover = mover;
     this.#picked = [];
     this.#aimed = -1;
     this.#draw();
-    if (fell) this.#drop(picture.last[0]);
+    if (fell) this.#drop(view.last[0]);
   }
 
   /** Turn it round. */
@@ -206,10 +206,10 @@ export class BoardView {
   // What changes with each position.
 
   #draw() {
-    const { cells, last, blocks = [] } = this.#picture;
+    const { cells, last, blocks = [] } = this.#view;
     const layers = this.#layers;
     layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
-    this.#targets = nextCells(this.#choices, this.#picked);
+    this.#targets = nextCells(this.#legalMoves, this.#picked);
     layers.pieces.show(new Map([...cells.entries()].filter(([, value]) => value !== 0)));
     const lastLayer = this.#over ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
@@ -225,23 +225,23 @@ export class BoardView {
       if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
       element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
     }
-    this.#offer(exact(this.#choices, this.#picked));
+    this.#offer(exact(this.#legalMoves, this.#picked));
   }
 
   #describe(cell) {
     const words = [cellName(this.#board, cell)];
-    words.push(pieceName(this.#board, this.#picture.cells[cell] ?? 0, this.#options.players));
-    if (this.#picture.last.includes(cell)) words.push("last move");
-    const owner = this.#picture.blocks?.[blockOf(this.#board, cell)];
+    words.push(pieceName(this.#board, this.#view.cells[cell] ?? 0, this.#options.players));
+    if (this.#view.last.includes(cell)) words.push("last move");
+    const owner = this.#view.blocks?.[blockOf(this.#board, cell)];
     if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
     if (this.#picked.includes(cell)) words.push("picked");
     if (this.#targets.has(cell)) words.push("can be played");
     return words.join(", ");
   }
 
-  /** Buttons for choices that no cell stands for. */
-  #offer(choices) {
-    const buttons = choices.map(({ action, name }) => {
+  /** Buttons for legalMoves that no cell stands for. */
+  #offer(legalMoves) {
+    const buttons = legalMoves.map(({ action, name }) => {
       const text = name.charAt(0).toUpperCase() + name.slice(1);
       return this.#button(text, () => this.#options.onChoose?.(action));
     });
@@ -289,10 +289,10 @@ export class BoardView {
     const shown = new Map();
     if (target >= 0 && this.#board.geometry === "heap") {
       // What is taken is the end of the heap.
-      this.#picture.cells.forEach((value, at) => {
+      this.#view.cells.forEach((value, at) => {
         if (at >= target && value) shown.set(at, 0);
       });
-    } else if (target >= 0 && !this.#picture.cells[target]) {
+    } else if (target >= 0 && !this.#view.cells[target]) {
       shown.set(target, this.#mover);
     }
     this.#layers.ghost.show(shown);
@@ -314,7 +314,7 @@ export class BoardView {
   #click(cell) {
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     if (target < 0 && this.#picked.length === 0) return;
-    const { action, picked } = pick(this.#choices, this.#picked, target < 0 ? cell : target);
+    const { action, picked } = pick(this.#legalMoves, this.#picked, target < 0 ? cell : target);
     this.#picked = picked ?? [];
     this.#draw();
     if (action !== undefined) this.#options.onChoose?.(action);

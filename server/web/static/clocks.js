@@ -1,26 +1,26 @@
 // Reading clocks between the server's messages. Nothing of a page is needed.
 //
-// A reading is what a player has left, {main_s, periods}; a control what a clock is set to,
+// A clockState is what a player has left, {main_s, periods}; a timeControl what a clock is set to,
 // {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
 
 const LOW_S = 10;
 
-/** What is left of a reading when it has run for `elapsed` seconds more. */
-export function after(reading, control, elapsed) {
-  if (elapsed <= reading.main_s) return { ...reading, main_s: reading.main_s - elapsed };
-  const left = Math.max(0, reading.main_s + reading.periods * control.period_s - elapsed);
-  const periods = control.period_s ? Math.floor(left / control.period_s) : 0;
-  return { main_s: left - periods * control.period_s, periods };
+/** What is left of a clockState when it has run for `elapsed` seconds more. */
+export function after(clockState, timeControl, elapsed) {
+  if (elapsed <= clockState.main_s) return { ...clockState, main_s: clockState.main_s - elapsed };
+  const left = Math.max(0, clockState.main_s + clockState.periods * timeControl.period_s - elapsed);
+  const periods = timeControl.period_s ? Math.floor(left / timeControl.period_s) : 0;
+  return { main_s: left - periods * timeControl.period_s, periods };
 }
 
-/** A reading for people: {time: "1:05", periods: "3 × 30 s", low}. */
-export function spell(reading, control) {
-  let { main_s: seconds, periods } = reading;
+/** A clockState for people: {time: "1:05", periods: "3 × 30 s", low}. */
+export function spell(clockState, timeControl) {
+  let { main_s: seconds, periods } = clockState;
   if (seconds <= 0 && periods > 0) {
-    seconds = control.period_s;
+    seconds = timeControl.period_s;
     periods -= 1;
   }
-  const rest = periods > 0 ? `${periods} × ${control.period_s} s` : "";
+  const rest = periods > 0 ? `${periods} × ${timeControl.period_s} s` : "";
   return { time: spellSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
 }
 
@@ -36,32 +36,32 @@ export function spellSeconds(seconds) {
 
 /** Both players' clocks, as the server last told them; `now` in seconds, from any beginning. */
 export class Clocks {
-  #control;
-  #readings = null;
+  #timeControl;
+  #clockStates = null;
   #running = 0;
   #since = 0;
 
-  constructor(control) {
-    this.#control = control;
+  constructor(timeControl) {
+    this.#timeControl = timeControl;
   }
 
-  /** What the server says: both readings, and whose clock runs (0 for nobody's). */
-  set(readings, running, now) {
-    this.#readings = readings;
+  /** What the server says: both clockStates, and whose clock runs (0 for nobody's). */
+  set(clockStates, running, now) {
+    this.#clockStates = clockStates;
     this.#running = running;
     this.#since = now;
   }
 
   /** What both have left, null without clocks. */
   at(now) {
-    if (!this.#readings || !this.#control) return null;
+    if (!this.#clockStates || !this.#timeControl) return null;
     const elapsed = (seat) => (seat === this.#running ? now - this.#since : 0);
-    return this.#readings.map((reading, at) => after(reading, this.#control, elapsed(at + 1)));
+    return this.#clockStates.map((clockState, at) => after(clockState, this.#timeControl, elapsed(at + 1)));
   }
 
   /** What player `seat` has left, for people; null without clocks. */
   show(seat, now) {
-    const readings = this.at(now);
-    return readings && spell(readings[seat - 1], this.#control);
+    const clockStates = this.at(now);
+    return clockStates && spell(clockStates[seat - 1], this.#timeControl);
   }
 }

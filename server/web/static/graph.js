@@ -85,6 +85,6 @@ function describe(record, ply) {
   const said = record.rates().flat().filter((point) => point.ply <= ply);
   if (!said.length) return ply ? "Nothing is said yet" : "Before the first move";
   const { ply: at, rate } = said.reduce((one, other) => (one.ply > other.ply ? one : other));
-  const { player, picture } = record.positions[at];
-  return `${at}. ${picture.name}: ${percent(rate)}, says ${record.players[player - 1]}`;
+  const { player, view } = record.positions[at];
+  return `${at}. ${view.name}: ${percent(rate)}, says ${record.players[player - 1]}`;
 }

@@ -9,7 +9,7 @@ const QUIET_MS = 25_000, ANSWER_MS = 10_000;
 /** After these the server does not want this page back. */
 const FINAL = {
   replaced: "This page goes on in another tab. Reload it to go on here.",
-  dismissed: "",
+  kicked: "",
   registration_closed: "",
   unsupported_protocol: "This page is older than the server. Reload it.",
 };

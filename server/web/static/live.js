@@ -79,7 +79,7 @@ export class LiveBoards {
     if (card?.element === element) return;
     const slot = html("div", { class: "board-slot" });
     element.prepend(slot);
-    this.#cards.set(summary.match, { element, slot, summary, view: null, watched: false, picture: null });
+    this.#cards.set(summary.match, { element, slot, summary, boardView: null, watched: false, view: null });
     this.#observer.observe(element);
   }
 
@@ -107,21 +107,21 @@ export class LiveBoards {
     if (!card.leaving) this.#link.request({ type: "unwatch", match }).catch(() => {});
   }
 
-  #start(card, { board, picture, players }) {
-    if (!card.view) card.view = new BoardView(card.slot, board, { small: true, players });
-    this.#update(card, { picture });
+  #start(card, { board, view, players }) {
+    if (!card.boardView) card.boardView = new BoardView(card.slot, board, { small: true, players });
+    this.#update(card, { view });
   }
 
   /** Bots may play faster than a screen shows. */
-  #update(card, { picture }) {
-    card.picture = picture;
+  #update(card, { view }) {
+    card.view = view;
     if (this.#drawing) return;
     this.#drawing = true;
     requestAnimationFrame(() => {
       this.#drawing = false;
       for (const each of this.#cards.values()) {
-        if (each.picture) each.view?.show(each.picture);
-        each.picture = null;
+        if (each.view) each.boardView?.show(each.view);
+        each.view = null;
       }
     });
   }

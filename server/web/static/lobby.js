@@ -44,7 +44,7 @@ const handlers = {
     showToMe();
     asking.welcome(event);
     asking.showOpponents(overview.players.values());
-    link.request({ type: "look" }).catch(() => {});
+    link.request({ type: "subscribe_lobby" }).catch(() => {});
   },
 
   seeking(event) {

@@ -41,7 +41,7 @@ class MatchPage {
   constructor(data) {
     this.#record = new Record(data);
     this.#browsing = new Browsing(this.#record.last, plyOf(location.search));
-    this.#clocks = new Clocks(this.#record.control);
+    this.#clocks = new Clocks(this.#record.timeControl);
     this.#board = new BoardView(part("board"), this.#record.board, {
       label: `Board of ${this.#record.game}`,
       players: this.#record.players,
@@ -75,7 +75,7 @@ class MatchPage {
       if (target.returnValue === "resign") this.#request({ type: "resign" });
       target.returnValue = "";
     });
-    part("claim-seat").addEventListener("click", () => this.#claim());
+    part("take-over-seat").addEventListener("click", () => this.#takeOver());
   }
 
   #press(event) {
@@ -111,7 +111,7 @@ class MatchPage {
   #enter(event) {
     event.preventDefault();
     const field = part("entry-move");
-    const { choice, fault } = read(field.value, this.#record.choices);
+    const { choice, fault } = read(field.value, this.#record.legalMoves);
     part("entry-fault").textContent = fault ?? "";
     if (!choice) return field.select();
     field.value = "";
@@ -128,12 +128,12 @@ class MatchPage {
   }
 
   /** Take one's own seat; the session that had it may have a while to come back first. */
-  async #claim() {
+  async #takeOver() {
     if (this.#record.over) return;
-    part("claim-seat").disabled = true;
-    const fault = await this.#request({ type: "claim" });
-    if (fault?.seconds) setTimeout(() => this.#claim(), fault.seconds * 1000);
-    else part("claim-seat").disabled = false;
+    part("take-over-seat").disabled = true;
+    const fault = await this.#request({ type: "take_over" });
+    if (fault?.seconds) setTimeout(() => this.#takeOver(), fault.seconds * 1000);
+    else part("take-over-seat").disabled = false;
   }
 
   /** Ask the server for something in this match; if it refuses, say why, and return that. */
@@ -190,7 +190,7 @@ class MatchPage {
   async #welcome(event) {
     const { id } = this.#record;
     part("notice").textContent = "";
-    part("claim").hidden = !event.away?.includes(id);
+    part("take-over").hidden = !event.away?.includes(id);
     if (this.#record.over) return;
     try {
       await this.#link.request({ type: "watch", match: id });
@@ -203,7 +203,7 @@ class MatchPage {
   #started(event) {
     if (!this.#record.start(event)) this.#catchUp();
     this.#isConnected = true;
-    if (event.seat) part("claim").hidden = true;
+    if (event.seat) part("take-over").hidden = true;
     this.#setClocks();
     this.#show();
   }
@@ -278,12 +278,12 @@ class MatchPage {
     const position = record.positions[ply];
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
-    this.#board.show(position.picture, mayPlay && live ? record.choices : [], record.toMove);
+    this.#board.show(position.view, mayPlay && live ? record.legalMoves : [], record.toMove);
     this.#moves.show(record.positions, ply);
     this.#showThoughts(position);
     write(part("standing"), standing(record));
     write(part("reason"), record.result ? why(record.result) : "");
-    write(part("note"), live ? position.picture.note ?? "" : `After move ${ply} of ${record.last}`);
+    write(part("note"), live ? position.view.note ?? "" : `After move ${ply} of ${record.last}`);
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
     }
@@ -291,7 +291,7 @@ class MatchPage {
     part("live").hidden = record.over || live;
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;
-    if (record.over) part("claim").hidden = true;
+    if (record.over) part("take-over").hidden = true;
     part("again").hidden = !record.over || record.seat === null;
     document.title = mine ? `Your turn · ${this.#title}` : this.#title;
   }

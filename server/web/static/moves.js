@@ -23,12 +23,12 @@ export class MoveList {
     this.#mark(this.#buttons[ply - 1] ?? null);
   }
 
-  #append(ply, { player, picture }) {
+  #append(ply, { player, view }) {
     const number = html("span", { class: "muted" }, String(ply));
     const swatch = html("span", { class: `swatch player-${player}`, "aria-hidden": "true" });
     // There may be hundreds: the keyboard reaches the current one, and goes on with the arrows.
     const attributes = { type: "button", class: "move", tabindex: -1 };
-    const button = html("button", attributes, number, swatch, picture.name ?? "");
+    const button = html("button", attributes, number, swatch, view.name ?? "");
     button.addEventListener("click", () => this.#onGo(ply));
     this.#buttons.push(button);
     this.#list.append(html("li", {}, button));

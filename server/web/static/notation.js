@@ -3,13 +3,13 @@
 const LISTED = 12;
 
 /** The choice that `text` names, {choice}, or why there is none, {fault}. */
-export function read(text, choices) {
+export function read(text, legalMoves) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return { fault: "Type a move first." };
-  const choice = choices.find(({ name }) => name.toLowerCase() === wanted);
+  const choice = legalMoves.find(({ name }) => name.toLowerCase() === wanted);
   if (choice) return { choice };
-  const names = choices.slice(0, LISTED).map(({ name }) => name);
-  const more = choices.length > LISTED ? ` and ${choices.length - LISTED} more` : "";
+  const names = legalMoves.slice(0, LISTED).map(({ name }) => name);
+  const more = legalMoves.length > LISTED ? ` and ${legalMoves.length - LISTED} more` : "";
   const possible = `${names.join(", ")}${more}`;
   return { fault: `“${text.trim().slice(0, 20)}” is not possible here. Possible: ${possible}.` };
 }
@@ -32,10 +32,10 @@ export function why({ reason, text }) {
 }
 
 /** A move and what follows, to be read aloud. */
-export function announcement({ player, picture }, record) {
+export function announcement({ player, view }, record) {
   const who = player === record.seat ? "You play" : `${record.players[player - 1]} plays`;
   const next = record.toMove === record.seat ? "your turn" : standing(record);
-  return `${who} ${picture.name}${record.toMove ? `; ${next}` : ""}.`;
+  return `${who} ${view.name}${record.toMove ? `; ${next}` : ""}.`;
 }
 
 /** What is said when the server is about to stop, by its `closing`. */

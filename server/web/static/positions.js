@@ -3,7 +3,7 @@
 import { BoardView } from "./board.js";
 
 for (const figure of document.querySelectorAll("figure.position")) {
-  const { board, picture } = JSON.parse(figure.querySelector("script").textContent);
+  const { board, view } = JSON.parse(figure.querySelector("script").textContent);
   figure.replaceChildren();
-  new BoardView(figure, board, { small: true }).show(picture);
+  new BoardView(figure, board, { small: true }).show(view);
 }

@@ -2,7 +2,7 @@
 // of a page is needed.
 
 /** Kept up to date by the server's events. `positions[ply]` is that after so many moves:
- * {picture, action, player, info, clocks}; all but the picture are of the move that led there. */
+ * {view, action, player, info, clocks}; all but the view are of the move that led there. */
 export class Record {
   /** From what the server says of a match, on its page or under /api/matches/ID. */
   constructor(data) {
@@ -11,13 +11,13 @@ export class Record {
     this.players = data.players;
     this.board = data.board;
     this.clock = data.clock;
-    this.control = data.control ?? null;
+    this.timeControl = data.time_control ?? null;
     this.rated = data.rated ?? false;
     this.tournament = data.tournament ?? null;
     /** Which of the two one plays, null for those who watch. */
     this.seat = null;
     /** What the one whose turn it is may do now, if that is oneself. */
-    this.choices = [];
+    this.legalMoves = [];
     this.#replace(data);
   }
 
@@ -43,7 +43,7 @@ export class Record {
     this.seat = event.seat ?? null;
     this.toMove = event.to_move;
     this.clocks = event.clocks ?? null;
-    this.choices = event.choices ?? [];
+    this.legalMoves = event.legal_moves ?? [];
     return event.moves.length <= this.last;
   }
 
@@ -52,18 +52,18 @@ export class Record {
     if (event.ply > this.last) return false;
     if (event.ply < this.last) return true; // told again
     const { action, player, info = null, clocks = null } = event;
-    const picture = event.picture ?? { ...this.positions[this.last].picture, name: `#${action}` };
-    this.positions.push({ picture, action, player, info, clocks });
+    const view = event.view ?? { ...this.positions[this.last].view, name: `#${action}` };
+    this.positions.push({ view, action, player, info, clocks });
     this.toMove = event.to_move;
     this.clocks = clocks;
-    this.choices = event.choices ?? [];
+    this.legalMoves = event.legal_moves ?? [];
     return true;
   }
 
   /** What both had left when they looked at that position; in the last one, now or in the end. */
   clocksAt(ply) {
     if (ply === this.last && this.clocks) return this.clocks;
-    const full = this.control && { main_s: this.control.main_s, periods: this.control.periods };
+    const full = this.timeControl && { main_s: this.timeControl.main_s, periods: this.timeControl.periods };
     return this.positions[ply].clocks ?? (full && [full, full]);
   }
 
@@ -71,7 +71,7 @@ export class Record {
   end({ winner, returns, reason, text }) {
     this.result = { winner, returns, reason, text };
     this.toMove = 0;
-    this.choices = [];
+    this.legalMoves = [];
   }
 
   /** The win rates that players said, each as {ply, rate}: [by player 1, by player 2]. All from

@@ -2,15 +2,15 @@
 
 import { openMatch } from "./navigation.js";
 
-const KEPT = "playout-summoned";
+const KEPT = "playout-challenged-bots";
 
 /** Which player the server started under a name, null if it did not do so for this tab. */
-function summonedAs(name) {
+function botPlayerOf(name) {
   return kept()[name] ?? null;
 }
 
 /** Keep which player the server started, so that it can be asked for again. */
-export function keepSummoned(name, player) {
+export function keepChallengedBot(name, player) {
   try {
     sessionStorage.setItem(KEPT, JSON.stringify({ ...kept(), [name]: player }));
   } catch {
@@ -61,16 +61,16 @@ export class Rematch {
 
   async #ask() {
     const { game, clock, rated, seat } = this.#record;
-    const player = summonedAs(this.#opponent);
+    const player = botPlayerOf(this.#opponent);
     const wish = { game, clock, seat: 3 - seat };
     const request = player
-      ? { type: "summon", player, ...wish }
+      ? { type: "challenge_bot", player, ...wish }
       : { type: "seek", opponent: this.#opponent, rated, ...wish };
     this.#button.disabled = true;
     try {
       const seeking = await this.#link.request(request);
       // If it was matched at once, the page is being left already.
-      if (player) keepSummoned(seeking.opponent, player);
+      if (player) keepChallengedBot(seeking.opponent, player);
       this.#wait(seeking.seek ?? null, `Waiting for ${seeking.opponent ?? this.#opponent} …`);
     } catch (fault) {
       this.#say(fault.message);

@@ -18,23 +18,23 @@ export class Thoughts {
   }
 
   /** Show those of the move that led to this position. */
-  show({ player, picture, info }, players) {
+  show({ player, view, info }, players) {
     if (!info) return this.#panel.replaceChildren();
-    const parts = [html("p", {}, `${players[player - 1]} on ${picture.name}: ${summary(info)}`)];
-    if (picture.line?.length) {
+    const parts = [html("p", {}, `${players[player - 1]} on ${view.name}: ${summary(info)}`)];
+    if (view.pv?.length) {
       const label = html("span", { class: "muted" }, "Expected: ");
-      parts.push(html("p", { class: "line" }, label, picture.line.join(" ")));
+      parts.push(html("p", { class: "line" }, label, view.pv.join(" ")));
     }
-    if (picture.tops?.length) parts.push(this.#table(picture.tops, picture.name));
+    if (view.candidates?.length) parts.push(this.#table(view.candidates, view.name));
     this.#panel.replaceChildren(...parts);
   }
 
-  #table(tops, played) {
+  #table(candidates, played) {
     const head = html("tr", {}, cell("th", "Move"), cell("th", "Visits", "number"));
     head.append(cell("th", "Win rate", "number"));
-    const seen = tops.filter(({ visits }) => visits > 0);
+    const seen = candidates.filter(({ visits }) => visits > 0);
     const best = seen.sort((a, b) => b.visits - a.visits).slice(0, ROWS);
-    const rows = best.map((top) => this.#row(top, top.name === played));
+    const rows = best.map((candidate) => this.#row(candidate, candidate.name === played));
     const table = html("table", { class: "table" }, html("thead", {}, head));
     table.append(html("tbody", {}, ...rows));
     const label = "Moves that were considered";
@@ -43,7 +43,7 @@ export class Thoughts {
   }
 
   #row({ name, visits, win_rate: rate, cells }, isPlayed) {
-    const button = html("button", { type: "button", class: "top" }, name);
+    const button = html("button", { type: "button", class: "candidate" }, name);
     if (isPlayed) button.append(html("span", { class: "muted" }, " played"));
     const move = html("td", {}, button);
     const row = html("tr", {}, move, cell("td", visits.toLocaleString("en"), "number"));

@@ -36,7 +36,7 @@ class Boards {
       if (known) {
         empty.replaceWith(known.element);
       } else {
-        this.#places.set(match, { element: empty, view: null });
+        this.#places.set(match, { element: empty, boardView: null });
         this.#watch(match);
       }
     }
@@ -56,9 +56,9 @@ class Boards {
     if (!known) return;
     if (event.type === "started" && event.board) {
       known.element.replaceChildren();
-      known.view = new BoardView(known.element, event.board, { small: true });
+      known.boardView = new BoardView(known.element, event.board, { small: true });
     }
-    if (event.picture) known.view?.show(event.picture);
+    if (event.view) known.boardView?.show(event.view);
     if (event.type === "ended") onEnded();
   }
 }

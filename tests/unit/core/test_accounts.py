@@ -10,8 +10,8 @@ from msgspec import structs
 from support.hub_harness import (
     GAME,
     THOUGHT,
-    House,
-    Line,
+    HubHarness,
+    TestConnection,
     administrator,
     hello_of,
     match_between,
@@ -23,12 +23,11 @@ from server.core.accounts import digest
 from server.model.messages import (
     Abort,
     Adjudicate,
-    Claim,
     Code,
-    Dismiss,
     Ended,
     Error,
     Hello,
+    Kick,
     Move,
     Ok,
     Reason,
@@ -37,10 +36,11 @@ from server.model.messages import (
     Seek,
     Seeking,
     Started,
+    TakeOver,
     Watch,
     Welcome,
 )
-from server.model.records import Account, Claimed
+from server.model.records import Account, SeatTakenOver
 
 
 def newcomer(name: str, **fields: Any) -> Hello:
@@ -48,7 +48,7 @@ def newcomer(name: str, **fields: Any) -> Hello:
     return hello_of(name, guest=False, **fields)
 
 
-def member(house: House, name: str) -> Line:
+def member(house: HubHarness, name: str) -> TestConnection:
     return house.client(name, guest=False)
 
 
@@ -56,7 +56,7 @@ def member(house: House, name: str) -> Line:
 
 
 def test_the_first_hello_registers_the_name() -> None:
-    house = House()
+    house = HubHarness()
     ann = member(house, "Ann")
     assert ann.welcome is not None
     assert not ann.welcome.guest
@@ -68,7 +68,7 @@ def test_the_first_hello_registers_the_name() -> None:
 
 
 def test_a_welcome_with_a_token_waits_until_the_account_is_stored() -> None:
-    house = House()
+    house = HubHarness()
     house.slow = True
     line = house.line()
     assert line.say(newcomer("Ann")) == []
@@ -77,7 +77,7 @@ def test_a_welcome_with_a_token_waits_until_the_account_is_stored() -> None:
 
 
 def test_the_name_needs_its_token_from_then_on() -> None:
-    house = House()
+    house = HubHarness()
     ann = member(house, "Ann")
     token = ann.account_token
     ann.hang_up()
@@ -93,7 +93,7 @@ def test_the_name_needs_its_token_from_then_on() -> None:
 
 @pytest.mark.parametrize("name", ["Аnn", "Ann.", "ANN", "Änn", "А n n"])
 def test_nobody_else_is_called_what_looks_the_same(name: str) -> None:
-    house = House()
+    house = HubHarness()
     member(house, "Ann").hang_up()
     assert house.line().refused(hello_of(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
     assert house.line().refused(newcomer(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
@@ -101,11 +101,11 @@ def test_nobody_else_is_called_what_looks_the_same(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Ann\n", "An\u202en", "\u200b", "Аda Ann", " Ann", "An\0n"])
 def test_names_that_cannot_be_read_are_refused(name: str) -> None:
-    assert House().line().refused(newcomer(name)) is Code.BAD_NAME
+    assert HubHarness().line().refused(newcomer(name)) is Code.BAD_NAME
 
 
 def test_a_guest_registers_nothing_and_plays_unrated() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = house.client("Ann"), house.client("Bob")
     assert house.stored == []
     assert ann.welcome is not None
@@ -115,7 +115,7 @@ def test_a_guest_registers_nothing_and_plays_unrated() -> None:
 
 
 def test_spectators_are_guests() -> None:
-    house = House()
+    house = HubHarness()
     welcome = house.line().ask(newcomer("Ann", role="spectator"), Welcome)
     assert welcome.guest
     assert house.stored == []
@@ -126,7 +126,7 @@ def test_spectators_are_guests() -> None:
     [("open", True, True), ("guests", False, True), ("closed", False, False)],
 )
 def test_who_may_come(registration: str, registers: bool, visits: bool) -> None:
-    house = House(registration=registration)
+    house = HubHarness(registration=registration)
     token = "1" * 32
     known = Account(id="1", name="Ada", digest=digest(token), created_at=0.0)
     house.do(house.hub.account_changed(known, house.now))
@@ -140,7 +140,7 @@ def test_who_may_come(registration: str, registers: bool, visits: bool) -> None:
 
 
 def test_an_address_registers_so_many_names_an_hour() -> None:
-    house = House(registrations_per_hour=4)
+    house = HubHarness(registrations_per_hour=4)
     for number in range(4):
         member(house, f"Ann {number}x")
     (error,) = house.line().say(newcomer("Bob"))
@@ -153,7 +153,7 @@ def test_an_address_registers_so_many_names_an_hour() -> None:
 
 
 def test_a_token_that_was_revoked_is_void_and_its_sessions_end() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = member(house, "Ann"), house.client("Bob")
     match = match_between(ann, bob)
     play(match, (ann, bob), (0, 1))
@@ -161,7 +161,7 @@ def test_a_token_that_was_revoked_is_void_and_its_sessions_end() -> None:
     house.do(house.hub.account_changed(structs.replace(account, digest=digest("x")), house.now))
     last = ann.inbox[-1]
     assert isinstance(last, Error)
-    assert last.code is Code.DISMISSED
+    assert last.code is Code.KICKED
     assert not ann.open
     assert only(bob.inbox, Ended).reason is Reason.ABANDONMENT
     assert house.line().refused(hello_of("Ann", token=ann.account_token)) is Code.BAD_TOKEN
@@ -169,7 +169,7 @@ def test_a_token_that_was_revoked_is_void_and_its_sessions_end() -> None:
 
 
 def test_who_was_renamed_plays_on_and_comes_back_under_the_new_name() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = member(house, "Ann"), house.client("Bob")
     match = match_between(ann, bob)
     (account,) = (each for each in house.stored if isinstance(each, Account))
@@ -185,7 +185,7 @@ def test_who_was_renamed_plays_on_and_comes_back_under_the_new_name() -> None:
 
 
 def test_a_session_token_of_somebody_else_opens_nothing() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = member(house, "Ann"), member(house, "Bob")
     match_between(ann, bob)
     assert house.line().refused(hello_of("Eve", session=ann.token)) is Code.UNKNOWN_SESSION
@@ -196,13 +196,13 @@ def test_a_session_token_of_somebody_else_opens_nothing() -> None:
 
 
 def test_neither_is_a_session_token_an_account_token_nor_the_other_way_round() -> None:
-    house = House()
+    house = HubHarness()
     ann = member(house, "Ann")
     assert house.line().refused(hello_of("Ann", token=ann.token)) is Code.BAD_TOKEN
 
 
 def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = member(house, "Ann"), member(house, "Bob")
     match = match_between(ann, bob)
     secrets = [ann.token, bob.token, ann.account_token, bob.account_token, "5" * 32]
@@ -231,14 +231,14 @@ def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
 # Several sessions.
 
 
-def workers(house: House, count: int = 2) -> list[Line]:
+def workers(house: HubHarness, count: int = 2) -> list[TestConnection]:
     """Sessions of Ann's, with the one that registered her first."""
     first = member(house, "Ann")
     return [first, *(house.client("Ann", token=first.account_token) for _ in range(count - 1))]
 
 
 def test_an_account_has_several_sessions_that_do_not_play_each_other() -> None:
-    house = House()
+    house = HubHarness()
     one, two = workers(house)
     bob = house.client("Bob")
     for line in (one, two):
@@ -256,14 +256,14 @@ def test_an_account_has_several_sessions_that_do_not_play_each_other() -> None:
 
 
 def test_all_sessions_hear_of_a_challenge() -> None:
-    house = House()
+    house = HubHarness()
     one, two = workers(house)
     house.client("Bob").say(Seek(game=GAME, opponent="ann"))
     assert only(one.inbox, Seeking).name == only(two.inbox, Seeking).name == "Bob"
 
 
 def test_an_account_has_so_many_sessions() -> None:
-    house = House(sessions_per_account=2)
+    house = HubHarness(sessions_per_account=2)
     one, _ = workers(house)
     hello = hello_of("Ann", token=one.account_token)
     assert house.line().refused(hello) is Code.TOO_MANY
@@ -272,7 +272,7 @@ def test_an_account_has_so_many_sessions() -> None:
 
 
 def test_a_player_does_not_see_through_another_session_what_the_opponent_thinks() -> None:
-    house = House()
+    house = HubHarness()
     one, two = workers(house)
     bob = house.client("Bob")
     match = match_between(one, bob)
@@ -283,29 +283,29 @@ def test_a_player_does_not_see_through_another_session_what_the_opponent_thinks(
 
 
 def test_another_session_claims_the_match_of_one_that_is_gone() -> None:
-    house = House(claim_after_s=10.0)
+    house = HubHarness(claim_after_s=10.0)
     one, two = workers(house)
     bob = house.client("Bob")
     match = match_between(one, bob, clock="100+0")
     play(match, (one, bob), (0, 1))
-    assert two.refused(Claim(match=match)) is Code.NOT_AWAY
+    assert two.refused(TakeOver(match=match)) is Code.NOT_AWAY
     one.hang_up()
     house.wait(4.0)
-    (error,) = two.say(Claim(match=match))
+    (error,) = two.say(TakeOver(match=match))
     assert isinstance(error, Error)
     assert (error.code, error.seconds) == (Code.NOT_AWAY, 6.0)
     house.wait(6.0)
-    started = two.ask(Claim(id="c", match=match), Started)
+    started = two.ask(TakeOver(id="c", match=match), Started)
     assert (started.re, started.seat, started.moves) == ("c", 1, (0, 1))
-    assert isinstance(house.stored[-1], Claimed)
-    assert two.ask(Claim(match=match), Started).seat == 1
+    assert isinstance(house.stored[-1], SeatTakenOver)
+    assert two.ask(TakeOver(match=match), Started).seat == 1
     play(match, (two, bob), (3, 4, 6), ply=2)
     assert only(bob.inbox, Ended).winner == 1
     assert house.line().refused(hello_of("Ann", session=one.token)) is Code.UNKNOWN_SESSION
 
 
 def test_a_newcomer_is_told_which_matches_are_away() -> None:
-    house = House()
+    house = HubHarness()
     one, _ = workers(house)
     match = match_between(one, house.client("Bob"))
     assert house.client("Ann", token=one.account_token).welcome.away == ()  # type: ignore[union-attr]
@@ -317,21 +317,21 @@ def test_a_newcomer_is_told_which_matches_are_away() -> None:
 
 @pytest.mark.parametrize("stranger", ["Bob", "Eve", "guest"])
 def test_nobody_claims_the_match_of_others(stranger: str) -> None:
-    house = House(claim_after_s=0.0)
+    house = HubHarness(claim_after_s=0.0)
     ann, bob, eve = (member(house, name) for name in ("Ann", "Bob", "Eve"))
     match = match_between(ann, bob)
     ann.hang_up()
     house.wait(1.0)
     if stranger == "Bob":  # who plays it is shown it, from where it sits
-        assert bob.ask(Claim(match=match), Started).seat == 2
+        assert bob.ask(TakeOver(match=match), Started).seat == 2
     elif stranger == "Eve":
-        assert eve.refused(Claim(match=match)) is Code.NOT_YOUR_MATCH
+        assert eve.refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
     else:
-        assert house.client("Zoe").refused(Claim(match=match)) is Code.NOT_YOUR_MATCH
+        assert house.client("Zoe").refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
 
 
 def test_of_limits_only_that_of_a_session_keeps_it_from_claiming() -> None:
-    house = House(
+    house = HubHarness(
         claim_after_s=0.0, seeks_per_account=1, matches_per_session=1, matches_per_account=2
     )
     one, two = workers(house)
@@ -341,33 +341,33 @@ def test_of_limits_only_that_of_a_session_keeps_it_from_claiming() -> None:
     ]
     one.hang_up()
     house.wait(1.0)
-    (error,) = two.say(Claim(match=matches[0]))
+    (error,) = two.say(TakeOver(match=matches[0]))
     assert isinstance(error, Error)
     assert (error.code, "you play 1 already" in error.text) == (Code.TOO_MANY, True)
-    assert three.ask(Claim(match=matches[0]), Started).seat == 1
+    assert three.ask(TakeOver(match=matches[0]), Started).seat == 1
     two.hang_up()
     four = house.client("Ann", token=one.account_token)
     house.wait(1.0)
-    assert three.refused(Claim(match=matches[1])) is Code.TOO_MANY
-    assert four.ask(Claim(match=matches[1]), Started).seat == 1
+    assert three.refused(TakeOver(match=matches[1])) is Code.TOO_MANY
+    assert four.ask(TakeOver(match=matches[1]), Started).seat == 1
 
 
 def test_who_looks_for_a_match_may_claim_one() -> None:
-    house = House(claim_after_s=0.0, seeks_per_account=1, matches_per_session=1)
+    house = HubHarness(claim_after_s=0.0, seeks_per_account=1, matches_per_session=1)
     one, two = workers(house)
     match = match_between(one, house.client("Bob"))
     two.say(Seek(game="nim"))
     one.hang_up()
     house.wait(1.0)
-    assert two.ask(Claim(match=match), Started).seat == 1
+    assert two.ask(TakeOver(match=match), Started).seat == 1
 
 
 def test_guests_claim_nothing() -> None:
-    house = House(claim_after_s=0.0)
+    house = HubHarness(claim_after_s=0.0)
     ann, bob = house.client("Ann"), house.client("Bob")
     match = match_between(ann, bob)
     ann.hang_up()
-    assert house.client("Zoe").refused(Claim(match=match)) is Code.NOT_YOUR_MATCH
+    assert house.client("Zoe").refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
 
 
 # Administrators.
@@ -375,11 +375,11 @@ def test_guests_claim_nothing() -> None:
 
 @pytest.mark.parametrize(
     "request_",
-    [Abort(match="m"), Dismiss(name="Bob"), Adjudicate(match="m", ply=0, winner=1)],
+    [Abort(match="m"), Kick(name="Bob"), Adjudicate(match="m", ply=0, winner=1)],
     ids=repr,
 )
 def test_what_administrators_do_is_for_nobody_else(request_: Request) -> None:
-    house = House()
+    house = HubHarness()
     bob = house.client("Bob")
     for line in (member(house, "Ann"), house.client("Zoe"), house.client("Eve", role="spectator")):
         assert line.refused(request_) is Code.NOT_ALLOWED
@@ -388,7 +388,7 @@ def test_what_administrators_do_is_for_nobody_else(request_: Request) -> None:
 
 
 def test_an_administrator_ends_a_match() -> None:
-    house = House()
+    house = HubHarness()
     boss = administrator(house, "Boss")
     ann, bob = house.client("Ann"), house.client("Bob")
     match = match_between(ann, bob)
@@ -400,25 +400,25 @@ def test_an_administrator_ends_a_match() -> None:
 
 
 def test_an_administrator_sends_somebody_away() -> None:
-    house = House()
+    house = HubHarness()
     boss = administrator(house, "Boss", role="spectator")
     ann, bob = house.client("Ann"), house.client("Bob")
     match = match_between(ann, bob)
     play(match, (ann, bob), (0, 1))
-    boss.ask(Dismiss(id="d", name="ANN", text="enough"), Ok)
+    boss.ask(Kick(id="d", name="ANN", text="enough"), Ok)
     last = ann.inbox[-1]
     assert isinstance(last, Error)
-    assert (last.code, last.text) == (Code.DISMISSED, "enough")
+    assert (last.code, last.text) == (Code.KICKED, "enough")
     assert not ann.open
     assert only(bob.inbox, Ended).reason is Reason.ABANDONMENT
-    assert boss.refused(Dismiss(name="Ann")) is Code.INVALID
+    assert boss.refused(Kick(name="Ann")) is Code.INVALID
 
 
 def test_who_is_no_administrator_any_more_may_no_more() -> None:
-    house = House()
+    house = HubHarness()
     boss = administrator(house, "Boss")
     account = house.hub.accounts.like("Boss")
     assert account is not None
     house.do(house.hub.account_changed(structs.replace(account, administrator=False), house.now))
     assert boss.open
-    assert boss.refused(Dismiss(name="Ann")) is Code.NOT_ALLOWED
+    assert boss.refused(Kick(name="Ann")) is Code.NOT_ALLOWED

@@ -7,23 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.core.clock import ALLOWED, Clock, ClockError, parse, spell
-from server.model.messages import Control, Reading
+from server.model.messages import ClockState, TimeControl
 
 NOTATION = [
-    ("1/move", Control(0.0, 0.0, 1, 1.0)),
-    ("0.05/move", Control(0.0, 0.0, 1, 0.05)),
-    ("300+3", Control(300.0, 3.0, 0, 0.0)),
-    ("300+0", Control(300.0, 0.0, 0, 0.0)),
-    ("1.5+0.25", Control(1.5, 0.25, 0, 0.0)),
-    ("600+5x30", Control(600.0, 0.0, 5, 30.0)),
-    ("0+2x10", Control(0.0, 0.0, 2, 10.0)),
-    ("999999.999+999999.999", Control(999999.999, 999999.999, 0, 0.0)),
+    ("1/move", TimeControl(0.0, 0.0, 1, 1.0)),
+    ("0.05/move", TimeControl(0.0, 0.0, 1, 0.05)),
+    ("300+3", TimeControl(300.0, 3.0, 0, 0.0)),
+    ("300+0", TimeControl(300.0, 0.0, 0, 0.0)),
+    ("1.5+0.25", TimeControl(1.5, 0.25, 0, 0.0)),
+    ("600+5x30", TimeControl(600.0, 0.0, 5, 30.0)),
+    ("0+2x10", TimeControl(0.0, 0.0, 2, 10.0)),
+    ("999999.999+999999.999", TimeControl(999999.999, 999999.999, 0, 0.0)),
     ("none", None),
 ]
 
 
 @pytest.mark.parametrize(("text", "control"), NOTATION)
-def test_notation_both_ways(text: str, control: Control | None) -> None:
+def test_notation_both_ways(text: str, control: TimeControl | None) -> None:
     assert parse(text) == control
     assert spell(control) == text
 
@@ -69,26 +69,26 @@ def running(text: str) -> Clock:
 @pytest.mark.parametrize(
     ("text", "used_s", "left"),
     [
-        ("10+3", 4.0, Reading(9.0, 0)),
-        ("10+3", 10.0, Reading(3.0, 0)),
+        ("10+3", 4.0, ClockState(9.0, 0)),
+        ("10+3", 10.0, ClockState(3.0, 0)),
         ("10+3", 10.125, None),
-        ("10+0", 0.0, Reading(10.0, 0)),
-        ("2/move", 0.5, Reading(0.0, 1)),
-        ("2/move", 2.0, Reading(0.0, 1)),
+        ("10+0", 0.0, ClockState(10.0, 0)),
+        ("2/move", 0.5, ClockState(0.0, 1)),
+        ("2/move", 2.0, ClockState(0.0, 1)),
         ("2/move", 2.125, None),
-        ("10+3x5", 10.0, Reading(0.0, 3)),
-        ("10+3x5", 10.125, Reading(0.0, 3)),
-        ("10+3x5", 15.0, Reading(0.0, 3)),
-        ("10+3x5", 15.125, Reading(0.0, 2)),
-        ("10+3x5", 24.5, Reading(0.0, 1)),
-        ("10+3x5", 25.0, Reading(0.0, 1)),
+        ("10+3x5", 10.0, ClockState(0.0, 3)),
+        ("10+3x5", 10.125, ClockState(0.0, 3)),
+        ("10+3x5", 15.0, ClockState(0.0, 3)),
+        ("10+3x5", 15.125, ClockState(0.0, 2)),
+        ("10+3x5", 24.5, ClockState(0.0, 1)),
+        ("10+3x5", 25.0, ClockState(0.0, 1)),
         ("10+3x5", 25.125, None),
     ],
 )
-def test_a_move_that_took_so_long_leaves(text: str, used_s: float, left: Reading | None) -> None:
+def test_a_move_that_took_so_long_leaves(text: str, used_s: float, left: ClockState | None) -> None:
     clock = running(text)
     assert clock.stop(used_s) is (left is not None)
-    assert clock.readings(used_s)[0] == (left or Reading(0.0, 0))
+    assert clock.clock_states(used_s)[0] == (left or ClockState(0.0, 0))
 
 
 def test_periods_are_kept_by_those_who_stay_within_them() -> None:
@@ -96,10 +96,10 @@ def test_periods_are_kept_by_those_who_stay_within_them() -> None:
     for move in range(5):
         clock.start(1, 100.0 * move)
         assert clock.stop(100.0 * move + 9.5)
-    assert clock.readings(1000.0)[0] == Reading(0.0, 2)
+    assert clock.clock_states(1000.0)[0] == ClockState(0.0, 2)
     clock.start(1, 1000.0)
     assert clock.stop(1019.0)
-    assert clock.readings(1019.0)[0] == Reading(0.0, 1)
+    assert clock.clock_states(1019.0)[0] == ClockState(0.0, 1)
     clock.start(1, 2000.0)
     assert clock.flag_at() == 2010.0
     assert not clock.stop(2019.0)
@@ -107,10 +107,10 @@ def test_periods_are_kept_by_those_who_stay_within_them() -> None:
 
 def test_it_runs_for_one_player_and_stands_for_the_other() -> None:
     clock = running("60+1")
-    assert clock.readings(10.0) == (Reading(50.0, 0), Reading(60.0, 0))
+    assert clock.clock_states(10.0) == (ClockState(50.0, 0), ClockState(60.0, 0))
     assert clock.stop(10.0)
     clock.start(2, 10.0)
-    assert clock.readings(30.0) == (Reading(51.0, 0), Reading(40.0, 0))
+    assert clock.clock_states(30.0) == (ClockState(51.0, 0), ClockState(40.0, 0))
     clock.halt()
     assert clock.flag_at() is None
 
@@ -118,49 +118,49 @@ def test_it_runs_for_one_player_and_stands_for_the_other() -> None:
 def test_credited_time_does_not_count() -> None:
     clock = running("10+0")
     assert clock.stop(10.5, credit_s=0.5)
-    assert clock.readings(10.5)[0] == Reading(0.0, 0)
+    assert clock.clock_states(10.5)[0] == ClockState(0.0, 0)
     generous = running("10+0")
     assert generous.stop(1.0, credit_s=5.0)
-    assert generous.readings(1.0)[0] == Reading(10.0, 0)
+    assert generous.clock_states(1.0)[0] == ClockState(10.0, 0)
 
 
 # Eighths of a second add up exactly, so that "on the dot" means something.
 times = st.integers(0, 800).map(lambda eighths: eighths / 8)
 lengths = st.integers(1, 800).map(lambda eighths: eighths / 8)
-controls = st.builds(Control, lengths, times, st.just(0), st.just(0.0)) | st.builds(
-    Control, times, st.just(0.0), st.integers(1, 5), lengths
+controls = st.builds(TimeControl, lengths, times, st.just(0), st.just(0.0)) | st.builds(
+    TimeControl, times, st.just(0.0), st.integers(1, 5), lengths
 )
 thousandths = st.integers(1, 999_999_999).map(lambda n: n / 1000)
-fine_controls = st.builds(Control, thousandths, thousandths, st.just(0), st.just(0.0)) | st.builds(
-    Control, thousandths, st.just(0.0), st.integers(1, 999), thousandths
-)
+fine_controls = st.builds(
+    TimeControl, thousandths, thousandths, st.just(0), st.just(0.0)
+) | st.builds(TimeControl, thousandths, st.just(0.0), st.integers(1, 999), thousandths)
 
 
-def total(control: Control, left: Reading) -> float:
+def total(control: TimeControl, left: ClockState) -> float:
     return left.main_s + left.periods * control.period_s
 
 
 @given(controls | fine_controls)
-def test_the_spelling_of_a_control_reads_back_as_it(control: Control) -> None:
+def test_the_spelling_of_a_control_reads_back_as_it(control: TimeControl) -> None:
     assert parse(spell(control)) == control
 
 
 @given(controls, st.lists(times, max_size=20))
 def test_time_grows_by_the_increment_and_by_nothing_else(
-    control: Control, thinking: list[float]
+    control: TimeControl, thinking: list[float]
 ) -> None:
     clock, now = Clock(control), 0.0
     for move, used_s in enumerate(thinking):
         seat = move % 2 + 1
-        before = clock.readings(now)
+        before = clock.clock_states(now)
         clock.start(seat, now)
         now += used_s
         in_time = clock.stop(now)
-        after = clock.readings(now)
+        after = clock.clock_states(now)
         assert after[2 - seat] == before[2 - seat]
         used_up = total(control, before[seat - 1]) - total(control, after[seat - 1])
         if not in_time:
-            assert after[seat - 1] == Reading(0.0, 0)
+            assert after[seat - 1] == ClockState(0.0, 0)
             break
         if control.periods == 0:
             assert used_up == used_s - control.increment_s
@@ -170,18 +170,18 @@ def test_time_grows_by_the_increment_and_by_nothing_else(
 
 @given(controls, times, times)
 def test_what_is_shown_while_it_runs_never_grows(
-    control: Control, sooner: float, more: float
+    control: TimeControl, sooner: float, more: float
 ) -> None:
     clock = Clock(control)
     clock.start(2, 0.0)
-    early, late = clock.readings(sooner), clock.readings(sooner + more)
+    early, late = clock.clock_states(sooner), clock.clock_states(sooner + more)
     assert total(control, late[1]) <= total(control, early[1])
-    assert early[0] == late[0] == Reading(control.main_s, control.periods)
+    assert early[0] == late[0] == ClockState(control.main_s, control.periods)
 
 
 @given(controls, st.lists(lengths, max_size=5), times)
 def test_the_flag_falls_when_a_move_is_too_late(
-    control: Control, thinking: list[float], used_s: float
+    control: TimeControl, thinking: list[float], used_s: float
 ) -> None:
     clock, now = Clock(control), 0.0
     for each_s in thinking:
@@ -198,17 +198,19 @@ def test_the_flag_falls_when_a_move_is_too_late(
 @pytest.mark.parametrize(
     ("text", "used_s", "left"),
     [
-        ("30/move", 0.0, Reading(0.0, 1)),
-        ("30/move", 29.0, Reading(1.0, 0)),
-        ("600+5x30", 10.0, Reading(590.0, 5)),
-        ("600+5x30", 610.0, Reading(20.0, 4)),
-        ("300+3", 301.0, Reading(0.0, 0)),
+        ("30/move", 0.0, ClockState(0.0, 1)),
+        ("30/move", 29.0, ClockState(1.0, 0)),
+        ("600+5x30", 10.0, ClockState(590.0, 5)),
+        ("600+5x30", 610.0, ClockState(20.0, 4)),
+        ("300+3", 301.0, ClockState(0.0, 0)),
     ],
 )
-def test_what_is_left_of_a_running_period_is_told(text: str, used_s: float, left: Reading) -> None:
+def test_what_is_left_of_a_running_period_is_told(
+    text: str, used_s: float, left: ClockState
+) -> None:
     """Main time and whole periods together are the time that is left for this move."""
     control = parse(text)
     assert control is not None
     clock = Clock(control)
     clock.start(1, 100.0)
-    assert clock.readings(100.0 + used_s)[0] == left
+    assert clock.clock_states(100.0 + used_s)[0] == left

@@ -11,8 +11,8 @@ from support.hub_harness import (
     GAME,
     THOUGHT,
     WON,
-    House,
-    Line,
+    HubHarness,
+    TestConnection,
     administrator,
     hello_of,
     match_between,
@@ -30,23 +30,21 @@ from server.model.messages import (
     Abort,
     Adjudicate,
     Cancel,
-    Claim,
+    ChallengeBot,
     Closing,
     Code,
-    Conclude,
-    Dismiss,
+    CreateTournament,
     Ended,
-    Enter,
+    EndTournament,
     Error,
-    Follow,
     Hello,
+    Join,
+    Kick,
     List,
     Listing,
-    Look,
     Move,
     Notice,
     Ok,
-    Organize,
     Ping,
     Pong,
     Reason,
@@ -55,18 +53,20 @@ from server.model.messages import (
     Seek,
     Seeking,
     Started,
-    Summon,
-    Suspend,
+    SubscribeLobby,
+    TakeOver,
     Unwatch,
     Update,
     Watch,
+    WatchTournament,
     Welcome,
+    Withdraw,
 )
-from server.model.tournament_spec import Spec
+from server.model.tournament_spec import TournamentSpec
 
 
 def test_a_newcomer_is_welcomed() -> None:
-    line = House().line()
+    line = HubHarness().line()
     welcome = line.ask(hello_of("Ann", id="h"), Welcome)
     assert (welcome.re, welcome.name, welcome.software) == ("h", "Ann", "a test")
     assert GAME in welcome.games
@@ -86,7 +86,7 @@ def test_a_newcomer_is_welcomed() -> None:
     ],
 )
 def test_a_hello_that_is_refused_can_be_said_better(fields: dict[str, Any], code: Code) -> None:
-    house = House()
+    house = HubHarness()
     house.client("Bob")
     line = house.line()
     assert line.refused(hello_of(**{"name": "Ann"} | fields)) is code
@@ -94,13 +94,13 @@ def test_a_hello_that_is_refused_can_be_said_better(fields: dict[str, Any], code
 
 
 def test_a_name_is_free_again_when_its_owner_has_left() -> None:
-    house = House()
+    house = HubHarness()
     house.client("Ann").hang_up()
     assert house.client("ANN").open
 
 
 def test_a_session_belongs_to_a_name() -> None:
-    house = House()
+    house = HubHarness()
     token = house.client("Ann").token
     assert house.line().refused(hello_of("Bob", session=token)) is Code.UNKNOWN_SESSION
 
@@ -110,30 +110,30 @@ def test_a_session_belongs_to_a_name() -> None:
 SAYINGS: dict[type[Request], Request] = {
     Hello: hello_of("Zoe", id="q"),
     Seek: Seek(id="q", game=GAME),
-    Summon: Summon(id="q", player="random", game=GAME),
+    ChallengeBot: ChallengeBot(id="q", player="random", game=GAME),
     Cancel: Cancel(id="q", seek="s"),
     Move: Move(id="q", match="m", ply=0, action=0),
     Resign: Resign(id="q", match="m"),
-    Claim: Claim(id="q", match="m"),
+    TakeOver: TakeOver(id="q", match="m"),
     Abort: Abort(id="q", match="m"),
-    Dismiss: Dismiss(id="q", name="Zoe"),
+    Kick: Kick(id="q", name="Zoe"),
     Watch: Watch(id="q", match="m"),
     Unwatch: Unwatch(id="q", match="m"),
     List: List(id="q"),
-    Look: Look(id="q"),
+    SubscribeLobby: SubscribeLobby(id="q"),
     Ping: Ping(id="q"),
-    Enter: Enter(id="q", tournament="t"),
-    Organize: Organize(id="q", spec=Spec("", (), "match", ())),
-    Follow: Follow(id="q", tournament="t"),
-    Suspend: Suspend(id="q", tournament="t", entrant="Zoe"),
-    Conclude: Conclude(id="q", tournament="t"),
+    Join: Join(id="q", tournament="t"),
+    CreateTournament: CreateTournament(id="q", spec=TournamentSpec("", (), "match", ())),
+    WatchTournament: WatchTournament(id="q", tournament="t"),
+    Withdraw: Withdraw(id="q", tournament="t", entrant="Zoe"),
+    EndTournament: EndTournament(id="q", tournament="t"),
     Adjudicate: Adjudicate(id="q", match="m", ply=0, winner=1),
 }
 EVERYTHING = list(itertools.product(Stage, get_args(REQUESTS)))
 
 
-def at(stage: Stage) -> Line:
-    house = House(bots=1, offered=("random",))
+def at(stage: Stage) -> TestConnection:
+    house = HubHarness(bots=1, offered=("random",))
     if stage is Stage.NEW:
         return house.line()
     role = "spectator" if stage is Stage.SPECTATOR else "human"
@@ -191,7 +191,7 @@ def test_what_is_in_the_table_is_answered(stage: Stage, kind: type[Request]) -> 
 def test_offers_that_fit_make_a_match(
     anns: dict[str, Any], bobs: dict[str, Any], fit: bool, swapped: bool
 ) -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = (house.client(name, guest=False) for name in ("Ann", "Bob"))
     wishes = [(ann, Seek(**{"game": GAME} | anns)), (bob, Seek(**{"game": GAME} | bobs))]
     for line, wish in reversed(wishes) if swapped else wishes:
@@ -213,7 +213,7 @@ def test_offers_that_fit_make_a_match(
 def test_the_clock_is_that_of_who_asked_for_one(
     older: str | None, newer: str | None, clock: str
 ) -> None:
-    house = House(default_clock="7+1")
+    house = HubHarness(default_clock="7+1")
     house.client("Ann").say(Seek(game=GAME, clock=older))
     started = house.client("Bob").ask(Seek(game=GAME, clock=newer), Started)
     assert started.clock == clock
@@ -232,7 +232,7 @@ def test_the_clock_is_that_of_who_asked_for_one(
     ],
 )
 def test_seats_are_as_asked_for(older: Any, newer: Any, first: str) -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = house.client("Ann"), house.client("Bob")
     ann.say(Seek(game=GAME, seat=older))
     started = bob.ask(Seek(game=GAME, seat=newer), Started)
@@ -241,7 +241,7 @@ def test_seats_are_as_asked_for(older: Any, newer: Any, first: str) -> None:
 
 
 def test_who_does_not_mind_moves_first_now_and_then() -> None:
-    house = House()
+    house = HubHarness()
     house.client("Ann").say(Seek(game=GAME, matches=20))
     bob = house.client("Bob")
     bob.say(Seek(game=GAME, matches=20))
@@ -251,7 +251,7 @@ def test_who_does_not_mind_moves_first_now_and_then() -> None:
 
 
 def test_the_oldest_offer_that_fits_is_taken() -> None:
-    house = House()
+    house = HubHarness()
     for name, clock in (("Ann", "2/move"), ("Bob", "1/move"), ("Eve", "1/move")):
         house.client(name).say(Seek(game=GAME, clock=clock, seat=1))
     started = house.client("Zoe").ask(Seek(game=GAME, clock="1/move"), Started)
@@ -259,7 +259,7 @@ def test_the_oldest_offer_that_fits_is_taken() -> None:
 
 
 def test_three_matches_with_whoever_comes() -> None:
-    house = House()
+    house = HubHarness()
     ann = house.client("Ann")
     ann.say(Seek(game=GAME, matches=3))
     bob = house.client("Bob")
@@ -273,7 +273,7 @@ def test_three_matches_with_whoever_comes() -> None:
 
 
 def test_nobody_plays_against_oneself() -> None:
-    house = House()
+    house = HubHarness()
     ann = house.client("Ann")
     assert only(ann.say(Seek(game=GAME)), Seeking)
     assert only(ann.say(Seek(game=GAME)), Seeking)
@@ -282,7 +282,7 @@ def test_nobody_plays_against_oneself() -> None:
 
 
 def test_a_challenge_is_told_to_whom_it_concerns() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
     ann.say(Seek(id="s", game=GAME, opponent="BOB", clock="5+0"))
     assert only(ann.inbox, Seeking).re == "s"
@@ -294,7 +294,7 @@ def test_a_challenge_is_told_to_whom_it_concerns() -> None:
 
 
 def test_a_seek_ends_when_it_is_cancelled_or_its_owner_leaves() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = house.client("Ann"), house.client("Bob")
     seek = ann.ask(Seek(game=GAME), Seeking).seek
     assert bob.refused(Cancel(seek=seek)) is Code.UNKNOWN_SEEK
@@ -317,11 +317,11 @@ def test_a_seek_ends_when_it_is_cancelled_or_its_owner_leaves() -> None:
     ],
 )
 def test_a_seek_for_what_there_is_not(seek: Seek, code: Code) -> None:
-    assert House().client("Ann").refused(seek) is code
+    assert HubHarness().client("Ann").refused(seek) is code
 
 
 def test_nobody_looks_for_more_matches_than_are_allowed_at_once() -> None:
-    house = House(matches_per_session=3)
+    house = HubHarness(matches_per_session=3)
     ann, bob = house.client("Ann"), house.client("Bob")
     seek = ann.ask(Seek(game=GAME, matches=2), Seeking).seek
     match = bob.ask(Seek(game=GAME), Started).match
@@ -338,7 +338,7 @@ def test_nobody_looks_for_more_matches_than_are_allowed_at_once() -> None:
 
 
 def test_a_match_from_its_start_to_its_end() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house, clock="10+1")
     for line, seat in ((ann, 1), (bob, 2)):
         started = only(line.inbox, Started)
@@ -358,7 +358,7 @@ def test_a_match_from_its_start_to_its_end() -> None:
 
 
 def test_who_asks_with_an_id_and_only_who_asks_gets_it_back() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     eve = house.client("Eve", role="spectator")
     assert eve.ask(Watch(id="w", match=match), Started).re == "w"
@@ -370,7 +370,7 @@ def test_who_asks_with_an_id_and_only_who_asks_gets_it_back() -> None:
 
 
 def test_a_repeated_move_is_answered_to_its_sender_alone() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     move = Move(id=1, match=match, ply=0, action=4)
     first = ann.ask(move, Update)
@@ -393,7 +393,7 @@ def test_a_repeated_move_is_answered_to_its_sender_alone() -> None:
 def test_a_move_that_does_not_fit_is_told_to_nobody_else(
     seat: int, ply: int, action: int, code: Code
 ) -> None:
-    ann, bob, match = sit_down(House())
+    ann, bob, match = sit_down(HubHarness())
     players = (ann, bob)
     play(match, players, (4, 0))
     told = len(players[2 - seat].inbox)
@@ -403,7 +403,7 @@ def test_a_move_that_does_not_fit_is_told_to_nobody_else(
 
 
 def test_a_match_of_others_and_no_match_at_all() -> None:
-    house = House()
+    house = HubHarness()
     _, _, match = sit_down(house)
     eve = house.client("Eve")
     assert eve.refused(Move(match=match, ply=0, action=0)) is Code.NOT_YOUR_MATCH
@@ -414,7 +414,7 @@ def test_a_match_of_others_and_no_match_at_all() -> None:
 
 
 def test_one_illegal_move_too_many_ends_it() -> None:
-    ann, bob, match = sit_down(House(illegal_moves=1))
+    ann, bob, match = sit_down(HubHarness(illegal_moves=1))
     assert ann.refused(Move(match=match, ply=0, action=9)) is Code.ILLEGAL_ACTION
     heard = ann.say(Move(id=2, match=match, ply=0, action=9))
     assert only(heard, Error).code is Code.ILLEGAL_ACTION
@@ -425,7 +425,7 @@ def test_one_illegal_move_too_many_ends_it() -> None:
 
 
 def test_legal_actions_for_those_who_asked_for_them() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house, legal_actions=True)
     eve = house.client("Eve", role="spectator", legal_actions=True)
     assert eve.ask(Watch(match=match), Started).legal_actions == tuple(range(9))
@@ -439,7 +439,7 @@ def test_legal_actions_for_those_who_asked_for_them() -> None:
 
 
 def test_spectators_see_what_the_opponent_does_not() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     eve = house.client("Eve", role="spectator")
     ann.say(Move(match=match, ply=0, action=4))
@@ -458,7 +458,7 @@ def test_spectators_see_what_the_opponent_does_not() -> None:
 
 
 def test_a_player_who_watches_its_own_match_sees_what_a_player_sees() -> None:
-    ann, bob, match = sit_down(House())
+    ann, bob, match = sit_down(HubHarness())
     assert ann.ask(Watch(match=match), Started).seat == 1
     bob_said = Move(match=match, ply=1, action=0, info=THOUGHT)
     ann.say(Move(match=match, ply=0, action=4))
@@ -467,7 +467,7 @@ def test_a_player_who_watches_its_own_match_sees_what_a_player_sees() -> None:
 
 
 def test_the_list_shows_who_and_what_is_here() -> None:
-    house = House()
+    house = HubHarness()
     _, _, match = sit_down(house, clock="10+1")
     eve = house.client("Eve", role="spectator")
     house.client("Zoe", role="human").say(Seek(game="nim", clock="none"))
@@ -488,7 +488,7 @@ def test_the_list_shows_who_and_what_is_here() -> None:
 
 
 def test_several_matches_at_once_do_not_mix() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
     with_bob = match_between(ann, bob)
     with_eve = match_between(eve, ann)
@@ -505,7 +505,7 @@ def test_several_matches_at_once_do_not_mix() -> None:
 
 
 def test_who_never_moves_in_time_loses_nothing() -> None:
-    house = House(credit_cap_s=0.0)
+    house = HubHarness(credit_cap_s=0.0)
     ann, bob, match = sit_down(house, clock="10+1")
     house.wait(9.5)
     ann.say(Move(match=match, ply=0, action=4))
@@ -522,7 +522,7 @@ def test_who_never_moves_in_time_loses_nothing() -> None:
 
 
 def test_who_makes_no_move_is_given_no_other_match_by_itself() -> None:
-    house = House(credit_cap_s=0.0)
+    house = HubHarness(credit_cap_s=0.0)
     ann, bob = house.client("Ann"), house.client("Bob")
     bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
     bob.say(Seek(game="nim"))
@@ -544,7 +544,7 @@ def test_who_makes_no_move_is_given_no_other_match_by_itself() -> None:
 
 
 def test_who_has_moved_and_then_does_not_move_in_time_loses() -> None:
-    house = House(credit_cap_s=0.0)
+    house = HubHarness(credit_cap_s=0.0)
     ann, bob, match = sit_down(house, clock="10+1")
     play(match, (ann, bob), (4, 0))
     house.wait(10.875)
@@ -556,7 +556,7 @@ def test_who_has_moved_and_then_does_not_move_in_time_loses() -> None:
 
 
 def test_a_move_that_is_too_late_is_answered_before_the_server_wakes() -> None:
-    house = House(credit_cap_s=0.0)
+    house = HubHarness(credit_cap_s=0.0)
     ann, bob, match = sit_down(house, clock="10+0")
     play(match, (ann, bob), (0, 1))
     house.now = 10.5
@@ -568,7 +568,7 @@ def test_a_move_that_is_too_late_is_answered_before_the_server_wakes() -> None:
 
 
 def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
-    house = House(credit_cap_s=0.5)
+    house = HubHarness(credit_cap_s=0.5)
     ann, bob, match = sit_down(house, clock="10+0")
     play(match, (ann, bob), (0, 1))
     house.wait(10.25)
@@ -582,7 +582,7 @@ def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
 
 
 def test_who_comes_back_finds_the_match_and_its_clock_run_on() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house, clock="100+0")
     play(match, (ann, bob), (4, 0))
     ann.hang_up()
@@ -600,7 +600,7 @@ def test_who_comes_back_finds_the_match_and_its_clock_run_on() -> None:
 
 
 def test_what_happened_meanwhile_is_in_the_moves() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     ann.say(Move(match=match, ply=0, action=4))
     ann.hang_up()
@@ -610,7 +610,7 @@ def test_what_happened_meanwhile_is_in_the_moves() -> None:
 
 
 def test_the_old_connection_is_told_that_it_was_replaced() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     again = house.client("Ann", session=ann.token)
     last = ann.inbox[-1]
@@ -624,7 +624,7 @@ def test_the_old_connection_is_told_that_it_was_replaced() -> None:
 
 
 def test_who_is_replaced_looks_for_nobody_and_watches_nothing_any_more() -> None:
-    house = House()
+    house = HubHarness()
     _, bob, match = sit_down(house)
     eve = house.client("Eve")
     eve.say(Watch(match=match))
@@ -636,7 +636,7 @@ def test_who_is_replaced_looks_for_nobody_and_watches_nothing_any_more() -> None
 
 
 def test_who_does_not_come_back_loses_all_its_matches() -> None:
-    house = House(reconnect_s=60.0)
+    house = HubHarness(reconnect_s=60.0)
     ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
     matches = {match_between(ann, bob), (second := match_between(eve, ann))}
     ann.say(Move(match=(matches - {second}).pop(), ply=0, action=4))
@@ -654,7 +654,7 @@ def test_who_does_not_come_back_loses_all_its_matches() -> None:
 
 
 def test_who_comes_back_in_time_may_leave_again() -> None:
-    house = House(reconnect_s=60.0)
+    house = HubHarness(reconnect_s=60.0)
     ann, bob, _ = sit_down(house)
     for _ in range(3):
         ann.hang_up()
@@ -665,7 +665,7 @@ def test_who_comes_back_in_time_may_leave_again() -> None:
 
 
 def test_a_name_is_kept_for_who_is_expected_back() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     ann.hang_up()
     assert house.line().refused(hello_of("ann")) is Code.NAME_TAKEN
@@ -674,7 +674,7 @@ def test_a_name_is_kept_for_who_is_expected_back() -> None:
 
 
 def test_when_both_have_left_nothing_remains() -> None:
-    house = House(reconnect_s=60.0)
+    house = HubHarness(reconnect_s=60.0)
     ann, bob, match = sit_down(house, clock="1000+0")
     house.client("Eve").say(Watch(match=match))
     for line in house.lines.values():
@@ -689,7 +689,7 @@ def test_when_both_have_left_nothing_remains() -> None:
 
 
 def test_a_server_without_matches_stops_at_once() -> None:
-    house = House()
+    house = HubHarness()
     ann, stranger = house.client("Ann"), house.line()
     ann.say(Seek(game=GAME))
     house.do(house.hub.stop(house.now, grace_s=5.0))
@@ -703,7 +703,7 @@ def test_a_server_without_matches_stops_at_once() -> None:
 
 
 def test_matches_may_end_before_the_server_does() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     play(match, (ann, bob), WON[:4])
     house.do(house.hub.stop(house.now, grace_s=5.0))
@@ -722,7 +722,7 @@ def test_matches_may_end_before_the_server_does() -> None:
 
 @pytest.mark.parametrize("grace_s", [0.0, 5.0])
 def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
-    house = House()
+    house = HubHarness()
     sit_down(house)
     eve, zoe = house.client("Eve"), house.client("Zoe")
     match_between(eve, zoe)
@@ -745,7 +745,7 @@ def test_a_server_that_is_started_again_uses_no_id_again() -> None:
 
 
 def test_who_comes_while_storage_fails_is_told() -> None:
-    house = House()
+    house = HubHarness()
     house.do(house.hub.storage_fails(True))
     ann = house.client("Ann")
     assert [type(event) for event in ann.inbox] == [Notice, Welcome]

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from support.hub_harness import GAME, THOUGHT, House, Line, hello_of
+from support.hub_harness import GAME, THOUGHT, HubHarness, TestConnection, hello_of
 
 from server.core.accounts import digest
 from server.core.match import Match
@@ -59,7 +59,7 @@ class View:
 class Person:
     """Somebody who comes and goes, and remembers what it heard since it came."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: TestConnection) -> None:
         self.line = line
         self.token = line.token
         self.views: dict[str, View] = {}
@@ -87,7 +87,7 @@ class Evening(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.house = House(reconnect_s=20.0, illegal_moves=1, matches_per_session=4)
+        self.house = HubHarness(reconnect_s=20.0, illegal_moves=1, matches_per_session=4)
         self.here: dict[str, Person] = {}
         self.tokens: dict[str, str] = {}
         self.watching: dict[str, set[str]] = defaultdict(set)
@@ -132,7 +132,7 @@ class Evening(RuleBasedStateMachine):
     def sessions_of(self, name: str) -> list[Session]:
         return self.house.hub.people.like(skeleton(name))
 
-    def seat(self, name: str, line: Line) -> None:
+    def seat(self, name: str, line: TestConnection) -> None:
         self.here[name] = Person(line)
         self.tokens[name] = line.token
         self.watching[name].clear()

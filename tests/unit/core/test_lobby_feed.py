@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import random
 
-from support.hub_harness import GAME, WON, House, Line, match_between, only, play, sit_down
+from support.hub_harness import (
+    GAME,
+    WON,
+    HubHarness,
+    TestConnection,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
 
 from server.core.handlers.lobby_feed import SHOWN
 from server.model.messages import (
     Cancel,
-    Look,
+    LobbyTotals,
     News,
     Outcome,
     Overview,
@@ -18,21 +27,21 @@ from server.model.messages import (
     Resign,
     Seek,
     Seeking,
-    Totals,
+    SubscribeLobby,
 )
 
 TICK_S = 1.0
 
 
 def test_an_overview_has_who_is_here_what_is_sought_played_and_over() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, over = sit_down(house)
     play(over, (ann, bob), WON)
     running = match_between(ann, bob, clock="10+1")
     house.client("Eve", role="spectator")
     zoe = house.client("Zoe", role="human")
     seek = zoe.ask(Seek(game="nim"), Seeking).seek
-    overview = zoe.ask(Look(id="l"), Overview)
+    overview = zoe.ask(SubscribeLobby(id="l"), Overview)
     assert overview.re == "l"
     assert overview.players == (
         Person("Ann", "bot", guest=True),
@@ -44,21 +53,21 @@ def test_an_overview_has_who_is_here_what_is_sought_played_and_over() -> None:
     assert overview.outcomes == (
         Outcome(over, GAME, ("Ann", "Bob"), 5, 1, Reason.RULES, "Ann won"),
     )
-    assert overview.totals == Totals(humans=1, bots=2, spectators=1, seeks=1, matches=1)
+    assert overview.totals == LobbyTotals(humans=1, bots=2, spectators=1, seeks=1, matches=1)
 
 
 def test_who_looks_is_told_once_a_second_what_is_new() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = house.client("Ann"), house.client("Bob")
     eve = house.client("Eve", role="spectator")
-    eve.say(Look())
+    eve.say(SubscribeLobby())
     assert heard(eve) == []
     match = match_between(ann, bob)
     assert heard(eve) == []
     house.wait(TICK_S)
     (news,) = heard(eve)
     assert [each.match for each in news.began] == [match]
-    assert news.totals == Totals(bots=2, spectators=1, matches=1)
+    assert news.totals == LobbyTotals(bots=2, spectators=1, matches=1)
     assert news.came == news.left == news.opened == news.closed == news.gone == ()
     ann.say(Resign(match=match))
     bob.hang_up()
@@ -71,20 +80,20 @@ def test_who_looks_is_told_once_a_second_what_is_new() -> None:
 
 
 def test_who_looks_hears_nothing_while_nothing_is_new() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     eve = house.client("Eve", role="spectator")
-    eve.say(Look())
+    eve.say(SubscribeLobby())
     play(match, (ann, bob), WON[:3])
     house.wait(10)
     assert heard(eve) == []
 
 
 def test_what_came_and_went_between_two_looks_is_not_told() -> None:
-    house = House()
+    house = HubHarness()
     ann = house.client("Ann")
     eve = house.client("Eve", role="spectator")
-    eve.say(Look())
+    eve.say(SubscribeLobby())
     seek = ann.ask(Seek(game=GAME), Seeking).seek
     ann.say(Cancel(seek=seek))
     house.wait(TICK_S)
@@ -92,9 +101,9 @@ def test_what_came_and_went_between_two_looks_is_not_told() -> None:
 
 
 def test_a_match_that_began_and_ended_between_two_looks_is_told_as_an_outcome() -> None:
-    house = House()
+    house = HubHarness()
     eve = house.client("Eve", role="spectator")
-    eve.say(Look())
+    eve.say(SubscribeLobby())
     ann, bob, match = sit_down(house)
     play(match, (ann, bob), WON)
     house.wait(TICK_S)
@@ -104,20 +113,20 @@ def test_a_match_that_began_and_ended_between_two_looks_is_told_as_an_outcome() 
 
 
 def test_names_with_an_account_come_before_guests_and_count_once() -> None:
-    house = House()
+    house = HubHarness()
     eve = house.client("Eve", role="human")
     ada = house.client("Ada", guest=False)
     house.client("Ada", token=ada.account_token)
-    overview = eve.ask(Look(), Overview)
+    overview = eve.ask(SubscribeLobby(), Overview)
     assert overview.players == (Person("Ada", "bot"), Person("Eve", "human", guest=True))
     assert (overview.totals.bots, overview.totals.humans) == (1, 1)
 
 
 def test_a_long_list_is_cut_and_counted_and_fills_up_again() -> None:
-    house = House()
+    house = HubHarness()
     lines = [house.client(f"bot {number}") for number in range(SHOWN + 2)]
     eve = house.client("Eve", role="spectator")
-    overview = eve.ask(Look(), Overview)
+    overview = eve.ask(SubscribeLobby(), Overview)
     assert len(overview.players) == SHOWN
     assert overview.totals.bots == SHOWN + 2
     lines[0].hang_up()
@@ -128,9 +137,9 @@ def test_a_long_list_is_cut_and_counted_and_fills_up_again() -> None:
 
 
 def test_news_wait_until_what_they_tell_of_is_stored() -> None:
-    house = House()
+    house = HubHarness()
     eve = house.client("Eve", role="spectator")
-    eve.say(Look())
+    eve.say(SubscribeLobby())
     house.slow = True
     ann, bob = house.client("Ann"), house.client("Bob")
     match_between_unheard(ann, bob)
@@ -141,10 +150,10 @@ def test_news_wait_until_what_they_tell_of_is_stored() -> None:
 
 
 def test_nothing_is_left_of_those_who_looked() -> None:
-    house = House()
+    house = HubHarness()
     eve, zoe = (house.client(name, role="spectator") for name in ("Eve", "Zoe"))
     for line in (eve, zoe):
-        line.say(Look())
+        line.say(SubscribeLobby())
     eve.hang_up()
     zoe.hang_up()
     assert house.is_empty()
@@ -152,10 +161,10 @@ def test_nothing_is_left_of_those_who_looked() -> None:
 
 def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
     source = random.Random(7)
-    house = House()
+    house = HubHarness()
     eve = house.client("Eve", role="spectator")
-    view = View(eve.ask(Look(), Overview))
-    lines: list[Line] = []
+    view = View(eve.ask(SubscribeLobby(), Overview))
+    lines: list[TestConnection] = []
     for number in range(400):
         act(house, lines, source, number)
         if source.random() < 0.3:
@@ -164,11 +173,11 @@ def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
                 view.apply(news)
             eve.inbox.clear()
             newcomer = house.client("Newcomer", role="spectator")
-            assert vars(view) == vars(View(newcomer.ask(Look(), Overview)))
+            assert vars(view) == vars(View(newcomer.ask(SubscribeLobby(), Overview)))
             newcomer.hang_up()
 
 
-def act(house: House, lines: list[Line], source: random.Random, number: int) -> None:
+def act(house: HubHarness, lines: list[TestConnection], source: random.Random, number: int) -> None:
     """Somebody comes, goes, seeks or gives up."""
     doing = source.random()
     if doing < 0.4 or not lines:
@@ -205,11 +214,11 @@ class View:
         self.outcomes = [*self.outcomes, *news.outcomes][-SHOWN:]
 
 
-def heard(line: Line) -> list[News]:
+def heard(line: TestConnection) -> list[News]:
     return line.heard(News)
 
 
-def match_between_unheard(first: Line, second: Line) -> None:
+def match_between_unheard(first: TestConnection, second: TestConnection) -> None:
     """What they are told waits, as all else."""
     first.say(Seek(game=GAME, seat=1))
     second.say(Seek(game=GAME, seat=2))

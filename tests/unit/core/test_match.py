@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 import games
 from server.core import clock
 from server.core.match import Match, Refused, Result, Status, Terms
-from server.model.messages import Code, Reading, Reason
+from server.model.messages import ClockState, Code, Reason
 
 WON = (0, 3, 1, 4, 2)
 """
@@ -174,7 +174,7 @@ def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
     match = begun("10+0", credit_cap_s=0.5)
     assert match.deadline() == 10.5
     assert match.play(1, 0, 4, now=10.25, lag_s=0.25)
-    assert match.readings(10.25) == (Reading(0.0, 0), Reading(10.0, 0))
+    assert match.clock_states(10.25) == (ClockState(0.0, 0), ClockState(10.0, 0))
     with pytest.raises(Refused):
         match.play(2, 1, 0, now=21.0, lag_s=60.0)
     assert lost_by(match, 2, Reason.TIME)
@@ -183,7 +183,7 @@ def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
 def test_a_lag_below_zero_takes_no_time_away() -> None:
     match = begun("10+0", credit_cap_s=0.5)
     assert match.play(1, 0, 4, now=1.0, lag_s=-5.0)
-    assert match.readings(1.0) == (Reading(9.0, 0), Reading(10.0, 0))
+    assert match.clock_states(1.0) == (ClockState(9.0, 0), ClockState(10.0, 0))
 
 
 def test_a_repeated_move_is_recognised_and_not_played_twice() -> None:
@@ -272,7 +272,7 @@ class Refereeing(RuleBasedStateMachine):
         action = data.draw(st.sampled_from(match.legal_actions()))
         used_s = self.now - self.moved_at
         credit_s = min(max(lag_s, 0.0), CAP_S, used_s)
-        readings = match.readings(self.moved_at)
+        readings = match.clock_states(self.moved_at)
         assert readings is not None
         if used_s - credit_s > readings[seat - 1].main_s:
             assert refused(match, seat, ply, action, self.now, lag_s) is Code.MATCH_OVER
@@ -351,7 +351,7 @@ class Refereeing(RuleBasedStateMachine):
         deadline = self.match.deadline()
         if deadline is None or self.now > deadline - CAP_S:
             return
-        readings = self.match.readings(self.now)
+        readings = self.match.clock_states(self.now)
         assert readings is not None
         given = 2 * MAIN_S + self.match.ply * INCREMENT_S + self.credited_s
         assert sum(left.main_s for left in readings) == given - self.now

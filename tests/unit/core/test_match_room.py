@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.hub_harness import WON, House, Line, play, sit_down
+from support.hub_harness import WON, HubHarness, TestConnection, play, sit_down
 
 from server.model.messages import Ended, Move, Ping, Pong, Resign, Started, Unwatch, Update, Watch
 from server.runtime import scheduler
-from server.runtime.scheduler import Turn
+from server.runtime.scheduler import LoopScheduler
 
 
-class Evening(House):
+class Evening(HubHarness):
     """Ann plays Bob, Eve and Zoe look on, and there is always something else to be done."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Evening(House):
         play(self.match, (self.ann, self.bob), WON[:moves])
 
 
-def plies(line: Line) -> list[int]:
+def plies(line: TestConnection) -> list[int]:
     return [update.ply for update in line.heard(Update)]
 
 
@@ -79,7 +79,7 @@ def test_who_looks_away_or_leaves_is_told_no_more() -> None:
 
 
 def test_the_clocks_that_are_shown_are_those_of_the_move() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house, clock="60+0")
     eve = house.client("Eve", role="spectator")
     eve.ask(Watch(match=match), Started)
@@ -152,15 +152,15 @@ def doer(done: list[str], name: str, seconds: list[float]) -> Callable[[], None]
 
 def test_what_is_done_at_leisure_leaves_room_for_the_rest(seconds: list[float]) -> None:
     loop, done = Loop(), list[str]()
-    turns = Turn(loop)
+    turns = LoopScheduler(loop)
     for number in range(7):
-        turns.at_leisure(doer(done, str(number), seconds))
+        turns.when_idle(doer(done, str(number), seconds))
     loop.turn()
     assert done == ["0", "1", "2"]
-    turns.at_its_end(doer(done, "at once", seconds))
+    turns.end_of_iteration(doer(done, "at once", seconds))
     loop.turn()
     assert done == ["0", "1", "2", "at once", "3", "4", "5"]
-    turns.at_leisure(doer(done, "7", seconds))
+    turns.when_idle(doer(done, "7", seconds))
     loop.turn()
     assert done[-2:] == ["6", "7"]
     assert not loop.calls
@@ -168,23 +168,23 @@ def test_what_is_done_at_leisure_leaves_room_for_the_rest(seconds: list[float]) 
 
 def test_what_is_not_done_at_once_goes_on_before_what_comes_after_it() -> None:
     loop, done = Loop(), list[str]()
-    turns = Turn(loop)
+    turns = LoopScheduler(loop)
 
     def thrice() -> bool:
         done.append("some")
         return len(done) < 3
 
-    turns.at_leisure(thrice)
-    turns.at_leisure(lambda: done.append("after"))
+    turns.when_idle(thrice)
+    turns.when_idle(lambda: done.append("after"))
     loop.turn()
     assert done == ["some", "some", "some", "after"]
 
 
 def test_there_is_no_leisure_while_others_wait(seconds: list[float]) -> None:
     loop, done = Loop(), list[str]()
-    turns = Turn(loop)
+    turns = LoopScheduler(loop)
     for number in range(7):
-        turns.at_leisure(doer(done, str(number), seconds))
+        turns.when_idle(doer(done, str(number), seconds))
     loop.turn()
     turns.hold()
     loop.turn()
@@ -199,9 +199,9 @@ def test_there_is_no_leisure_while_others_wait(seconds: list[float]) -> None:
 
 def test_nobody_is_put_off_for_ever(seconds: list[float]) -> None:
     loop, done = Loop(), list[str]()
-    turns = Turn(loop)
+    turns = LoopScheduler(loop)
     for number in range(4):
-        turns.at_leisure(doer(done, str(number), seconds))
+        turns.when_idle(doer(done, str(number), seconds))
     loop.turn()
     turns.hold()
     seconds.append(seconds[-1] + scheduler.HOLD_S)
@@ -211,13 +211,13 @@ def test_nobody_is_put_off_for_ever(seconds: list[float]) -> None:
 
 def test_what_fails_does_not_keep_others_waiting() -> None:
     loop, done = Loop(), list[str]()
-    turns = Turn(loop)
+    turns = LoopScheduler(loop)
 
     def fail() -> None:
         raise RuntimeError("a fault")
 
-    turns.at_leisure(fail)
-    turns.at_leisure(lambda: done.append("done"))
+    turns.when_idle(fail)
+    turns.when_idle(lambda: done.append("done"))
     with pytest.raises(RuntimeError, match="a fault"):
         loop.turn()
     loop.turn()

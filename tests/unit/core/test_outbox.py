@@ -13,8 +13,8 @@ from support.hub_harness import (
     EPOCH,
     GAME,
     WON,
-    House,
-    Line,
+    HubHarness,
+    TestConnection,
     hello_of,
     match_between,
     only,
@@ -25,7 +25,7 @@ from support.hub_harness import (
 from server.core.hub import Hub
 from server.core.outbox import Outbox
 from server.model.messages import (
-    Claim,
+    ClockState,
     Code,
     Ended,
     Error,
@@ -35,54 +35,61 @@ from server.model.messages import (
     Ok,
     Ping,
     Pong,
-    Reading,
     Reason,
     Resign,
     Seek,
     Seeking,
     Started,
+    TakeOver,
     Update,
     Watch,
     Welcome,
 )
-from server.model.records import Begun, Claimed, Finished, Kept, Played, Record
+from server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Record,
+    SeatTakenOver,
+    StoredMatch,
+)
 
 
 def test_a_match_is_announced_when_it_is_stored() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = house.client("Ann"), house.client("Bob")
     house.slow = True
     ann.say(Seek(game=GAME, clock="10+0"))
     bob.say(Seek(game=GAME))
     assert not ann.heard(Started)
-    assert isinstance(house.stored[-1], Begun)
+    assert isinstance(house.stored[-1], MatchStarted)
     house.wait(60.0)  # nobody's clock runs, and nobody is taken for absent
     house.commit()
     started = only(ann.inbox, Started)
-    assert started.clocks == (Reading(10.0, 0), Reading(10.0, 0))
+    assert started.clocks == (ClockState(10.0, 0), ClockState(10.0, 0))
     assert only(bob.inbox, Started).match == started.match
 
 
 def test_a_move_is_announced_when_it_is_stored_and_the_other_clock_runs_from_then_on() -> None:
-    house = House(credit_cap_s=0.0)
+    house = HubHarness(credit_cap_s=0.0)
     ann, bob, match = sit_down(house, clock="10+0")
     play(match, (ann, bob), (4, 8))
     house.slow = True
     house.wait(1.0)
     assert ann.say(Move(match=match, ply=2, action=0)) == []
-    assert house.stored[-1] == Played(
+    assert house.stored[-1] == MovePlayed(
         match=match,
         ply=2,
         seat=1,
         action=0,
-        clocks=(Reading(9.0, 0), Reading(10.0, 0)),
+        clocks=(ClockState(9.0, 0), ClockState(10.0, 0)),
         info=None,
         at=EPOCH + 1.0,
     )
     house.wait(100.0)
     house.commit()
     for line in (ann, bob):
-        assert line.heard(Update)[-1].clocks == (Reading(9.0, 0), Reading(10.0, 0))
+        assert line.heard(Update)[-1].clocks == (ClockState(9.0, 0), ClockState(10.0, 0))
     house.wait(9.5)
     assert not ann.heard(Ended)
     house.wait(0.5)
@@ -91,7 +98,7 @@ def test_a_move_is_announced_when_it_is_stored_and_the_other_clock_runs_from_the
 
 
 def test_nothing_shows_a_move_that_is_not_stored() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     eve = house.client("Eve", role="spectator")
     house.slow = True
@@ -109,7 +116,7 @@ def test_nothing_shows_a_move_that_is_not_stored() -> None:
 
 
 def test_a_move_by_one_who_cannot_know_that_it_is_its_turn_is_refused() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     house.slow = True
     ann.say(Move(match=match, ply=0, action=4))
@@ -123,7 +130,7 @@ def test_a_move_by_one_who_cannot_know_that_it_is_its_turn_is_refused() -> None:
 
 
 def test_a_move_that_is_sent_twice_is_stored_once_and_both_are_answered() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     house.slow = True
     for number in (1, 2):
@@ -131,24 +138,24 @@ def test_a_move_that_is_sent_twice_is_stored_once_and_both_are_answered() -> Non
     house.commit()
     assert [update.re for update in ann.heard(Update)] == [1, 2]
     assert len(bob.heard(Update)) == 1
-    assert sum(isinstance(record, Played) for record in house.stored) == 1
+    assert sum(isinstance(record, MovePlayed) for record in house.stored) == 1
 
 
 def test_the_last_move_and_the_result_are_stored_in_this_order_and_told_together() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     play(match, (ann, bob), WON[:-1])
     house.slow = True
     ann.say(Move(match=match, ply=4, action=WON[-1]))
     assert not ann.heard(Ended)
-    assert [type(record) for record in house.stored[-2:]] == [Played, Finished]
+    assert [type(record) for record in house.stored[-2:]] == [MovePlayed, MatchEnded]
     house.commit()
     for line in (ann, bob):
         assert [type(event) for event in line.inbox[-2:]] == [Update, Ended]
 
 
 def test_a_resignation_is_confirmed_when_it_is_stored() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     house.slow = True
     assert ann.say(Resign(id="r", match=match)) == []
@@ -158,7 +165,7 @@ def test_a_resignation_is_confirmed_when_it_is_stored() -> None:
 
 
 def test_each_connection_hears_things_in_the_order_in_which_they_were_said() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     eve = house.client("Eve")
     house.slow = True
@@ -173,7 +180,7 @@ def test_each_connection_hears_things_in_the_order_in_which_they_were_said() -> 
 
 
 def test_everybody_is_told_when_nothing_can_be_stored_and_when_it_can_again() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house)
     stranger = house.line()
     house.slow = True
@@ -190,7 +197,7 @@ def test_everybody_is_told_when_nothing_can_be_stored_and_when_it_can_again() ->
 
 
 def test_a_server_stops_when_all_is_stored() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     ann, bob, match = sit_down(house)
     house.slow = True
     ann.say(Move(match=match, ply=0, action=4))
@@ -201,7 +208,7 @@ def test_a_server_stops_when_all_is_stored() -> None:
     assert house.stopped == 1
     assert only(bob.inbox, Update).action == 4
     assert not ann.open
-    assert not any(isinstance(record, Finished) for record in house.stored)
+    assert not any(isinstance(record, MatchEnded) for record in house.stored)
 
 
 # The outbox.
@@ -237,29 +244,29 @@ def test_the_outbox_keeps_the_order_and_lets_nothing_out_too_early(
 # After a restart.
 
 
-def kept_of(records: list[Record]) -> list[Kept]:
+def kept_of(records: list[Record]) -> list[StoredMatch]:
     """What a database would make of the records."""
-    begun = {r.match: r for r in records if isinstance(r, Begun)}
-    for claim in (r for r in records if isinstance(r, Claimed)):
+    begun = {r.match: r for r in records if isinstance(r, MatchStarted)}
+    for claim in (r for r in records if isinstance(r, SeatTakenOver)):
         sessions = list(begun[claim.match].sessions)
         sessions[claim.seat - 1] = claim.session
         begun[claim.match] = structs.replace(begun[claim.match], sessions=tuple(sessions))
     return [
-        Kept(
-            begun=each,
-            moves=tuple(r for r in records if isinstance(r, Played) and r.match == match),
-            finished=next(
-                (r for r in records if isinstance(r, Finished) and r.match == match), None
+        StoredMatch(
+            started=each,
+            moves=tuple(r for r in records if isinstance(r, MovePlayed) and r.match == match),
+            ended=next(
+                (r for r in records if isinstance(r, MatchEnded) and r.match == match), None
             ),
         )
         for match, each in begun.items()
     ]
 
 
-def restarted(house: House, after_s: float = 3.0, lost: int = 0, **policy: Any) -> House:
+def restarted(house: HubHarness, after_s: float = 3.0, lost: int = 0, **policy: Any) -> HubHarness:
     """Another server over what this one has stored, but for the last few records."""
     records = house.stored[: len(house.stored) - lost]
-    again = House(stored=True, **policy)
+    again = HubHarness(stored=True, **policy)
     accounts = [record for record in records if type(record).__name__ == "Account"]
     again.hub = Hub(
         again.policy,
@@ -273,12 +280,12 @@ def restarted(house: House, after_s: float = 3.0, lost: int = 0, **policy: Any) 
     return again
 
 
-def back(house: House, line: Line, name: str) -> Line:
+def back(house: HubHarness, line: TestConnection, name: str) -> TestConnection:
     return house.client(name, session=line.token)
 
 
 def test_after_a_restart_matches_go_on_where_they_were() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     ann, bob, match = sit_down(house, clock="100+0")
     house.wait(10.0)
     ann.say(Move(match=match, ply=0, action=0))
@@ -290,7 +297,7 @@ def test_after_a_restart_matches_go_on_where_they_were() -> None:
     ann, bob = back(again, ann, "Ann"), back(again, bob, "Bob")
     started = only(ann.inbox, Started)
     assert (started.match, started.seat, started.moves) == (match, 1, (0, 3))
-    assert started.clocks == (Reading(90.0, 0), Reading(80.0, 0)), "as after the last move"
+    assert started.clocks == (ClockState(90.0, 0), ClockState(80.0, 0)), "as after the last move"
     again.wait(15.0)
     ann.say(Move(match=match, ply=2, action=1))
     clocks = only(bob.inbox, Update).clocks
@@ -303,7 +310,7 @@ def test_after_a_restart_matches_go_on_where_they_were() -> None:
 
 
 def test_who_does_not_come_back_after_a_restart_loses() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     ann, bob, match = sit_down(house)
     play(match, (ann, bob), (0, 3))
     again = restarted(house, reconnect_s=60.0)
@@ -314,7 +321,7 @@ def test_who_does_not_come_back_after_a_restart_loses() -> None:
 
 
 def test_a_result_that_nobody_has_heard_is_told_to_who_comes_back() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     ann, bob, match = sit_down(house)
     play(match, (ann, bob), WON)
     again = restarted(house)
@@ -324,18 +331,18 @@ def test_a_result_that_nobody_has_heard_is_told_to_who_comes_back() -> None:
 
 
 def test_a_last_move_whose_result_was_not_stored_ends_the_match() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     ann, bob, match = sit_down(house)
     play(match, (ann, bob), WON)
     again = restarted(house, lost=1)
     (finished,) = again.stored
-    assert isinstance(finished, Finished)
+    assert isinstance(finished, MatchEnded)
     assert (finished.match, finished.winner, finished.reason) == (match, 1, Reason.RULES)
     assert only(back(again, ann, "Ann").inbox, Ended).winner == 1
 
 
 def test_a_move_that_was_not_stored_is_made_again() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     ann, bob, match = sit_down(house)
     play(match, (ann, bob), (0, 3))
     again = restarted(house, lost=1)
@@ -345,13 +352,13 @@ def test_a_move_that_was_not_stored_is_made_again() -> None:
 
 
 def test_accounts_and_claims_outlive_the_server() -> None:
-    house = House(stored=True, claim_after_s=0.0)
+    house = HubHarness(stored=True, claim_after_s=0.0)
     ann = house.client("Ann", guest=False)
     other = house.client("Ann", token=ann.account_token)
     bob = house.client("Bob")
     match = match_between(ann, bob)
     ann.hang_up()
-    other.ask(Claim(match=match), Started)
+    other.ask(TakeOver(match=match), Started)
     again = restarted(house)
     assert again.line().refused(hello_of("Ann")) is Code.NAME_TAKEN
     assert again.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
@@ -360,7 +367,7 @@ def test_accounts_and_claims_outlive_the_server() -> None:
 
 
 def test_a_session_that_lost_its_token_claims_after_a_restart() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     ann, bob = house.client("Ann", guest=False), house.client("Bob")
     match = match_between(ann, bob)
     again = restarted(house, claim_after_s=5.0, reconnect_s=60.0)
@@ -368,14 +375,14 @@ def test_a_session_that_lost_its_token_claims_after_a_restart() -> None:
     welcome = line.ask(hello_of("Ann", token=ann.account_token), Welcome)
     assert welcome.away == (match,)
     again.wait(5.0)
-    assert line.ask(Claim(match=match), Started).seat == 1
+    assert line.ask(TakeOver(match=match), Started).seat == 1
 
 
 def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     sit_down(house)
     record = house.stored[0]
-    assert isinstance(record, Begun)
+    assert isinstance(record, MatchStarted)
     house.stored[0] = structs.replace(record, game="chess")
     again = restarted(house)
     assert not again.matches
@@ -383,7 +390,7 @@ def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
 
 
 def test_ids_are_never_used_again() -> None:
-    house = House(stored=True)
+    house = HubHarness(stored=True)
     _, _, match = sit_down(house)
     again = restarted(house, after_s=0.001)
     ann, bob = again.client("Zoe"), again.client("Eve")

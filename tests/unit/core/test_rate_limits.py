@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 from support.hub_harness import (
     GAME,
-    House,
-    Line,
+    HubHarness,
+    TestConnection,
     administrator,
     hello_of,
     match_between,
@@ -18,10 +18,9 @@ from support.hub_harness import (
     sit_down,
 )
 
-from server.core.rate_limits import Bucket, Quota, network
+from server.core.rate_limits import Quota, TokenBucket, network
 from server.model.codec import ADMINISTRATORS_FRAME
 from server.model.messages import (
-    AreYouThere,
     Code,
     Error,
     List,
@@ -29,13 +28,14 @@ from server.model.messages import (
     Ping,
     Pong,
     Seek,
+    ServerPing,
     Watch,
     Welcome,
 )
 from server.model.names import skeleton
 
 
-def error(line: Line) -> Error:
+def error(line: TestConnection) -> Error:
     last = line.inbox[-1]
     assert isinstance(last, Error)
     return last
@@ -52,7 +52,7 @@ def error(line: Line) -> Error:
 def test_no_more_comes_through_than_was_there_and_came_in(
     rate: float, most: float, waits: list[float]
 ) -> None:
-    bucket, now, taken = Bucket(rate, most, 0.0), 0.0, 0
+    bucket, now, taken = TokenBucket(rate, most, 0.0), 0.0, 0
     for wait in waits:
         now += wait
         taken += bucket.take(now) == 0.0
@@ -61,7 +61,7 @@ def test_no_more_comes_through_than_was_there_and_came_in(
 
 @given(rate=st.floats(0.5, 100), most=st.floats(2, 500))
 def test_who_waits_as_long_as_told_may_go_on(rate: float, most: float) -> None:
-    bucket, now = Bucket(rate, most, 0.0), 0.0
+    bucket, now = TokenBucket(rate, most, 0.0), 0.0
     while not (wait_s := bucket.take(now)):
         pass
     assert wait_s > 0
@@ -69,7 +69,7 @@ def test_who_waits_as_long_as_told_may_go_on(rate: float, most: float) -> None:
 
 
 def test_no_rate_is_no_limit() -> None:
-    bucket = Bucket(0.0, 0.0, 0.0)
+    bucket = TokenBucket(0.0, 0.0, 0.0)
     assert not any(bucket.take(0.0) for _ in range(10_000))
 
 
@@ -99,7 +99,7 @@ def test_an_address_of_ipv6_is_a_whole_network(one: str, other: str, same: bool)
 
 
 def test_who_says_too_much_is_told_so_and_not_listened_to_for_a_while() -> None:
-    house = House(messages_per_s=10.0)
+    house = HubHarness(messages_per_s=10.0)
     ann, bob = house.client("Ann"), house.client("Bob")
     for number in range(39):
         assert ann.ask(Ping(id=number), Pong).re == number
@@ -115,7 +115,7 @@ def test_who_says_too_much_is_told_so_and_not_listened_to_for_a_while() -> None:
 
 
 def test_what_cannot_be_read_counts_too() -> None:
-    house = House(messages_per_s=10.0)
+    house = HubHarness(messages_per_s=10.0)
     line = house.line()
     codes = []
     for _ in range(50):
@@ -126,7 +126,7 @@ def test_what_cannot_be_read_counts_too() -> None:
 
 
 def test_moves_that_are_made_do_not_count() -> None:
-    house = House(messages_per_s=1.0)
+    house = HubHarness(messages_per_s=1.0)
     ann, bob = house.client("Ann"), house.client("Bob")
     match = match_between(ann, bob)
     play(match, (ann, bob), (0, 1, 2, 4, 3, 5, 7, 6, 8))
@@ -141,7 +141,7 @@ def test_moves_that_are_made_do_not_count() -> None:
 
 
 def test_a_server_takes_so_many_connections() -> None:
-    house = House(connections=3)
+    house = HubHarness(connections=3)
     lines = [house.line(f"192.0.2.{number}") for number in range(4)]
     assert [line.open for line in lines] == [True, True, True, False]
     assert error(lines[3]).code is Code.TOO_MANY
@@ -151,7 +151,7 @@ def test_a_server_takes_so_many_connections() -> None:
 
 
 def test_an_address_has_so_many_connections() -> None:
-    house = House(connections_per_address=2)
+    house = HubHarness(connections_per_address=2)
     ours = [house.line("192.0.2.1") for _ in range(3)]
     assert [line.open for line in ours] == [True, True, False]
     assert error(ours[2]).code is Code.TOO_MANY
@@ -161,7 +161,7 @@ def test_an_address_has_so_many_connections() -> None:
 
 
 def test_behind_a_proxy_connections_count_for_where_they_come_from() -> None:
-    house = House(connections_per_address=1)
+    house = HubHarness(connections_per_address=1)
     one, two, three = (house.line(None) for _ in range(3))
     house.do(house.hub.locate(one.number, "192.0.2.1", house.now))
     house.do(house.hub.locate(two.number, "192.0.2.2", house.now))
@@ -174,7 +174,7 @@ def test_behind_a_proxy_connections_count_for_where_they_come_from() -> None:
 
 
 def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
-    house = House(hello_s=10.0)
+    house = HubHarness(hello_s=10.0)
     slow, quick = house.line(), house.line()
     house.wait(9.0)
     slow.say(Ping(id=1))
@@ -186,14 +186,14 @@ def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
 
 
 def test_who_has_said_hello_may_send_longer_frames() -> None:
-    house = House()
+    house = HubHarness()
     ann, stranger = house.client("Ann"), house.line()
     assert house.trusted == {ann.number: False}
     assert stranger.open
 
 
 def test_administrators_may_send_still_longer_frames_as_long_as_they_are_administrators() -> None:
-    house = House()
+    house = HubHarness()
     zoe = administrator(house, "Zoe")
     assert zoe.welcome
     assert zoe.welcome.frame_bytes == ADMINISTRATORS_FRAME
@@ -209,13 +209,13 @@ def test_administrators_may_send_still_longer_frames_as_long_as_they_are_adminis
 
 
 def test_who_is_silent_is_asked_for_a_sign_of_life_and_then_sent_away() -> None:
-    house = House(idle_s=300.0)
+    house = HubHarness(idle_s=300.0)
     ann, bob = house.client("Ann"), house.client("Bob")
     for line in (ann, bob):
         line.say(Seek(game="nim", seat=1))
     house.wait(300.0)
     for line in (ann, bob):
-        assert only(line.inbox, AreYouThere).seconds == 60.0
+        assert only(line.inbox, ServerPing).seconds == 60.0
     house.wait(30.0)
     bob.say(Ping())
     house.wait(30.0)
@@ -223,13 +223,13 @@ def test_who_is_silent_is_asked_for_a_sign_of_life_and_then_sent_away() -> None:
     assert not ann.open
     assert bob.open
     house.wait(269.0)
-    assert len(bob.heard(AreYouThere)) == 1
+    assert len(bob.heard(ServerPing)) == 1
     house.wait(1.0)
-    assert len(bob.heard(AreYouThere)) == 2
+    assert len(bob.heard(ServerPing)) == 2
 
 
 def test_who_plays_may_think_for_long_but_who_watches_must_be_there() -> None:
-    house = House(idle_s=10.0)
+    house = HubHarness(idle_s=10.0)
     ann, bob, match = sit_down(house)
     eve = house.client("Eve", role="spectator")
     eve.say(Watch(match=match))
@@ -237,14 +237,14 @@ def test_who_plays_may_think_for_long_but_who_watches_must_be_there() -> None:
     assert ann.open
     assert bob.open
     assert not eve.open
-    assert not ann.heard(AreYouThere)
+    assert not ann.heard(ServerPing)
 
 
 # Seeks and matches.
 
 
 def test_an_account_has_so_many_seeks_and_matches_over_all_its_sessions() -> None:
-    house = House(seeks_per_account=3, matches_per_account=5)
+    house = HubHarness(seeks_per_account=3, matches_per_account=5)
     one = house.client("Ann", guest=False)
     two = house.client("Ann", token=one.account_token)
     one.say(Seek(game=GAME, matches=2))
@@ -256,7 +256,7 @@ def test_an_account_has_so_many_seeks_and_matches_over_all_its_sessions() -> Non
 
 
 def test_who_has_refusals_only_may_still_ask_who_is_here() -> None:
-    house = House(seeks_per_account=1)
+    house = HubHarness(seeks_per_account=1)
     ann = house.client("Ann")
     ann.say(Seek(game=GAME))
     assert ann.refused(Seek(game="nim")) is Code.TOO_MANY

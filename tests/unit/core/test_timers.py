@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.core.timers import Alarms
+from server.core.timers import Timers
 
 keys = st.sampled_from("abcd")
 times = st.integers(0, 30).map(float)
@@ -17,7 +17,7 @@ passings = st.tuples(st.just("due"), st.just(""), times)
 def test_rings_what_a_dict_would(
     steps: list[tuple[str, str, float | None]],
 ) -> None:
-    alarms, model = Alarms(), dict[str, float]()
+    alarms, model = Timers(), dict[str, float]()
     now = 0.0
     for what, key, time in steps:
         if what == "set":
@@ -41,7 +41,7 @@ def test_rings_what_a_dict_would(
 
 @given(st.lists(st.tuples(keys, times), min_size=1, max_size=20))
 def test_going_by_next_rings_everything_in_the_end(wanted: list[tuple[str, float]]) -> None:
-    alarms = Alarms()
+    alarms = Timers()
     for key, at in wanted:
         alarms.set(key, at)
     rung: dict[str, float] = {}
@@ -51,7 +51,7 @@ def test_going_by_next_rings_everything_in_the_end(wanted: list[tuple[str, float
 
 
 def test_alarms_nobody_waits_for_are_not_kept() -> None:
-    alarms = Alarms()
+    alarms = Timers()
     for match in range(10_000):
         alarms.set(f"match {match}", 1e6 + match)
         alarms.set(f"match {match}", None)
@@ -64,7 +64,7 @@ def test_alarms_nobody_waits_for_are_not_kept() -> None:
 
 
 def test_sooner_and_sooner_is_one_alarm() -> None:
-    alarms = Alarms()
+    alarms = Timers()
     for at in range(10_000, 0, -1):
         alarms.set("a", float(at))
     assert alarms.due(1.0) == ["a"]

@@ -9,48 +9,55 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from support.hub_harness import House, Line, administrator, match_between
+from support.hub_harness import HubHarness, TestConnection, administrator, match_between
 
 import games
 from server.core.accounts import digest
 from server.model.messages import (
     Adjudicate,
     Code,
-    Conclude,
+    CreateTournament,
     Ended,
-    Enter,
+    EndTournament,
     Error,
     Fixture,
-    Follow,
+    Join,
     Move,
     Ok,
-    Organize,
     Reason,
     Started,
-    Suspend,
     Tournament,
     Update,
+    WatchTournament,
+    Withdraw,
 )
 from server.model.records import (
     Account,
-    Begun,
-    Concluded,
-    Finished,
-    Held,
-    Kept,
-    Organized,
-    Played,
+    EntrantWithdrawn,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
     Record,
-    Suspended,
+    StoredMatch,
+    StoredTournament,
+    TournamentCreated,
+    TournamentEnded,
 )
-from server.model.tournament_spec import Adjudication, Entrant, Openings, Spec, Sprt, loads
-from server.tournament.state import contest_of
+from server.model.tournament_spec import (
+    Adjudication,
+    Entrant,
+    Openings,
+    Sprt,
+    TournamentSpec,
+    loads,
+)
+from server.tournament.state import restore_tournament
 
 TOKEN = "1" * 32
 NAMES = ("Ann", "Bob", "Cyd", "Dan")
 
 
-def spec_of(entrants: int = 2, **fields: Any) -> Spec:
+def spec_of(entrants: int = 2, **fields: Any) -> TournamentSpec:
     given: dict[str, Any] = {
         "name": "a test",
         "games": ("tic_tac_toe",),
@@ -58,33 +65,33 @@ def spec_of(entrants: int = 2, **fields: Any) -> Spec:
         "entrants": tuple(Entrant(name, "1") for name in NAMES[:entrants]),
         "clock": "none",
     }
-    return Spec(**given | fields)
+    return TournamentSpec(**given | fields)
 
 
-def member(house: House, name: str) -> Line:
+def member(house: HubHarness, name: str) -> TestConnection:
     """One who has an account."""
     account(house, name)
     return house.client(name, token=TOKEN, legal_actions=True)
 
 
-def account(house: House, name: str) -> None:
+def account(house: HubHarness, name: str) -> None:
     known = Account(id=name, name=name, digest=digest(TOKEN), created_at=0.0)
     house.do(house.hub.account_changed(known, house.now))
 
 
-def organized(house: House, spec: Spec) -> tuple[Line, Tournament]:
+def organized(house: HubHarness, spec: TournamentSpec) -> tuple[TestConnection, Tournament]:
     line = administrator(house, "Zoe")
-    return line, line.ask(Organize(id=1, spec=spec), Tournament)
+    return line, line.ask(CreateTournament(id=1, spec=spec), Tournament)
 
 
 class Bots:
     """Play random legal moves whenever it is their turn, until nothing happens any more."""
 
-    def __init__(self, house: House, *lines: Line, seed: int = 1) -> None:
+    def __init__(self, house: HubHarness, *lines: TestConnection, seed: int = 1) -> None:
         self.house = house
         self.lines = list(lines)
         self.random = random.Random(seed)
-        self._read: dict[Line, int] = {}
+        self._read: dict[TestConnection, int] = {}
 
     def play(self, moves: int = 1_000_000) -> None:
         """At most so many."""
@@ -97,7 +104,7 @@ class Bots:
                     line.say(move)
                     moves -= 1
 
-    def _replies(self, line: Line) -> list[tuple[Line, Move]]:
+    def _replies(self, line: TestConnection) -> list[tuple[TestConnection, Move]]:
         start = self._read.get(line, 0)
         self._read[line] = len(line.inbox)
         return [
@@ -106,7 +113,7 @@ class Bots:
             if isinstance(event, Started | Update) and self._has_turn(line, event)
         ]
 
-    def _has_turn(self, line: Line, event: Started | Update) -> bool:
+    def _has_turn(self, line: TestConnection, event: Started | Update) -> bool:
         table = self.house.hub.tables.get(event.match)
         if table is None or event.to_move == 0 or table.match.ply != _ply(event):
             return False
@@ -121,7 +128,7 @@ def _ply(event: Started | Update) -> int:
     return len(event.moves) if isinstance(event, Started) else event.ply + 1
 
 
-def last(line: Line) -> dict[tuple[int, ...], Fixture]:
+def last(line: TestConnection) -> dict[tuple[int, ...], Fixture]:
     """What was told last of each match: by pair, leg and attempt."""
     told = {}
     for event in line.heard(Fixture):
@@ -130,19 +137,19 @@ def last(line: Line) -> dict[tuple[int, ...], Fixture]:
 
 
 def test_a_tournament_is_played_to_its_end() -> None:
-    house = House()
+    house = HubHarness()
     zoe, tournament = organized(house, spec_of(3, rounds=2, openings=Openings(plies=2)))
     assert not tournament.over
     bots = Bots(house, *(member(house, name) for name in NAMES[:3]))
     for line in bots.lines:
-        line.ask(Enter(matches=2), Ok)
+        line.ask(Join(matches=2), Ok)
     bots.play()
     fixtures = last(zoe)
     assert len(fixtures) == 3 * 2 * 2
     assert all(each.winner in (1, 2, -1) for each in fixtures.values())
     assert all(each.reason is Reason.RULES for each in fixtures.values())
     assert zoe.heard(Tournament)[-1].over
-    assert isinstance(house.stored[-1], Concluded)
+    assert isinstance(house.stored[-1], TournamentEnded)
     for (*key, leg, attempt), first in fixtures.items():
         if leg == 1:
             second = fixtures[(*key, 2, attempt)]
@@ -151,10 +158,10 @@ def test_a_tournament_is_played_to_its_end() -> None:
 
 @pytest.mark.parametrize("format_", ["swiss", "round_robin"])
 def test_everybody_moves_first_in_half_of_all_matches_and_against_each(format_: str) -> None:
-    house = House()
+    house = HubHarness()
     bots = Bots(house, *(member(house, name) for name in NAMES))
     for line in bots.lines:
-        line.say(Enter())
+        line.say(Join())
     zoe, _ = organized(house, spec_of(4, format=format_, rounds=3, concurrency=2))
     bots.play()
     assert zoe.heard(Tournament)[-1].over
@@ -164,11 +171,11 @@ def test_everybody_moves_first_in_half_of_all_matches_and_against_each(format_: 
 
 
 def test_both_matches_of_a_pair_begin_with_its_opening() -> None:
-    house = House()
+    house = HubHarness()
     organized(house, spec_of(openings=Openings(plies=3)))
     ann, bob = member(house, "Ann"), member(house, "Bob")
-    ann.say(Enter(matches=2))
-    bob.say(Enter(matches=2))
+    ann.say(Join(matches=2))
+    bob.say(Join(matches=2))
     first, second = ann.heard(Started)
     assert first.moves == second.moves
     assert len(first.moves) == 3
@@ -178,33 +185,33 @@ def test_both_matches_of_a_pair_begin_with_its_opening() -> None:
 
 
 def test_an_entrant_plays_no_more_at_once_than_it_wants_to() -> None:
-    house = House()
+    house = HubHarness()
     organized(house, spec_of(2, rounds=5))
     ann, bob = member(house, "Ann"), member(house, "Bob")
-    ann.say(Enter(matches=1))
-    bob.say(Enter(matches=3))
+    ann.say(Join(matches=1))
+    bob.say(Join(matches=3))
     assert len(house.matches) == 1
-    ann.say(Enter(matches=2))
+    ann.say(Join(matches=2))
     assert len(house.matches) == 2
 
 
 def test_the_concurrency_of_the_tournament_is_kept_to() -> None:
-    house = House()
+    house = HubHarness()
     organized(house, spec_of(4, rounds=5, concurrency=2))
     for name in NAMES:
-        member(house, name).say(Enter(matches=10))
+        member(house, name).say(Join(matches=10))
     assert len(house.matches) == 2
 
 
 def test_who_may_not_is_told_why() -> None:
-    house = House()
+    house = HubHarness()
     zoe, tournament = organized(house, spec_of())
     known = tournament.tournament
-    assert house.client("Guest").refused(Enter()) is Code.NOT_FOR_GUESTS
+    assert house.client("Guest").refused(Join()) is Code.NOT_FOR_GUESTS
     eve = member(house, "Eve")
-    assert eve.refused(Enter(tournament=known)) is Code.NOT_ALLOWED
-    assert eve.refused(Enter(tournament="x")) is Code.UNKNOWN_TOURNAMENT
-    assert eve.refused(Organize(spec=spec_of())) is Code.NOT_ALLOWED
+    assert eve.refused(Join(tournament=known)) is Code.NOT_ALLOWED
+    assert eve.refused(Join(tournament="x")) is Code.UNKNOWN_TOURNAMENT
+    assert eve.refused(CreateTournament(spec=spec_of())) is Code.NOT_ALLOWED
     for bad in (
         spec_of(games=("chess",)),
         spec_of(1),
@@ -216,26 +223,26 @@ def test_who_may_not_is_told_why() -> None:
         dataclasses.replace(spec_of(), entrants=(Entrant("Ann", ""), Entrant("ANN", ""))),
         spec_of(openings=Openings(lines={"tic_tac_toe": ((0, 0),)})),
     ):
-        assert zoe.refused(Organize(spec=bad)) is Code.BAD_TOURNAMENT
+        assert zoe.refused(CreateTournament(spec=bad)) is Code.BAD_TOURNAMENT
 
 
 def test_with_many_moves_it_is_a_tie() -> None:
-    house = House()
+    house = HubHarness()
     zoe, _ = organized(house, spec_of(adjudication=Adjudication(max_plies=4)))
     bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
     for line in bots.lines:
-        line.say(Enter())
+        line.say(Join())
     bots.play()
     ends = [(each.winner, each.reason, each.plies) for each in last(zoe).values()]
     assert ends == [(-1, Reason.ADJUDICATION, 4)] * 2
 
 
 def test_what_is_proven_is_the_result() -> None:
-    house = House()
+    house = HubHarness()
     zoe, _ = organized(house, spec_of(adjudication=Adjudication(proofs=True)))
     bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
     for line in bots.lines:
-        line.say(Enter())
+        line.say(Join())
     for winner in (1, -1):
         bots.play(3)
         match = house.only_match()
@@ -251,7 +258,7 @@ def test_what_is_proven_is_the_result() -> None:
 
 
 def test_only_matches_of_tournaments_are_adjudicated() -> None:
-    house = House()
+    house = HubHarness()
     zoe = administrator(house, "Zoe")
     match = match_between(house.client("Ann"), house.client("Bob"))
     assert zoe.refused(Adjudicate(match=match, ply=0, winner=1)) is Code.NOT_ALLOWED
@@ -259,11 +266,11 @@ def test_only_matches_of_tournaments_are_adjudicated() -> None:
 
 
 def test_a_match_without_result_has_its_pair_played_again() -> None:
-    house = House()
+    house = HubHarness()
     zoe, _ = organized(house, spec_of())
     bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
     for line in bots.lines:
-        line.say(Enter(matches=2))
+        line.say(Join(matches=2))
     bots.play(3)
     (first, _) = house.matches.values()
     first.abort("a fault of the server")
@@ -276,17 +283,17 @@ def test_a_match_without_result_has_its_pair_played_again() -> None:
     assert zoe.heard(Tournament)[-1].over
 
 
-def _settled(house: House, match: str) -> Any:
+def _settled(house: HubHarness, match: str) -> Any:
     house.hub.settle(house.hub.tables[match], house.now)
     return house.hub._done()
 
 
 def test_the_first_illegal_move_loses() -> None:
-    house = House()
+    house = HubHarness()
     zoe, _ = organized(house, spec_of())
     ann, bob = member(house, "Ann"), member(house, "Bob")
-    ann.say(Enter())
-    bob.say(Enter())
+    ann.say(Join())
+    bob.say(Join())
     (started,) = ann.heard(Started)
     error = ann.ask(Move(match=started.match, ply=0, action=99), Error)
     assert error.code is Code.ILLEGAL_ACTION
@@ -294,43 +301,43 @@ def test_the_first_illegal_move_loses() -> None:
 
 
 def test_a_book_of_openings_is_played_and_not_told_to_everybody() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = member(house, "Ann"), member(house, "Bob")
     for line in (ann, bob):
-        line.say(Enter())
+        line.say(Join())
     book = Openings(lines={"tic_tac_toe": tuple((one, 8) for one in range(8))})
     zoe, told = organized(house, spec_of(openings=book))
     started = ann.heard(Started)[0].moves
     assert started in book.lines["tic_tac_toe"]
     assert told.spec == spec_of()
-    zoe.say(Conclude(tournament=told.tournament))
+    zoe.say(EndTournament(tournament=told.tournament))
     assert zoe.heard(Tournament)[-1].spec == spec_of()
-    (stored,) = (each for each in house.stored if isinstance(each, Organized))
+    (stored,) = (each for each in house.stored if isinstance(each, TournamentCreated))
     assert loads(stored.spec).openings == book
 
 
 def test_who_follows_later_is_told_all() -> None:
-    house = House()
+    house = HubHarness()
     zoe, tournament = organized(house, spec_of(3))
     bots = Bots(house, *(member(house, name) for name in NAMES[:3]))
     for line in bots.lines:
-        line.say(Enter())
+        line.say(Join())
     bots.play(20)
     eve = house.client("Eve")
-    eve.say(Follow(tournament=tournament.tournament))
+    eve.say(WatchTournament(tournament=tournament.tournament))
     bots.play()
     assert last(eve) == last(zoe)
     assert eve.heard(Tournament)[-1] == zoe.heard(Tournament)[-1]
 
 
 def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
-    house = House()
+    house = HubHarness()
     zoe, tournament = organized(house, spec_of())
     bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
     for number, line in enumerate(bots.lines, 2):
-        line.say(Enter(process=number))
+        line.say(Join(process=number))
     eve = house.client("Eve")
-    eve.say(Follow(tournament=tournament.tournament))
+    eve.say(WatchTournament(tournament=tournament.tournament))
     for line in (zoe, eve):
         (begun,) = line.heard(Fixture)
         assert begun.players == ("Ann", "Bob")
@@ -342,17 +349,17 @@ def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
 
 
 def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
-    house = House(claim_after_s=5.0, reconnect_s=60.0)
+    house = HubHarness(claim_after_s=5.0, reconnect_s=60.0)
     zoe, _ = organized(house, spec_of())
     ann, bob = member(house, "Ann"), member(house, "Bob")
     bots = Bots(house, ann, bob)
-    ann.say(Enter())
-    bob.say(Enter())
+    ann.say(Join())
+    bob.say(Join())
     bots.play(2)
     match = house.only_match().id
     bob.hang_up()
     again = house.client("Bob", token=TOKEN, legal_actions=True)
-    again.say(Enter())
+    again.say(Join())
     assert not again.heard(Started), "the other may still come back"
     house.wait(6.0)
     assert [event.match for event in again.heard(Started)] == [match]
@@ -364,32 +371,34 @@ def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
 # After a restart.
 
 
-def held(records: Iterable[Record]) -> Held:
+def held(records: Iterable[Record]) -> StoredTournament:
     """What a database would give of the only tournament."""
     records = list(records)
-    (organized,) = (each for each in records if isinstance(each, Organized))
-    concluded = [each for each in records if isinstance(each, Concluded)]
-    return Held(
-        organized=organized,
-        out=tuple(each.entrant for each in records if isinstance(each, Suspended)),
-        concluded=concluded[0] if concluded else None,
-        matches=tuple(_kept(begun, records) for begun in records if isinstance(begun, Begun)),
+    (organized,) = (each for each in records if isinstance(each, TournamentCreated))
+    concluded = [each for each in records if isinstance(each, TournamentEnded)]
+    return StoredTournament(
+        created=organized,
+        withdrawn=tuple(each.entrant for each in records if isinstance(each, EntrantWithdrawn)),
+        ended=concluded[0] if concluded else None,
+        matches=tuple(
+            _kept(begun, records) for begun in records if isinstance(begun, MatchStarted)
+        ),
     )
 
 
-def _kept(begun: Begun, records: list[Record]) -> Kept:
-    finished = [r for r in records if isinstance(r, Finished) and r.match == begun.match]
-    return Kept(
-        begun=begun,
-        moves=tuple(r for r in records if isinstance(r, Played) and r.match == begun.match),
-        finished=finished[0] if finished else None,
+def _kept(begun: MatchStarted, records: list[Record]) -> StoredMatch:
+    finished = [r for r in records if isinstance(r, MatchEnded) and r.match == begun.match]
+    return StoredMatch(
+        started=begun,
+        moves=tuple(r for r in records if isinstance(r, MovePlayed) and r.match == begun.match),
+        ended=finished[0] if finished else None,
     )
 
 
-def restarted(house: House) -> House:
+def restarted(house: HubHarness) -> HubHarness:
     """A new hub that knows what the old one has stored."""
     kept = held(house.stored)
-    again = House()
+    again = HubHarness()
     again.now = house.now + 10.0
     again.hub._era = f"{again.now:g}-"
     again.stored = list(house.stored)
@@ -398,72 +407,72 @@ def restarted(house: House) -> House:
     for name in NAMES:
         account(again, name)
     again.hub.take_up([kept])
-    again.do(again.hub.restore([k for k in kept.matches if not k.finished], again.now))
+    again.do(again.hub.restore([k for k in kept.matches if not k.ended], again.now))
     return again
 
 
 def played_pairs(records: Iterable[Record]) -> list[tuple[str | None, tuple[str, str]]]:
     """Which matches came to a result, with who moved first."""
     kept = held(records).matches
-    return sorted((k.begun.fixture, k.begun.players) for k in kept if k.finished)
+    return sorted((k.started.fixture, k.started.players) for k in kept if k.ended)
 
 
 @pytest.mark.parametrize("format_", ["round_robin", "gauntlet", "swiss", "knockout"])
 def test_a_tournament_that_is_interrupted_has_the_pairs_it_would_have_had(format_: str) -> None:
     spec = spec_of(4, format=format_, rounds=2, openings=Openings(plies=2), seed=3)
     lengths = (5, 17, 1, 30, 9, 2, 40)
-    house = House()
+    house = HubHarness()
     organized(house, spec)
     for length in (*lengths, 1_000_000):
         bots = Bots(house, *(member(house, name) for name in NAMES), seed=length)
         for line in bots.lines:
-            line.say(Enter(matches=2))
+            line.say(Join(matches=2))
         house.wait(20.0)  # the sessions from before are given up
         bots.play(length)
         if length < 1_000_000:
             house = restarted(house)
     stored = held(house.stored)
-    assert stored.concluded
-    contest = contest_of(stored)
+    assert stored.ended
+    contest = restore_tournament(stored)
     assert contest.is_decided()
     slots = [fixture for fixture, _ in played_pairs(house.stored)]
     assert len(slots) == len(set(slots)), "none is doubled"
     for kept in stored.matches:
-        assert kept.finished is not None
-        assert kept.finished.winner, "none is lost"
+        assert kept.ended is not None
+        assert kept.ended.winner, "none is lost"
     if format_ == "round_robin":
-        uninterrupted = House()
+        uninterrupted = HubHarness()
         organized(uninterrupted, spec)
         bots = Bots(uninterrupted, *(member(uninterrupted, name) for name in NAMES))
         for line in bots.lines:
-            line.say(Enter(matches=2))
+            line.say(Join(matches=2))
         bots.play()
         assert played_pairs(uninterrupted.stored) == played_pairs(house.stored)
 
 
 def test_suspensions_are_remembered() -> None:
-    house = House()
+    house = HubHarness()
     zoe, tournament = organized(house, spec_of(3))
-    zoe.ask(Suspend(tournament=tournament.tournament, entrant="bob"), Ok)
-    assert zoe.heard(Tournament)[-1].out == (1,)
+    zoe.ask(Withdraw(tournament=tournament.tournament, entrant="bob"), Ok)
+    assert zoe.heard(Tournament)[-1].withdrawn == (1,)
     house = restarted(house)
     bots = Bots(house, *(member(house, name) for name in NAMES[:3]))
     for line in bots.lines:
-        line.say(Enter())
+        line.say(Join())
     bots.play()
     stored = held(house.stored)
-    assert stored.concluded
-    assert {kept.begun.players for kept in stored.matches} == {("Ann", "Cyd"), ("Cyd", "Ann")}
+    assert stored.ended
+    assert {kept.started.players for kept in stored.matches} == {("Ann", "Cyd"), ("Cyd", "Ann")}
 
 
 def test_one_that_is_concluded_is_over_at_once() -> None:
-    house = House()
+    house = HubHarness()
     zoe, tournament = organized(house, spec_of())
     bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
     for line in bots.lines:
-        line.say(Enter())
+        line.say(Join())
     bots.play(2)
-    zoe.ask(Conclude(tournament=tournament.tournament), Ok)
+    zoe.ask(EndTournament(tournament=tournament.tournament), Ok)
     assert not house.matches
     assert [each.reason for each in last(zoe).values()] == [Reason.ABORTED]
     assert zoe.heard(Tournament)[-1].over

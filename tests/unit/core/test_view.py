@@ -5,98 +5,108 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.hub_harness import House, Line, match_between, only, sit_down
+from support.hub_harness import HubHarness, TestConnection, match_between, only, sit_down
 
 import games
-from games.core.view import View
+from games.core.view import BoardView
 from games.tic_tac_toe import TicTacToe
-from server.core.view import NAMED, board_of, choices_of, picture_of
-from server.model.messages import Claim, Ended, Move, Started, Thought, Update, Watch
+from server.core.view import NAMED, board_of, legal_moves_of, position_view_of
+from server.model.messages import Analysis, Ended, Move, Started, TakeOver, Update, Watch
 
 
-def watcher(house: House, name: str, **hello: Any) -> Line:
+def watcher(house: HubHarness, name: str, **hello: Any) -> TestConnection:
     return house.client(name, role="spectator", **hello)
 
 
 def test_the_board_and_the_first_position_come_with_the_start() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, _ = sit_down(house, views=True)
     (started,) = ann.heard(Started)
     assert started.board
     assert (started.board.rows, started.board.columns) == (3, 3)
     assert started.board.column_labels == ("a", "b", "c")
-    assert started.picture
-    assert started.picture.cells == (0,) * 9
-    assert (started.picture.last, started.picture.name) == ((), None)
-    assert started.choices
-    assert [(each.action, each.cells) for each in started.choices] == [(a, (a,)) for a in range(9)]
+    assert started.view
+    assert started.view.cells == (0,) * 9
+    assert (started.view.last, started.view.name) == ((), None)
+    assert started.legal_moves
+    assert [(each.action, each.cells) for each in started.legal_moves] == [
+        (a, (a,)) for a in range(9)
+    ]
     (started,) = bob.heard(Started)
-    assert (started.board, started.picture, started.choices) == (None, None, None)
+    assert (started.board, started.view, started.legal_moves) == (None, None, None)
 
 
 def test_choices_are_for_the_one_whose_turn_it_is() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = house.client("Ann", views=True), house.client("Bob", views=True)
     eve = watcher(house, "Eve", views=True)
     match = match_between(ann, bob)
-    assert eve.ask(Watch(match=match), Started).choices is None
+    assert eve.ask(Watch(match=match), Started).legal_moves is None
     (started,) = bob.heard(Started)
-    assert started.choices is None
+    assert started.legal_moves is None
     ann.say(Move(match=match, ply=0, action=4))
     told = {line: only(line.inbox, Update) for line in (ann, bob, eve)}
-    assert [update.choices is None for update in told.values()] == [True, False, True]
+    assert [update.legal_moves is None for update in told.values()] == [True, False, True]
     for update in told.values():
-        assert update.picture
-        assert update.picture.cells == (0, 0, 0, 0, 1, 0, 0, 0, 0)
-        assert (update.picture.last, update.picture.name) == ((4,), "b2")
+        assert update.view
+        assert update.view.cells == (0, 0, 0, 0, 1, 0, 0, 0, 0)
+        assert (update.view.last, update.view.name) == ((4,), "b2")
 
 
 def test_who_comes_back_is_shown_what_it_may_do() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house, views=True)
     ann.say(Move(match=match, ply=0, action=4))
     bob.say(Move(match=match, ply=1, action=0))
     ann.hang_up()
     again = house.client("Ann", session=ann.token, views=True)
     started = only(again.inbox, Started)
-    assert started.picture
-    assert (started.picture.last, started.picture.name) == ((0,), "a1")
-    assert started.choices
-    assert [choice.name for choice in started.choices] == ["b1", "c1", "a2", "c2", "a3", "b3", "c3"]
+    assert started.view
+    assert (started.view.last, started.view.name) == ((0,), "a1")
+    assert started.legal_moves
+    assert [choice.name for choice in started.legal_moves] == [
+        "b1",
+        "c1",
+        "a2",
+        "c2",
+        "a3",
+        "b3",
+        "c3",
+    ]
 
 
 def test_what_the_mover_thinks_is_drawn_for_those_who_watch_only() -> None:
-    house = House()
+    house = HubHarness()
     ann, bob = house.client("Ann", views=True), house.client("Bob", views=True)
     match = match_between(ann, bob)
     eve = watcher(house, "Eve", views=True)
     zoe = watcher(house, "Zoe")
     for line in (eve, zoe):
         line.ask(Watch(match=match), Started)
-    thought = Thought(line=(4, 0, 4, 8), actions=((0, 7, 0.25), (4, 9, 0.5), (99, 50, 1.0)))
+    thought = Analysis(pv=(4, 0, 4, 8), actions=((0, 7, 0.25), (4, 9, 0.5), (99, 50, 1.0)))
     ann.say(Move(match=match, ply=0, action=4, info=thought))
     (update,) = eve.heard(Update)
-    assert update.picture
-    assert update.picture.line == ("b2", "a1"), "up to what is not legal"
-    tops = [(top.action, top.name, top.cells, top.visits) for top in update.picture.tops]
+    assert update.view
+    assert update.view.pv == ("b2", "a1"), "up to what is not legal"
+    tops = [(top.action, top.name, top.cells, top.visits) for top in update.view.candidates]
     assert tops == [(4, "b2", (4,), 9), (0, "a1", (0,), 7)], "and nothing that is not legal"
     for player in (ann, bob):
         (update,) = player.heard(Update)
-        assert update.picture
-        assert (update.picture.line, update.picture.tops) == ((), ())
+        assert update.view
+        assert (update.view.pv, update.view.candidates) == ((), ())
     (update,) = zoe.heard(Update)
-    assert update.picture is None
+    assert update.view is None
     assert update.info == thought
 
 
 def test_who_plays_on_does_not_watch_any_more() -> None:
-    house = House(claim_after_s=0.0)
+    house = HubHarness(claim_after_s=0.0)
     ann, bob = house.client("Ann", guest=False), house.client("Bob")
     match = match_between(ann, bob)
     ann.hang_up()
     again = house.client("Ann", token=ann.account_token)
     again.ask(Watch(match=match), Started)
-    again.ask(Claim(match=match), Started)
+    again.ask(TakeOver(match=match), Started)
     again.say(Move(match=match, ply=0, action=4))
     assert len(again.heard(Update)) == 1
 
@@ -106,11 +116,11 @@ def test_every_game_can_be_drawn_and_clicked_through(name: str) -> None:
     game = games.load(name)
     board = board_of(game)
     states, moves = [game.initial_state()], list[int]()
-    while choices := choices_of(game, states[-1]):
+    while choices := legal_moves_of(game, states[-1]):
         choice = choices[len(moves) * 7 % len(choices)]
         moves.append(choice.action)
         states.append(game.next_state(states[-1], choice.action))
-        picture = picture_of(game, states, moves, len(moves))
+        picture = position_view_of(game, states, moves, len(moves))
         assert len(picture.cells) == board.rows * board.columns
         assert (picture.last, picture.name) == (choice.cells, choice.name)
         assert all(0 <= cell < len(picture.cells) for cell in choice.cells)
@@ -124,7 +134,7 @@ def test_a_small_board_that_is_won_is_said_to_be_somebodys() -> None:
     for name in ("i3", "i7", "g3", "c7", "h3"):
         moves.append(game.parse_action(states[-1], name))
         states.append(game.next_state(states[-1], moves[-1]))
-    owners = [picture_of(game, states, moves, ply).blocks for ply in range(6)]
+    owners = [position_view_of(game, states, moves, ply).blocks for ply in range(6)]
     assert owners == [(0,) * 9] * 5 + [(0, 0, 1, 0, 0, 0, 0, 0, 0)]
 
 
@@ -132,16 +142,16 @@ def test_no_more_moves_are_named_than_anybody_reads() -> None:
     game = games.load("gomoku")
     states, moves = [game.initial_state(), game.next_state(game.initial_state(), 7)], [7]
     actions = tuple((action, action, 0.5) for action in range(225))
-    info = Thought(line=tuple(range(100)), actions=actions)
-    picture = picture_of(game, states, moves, 1, info)
-    assert len(picture.line) == len(picture.tops) == NAMED
-    assert [top.action for top in picture.tops] == list(range(224, 224 - NAMED, -1))
+    info = Analysis(pv=tuple(range(100)), actions=actions)
+    picture = position_view_of(game, states, moves, 1, info)
+    assert len(picture.pv) == len(picture.candidates) == NAMED
+    assert [top.action for top in picture.candidates] == list(range(224, 224 - NAMED, -1))
 
 
 class Shy(TicTacToe):
     """It says how it looks until somebody has moved."""
 
-    def view(self, state: games.State) -> View:
+    def view(self, state: games.State) -> BoardView:
         if any(state[2:]):
             raise RuntimeError("I would rather not")
         return super().view(state)
@@ -151,13 +161,13 @@ def test_a_game_that_cannot_be_drawn_is_played_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("games.load", lambda text: Shy())
-    house = House()
+    house = HubHarness()
     ann, bob, match = sit_down(house, views=True)
     eve = watcher(house, "Eve", views=True)
     eve.ask(Watch(match=match), Started)
     for ply, action in enumerate((0, 3, 1, 4, 2)):
         (ann, bob)[ply % 2].say(Move(match=match, ply=ply, action=action))
-    assert [update.picture for update in eve.heard(Update)] == [None] * 5
+    assert [update.view for update in eve.heard(Update)] == [None] * 5
     (line,) = [line for line in house.logged if "is not drawn" in line]
     assert "RuntimeError: I would rather not" in line
     assert [ended.winner for ended in eve.heard(Ended)] == [1]

@@ -16,13 +16,13 @@ from msgspec import structs
 from unit.games.test_every_game import VARIANTS, every_game
 
 import games
-from games import TIE, Game, IllegalAction, State, View
+from games import TIE, BoardView, Game, IllegalAction, State
 from server.core import clock
 from server.core.match import Match, Terms
 from server.export import FORMATS, jsonl, pgn, sgf, writer
 from server.export.replay import Contradiction
-from server.model.messages import Reading, Reason, Thought
-from server.model.records import Begun, Finished, Kept, Played
+from server.model.messages import Analysis, ClockState, Reason
+from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 
 AT = 1_700_000_000.0  # 2023-11-14 22:13:20
 CLOCKS = ("none", "1/move", "300+3", "20+5x30")
@@ -50,7 +50,7 @@ class Sitting:
         terms = Terms(clock.parse(clock_text), rated=True)
         self.match = Match("m1", games.load(spec), players, terms)
         self.now = 0.0
-        self.moves: list[Played] = []
+        self.moves: list[MovePlayed] = []
         self.match.start(0.0)
 
     def play(self, *actions: int) -> Sitting:
@@ -59,21 +59,21 @@ class Sitting:
             seat, ply = match.game.current_player(match.state), match.ply
             self.now += (0.8, 0.1, 0.3)[ply % 3]
             assert match.play(seat, ply, action, self.now)
-            thought = Thought(win_rate=0.1 + 0.2, simulations=ply, line=(action, 0))
+            thought = Analysis(win_rate=0.1 + 0.2, simulations=ply, pv=(action, 0))
             self.moves.append(
-                Played(
+                MovePlayed(
                     match=match.id,
                     ply=ply,
                     seat=match.mover(ply),
                     action=action,
-                    clocks=match.readings(self.now),
+                    clocks=match.clock_states(self.now),
                     info=thought if ply % 2 else None,
                     at=AT + self.now,
                 )
             )
         return self
 
-    def adjudicated(self, winner: int) -> Kept:
+    def adjudicated(self, winner: int) -> StoredMatch:
         self.match.adjudicate(self.match.ply, winner)
         return self.kept
 
@@ -84,9 +84,9 @@ class Sitting:
         return self
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> StoredMatch:
         match, result = self.match, self.match.result
-        begun = Begun(
+        begun = MatchStarted(
             match=match.id,
             game=str(match.game),
             players=match.players,
@@ -98,7 +98,7 @@ class Sitting:
             credit_cap_s=0.1,
             at=AT,
         )
-        finished = result and Finished(
+        finished = result and MatchEnded(
             match=match.id,
             winner=result.winner,
             returns=result.returns,
@@ -106,10 +106,10 @@ class Sitting:
             text=result.text,
             at=AT + self.now,
         )
-        return Kept(begun=begun, moves=tuple(self.moves), finished=finished)
+        return StoredMatch(started=begun, moves=tuple(self.moves), ended=finished)
 
 
-def ended_otherwise(reason: Reason) -> Kept:
+def ended_otherwise(reason: Reason) -> StoredMatch:
     """A match of two moves that ended for that reason; if somebody lost, the first player."""
     sitting = Sitting("tic_tac_toe", "300+3").play(4, 0)
     if reason in (Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED):
@@ -117,7 +117,7 @@ def ended_otherwise(reason: Reason) -> Kept:
     else:
         winner, returns = 2, (0.0, 1.0)
     text = f"so it was: {reason}"
-    finished = Finished(
+    finished = MatchEnded(
         match="m1", winner=winner, returns=returns, reason=reason, text=text, at=AT + 9
     )
     return structs.replace(sitting.kept, finished=finished)
@@ -230,9 +230,9 @@ def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
             assert text == writer("pgn")(kept)
 
 
-def _winner(kept: Kept) -> int:
-    assert kept.finished
-    return kept.finished.winner
+def _winner(kept: StoredMatch) -> int:
+    assert kept.ended
+    return kept.ended.winner
 
 
 def test_sgf_is_for_games_of_placing_stones() -> None:
@@ -267,15 +267,15 @@ def test_whatever_the_names(
     if sitting.match.to_move:
         sitting.match.abort(text)
     kept = sitting.kept
-    assert kept.finished
-    shown = "".join(" " if _is_control(letter) else letter for letter in kept.finished.text)
+    assert kept.ended
+    shown = "".join(" " if _is_control(letter) else letter for letter in kept.ended.text)
     root, *nodes = read_sgf(sgf.write(kept))
     assert (root["PB"], root["PW"], root["GC"]) == ([players[0]], [players[1]], [shown])
     assert len(nodes) == len(kept.moves)
     tags, moves, _, _ = read_pgn(pgn.write(kept))
     assert (tags["White"], tags["Black"], tags["Remark"]) == (*players, shown)
     assert len(moves) == len(kept.moves)
-    if shown == kept.finished.text and players == tuple(name.strip() for name in players):
+    if shown == kept.ended.text and players == tuple(name.strip() for name in players):
         assert jsonl.read(jsonl.write(kept)) == jsonl.portable(kept)
 
 
@@ -412,19 +412,19 @@ class Stones(Game):
     def action_name(self, state: State, action: int) -> str:
         return f'put "{action}" {{}}' if action % 2 else f"{action}."
 
-    def view(self, state: State) -> View:
+    def view(self, state: State) -> BoardView:
         clicks = {
             action: (action, 0) if self.moves == "drag" and any(state[2:]) else (action,)
             for action in self.legal_actions(state)
         }
-        return View(self.rows, self.columns, state[2:], clicks)
+        return BoardView(self.rows, self.columns, state[2:], clicks)
 
 
 @pytest.fixture
-def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Kept]:
+def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StoredMatch]:
     """Makes a match of stones, of two moves or those given."""
 
-    def of(*actions: int, **params: Any) -> Kept:
+    def of(*actions: int, **params: Any) -> StoredMatch:
         game = Stones(**params)
         monkeypatch.setattr(games, "load", lambda text: game)
         return Sitting("stones").play(*(actions or (6, 60))).kept
@@ -432,7 +432,7 @@ def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Kept]:
     return of
 
 
-def test_a_large_board_and_a_player_who_moves_twice(stones: Callable[..., Kept]) -> None:
+def test_a_large_board_and_a_player_who_moves_twice(stones: Callable[..., StoredMatch]) -> None:
     kept = stones(1, 2, 31, 999)
     root, *nodes = read_sgf(sgf.write(kept))
     assert "GM" not in root
@@ -451,7 +451,7 @@ def test_a_large_board_and_a_player_who_moves_twice(stones: Callable[..., Kept])
     ],
 )
 def test_what_sgf_cannot_say_is_written_as_pgn(
-    stones: Callable[..., Kept], params: dict[str, Any], told: str
+    stones: Callable[..., StoredMatch], params: dict[str, Any], told: str
 ) -> None:
     kept = stones(**params)
     with pytest.raises(sgf.Unsuitable, match=told):
@@ -462,7 +462,7 @@ def test_what_sgf_cannot_say_is_written_as_pgn(
 def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
     kept = Sitting("tic_tac_toe").play(4, 0).kept
     for wrong in (
-        structs.replace(kept, begun=structs.replace(kept.begun, game="forgotten")),
+        structs.replace(kept, begun=structs.replace(kept.started, game="forgotten")),
         structs.replace(kept, moves=kept.moves[1:]),
         structs.replace(kept, moves=(kept.moves[0], structs.replace(kept.moves[1], action=4))),
     ):
@@ -575,8 +575,8 @@ def test_a_result_that_cannot_be(
 ) -> None:
     """Two moves were made, and it is the first player's turn."""
     kept = ended_otherwise(reason)
-    assert kept.finished
-    wrong = structs.replace(kept.finished, winner=winner, returns=returns)
+    assert kept.ended
+    wrong = structs.replace(kept.ended, winner=winner, returns=returns)
     with pytest.raises(jsonl.BadLine) as caught:
         jsonl.read(jsonl.write(structs.replace(kept, finished=wrong)))
     assert caught.value.field == field
@@ -585,7 +585,7 @@ def test_a_result_that_cannot_be(
 @pytest.mark.parametrize("winner", [1, 2, TIE])
 def test_anybody_may_be_proven_to_win(winner: int) -> None:
     kept = Sitting("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
-    assert jsonl.read(jsonl.write(kept)).finished == kept.finished
+    assert jsonl.read(jsonl.write(kept)).ended == kept.ended
 
 
 @given(data=st.data())
@@ -595,9 +595,9 @@ def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None
     end = data.draw(st.integers(start, min(len(line), start + 5)))
     damaged = line[:start] + data.draw(st.binary(max_size=5)) + line[end:]
     with contextlib.suppress(jsonl.BadLine):
-        assert isinstance(jsonl.read(damaged), Kept)
+        assert isinstance(jsonl.read(damaged), StoredMatch)
 
 
 def test_clocks_are_read_back_as_they_were() -> None:
     kept = Sitting("tic_tac_toe", "1+2x30").play(*LOST).kept
-    assert jsonl.read(jsonl.write(kept)).moves[2].clocks == (Reading(0.0, 2), Reading(0.9, 2))
+    assert jsonl.read(jsonl.write(kept)).moves[2].clocks == (ClockState(0.0, 2), ClockState(0.9, 2))

@@ -25,64 +25,64 @@ from server.model.messages import (
     REQUESTS,
     Abort,
     Adjudicate,
-    AreYouThere,
+    Analysis,
     Cancel,
-    Claim,
+    ChallengeBot,
+    ClockState,
     Closing,
     Code,
-    Conclude,
-    Control,
-    Dismiss,
+    CreateTournament,
     Ended,
-    Enter,
+    EndTournament,
     Error,
     Event,
     Fixture,
-    Follow,
     Hello,
+    Join,
+    Kick,
     List,
     Listing,
-    Look,
+    LobbyTotals,
     Move,
     News,
     Notice,
     Ok,
-    Organize,
     Outcome,
     Overview,
     Person,
     Ping,
     Pong,
-    Reading,
     Reason,
     Request,
     Resign,
     Seek,
     Seeking,
+    ServerPing,
     Started,
+    SubscribeLobby,
     Summary,
-    Summon,
-    Suspend,
-    Thought,
-    Totals,
+    TakeOver,
+    TimeControl,
     Tournament,
     Unwatch,
     Update,
     Watch,
+    WatchTournament,
     Welcome,
+    Withdraw,
 )
-from server.model.tournament_spec import Adjudication, Entrant, Openings, Spec, Sprt
+from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 
-THOUGHT = Thought(
+THOUGHT = Analysis(
     win_rate=0.5,
     simulations=1200,
     seconds=0.25,
     depth=9,
     proven=-1,
-    line=(4, 0, 8),
+    pv=(4, 0, 8),
     actions=((4, 700, 0.625), (0, 500, 0.25)),
 )
-SPEC = Spec(
+SPEC = TournamentSpec(
     name="is it better?",
     games=("nim", "othello(size=6)"),
     format="sprt",
@@ -128,21 +128,21 @@ REQUEST_EXAMPLES: list[Request] = [
     Move(match="m", ply=0, action=0),
     Move(id=2**64 - 1, match="m", ply=2**53 - 1, action=2**31 - 1, info=THOUGHT),
     Resign(id=-5, match="m"),
-    Claim(match="m"),
+    TakeOver(match="m"),
     Watch(match="m"),
     Unwatch(match="m"),
-    Summon(player="uct(time=0.3)", game="nim", clock="60+1", seat=2),
-    Look(id=3),
+    ChallengeBot(player="uct(time=0.3)", game="nim", clock="60+1", seat=2),
+    SubscribeLobby(id=3),
     List(),
     Ping(id=""),
     Abort(match="m", text="a mistake"),
-    Dismiss(name="Bob"),
-    Enter(),
-    Enter(id="e", tournament="t", matches=4),
-    Organize(spec=SPEC),
-    Follow(tournament="t"),
-    Suspend(tournament="t", entrant="Bob"),
-    Conclude(tournament="t"),
+    Kick(name="Bob"),
+    Join(),
+    Join(id="e", tournament="t", matches=4),
+    CreateTournament(spec=SPEC),
+    WatchTournament(tournament="t"),
+    Withdraw(tournament="t", entrant="Bob"),
+    EndTournament(tournament="t"),
     Adjudicate(match="m", ply=30, winner=-1),
 ]
 EVENT_EXAMPLES: list[Event] = [
@@ -164,8 +164,8 @@ EVENT_EXAMPLES: list[Event] = [
         players=("Ann", "Bob"),
         seat=2,
         clock="10+3",
-        control=Control(10.0, 3.0, 0, 0.0),
-        clocks=(Reading(10.0, 0), Reading(9.5, 0)),
+        time_control=TimeControl(10.0, 3.0, 0, 0.0),
+        clocks=(ClockState(10.0, 0), ClockState(9.5, 0)),
         rated=True,
         moves=(1, 2),
         state=(1, 0, 10),
@@ -194,11 +194,11 @@ EVENT_EXAMPLES: list[Event] = [
         seeks=(Seeking(seek="s", name="Ann", game="nim"),),
         matches=(Summary("m", "nim", ("Ann", "Bob"), "none", 4),),
         outcomes=(Outcome("n", "nim", ("Ann", "Bob"), 7, 1, Reason.RULES, "Ann won"),),
-        totals=Totals(humans=0, bots=2, spectators=0, seeks=1, matches=1),
+        totals=LobbyTotals(humans=0, bots=2, spectators=0, seeks=1, matches=1),
     ),
     News(left=(Person("Ann", "bot", guest=True),), closed=("s",), gone=("m",)),
     Tournament(re=3, tournament="t", spec=SPEC),
-    Tournament(tournament="t", spec=SPEC, over=True, out=(2, 0)),
+    Tournament(tournament="t", spec=SPEC, over=True, withdrawn=(2, 0)),
     Fixture(
         tournament="t",
         round=1,
@@ -228,7 +228,7 @@ EVENT_EXAMPLES: list[Event] = [
     Pong(re="x"),
     Closing(seconds=5.0),
     Error(re=1, code=Code.ILLEGAL_ACTION, text="no"),
-    AreYouThere(seconds=60.0),
+    ServerPing(seconds=60.0),
     Notice(code="storage_down", text="wait"),
 ]
 
@@ -263,10 +263,10 @@ def test_a_client_says_so_when_the_server_makes_no_sense(frame: bytes) -> None:
 MOVE = {"type": "move", "match": "m", "ply": 0, "action": 0}
 HELLO = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "Ann"}
 SEEK = {"type": "seek", "game": "nim"}
-ENTER = {"type": "enter"}
+ENTER = {"type": "join"}
 ADJUDICATE = {"type": "adjudicate", "match": "m", "ply": 30, "winner": 1}
 ORGANIZE: dict[str, Any] = {
-    "type": "organize",
+    "type": "create_tournament",
     "spec": {"name": "a", "games": ["nim"], "format": "match", "entrants": []},
 }
 
@@ -311,8 +311,8 @@ def test_what_is_no_map_is_malformed(frame: bytes) -> None:
 def test_only_administrators_send_lists_of_any_length() -> None:
     lines = {"nim": tuple((number,) for number in range(5000))}
     entrants = (Entrant("Ann", "1"), Entrant("Bob", "1"))
-    spec = Spec("a book", ("nim",), "match", entrants, openings=Openings(lines=lines))
-    request = Organize(spec=spec)
+    spec = TournamentSpec("a book", ("nim",), "match", entrants, openings=Openings(lines=lines))
+    request = CreateTournament(spec=spec)
     for write, read in ((encode, decode_request), (encode_json, decode_json_request)):
         frame = write(request)
         assert len(frame) < MAX_FRAME
@@ -357,7 +357,7 @@ INVALID = [
     (MOVE | {"match": 5}, "match"),
     (MOVE | {"match": b"m"}, "match"),
     (MOVE | {"info": []}, "info"),
-    (MOVE | {"info": {"line": msgpack.ExtType(5, b"x")}}, "line"),
+    (MOVE | {"info": {"pv": msgpack.ExtType(5, b"x")}}, "pv"),
     (MOVE | {"info": {"actions": [[1, 2]]}}, "actions"),
     (MOVE | {"id": msgpack.Timestamp(1)}, "id"),
     (HELLO | {"legal_actions": 1}, "legal_actions"),
@@ -375,7 +375,7 @@ INVALID = [
     (MOVE | {"action": 2**31}, "action"),
     (MOVE | {"action": -(2**63)}, "action"),
     (MOVE | {"match": "m" * 65}, "match"),
-    (MOVE | {"info": {"line": [0] * 101}}, "line"),
+    (MOVE | {"info": {"pv": [0] * 101}}, "pv"),
     (HELLO | {"name": ""}, "name"),
     (HELLO | {"name": "A" * 33}, "name"),
     (HELLO | {"software": "mine\n2026-01-01 a line of the log"}, "software"),

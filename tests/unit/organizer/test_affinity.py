@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from server.model.tournament_spec import Spec
+from server.model.tournament_spec import TournamentSpec
 from server.organizer import estimate
 from server.organizer.affinity import Cores
 from server.tournament.spec_parser import read
@@ -31,7 +31,7 @@ def processes() -> Iterator[list[Process]]:
         each.wait()
 
 
-def tournament(concurrency: int) -> Spec:
+def tournament(concurrency: int) -> TournamentSpec:
     text = """
         name = "two"
         games = ["nim"]

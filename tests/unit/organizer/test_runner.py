@@ -11,30 +11,30 @@ from typing import Any, cast
 import pytest
 from twisted.internet.task import Clock
 
-from server.client.organizer_line import Line
+from server.client.organizer_line import OrganizerConnection
 from server.model.codec import MAX_FRAME
 from server.model.messages import (
     Code,
+    CreateTournament,
     Error,
     Event,
     Fixture,
-    Follow,
-    Organize,
     Ping,
     Pong,
     Reason,
     Request,
-    Suspend,
     Tournament,
+    WatchTournament,
+    Withdraw,
 )
-from server.model.tournament_spec import Entrant, Spec
-from server.organizer.console import Lines
-from server.organizer.runner import Runner, Wish
+from server.model.tournament_spec import Entrant, TournamentSpec
+from server.organizer.console import LineDisplay
+from server.organizer.runner import Runner, RunRequest
 from server.organizer.supervisor import CRASHES
-from server.runtime.subprocesses import Logs, Process
+from server.runtime.subprocesses import LogFolder, Process
 
 NAMES = ("Ann", "Bob", "Cem", "Dee")
-SPEC = Spec(
+SPEC = TournamentSpec(
     name="a try",
     games=("tic_tac_toe",),
     format="round_robin",
@@ -59,15 +59,15 @@ class Time(Clock):
 class Evening:
     """A runner that has a line to nobody; time passes when it is told to."""
 
-    def __init__(self, logs: Logs, wish: Wish, command: str = STAYS) -> None:
+    def __init__(self, logs: LogFolder, wish: RunRequest, command: str = STAYS) -> None:
         self.is_open = False
         self.frame_bytes = MAX_FRAME
         self.sent: list[Request] = []
         self.processes: list[tuple[str, Process]] = []
         self.clock = Time()
         self._command = command
-        self.runner = Runner(self.clock, wish, lambda *_: self.start, None, Lines(), logs)
-        self.runner.use(cast(Line, self))
+        self.runner = Runner(self.clock, wish, lambda *_: self.start, None, LineDisplay(), logs)
+        self.runner.use(cast(OrganizerConnection, self))
 
     def start(self, entrant: Entrant, number: int, log: Path) -> Process:
         log.touch()
@@ -133,16 +133,16 @@ def fixture(number: int, first: str, second: str, **fields: Any) -> Fixture:
 
 
 @pytest.fixture
-def logs() -> Iterator[Logs]:
-    logs = Logs()
+def logs() -> Iterator[LogFolder]:
+    logs = LogFolder()
     yield logs
     logs.wanted = False
     logs.close()
 
 
 @pytest.fixture
-def evening(logs: Logs) -> Iterator[Evening]:
-    evening = Evening(logs, Wish(SPEC))
+def evening(logs: LogFolder) -> Iterator[Evening]:
+    evening = Evening(logs, RunRequest(SPEC))
     yield evening
     for _, process in evening.processes:
         process.kill()
@@ -202,8 +202,8 @@ def test_it_follows_the_tournament_again_and_hears_nothing_twice(
     evening.hear(ended)
     evening.lose_the_line()
     evening.connect()
-    assert evening.said(Follow) == [Follow(id="follow", tournament="t")]
-    assert not evening.said(Organize)
+    assert evening.said(WatchTournament) == [WatchTournament(id="follow", tournament="t")]
+    assert not evening.said(CreateTournament)
     meanwhile = fixture(2, "Cem", "Dee", winner=-1, reason=Reason.RULES, plies=9)
     evening.hear(Tournament(re="follow", tournament="t", spec=SPEC), ended, meanwhile)
     output = capsys.readouterr().out
@@ -215,13 +215,13 @@ def test_it_follows_the_tournament_again_and_hears_nothing_twice(
     assert evening.counts == dict.fromkeys(NAMES, 2), "nobody is started a second time"
 
 
-@pytest.mark.parametrize(("begun", "asks"), [("t", Follow), (None, Organize)])
+@pytest.mark.parametrize(("begun", "asks"), [("t", WatchTournament), (None, CreateTournament)])
 def test_if_the_answer_was_lost_no_second_tournament_is_held(
-    logs: Logs, begun: str | None, asks: type[Request]
+    logs: LogFolder, begun: str | None, asks: type[Request]
 ) -> None:
-    evening = Evening(logs, Wish(SPEC, begun=lambda: begun))
+    evening = Evening(logs, RunRequest(SPEC, begun=lambda: begun))
     evening.connect()
-    assert evening.said(Organize)
+    assert evening.said(CreateTournament)
     evening.lose_the_line()
     evening.connect()
     assert [type(each) for each in evening.sent] == [asks]
@@ -238,25 +238,25 @@ def test_on_a_server_elsewhere_nobody_knows_whether_it_was_held(evening: Evening
 
 def test_who_is_put_off_and_cut_off_asks_for_one_tournament(evening: Evening) -> None:
     evening.connect()
-    assert len(evening.said(Organize)) == 1
+    assert len(evening.said(CreateTournament)) == 1
     evening.hear(Error(re="organize", code=Code.CLOSING, text="the server will stop"))
     evening.lose_the_line()
     evening.connect()
-    assert len(evening.said(Organize)) == 1
+    assert len(evening.said(CreateTournament)) == 1
     evening.clock.advance(2)
-    assert not evening.said(Organize), "there is an answer to come already"
+    assert not evening.said(CreateTournament), "there is an answer to come already"
 
 
 @pytest.mark.parametrize("waits", [None, 3.0])
 def test_who_is_put_off_asks_again(evening: Evening, waits: float | None) -> None:
     evening.connect()
-    assert evening.said(Organize)
+    assert evening.said(CreateTournament)
     error = Error(re="organize", code=Code.RATE_LIMITED, text="not so fast", seconds=waits)
     evening.hear(error)
     evening.clock.advance(0.9 + (waits or 0))
-    assert not evening.said(Organize)
+    assert not evening.said(CreateTournament)
     evening.clock.advance(0.2)
-    assert evening.said(Organize)
+    assert evening.said(CreateTournament)
 
 
 def test_the_end_is_noticed_although_the_server_was_asked_too_often(evening: Evening) -> None:
@@ -272,15 +272,15 @@ def test_the_end_is_noticed_although_the_server_was_asked_too_often(evening: Eve
     assert evening.runner.code == 0
 
 
-def test_who_keeps_crashing_is_suspended_however_often_that_must_be_said(logs: Logs) -> None:
-    evening = Evening(logs, Wish(SPEC), command=FAILS)
+def test_who_keeps_crashing_is_suspended_however_often_that_must_be_said(logs: LogFolder) -> None:
+    evening = Evening(logs, RunRequest(SPEC), command=FAILS)
     evening.begin()
     for _ in range(40 * CRASHES):
         evening.look()
-    asked = Suspend(id="suspend", tournament="t", entrant="Ann")
-    assert evening.said(Suspend).count(asked) == 1
+    asked = Withdraw(id="suspend", tournament="t", entrant="Ann")
+    assert evening.said(Withdraw).count(asked) == 1
     evening.hear(Error(re="suspend", code=Code.RATE_LIMITED, text="not so fast"))
     evening.clock.advance(1.1)
-    assert asked in evening.said(Suspend)
-    evening.hear(Tournament(tournament="t", spec=SPEC, out=(0, 1, 2, 3)))
-    assert not evening.said(Suspend)
+    assert asked in evening.said(Withdraw)
+    evening.hear(Tournament(tournament="t", spec=SPEC, withdrawn=(0, 1, 2, 3)))
+    assert not evening.said(Withdraw)

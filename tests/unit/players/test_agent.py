@@ -16,36 +16,36 @@ from twisted.python.failure import Failure
 import games
 from games import Game, SpecError, State
 from games.core import spec
-from players import Cancelled, Choice, Considered, Info, Limit, Node, Player, Resigned
-from players.client.active_match import STEPS, Asked, Doing
+from players import ActionStats, Cancelled, Info, Limit, Node, Player, PlayResult, Resigned
+from players.client.active_match import STEPS, Doing, MoveQuery
 from players.client.agent import Agent
-from players.client.console import Screen
+from players.client.console import PlayerConsole
 from players.client.identity import Identity
-from players.client.play_request import Wish
-from players.client.player_cache import Roster
-from players.client.tokens import Account, Given, TokenFile
+from players.client.play_request import PlayRequest
+from players.client.player_cache import PlayerCache
+from players.client.tokens import GivenToken, SavedAccount, TokenFile
 from players.client.trees import TreeFile
 from server.model.messages import (
-    Claim,
+    ClockState,
     Closing,
     Code,
-    Control,
     Ended,
-    Enter,
     Error,
     Hello,
+    Join,
     Move,
     Notice,
     Ok,
     Ping,
     Pong,
-    Reading,
     Reason,
     Request,
     RequestId,
     Resign,
     Seek,
     Started,
+    TakeOver,
+    TimeControl,
     Unwatch,
     Update,
     Watch,
@@ -54,8 +54,8 @@ from server.model.messages import (
 
 GAME = games.load("nim(chips=9)")
 TAKE_1, TAKE_2, TAKE_3 = 0, 1, 2
-SEEKING = Wish(Seek(game="nim(chips=9)"), 1)
-ENTERING = Wish(Enter())
+SEEKING = PlayRequest(Seek(game="nim(chips=9)"), 1)
+ENTERING = PlayRequest(Join())
 
 
 class FakeReactor(FakeClock):
@@ -114,12 +114,12 @@ class Thinker(Player):
     def __init__(self, game: Game, ponders: bool = False) -> None:
         super().__init__(game)
         self.ponders = ponders
-        self.answer: Callable[[], Choice] = lambda: Choice(TAKE_1)
+        self.answer: Callable[[], PlayResult] = lambda: PlayResult(TAKE_1)
         self.ponder_until_cancelled = True
         self.calls: list[tuple[str, int]] = []
         self.limits: list[Limit] = []
 
-    def choose(self, states: Sequence[State], limit: Limit) -> Choice:
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         self.calls.append(("choose", len(states) - 1))
         self.limits.append(limit)
         if self.cancelled.is_set():
@@ -143,7 +143,7 @@ class Evening:
         self,
         player: Thinker | None = None,
         identity: Identity | None = None,
-        wish: Wish = SEEKING,
+        wish: PlayRequest = SEEKING,
         **options: Any,
     ) -> None:
         self.reactor, self.link, self.player = FakeReactor(), FakeLink(), player or Thinker(GAME)
@@ -154,7 +154,7 @@ class Evening:
             self.player_of,
             wish,
             identity or Identity("Ann", "bot", "test"),
-            Screen(Console(file=self.output, width=200), **options),
+            PlayerConsole(Console(file=self.output, width=200), **options),
             self.codes.append,
         )
         self.agent.use(self.link)  # type: ignore[arg-type]
@@ -192,7 +192,7 @@ class Evening:
     def start(
         self,
         seat: int | None = 1,
-        clock: Reading | None = None,
+        clock: ClockState | None = None,
         game: str = "nim(chips=9)",
         match: str = "m",
     ) -> None:
@@ -204,7 +204,7 @@ class Evening:
                 players=("Bob", "Ann") if seat == 2 else ("Ann", "Bob"),
                 seat=seat,  # type: ignore[arg-type]
                 clock="none" if clock is None else "60+0",
-                control=None if clock is None else Control(60.0, 0.0, 0, 0.0),
+                time_control=None if clock is None else TimeControl(60.0, 0.0, 0, 0.0),
                 clocks=None if clock is None else (clock, clock),
                 moves=tuple(self.moves),
                 state=self.state,
@@ -281,7 +281,7 @@ def pondering() -> Evening:
 
 
 def test_what_is_to_be_done_is_known_for_everything() -> None:
-    assert set(STEPS) == set(itertools.product(Doing, Asked))
+    assert set(STEPS) == set(itertools.product(Doing, MoveQuery))
 
 
 def test_a_move_is_chosen_and_sent_once() -> None:
@@ -289,12 +289,12 @@ def test_a_move_is_chosen_and_sent_once() -> None:
     assert [type(each) for each in evening.said(Hello, Ping)] == [Hello, Ping]
     evening.resumed()
     assert evening.said(Seek)
-    evening.start(clock=Reading(60.0, 0))
+    evening.start(clock=ClockState(60.0, 0))
     evening.think()
     assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
     assert not evening.thinking
     (limit,) = evening.player.limits
-    assert limit.saves
+    assert limit.time_carries_over
     assert limit.seconds
     evening.play(TAKE_1)
     assert not evening.thinking
@@ -443,7 +443,7 @@ def test_a_match_whose_end_is_never_told(evening: Evening) -> None:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("oops"), Cancelled(), Resigned()])
 def test_a_player_that_raises_resigns_once(evening: Evening, error: Exception) -> None:
-    def answer() -> Choice:
+    def answer() -> PlayResult:
         raise error
 
     evening.player.answer = answer
@@ -458,7 +458,7 @@ def test_a_player_that_raises_resigns_once(evening: Evening, error: Exception) -
 def test_a_resignation_that_was_lost_with_the_line_is_said_again(evening: Evening) -> None:
     evening.start()
     evening.lose_the_line()
-    evening.player.answer = lambda: Choice(1 // 0)
+    evening.player.answer = lambda: PlayResult(1 // 0)
     evening.think()
     assert not evening.said()
     evening.connect()
@@ -602,8 +602,8 @@ def test_a_move_that_was_lost_with_the_line_is_never_reported(tmp_path: Path) ->
 
 
 def test_a_player_that_says_nonsense_resigns(evening: Evening) -> None:
-    info = Info(line=(99,), actions=(Considered(TAKE_1, 1, 1.0),))
-    evening.player.answer = lambda: Choice(TAKE_1, info)
+    info = Info(pv=(99,), actions=(ActionStats(TAKE_1, 1, 1.0),))
+    evening.player.answer = lambda: PlayResult(TAKE_1, info)
     evening.start()
     evening.think()
     evening.play(TAKE_1)
@@ -617,7 +617,7 @@ def test_a_player_that_says_nonsense_resigns(evening: Evening) -> None:
 def test_the_tree_of_each_move_is_written(tmp_path: Path) -> None:
     file = tmp_path / "tree.txt"
     player = Thinker(GAME)
-    player.answer = lambda: Choice(TAKE_2, Info(actions=(Considered(TAKE_2, 100, 50.0),)))
+    player.answer = lambda: PlayResult(TAKE_2, Info(actions=(ActionStats(TAKE_2, 100, 50.0),)))
     evening = Evening(player, tree_file=TreeFile(file))
     evening.start()
     evening.think()
@@ -647,14 +647,14 @@ def file(tmp_path: Path) -> TokenFile:
 
 
 @pytest.fixture
-def account(file: TokenFile) -> Account:
-    return Account(file, "server:1", "Ann")
+def account(file: TokenFile) -> SavedAccount:
+    return SavedAccount(file, "server:1", "Ann")
 
 
 class Doorstep(Evening):
     """A server that says welcome only when the test does."""
 
-    def __init__(self, account: Account | None, any_name: bool = False) -> None:
+    def __init__(self, account: SavedAccount | None, any_name: bool = False) -> None:
         super().__init__(identity=Identity("Ann", "bot", "test", account, any_name=any_name))
 
     def connect(self) -> None:
@@ -675,7 +675,9 @@ class Doorstep(Evening):
         return self.codes == [1] and self.link.closed
 
 
-def test_a_free_name_is_registered_and_its_token_kept(account: Account, file: TokenFile) -> None:
+def test_a_free_name_is_registered_and_its_token_kept(
+    account: SavedAccount, file: TokenFile
+) -> None:
     door = Doorstep(account)
     hello = door.hello()
     assert hello.token is None
@@ -709,7 +711,7 @@ def test_a_guest_takes_another_name_if_any_will_do() -> None:
 
 
 def test_an_account_that_the_server_has_lost_is_registered_anew(
-    account: Account, file: TokenFile
+    account: SavedAccount, file: TokenFile
 ) -> None:
     file.keep("server:1", "Ann", "old")
     door = Doorstep(account)
@@ -721,13 +723,15 @@ def test_an_account_that_the_server_has_lost_is_registered_anew(
 
 
 def test_a_token_that_was_given_is_not_replaced_by_a_new_account(file: TokenFile) -> None:
-    door = Doorstep(Account(file, "server:1", "Ann", Given("secret", "PLAYOUT_TOKEN")))
+    door = Doorstep(SavedAccount(file, "server:1", "Ann", GivenToken("secret", "PLAYOUT_TOKEN")))
     door.refuse_hello(Code.UNKNOWN_ACCOUNT)
     assert door.has_given_up
     assert "leave out the token that comes from PLAYOUT_TOKEN" in door.shown
 
 
-def test_two_players_may_register_their_account_at_once(account: Account, file: TokenFile) -> None:
+def test_two_players_may_register_their_account_at_once(
+    account: SavedAccount, file: TokenFile
+) -> None:
     door = Doorstep(account)
     door.said()
     door.refuse_hello(Code.NAME_TAKEN)
@@ -737,7 +741,7 @@ def test_two_players_may_register_their_account_at_once(account: Account, file: 
     assert door.hello().token == "theirs"
 
 
-def test_a_name_of_somebody_else_is_given_up(account: Account) -> None:
+def test_a_name_of_somebody_else_is_given_up(account: SavedAccount) -> None:
     door = Doorstep(account)
     door.refuse_hello(Code.NAME_TAKEN)
     door.reactor.advance(1)
@@ -746,7 +750,7 @@ def test_a_name_of_somebody_else_is_given_up(account: Account) -> None:
     assert "Ann belongs to somebody else: take another --name" in door.shown
 
 
-def test_a_wrong_token_is_said_to_be_in_its_file(account: Account, file: TokenFile) -> None:
+def test_a_wrong_token_is_said_to_be_in_its_file(account: SavedAccount, file: TokenFile) -> None:
     file.keep("server:1", "Ann", "stale")
     door = Doorstep(account)
     door.refuse_hello(Code.BAD_TOKEN)
@@ -755,7 +759,9 @@ def test_a_wrong_token_is_said_to_be_in_its_file(account: Account, file: TokenFi
     assert "stale" not in door.shown
 
 
-def test_a_token_that_was_corrected_meanwhile_is_tried(account: Account, file: TokenFile) -> None:
+def test_a_token_that_was_corrected_meanwhile_is_tried(
+    account: SavedAccount, file: TokenFile
+) -> None:
     file.keep("server:1", "Ann", "stale")
     door = Doorstep(account)
     door.said()
@@ -764,7 +770,7 @@ def test_a_token_that_was_corrected_meanwhile_is_tried(account: Account, file: T
     assert door.hello().token == "right"
 
 
-def test_a_file_that_breaks_meanwhile_is_explained(account: Account, file: TokenFile) -> None:
+def test_a_file_that_breaks_meanwhile_is_explained(account: SavedAccount, file: TokenFile) -> None:
     door = Doorstep(account)
     file.path.write_text("{")
     door.welcome(token="secret")
@@ -780,11 +786,13 @@ def test_a_file_that_breaks_meanwhile_is_explained(account: Account, file: Token
     [
         (Code.REGISTRATION_CLOSED, "Ask the operator"),
         (Code.RATE_LIMITED, "no (rate_limited)"),  # for longer than one is willing to wait
-        (Code.DISMISSED, "no (dismissed)"),
+        (Code.KICKED, "no (dismissed)"),
         (Code.UNSUPPORTED_PROTOCOL, "no (unsupported_protocol)"),
     ],
 )
-def test_who_is_not_let_in_is_told_what_to_do(account: Account, code: Code, advice: str) -> None:
+def test_who_is_not_let_in_is_told_what_to_do(
+    account: SavedAccount, code: Code, advice: str
+) -> None:
     door = Doorstep(account)
     door.refuse_hello(code)
     assert door.has_given_up
@@ -801,7 +809,9 @@ def test_what_is_not_for_guests_is_explained() -> None:
 
 
 @pytest.mark.parametrize("code", [Code.TOO_MANY, Code.CLOSING])
-def test_a_server_that_is_full_or_stopping_is_tried_later(account: Account, code: Code) -> None:
+def test_a_server_that_is_full_or_stopping_is_tried_later(
+    account: SavedAccount, code: Code
+) -> None:
     door = Doorstep(account)
     door.refuse_hello(code)
     assert door.link.hung_up
@@ -809,7 +819,7 @@ def test_a_server_that_is_full_or_stopping_is_tried_later(account: Account, code
 
 
 def test_who_is_sent_away_does_not_come_back(evening: Evening) -> None:
-    evening.refuse(None, Code.DISMISSED)
+    evening.refuse(None, Code.KICKED)
     assert evening.codes == [1]
 
 
@@ -858,9 +868,9 @@ def test_a_match_whose_player_is_gone_is_taken_over(heir: Evening) -> None:
     assert heir.said(Watch, Seek) == [Watch(id="look", match="m")]
     heir.moves = [TAKE_1, TAKE_1]
     heir.start(seat=None)
-    assert heir.said(Claim, Unwatch) == [
+    assert heir.said(TakeOver, Unwatch) == [
         Unwatch(id="leave", match="m"),
-        Claim(id="claim", match="m"),
+        TakeOver(id="claim", match="m"),
     ]
     assert not heir.thinking
     heir.start()
@@ -874,7 +884,7 @@ def test_a_match_of_another_game_is_left_to_others(heir: Evening) -> None:
     heir.said()
     heir.start(seat=None, game="nim")
     assert "Match m of yours waits for a player of nim." in heir.shown
-    assert heir.said(Claim, Watch) == [Watch(id="look", match="n")]
+    assert heir.said(TakeOver, Watch) == [Watch(id="look", match="n")]
 
 
 @pytest.mark.parametrize("code", [Code.MATCH_OVER, Code.UNKNOWN_MATCH, Code.NOT_AWAY])
@@ -892,9 +902,9 @@ def test_a_match_that_may_be_claimed_later_is_waited_for(heir: Evening) -> None:
     heir.start(seat=None)
     heir.said()
     heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
-    assert not heir.said(Watch, Seek, Claim)
+    assert not heir.said(Watch, Seek, TakeOver)
     heir.reactor.advance(3.0)
-    assert heir.said(Claim) == [Claim(id="claim", match="m")]
+    assert heir.said(TakeOver) == [TakeOver(id="claim", match="m")]
 
 
 def test_a_claim_is_forgotten_when_the_line_breaks(heir: Evening) -> None:
@@ -904,7 +914,7 @@ def test_a_claim_is_forgotten_when_the_line_breaks(heir: Evening) -> None:
     heir.said()
     heir.connect()
     heir.reactor.advance(3.0)
-    assert not heir.said(Claim)
+    assert not heir.said(TakeOver)
     heir.resumed()
     assert heir.said(Seek)
 
@@ -940,7 +950,7 @@ def contest() -> Contest:
 def test_who_enters_says_so_once_on_each_line() -> None:
     contest = Contest()
     contest.resumed()
-    assert contest.said(Enter, Seek) == [Enter(id="wish")]
+    assert contest.said(Join, Seek) == [Join(id="wish")]
     contest.agent.received(Ok(re="wish"))
     assert "Ann: entered" in contest.shown
     contest.start()
@@ -950,15 +960,15 @@ def test_who_enters_says_so_once_on_each_line() -> None:
     contest.connect()
     contest.start()
     contest.resumed()
-    assert contest.said(Enter, Seek) == [Enter(id="wish")], "in the middle of a match, too"
+    assert contest.said(Join, Seek) == [Join(id="wish")], "in the middle of a match, too"
     contest.end()
-    assert not contest.said(Enter, Seek)
+    assert not contest.said(Join, Seek)
 
 
 def test_a_certain_tournament_may_be_entered() -> None:
-    evening = Evening(wish=Wish(Enter(tournament="t")))
+    evening = Evening(wish=PlayRequest(Join(tournament="t")))
     evening.resumed()
-    assert evening.said(Enter) == [Enter(id="wish", tournament="t")]
+    assert evening.said(Join) == [Join(id="wish", tournament="t")]
 
 
 def test_matches_come_one_after_the_other(contest: Contest) -> None:
@@ -975,7 +985,7 @@ def test_matches_come_one_after_the_other(contest: Contest) -> None:
 def test_a_match_that_somebody_else_began_is_played_on(contest: Contest) -> None:
     """Its opening counts as played by somebody else, too."""
     contest.moves = [TAKE_2, TAKE_3]
-    contest.start(clock=Reading(60.0, 0))
+    contest.start(clock=ClockState(60.0, 0))
     contest.think()
     assert contest.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
     (limit,) = contest.player.limits
@@ -986,7 +996,7 @@ def test_matches_whose_player_is_gone_are_left_to_the_server() -> None:
     contest = Contest()
     contest.welcome(away=("m",))
     contest.resumed()
-    assert [type(each) for each in contest.said(Watch, Claim, Enter)] == [Enter]
+    assert [type(each) for each in contest.said(Watch, TakeOver, Join)] == [Join]
 
 
 def test_the_next_match_waits_until_the_player_is_done_with_the_last() -> None:
@@ -1083,7 +1093,7 @@ def test_who_cannot_enter_is_told_why(contest: Contest, code: Code, advice: str)
 
 
 def test_a_game_has_one_player_however_it_is_spelled() -> None:
-    roster = Roster(spec.parse("random(seed=1)"))
+    roster = PlayerCache(spec.parse("random(seed=1)"))
     nim = roster("nim")
     assert roster("nim(max_take=3)") is nim
     assert str(roster("nim(chips=9)").game) == "nim(chips=9)"
@@ -1093,18 +1103,18 @@ def test_a_game_has_one_player_however_it_is_spelled() -> None:
     ("player", "threads"), [("random", 1), ("uct", 1), ("uct(threads=2)", 2), ("flat(seed=1)", 1)]
 )
 def test_how_many_threads_a_player_thinks_with(player: str, threads: int) -> None:
-    assert Roster(spec.parse(player)).threads == threads
+    assert PlayerCache(spec.parse(player)).threads == threads
 
 
 def test_a_wrong_option_is_known_before_any_game() -> None:
     with pytest.raises(SpecError, match="did you mean 'time'"):
-        Roster(spec.parse("uct(tme=1)"))
+        PlayerCache(spec.parse("uct(tme=1)"))
 
 
 def test_all_players_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     monkeypatch.setattr(Thinker, "close", lambda player: closed.append(str(player.game)))
-    roster = Roster(spec.parse(f"{__name__}:Thinker"))
+    roster = PlayerCache(spec.parse(f"{__name__}:Thinker"))
     for game in ("nim", "nim(chips=9)", "nim"):
         roster(game)
     roster.close()

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from players import Limit
 from players.client.budget import LEAST_S, OVERHEAD_S, OVERHEAD_SHARE, limit_for_move
 from server.core.clock import Clock, parse, spell
-from server.model.messages import Control, Reading
+from server.model.messages import ClockState, TimeControl
 
 PLIES = 60
 
 
-def seconds_for(clock: str, left: Reading, ply: int = 0, lag_s: float = 0.0) -> float:
+def seconds_for(clock: str, left: ClockState, ply: int = 0, lag_s: float = 0.0) -> float:
     limit = limit_for_move(parse(clock), left, lag_s=lag_s, ply=ply, max_plies=PLIES)
     assert limit.seconds is not None
     return limit.seconds
@@ -29,46 +29,46 @@ def test_without_a_clock_there_is_no_limit() -> None:
 @pytest.mark.parametrize(
     ("clock", "left", "least", "most"),
     [
-        ("1/move", Reading(0.0, 1), 0.95, 0.98),
-        ("0.1/move", Reading(0.0, 1), 0.07, 0.08),
-        ("0.02/move", Reading(0.0, 1), 0.005, 0.015),
-        ("1/move", Reading(0.4, 0), 0.35, 0.38),  # back in the middle of a move
-        ("300+0", Reading(300.0, 0), 10.0, 20.0),
-        ("300+3", Reading(300.0, 0), 10.0, 20.0),
-        ("300+3", Reading(0.5, 0), 0.2, 0.25),  # the increment comes only after the move
-        ("600+5x30", Reading(600.0, 5), 50.0, 80.0),
-        ("600+5x30", Reading(1.0, 5), 29.0, 31.0),
-        ("600+5x30", Reading(0.0, 5), 29.0, 30.0),
-        ("600+5x30", Reading(0.0, 1), 29.0, 30.0),
-        ("600+5x30", Reading(12.0, 3), 11.0, 12.0),  # the rest of a period, not main time
+        ("1/move", ClockState(0.0, 1), 0.95, 0.98),
+        ("0.1/move", ClockState(0.0, 1), 0.07, 0.08),
+        ("0.02/move", ClockState(0.0, 1), 0.005, 0.015),
+        ("1/move", ClockState(0.4, 0), 0.35, 0.38),  # back in the middle of a move
+        ("300+0", ClockState(300.0, 0), 10.0, 20.0),
+        ("300+3", ClockState(300.0, 0), 10.0, 20.0),
+        ("300+3", ClockState(0.5, 0), 0.2, 0.25),  # the increment comes only after the move
+        ("600+5x30", ClockState(600.0, 5), 50.0, 80.0),
+        ("600+5x30", ClockState(1.0, 5), 29.0, 31.0),
+        ("600+5x30", ClockState(0.0, 5), 29.0, 30.0),
+        ("600+5x30", ClockState(0.0, 1), 29.0, 30.0),
+        ("600+5x30", ClockState(12.0, 3), 11.0, 12.0),  # the rest of a period, not main time
     ],
 )
-def test_a_sensible_share_is_used(clock: str, left: Reading, least: float, most: float) -> None:
+def test_a_sensible_share_is_used(clock: str, left: ClockState, least: float, most: float) -> None:
     assert least <= seconds_for(clock, left) <= most
 
 
 @pytest.mark.parametrize(
     ("clock", "left", "saves"),
     [
-        ("1/move", Reading(0.0, 1), False),
-        ("0.02/move", Reading(0.0, 1), False),
-        ("300+0", Reading(300.0, 0), True),
-        ("300+3", Reading(0.5, 0), True),
-        ("600+5x30", Reading(600.0, 5), True),
-        ("600+5x30", Reading(10.0, 5), False),  # most of it is a period's
-        ("600+5x30", Reading(0.0, 5), False),
-        ("600+5x30", Reading(12.0, 4), False),
+        ("1/move", ClockState(0.0, 1), False),
+        ("0.02/move", ClockState(0.0, 1), False),
+        ("300+0", ClockState(300.0, 0), True),
+        ("300+3", ClockState(0.5, 0), True),
+        ("600+5x30", ClockState(600.0, 5), True),
+        ("600+5x30", ClockState(10.0, 5), False),  # most of it is a period's
+        ("600+5x30", ClockState(0.0, 5), False),
+        ("600+5x30", ClockState(12.0, 4), False),
     ],
 )
-def test_what_is_not_used_is_kept_or_lost(clock: str, left: Reading, saves: bool) -> None:
+def test_what_is_not_used_is_kept_or_lost(clock: str, left: ClockState, saves: bool) -> None:
     limit = limit_for_move(parse(clock), left, lag_s=0.0, ply=0, max_plies=PLIES)
-    assert limit.saves is saves
+    assert limit.time_carries_over is saves
 
 
 def test_the_network_is_taken_off() -> None:
-    for clock, left in (("1/move", Reading(0.0, 1)), ("300+3", Reading(3.0, 0))):
+    for clock, left in (("1/move", ClockState(0.0, 1)), ("300+3", ClockState(3.0, 0))):
         assert seconds_for(clock, left, lag_s=0.1) < seconds_for(clock, left)
-    assert seconds_for("1/move", Reading(0.0, 1), lag_s=5.0) == LEAST_S
+    assert seconds_for("1/move", ClockState(0.0, 1), lag_s=5.0) == LEAST_S
 
 
 def used_in_a_match(clock: str) -> list[float]:
@@ -77,7 +77,7 @@ def used_in_a_match(clock: str) -> list[float]:
     assert control is not None
     referee, used = Clock(control), []
     for ply in range(0, PLIES, 2):
-        used.append(seconds_for(clock, referee.readings(0.0)[0], ply))
+        used.append(seconds_for(clock, referee.clock_states(0.0)[0], ply))
         referee.start(1, 0.0)
         assert referee.stop(used[-1])
     return used
@@ -102,15 +102,15 @@ def test_periods_are_used_alike_and_none_is_lost() -> None:
     used = used_in_a_match("60+3x5")
     after = next(i for i, seconds in enumerate(used) if sum(used[:i]) >= 60)
     assert used[0] > 5
-    assert set(used[after:]) == {seconds_for("60+3x5", Reading(0.0, 1))}
+    assert set(used[after:]) == {seconds_for("60+3x5", ClockState(0.0, 1))}
 
 
 CONTROLS = st.one_of(
-    st.builds(Control, st.just(0.0), st.just(0.0), st.just(1), st.floats(0.02, 60)),
+    st.builds(TimeControl, st.just(0.0), st.just(0.0), st.just(1), st.floats(0.02, 60)),
     st.builds(
-        Control, st.floats(0.5, 600), st.just(0.0) | st.floats(0, 30), st.just(0), st.just(0.0)
+        TimeControl, st.floats(0.5, 600), st.just(0.0) | st.floats(0, 30), st.just(0), st.just(0.0)
     ),
-    st.builds(Control, st.floats(0, 600), st.just(0.0), st.integers(1, 5), st.floats(0.02, 60)),
+    st.builds(TimeControl, st.floats(0, 600), st.just(0.0), st.integers(1, 5), st.floats(0.02, 60)),
 )
 
 
@@ -123,7 +123,7 @@ CONTROLS = st.one_of(
     used_shares=st.lists(st.sampled_from([1.0, 1.0, 1.0, 0.1]), min_size=1, max_size=5),
 )
 def test_no_flag_falls_in_a_whole_match(
-    control: Control,
+    control: TimeControl,
     max_plies: int,
     lag_share: float,
     overheads: list[float],
@@ -140,11 +140,11 @@ def test_no_flag_falls_in_a_whole_match(
     referee, now = Clock(control), 0.0
     for move, ply in enumerate(range(0, max_plies, 2)):
         referee.start(1, now)
-        left = referee.readings(now)[0]
+        left = referee.clock_states(now)[0]
         limit = limit_for_move(control, left, lag_s=lag_s, ply=ply, max_plies=max_plies)
         assert limit.seconds is not None
         thought_s = limit.seconds * used_shares[move % len(used_shares)]
         now += thought_s + lag_s + late_s * overheads[move % len(overheads)]
         assert referee.stop(now), f"{spell(control)}: too late at ply {ply} with {left}"
         if control.periods:
-            assert referee.readings(now)[0].periods == control.periods
+            assert referee.clock_states(now)[0].periods == control.periods

@@ -78,7 +78,7 @@ def test_nim_is_lost_with_a_multiple_of_one_more_than_may_be_taken(max_take: int
         info = searched(game, (1, 0, chips))
         rest = chips % (max_take + 1)
         assert info.proven == (1 if rest else -1)
-        assert not rest or info.line[0] == rest - 1
+        assert not rest or info.pv[0] == rest - 1
 
 
 def alpha_beta(state: pyspiel.State, alpha: float = -1, beta: float = 1) -> float:
@@ -180,10 +180,10 @@ def test_what_is_proven_is_said_and_adds_up() -> None:
     assert info.win_rate == 0
     assert info.simulations > 0
     assert info.depth > 0
-    assert info.actions[0].action == info.line[0]
+    assert info.actions[0].action == info.pv[0]
     assert sorted(each.action for each in info.actions) == list(game.legal_actions(state))
     assert all(0 <= each.wins <= each.visits for each in info.actions)
-    for action in info.line:
+    for action in info.pv:
         state = game.next_state(state, action)
 
 
@@ -196,7 +196,7 @@ def test_plain_python_is_searched_by_the_same_source(spec: str) -> None:
         state = game.next_state(state, choose.choice(game.legal_actions(state)))
     results = [searched(each, state) for each in (game, Interpreted(game))]
     assert results[0].proven == results[1].proven
-    assert results[0].line[0] == results[1].line[0]
+    assert results[0].pv[0] == results[1].pv[0]
 
 
 class Twice(Game):

@@ -233,4 +233,4 @@ def test_what_wins_at_once_is_played() -> None:
         choice = players.load(f"uct(seed={seed})", game).choose([state], Limit(seconds=0.02))
         assert game.action_name(state, choice.action) in ("e4", "e9")
         assert choice.info is not None
-        assert (choice.info.proven, choice.info.line) == (1, (choice.action,))
+        assert (choice.info.proven, choice.info.pv) == (1, (choice.action,))

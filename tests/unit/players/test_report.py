@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import games
-from players import Considered, Info
+from players import ActionStats, Info
 from players.client import report
 
 CONNECT_FOUR = games.load("connect_four")
@@ -21,8 +21,8 @@ def test_what_a_search_found() -> None:
         seconds=0.25,
         depth=9,
         win_rate=0.625,
-        line=(3, 3),
-        actions=(Considered(3, 1000, 625.0), Considered(0, 200, 50.5)),
+        pv=(3, 3),
+        actions=(ActionStats(3, 1000, 625.0), ActionStats(0, 200, 50.5)),
     )
     assert said(CONNECT_FOUR, info) == [
         "1,234,567 simulations in 0.250 s, depth 9, win rate 62.5%",
@@ -36,8 +36,8 @@ def test_proofs_and_amaf_are_shown_where_they_are(proven: int, word: str) -> Non
     info = Info(
         proven=proven,
         actions=(
-            Considered(3, 10, 5.0, amaf=0.75, proven=proven),
-            Considered(0, 2, 1.0, proven=proven),
+            ActionStats(3, 10, 5.0, amaf=0.75, proven=proven),
+            ActionStats(0, 2, 1.0, proven=proven),
         ),
     )
     first, actions = said(CONNECT_FOUR, info)
@@ -47,13 +47,13 @@ def test_proofs_and_amaf_are_shown_where_they_are(proven: int, word: str) -> Non
 
 
 def test_actions_that_were_not_tried_have_no_win_rate() -> None:
-    info = Info(actions=(Considered(3, 1, 1.0, proven=1), Considered(0, 0, 0.0)))
+    info = Info(actions=(ActionStats(3, 1, 1.0, proven=1), ActionStats(0, 0, 0.0)))
     assert said(CONNECT_FOUR, info)[-1] == "4: 100.0% (1/1) win   1: untried"
 
 
 def test_of_many_actions_the_best_are_shown() -> None:
     gomoku = games.load("gomoku")
-    actions = tuple(Considered(action, 10**6 - action, 500.5, 0.5) for action in range(225))
+    actions = tuple(ActionStats(action, 10**6 - action, 500.5, 0.5) for action in range(225))
     _, *rows, last = said(gomoku, Info(actions=actions))
     assert last == "... and 213 more"
     assert sum(row.count("AMAF") for row in rows) == 12
@@ -61,5 +61,5 @@ def test_of_many_actions_the_best_are_shown() -> None:
 
 
 def test_few_actions_are_all_shown() -> None:
-    actions = tuple(Considered(action, 1, 0.0) for action in range(7))
+    actions = tuple(ActionStats(action, 1, 0.0) for action in range(7))
     assert "more" not in said(CONNECT_FOUR, Info(actions=actions))[-1]

@@ -10,7 +10,7 @@ import pytest
 import games
 import players
 from games import Game, State
-from players import Cancelled, Choice, Considered, Info, Limit, Player
+from players import ActionStats, Cancelled, Info, Limit, Player, PlayResult
 from players.mcts import analysis
 from players.mcts.tree import LOSS
 
@@ -25,7 +25,7 @@ def played(game: Game, moves: Sequence[int]) -> tuple[State, ...]:
     return tuple(states)
 
 
-def told(choice: Choice) -> Info:
+def told(choice: PlayResult) -> Info:
     assert choice.info is not None
     return choice.info
 
@@ -196,7 +196,7 @@ def test_threads_can_be_repeated(spec: str, simulations: int, player: str) -> No
     """Where the result is proven too: no thread depends on when another one is done."""
     game = games.load(spec)
 
-    def searched() -> list[tuple[int, int | None, tuple[Considered, ...]]]:
+    def searched() -> list[tuple[int, int | None, tuple[ActionStats, ...]]]:
         searcher = players.load(f"{player}(seed=7,threads=3,simulations={simulations})", game)
         found = []
         for moves in ([], [0], [0, 1]):
@@ -225,7 +225,7 @@ FORCED = [0, 3, 0, 3, 1, 3]
 @pytest.mark.parametrize("saves", [False, True])
 def test_it_stops_early_only_where_time_is_saved(saves: bool) -> None:
     searcher = players.load("uct(seed=1,solver=false)", GAME)
-    limit = Limit(simulations=50_000, saves=saves)
+    limit = Limit(simulations=50_000, time_carries_over=saves)
     info = told(searcher.choose(played(GAME, FORCED), limit))
     assert info.actions[0].action == 3
     assert (info.simulations < 50_000) is saves

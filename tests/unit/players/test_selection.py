@@ -30,7 +30,7 @@ from players.mcts.selection import (
     select,
     sqrt_log,
 )
-from players.mcts.simulate import Plan, grow, new_scratch, settle
+from players.mcts.simulate import SearchConfig, new_buffers, run_simulations, set_proven
 from players.mcts.tree import HOPELESS, LOSS, ROOT, TIE, UNKNOWN, WIN, Tree, interpreted, new_tree
 
 #: Scores nearer than that count as equal: ours are of single precision, with a rounded logarithm.
@@ -75,7 +75,7 @@ def family(choose: random.Random, tree: Tree) -> None:
             node.value = round(2 * node.visits * share)
             node["average"], node["doubt"] = node.value / 2 / node.visits, node.visits**-0.5
             node.proof = UNKNOWN
-            settle(tree, child, choose.choice([UNKNOWN] * 8 + [TIE, LOSS]))
+            set_proven(tree, child, choose.choice([UNKNOWN] * 8 + [TIE, LOSS]))
             root.visits += node.visits
 
 
@@ -233,13 +233,13 @@ def test_all_moves_as_first_is_what_can_be_counted(
     assert isinstance(game, KernelGame)
     tree = interpreted(new_tree(1, amaf=True))
     watched, rng = Watched(game), seeded(1)
-    scratch = new_scratch(game, around, len(game.board()))
+    scratch = new_buffers(game, around, len(game.board()))
     how = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
-    plan = Plan(solver=False, sharp=False, max_plies=0, max_depth=game.max_plies)
+    plan = SearchConfig(solver=False, sharp=False, max_plies=0, max_depth=game.max_plies)
     count: Count = defaultdict(lambda: defaultdict(list))
     for _ in range(300):
         watched.path, watched.playout_moves = [], []
-        ran = uncompiled(grow)(
+        ran = uncompiled(run_simulations)(
             tree, game.board(), game.board(), game.kernels.legal, watched.play, watched.playout,
             key_of, rng, scratch, how, plan, 1,
         )  # fmt: skip

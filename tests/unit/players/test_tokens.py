@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from players.client.tokens import Account, Given, TokenError, TokenFile, given
+from players.client.tokens import GivenToken, SavedAccount, TokenError, TokenFile, given
 
 SERVER = "play.example:4242"
 
@@ -102,8 +102,8 @@ def test_a_file_wins_over_the_environment(tmp_path: Path, warnings: list[str]) -
     path = tmp_path / "token"
     path.write_text("from-file\n")
     path.chmod(0o600)
-    assert given(path, "from-environment", warnings.append) == Given("from-file", str(path))
-    assert given(None, "t", warnings.append) == Given("t", "PLAYOUT_TOKEN")
+    assert given(path, "from-environment", warnings.append) == GivenToken("from-file", str(path))
+    assert given(None, "t", warnings.append) == GivenToken("t", "PLAYOUT_TOKEN")
     assert given(None, None, warnings.append) is None
     assert not warnings
     path.chmod(0o640)
@@ -133,14 +133,14 @@ def test_a_token_file_that_is_not_there_is_said(tmp_path: Path, warnings: list[s
 
 def test_a_token_that_is_given_is_used_and_nothing_is_kept(file: TokenFile) -> None:
     file.keep(SERVER, "Ada", "kept")
-    account = Account(file, SERVER, "Ada", Given("given", "PLAYOUT_TOKEN"))
+    account = SavedAccount(file, SERVER, "Ada", GivenToken("given", "PLAYOUT_TOKEN"))
     assert account.token() == "given"
     assert account.origin == "PLAYOUT_TOKEN"
 
 
 def test_a_token_of_no_use_is_forgotten_until_there_is_another(file: TokenFile) -> None:
     file.keep(SERVER, "Ada", "old")
-    account = Account(file, SERVER, "Ada")
+    account = SavedAccount(file, SERVER, "Ada")
     account.forget("old")
     assert account.token() is None
     file.keep(SERVER, "Ada", "new")  # by another player of the account
@@ -150,4 +150,4 @@ def test_a_token_of_no_use_is_forgotten_until_there_is_another(file: TokenFile) 
 def test_an_account_whose_token_could_not_be_kept_is_not_registered(file: TokenFile) -> None:
     (file.path.parent / "tokens.lock").mkdir(parents=True)
     with pytest.raises(TokenError, match="no token can be kept"):
-        Account(file, SERVER, "Ada").token()
+        SavedAccount(file, SERVER, "Ada").token()

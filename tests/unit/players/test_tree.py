@@ -22,7 +22,7 @@ from players.mcts.selection import (
     UCB1,
     Selection,
 )
-from players.mcts.simulate import Plan
+from players.mcts.simulate import SearchConfig
 from players.mcts.tree import HOPELESS, LOSS, NODE, ROOT, TIE, UNKNOWN, WIN, Tree
 from players.mcts.worker import Worker
 
@@ -44,7 +44,7 @@ class Grown(NamedTuple):
     worker: Worker
     state: State
     how: Selection
-    plan: Plan
+    plan: SearchConfig
 
 
 def never(left: int) -> bool:
@@ -77,7 +77,7 @@ def grown(draw: st.DrawFn) -> Grown:
             break
         state = following
     how = draw(hows)
-    plan = Plan(
+    plan = SearchConfig(
         solver=draw(st.booleans()),
         sharp=draw(st.booleans()),
         max_plies=draw(st.sampled_from((0, 0, 3))),
@@ -147,7 +147,7 @@ def check_numbers(node: Any) -> None:
         assert node["doubt"] == 0
 
 
-def check_sums(tree: Tree, row: int, plan: Plan, fresh: bool) -> None:
+def check_sums(tree: Tree, row: int, plan: SearchConfig, fresh: bool) -> None:
     """A node has the visits and the results of its children, and those that ended there.
 
     There ended the first; those after the node was proven; and, where children were dropped, those
@@ -164,7 +164,7 @@ def check_sums(tree: Tree, row: int, plan: Plan, fresh: bool) -> None:
         assert 0 <= points <= 2 * ended
 
 
-def check_proof(tree: Tree, row: int, plan: Plan) -> None:
+def check_proof(tree: Tree, row: int, plan: SearchConfig) -> None:
     """A node is proven by its children, as soon as they do."""
     node, proofs = tree.nodes[row], tree.nodes["proof"][rows_below(tree, row)].tolist()
     all_known = node["tried"] == node["children"] and UNKNOWN not in proofs

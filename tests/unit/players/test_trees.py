@@ -15,7 +15,7 @@ import games
 import players
 from games import Game, State
 from games.nim import Nim
-from players import Choice, Considered, Info, Limit, Node, Player
+from players import ActionStats, Info, Limit, Node, Player, PlayResult
 from players.client.trees import FORMATS, TreeFile, as_json, graphviz, mermaid, text
 from players.core.node import MOST_DEPTH
 
@@ -146,7 +146,7 @@ class Thinker(Player):
         self.root = root
         self.min_visits: list[int] = []
 
-    def choose(self, states: object, limit: Limit) -> Choice:
+    def choose(self, states: object, limit: Limit) -> PlayResult:
         raise NotImplementedError
 
     def tree(self, min_visits: int = 1) -> Node | None:
@@ -200,7 +200,7 @@ def test_the_deepest_tree_is_written(suffix: str) -> None:
 
 def test_rarely_visited_nodes_are_left_out(tmp_path: Path) -> None:
     player = Thinker(GAME)
-    info = Info(actions=(Considered(3, 9_000, 0.0), Considered(0, 3_000, 0.0)))
+    info = Info(actions=(ActionStats(3, 9_000, 0.0), ActionStats(0, 3_000, 0.0)))
     TreeFile(tmp_path / "tree.txt").write(player, STATE, info)
     TreeFile(tmp_path / "tree.txt").write(player, STATE, None)
     TreeFile(tmp_path / "tree.txt", 7).write(player, STATE, info)

@@ -27,7 +27,7 @@ from players.mcts.selection import (
     UCB1,
     Selection,
 )
-from players.mcts.simulate import Plan
+from players.mcts.simulate import SearchConfig
 from players.mcts.tree import MOST_SIMULATIONS
 from players.mcts.worker import Worker
 from players.uct import UCT
@@ -111,7 +111,7 @@ def test_plain_python_is_searched_by_the_same_source(
 ) -> None:
     """With short playouts that are cut off, both draw the same numbers for the same purposes."""
     compiled = games.load(spec)
-    plan = Plan(solver, False, 3, 1 if how.rule == FLAT else compiled.max_plies)
+    plan = SearchConfig(solver, False, 3, 1 if how.rule == FLAT else compiled.max_plies)
     found = []
     for game in (compiled, Interpreted(compiled)):
         assert rules_of(game).compiled is (game is compiled)
@@ -173,8 +173,8 @@ def test_what_it_says_adds_up() -> None:
     assert sum(each.visits for each in info.actions) == 5000
     assert sorted(each.action for each in info.actions) == list(game.legal_actions(state))
     assert all(0 <= each.wins <= each.visits for each in info.actions)
-    assert info.line[0] == info.actions[0].action
-    assert 1 <= len(info.line) <= info.depth
+    assert info.pv[0] == info.actions[0].action
+    assert 1 <= len(info.pv) <= info.depth
     assert info.seconds > 0
 
 
@@ -286,7 +286,7 @@ def test_all_threads_end_when_one_is_interrupted(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("players.mcts.analysis.decided", interrupt)
     started = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        player.choose([game.initial_state()], Limit(seconds=60, saves=True))
+        player.choose([game.initial_state()], Limit(seconds=60, time_carries_over=True))
     player.close()
     assert time.perf_counter() - started < 10
 

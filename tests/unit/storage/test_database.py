@@ -15,19 +15,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from msgspec import structs
 
-from server.model.messages import Reading, Reason, Thought
+from server.model.messages import Analysis, ClockState, Reason
 from server.model.records import (
     Account,
-    Begun,
-    Claimed,
-    Concluded,
-    Finished,
-    Held,
-    Kept,
-    Organized,
-    Played,
+    EntrantWithdrawn,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
     Record,
-    Suspended,
+    SeatTakenOver,
+    StoredMatch,
+    StoredTournament,
+    TournamentCreated,
+    TournamentEnded,
 )
 from server.storage import Database, StorageError
 from server.storage.database import without_power_cuts
@@ -37,8 +37,8 @@ from server.storage.writer import Writer
 ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
 
 
-def begun(match: str, **fields: object) -> Begun:
-    usual = Begun(
+def begun(match: str, **fields: object) -> MatchStarted:
+    usual = MatchStarted(
         match=match,
         game="nim(chips=3)",
         players=("Ada", "Bob"),
@@ -53,20 +53,20 @@ def begun(match: str, **fields: object) -> Begun:
     return structs.replace(usual, **fields)
 
 
-def played(match: str, ply: int, action: int = 0) -> Played:
-    return Played(
+def played(match: str, ply: int, action: int = 0) -> MovePlayed:
+    return MovePlayed(
         match=match,
         ply=ply,
         seat=1 if ply % 2 == 0 else 2,
         action=action,
-        clocks=(Reading(9.5, 0), Reading(0.25, 3)),
-        info=Thought(win_rate=0.5, line=(1, 2)) if ply else None,
+        clocks=(ClockState(9.5, 0), ClockState(0.25, 3)),
+        info=Analysis(win_rate=0.5, pv=(1, 2)) if ply else None,
         at=101.0 + ply,
     )
 
 
-def finished(match: str) -> Finished:
-    return Finished(
+def finished(match: str) -> MatchEnded:
+    return MatchEnded(
         match=match, winner=2, returns=(0.0, 1.0), reason=Reason.TIME, text="Ada dozed", at=200.0
     )
 
@@ -75,8 +75,8 @@ def test_what_is_written_is_read_back(database: Database) -> None:
     moves = (played("m1", 0), played("m1", 1, 2))
     with_bot = begun("m2", bots=(None, "uct(time=0.3)"))
     database.save([ADA, begun("m1"), *moves, finished("m1"), with_bot, played("m2", 0)])
-    whole = Kept(begun=begun("m1"), moves=moves, finished=finished("m1"))
-    rest = Kept(begun=with_bot, moves=(played("m2", 0),))
+    whole = StoredMatch(started=begun("m1"), moves=moves, ended=finished("m1"))
+    rest = StoredMatch(started=with_bot, moves=(played("m2", 0),))
     assert list(database.matches()) == [whole, rest]
     assert database.unfinished() == [rest]
     assert database.finished_since(200.0) == [whole]
@@ -85,19 +85,19 @@ def test_what_is_written_is_read_back(database: Database) -> None:
 
 
 def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
-    organized = Organized(tournament="t", name="cup", spec="{}", at=90.0)
+    organized = TournamentCreated(tournament="t", name="cup", spec="{}", at=90.0)
     first = begun("m1", tournament="t", fixture="1.1.1.1.1", opening=1, max_plies=50)
     suspended = [
-        Suspended(tournament="t", number=n, entrant=e, at=150.0) for n, e in ((1, 5), (2, 0))
+        EntrantWithdrawn(tournament="t", number=n, entrant=e, at=150.0) for n, e in ((1, 5), (2, 0))
     ]
     database.save([organized, first, played("m1", 0), begun("m2"), *suspended])
-    unfinished = Held(organized=organized, out=(5, 0))
-    matches = (Kept(begun=first, moves=(played("m1", 0),)),)
+    unfinished = StoredTournament(created=organized, withdrawn=(5, 0))
+    matches = (StoredMatch(started=first, moves=(played("m1", 0),)),)
     assert database.tournaments() == [unfinished]
     assert database.tournament("t") == structs.replace(unfinished, matches=matches)
     assert database.tournament("x") is None
-    over = Concluded(tournament="t", at=300.0)
-    database.save([over, Concluded(tournament="t", at=400.0)])
+    over = TournamentEnded(tournament="t", at=300.0)
+    database.save([over, TournamentEnded(tournament="t", at=400.0)])
     assert database.tournaments() == [structs.replace(unfinished, concluded=over)]
 
 
@@ -112,8 +112,8 @@ def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -
 
 def test_a_claim_changes_one_seat(database: Database) -> None:
     database.save([begun("m")])
-    database.save([Claimed(match="m", seat=2, session="s3")])
-    assert database.unfinished()[0].begun.sessions == ("s1", "s3")
+    database.save([SeatTakenOver(match="m", seat=2, session="s3")])
+    assert database.unfinished()[0].started.sessions == ("s1", "s3")
 
 
 def test_a_transaction_is_stored_as_a_whole_or_not_at_all(database: Database) -> None:
@@ -158,11 +158,11 @@ def test_two_servers_do_not_use_one_database(url: str, database: Database) -> No
 
 def test_matches_are_found_by_what_is_asked_for(database: Database) -> None:
     database.save([begun("m1"), begun("m2", game="nim", at=300.0, players=("Eve", "Bob"))])
-    assert [k.begun.match for k in database.matches(game="nim")] == ["m1", "m2"]
-    assert [k.begun.match for k in database.matches(game="nim(chips=3)")] == ["m1"]
-    assert [k.begun.match for k in database.matches(player="Eve")] == ["m2"]
-    assert [k.begun.match for k in database.matches(since=200.0)] == ["m2"]
-    assert [k.begun.match for k in database.matches(match="m1")] == ["m1"]
+    assert [k.started.match for k in database.matches(game="nim")] == ["m1", "m2"]
+    assert [k.started.match for k in database.matches(game="nim(chips=3)")] == ["m1"]
+    assert [k.started.match for k in database.matches(player="Eve")] == ["m2"]
+    assert [k.started.match for k in database.matches(since=200.0)] == ["m2"]
+    assert [k.started.match for k in database.matches(match="m1")] == ["m1"]
 
 
 # Files.

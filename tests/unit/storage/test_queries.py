@@ -15,18 +15,18 @@ from server.core.accounts import digest
 from server.model.messages import Reason
 from server.model.records import (
     Account,
-    Begun,
-    Concluded,
-    Finished,
-    Organized,
-    Played,
+    EntrantWithdrawn,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
     Record,
-    Suspended,
+    TournamentCreated,
+    TournamentEnded,
 )
-from server.model.tournament_spec import Entrant, Spec, dumps
+from server.model.tournament_spec import Entrant, TournamentSpec, dumps
 from server.storage import Database
-from server.storage.queries import Freshness, MatchFilter, Reader, Totals, TournamentRow
-from server.tournament.leaderboard import Rated
+from server.storage.queries import Freshness, MatchFilter, PlayerTotals, Reader, TournamentRow
+from server.tournament.leaderboard import RatedMatch
 
 GAME, OTHER = "tic_tac_toe", "nim(chips=3)"
 
@@ -40,7 +40,7 @@ def match(
 ) -> list[Record]:
     """A match of three moves that ended at `number`; of lower-case names without account."""
     match = f"m{number:03}"
-    begun = Begun(
+    begun = MatchStarted(
         match=match,
         game=GAME,
         players=(first, second),
@@ -53,7 +53,7 @@ def match(
         at=number - 0.5,
     )
     moves = [
-        Played(
+        MovePlayed(
             match=match,
             ply=ply,
             seat=1 if ply % 2 == 0 else 2,
@@ -64,7 +64,7 @@ def match(
         )
         for ply in range(3)
     ]
-    finished = Finished(
+    finished = MatchEnded(
         match=match,
         winner=winner or 0,
         returns=(0.0, 0.0),
@@ -152,8 +152,8 @@ def test_a_match_is_read_with_its_moves(reader: Reader) -> None:
 def test_who_has_an_account_is_listed_by_when_it_played(reader: Reader) -> None:
     found = reader.players()
     assert [each.name for each in found.items] == ["Ann", "Bob", "Cem"]
-    assert found.items[0].totals == Totals(matches=5, won=1, tied=1, lost=3, last_at=8.0)
-    assert found.items[2].totals == Totals()
+    assert found.items[0].totals == PlayerTotals(matches=5, won=1, tied=1, lost=3, last_at=8.0)
+    assert found.items[2].totals == PlayerTotals()
     assert [each.name for each in reader.players(page=2, per_page=1).items] == ["Bob"]
 
 
@@ -161,7 +161,7 @@ def test_a_player_is_found_by_a_name_that_looks_like_its_own(reader: Reader) -> 
     bob = reader.player("B0B")
     assert bob
     assert (bob.name, bob.created_at) == ("Bob", 1.5)
-    assert bob.games == {GAME: Totals(matches=4, won=2, tied=1, lost=1, last_at=8.0)}
+    assert bob.games == {GAME: PlayerTotals(matches=4, won=2, tied=1, lost=1, last_at=8.0)}
     cem = reader.player("Cem")
     assert cem
     assert cem.games == {}
@@ -182,14 +182,18 @@ def test_who_is_known_from_imported_matches_only_is_a_player(
     assert dee.games[GAME].lost == 1
 
 
-SPEC = Spec(name="cup", games=(GAME,), format="match", entrants=(Entrant("Ann", "1"),) * 2)
+SPEC = TournamentSpec(
+    name="cup", games=(GAME,), format="match", entrants=(Entrant("Ann", "1"),) * 2
+)
 
 
 def test_tournaments_are_listed_the_latest_first(database: Database, reader: Reader) -> None:
     for number in (1, 2):
-        organized = Organized(tournament=f"t{number}", name="cup", spec=dumps(SPEC), at=10.0)
+        organized = TournamentCreated(
+            tournament=f"t{number}", name="cup", spec=dumps(SPEC), at=10.0
+        )
         database.save([organized])
-    database.save([Concluded(tournament="t1", at=20.0)])
+    database.save([TournamentEnded(tournament="t1", at=20.0)])
     assert reader.tournaments(page=2, per_page=1).items == (
         TournamentRow(
             tournament="t1",
@@ -208,14 +212,14 @@ def test_tournaments_are_listed_the_latest_first(database: Database, reader: Rea
 def test_a_tournament_is_read_with_the_moves_of_its_matches(
     database: Database, reader: Reader
 ) -> None:
-    database.save([Organized(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])
-    out = [Suspended(tournament="t1", number=n, entrant=2 - n, at=11.0) for n in (1, 2)]
+    database.save([TournamentCreated(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])
+    out = [EntrantWithdrawn(tournament="t1", number=n, entrant=2 - n, at=11.0) for n in (1, 2)]
     database.save([*out, *match(9, "Bob", "Ann", None, tournament="t1", fixture="1.1.1.2.1")])
     database.save([*match(10, "Bob", "Ann", None, tournament="t1", fixture="x")[:1]])
     stored = reader.tournament("t1")
     assert stored
     held, sittings = stored
-    assert held.out == (1, 0)
+    assert held.withdrawn == (1, 0)
     assert [each.begun.match for each in sittings] == ["m008", "m009", "m010"]
     assert [each.actions for each in sittings] == [(80, 81, 82), (90, 91, 92), ()]
     assert [bool(each.finished) for each in sittings] == [True, False, False]
@@ -227,10 +231,10 @@ def test_rated_matches_with_a_result_are_found_in_the_order_of_their_ends(
 ) -> None:
     database.put_account(structs.replace(account("Bob"), name="Robert"))
     assert reader.rated(GAME) == [
-        Rated("m001", ("Ann", "Bob"), ("Ann", "Robert"), 1, 1.0, None),
-        Rated("m002", ("Bob", "Ann"), ("Robert", "Ann"), -1, 2.0, None),
-        Rated("m007", ("Bob", "Ann"), ("Bob", "Ann"), 1, 7.0, None),
-        Rated("m008", ("Ann", "Bob"), ("Ann", "Robert"), 2, 8.0, "t1"),
+        RatedMatch("m001", ("Ann", "Bob"), ("Ann", "Robert"), 1, 1.0, None),
+        RatedMatch("m002", ("Bob", "Ann"), ("Robert", "Ann"), -1, 2.0, None),
+        RatedMatch("m007", ("Bob", "Ann"), ("Bob", "Ann"), 1, 7.0, None),
+        RatedMatch("m008", ("Ann", "Bob"), ("Ann", "Robert"), 2, 8.0, "t1"),
     ]
     assert reader.rated(OTHER) == []
     assert reader.rated_games() == [GAME]
@@ -260,7 +264,7 @@ def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/kept.db")
     database.migrate()
     database.save([account("Ann"), *match(1, "Ann", "Bob", tournament="t1", fixture="x")])
-    database.save([Organized(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])
+    database.save([TournamentCreated(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])
     reader = Reader(database.url.render_as_string())
     plans: list[str] = []
 

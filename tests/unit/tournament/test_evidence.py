@@ -19,14 +19,14 @@ from server.tournament.evidence import (
     pentanomial,
     scores_of,
 )
-from server.tournament.pairs import Pair, Score
+from server.tournament.pairs import Pair, PairScore
 
 COUNT = st.integers(0, 3) | st.integers(0, 1_000_000)
 PENTANOMIALS = st.builds(Pentanomial, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT)
 TRINOMIALS = st.builds(Trinomial, COUNT, COUNT, COUNT)
 
 
-def played(*scores: Score, entrants: tuple[int, int] = (0, 1)) -> list[tuple[Pair, Score]]:
+def played(*scores: PairScore, entrants: tuple[int, int] = (0, 1)) -> list[tuple[Pair, PairScore]]:
     return [
         (Pair((1, 1, number), "connect_four", entrants, number), score)
         for number, score in enumerate(scores, 1)
@@ -134,15 +134,16 @@ def test_the_opponent_sees_the_same_with_signs_changed(counts: Pentanomial) -> N
 
 def test_pairs_are_counted_from_the_side_of_either_entrant() -> None:
     results = played(
-        Score(0, 0), Score(0, 0.5), Score(0.5, 0), Score(1, 0), Score(0, 1), Score(0, 1),
-        Score(0.5, 0.5), Score(1, 0.5), Score(0.5, 1), Score(1, 0.5), Score(1, 1),
+        PairScore(0, 0), PairScore(0, 0.5), PairScore(0.5, 0), PairScore(1, 0), PairScore(0, 1),
+        PairScore(0, 1), PairScore(0.5, 0.5), PairScore(1, 0.5), PairScore(0.5, 1),
+        PairScore(1, 0.5), PairScore(1, 1),
     )  # fmt: skip
     assert pentanomial(0, results) == Pentanomial(ll=1, ld=2, wl=3, dd=1, wd=3, ww=1)
     assert pentanomial(1, results) == Pentanomial(ll=1, ld=3, wl=3, dd=1, wd=2, ww=1)
 
 
 def test_pairs_of_others_do_not_count() -> None:
-    results = played(Score(1, 1)) + played(Score(1, 0.5), entrants=(2, 1))
+    results = played(PairScore(1, 1)) + played(PairScore(1, 0.5), entrants=(2, 1))
     assert pentanomial(2, results) == Pentanomial(wd=1)
-    assert scores_of(1, results) == [Score(0, 0), Score(0, 0.5)]
+    assert scores_of(1, results) == [PairScore(0, 0), PairScore(0, 0.5)]
     assert pentanomial(3, results) == Pentanomial()

@@ -12,22 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from games import SpecError
-from server.model.tournament_spec import Entrant, Spec
+from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats
 from server.tournament.formats import Format
 from server.tournament.formats.knockout import MORE_PAIRS, bracket
 from server.tournament.formats.matching import maximum_matching
-from server.tournament.formats.swiss import Past, pair_off
+from server.tournament.formats.swiss import PreviousRounds, pair_off
 from server.tournament.formats.two_players import AHEAD
-from server.tournament.pairs import Key, Pair, Results, Score
+from server.tournament.pairs import Key, Pair, PairScore, Results
 
 FOR_MANY = ["round_robin", "gauntlet", "swiss", "knockout"]
-LOST, TIED, WON = Score(0, 0), Score(0.5, 0.5), Score(1, 1)
+LOST, TIED, WON = PairScore(0, 0), PairScore(0.5, 0.5), PairScore(1, 1)
 
 
 def format_of(name: str, entrants: int, games: int = 1, rounds: int = 1) -> Format:
     return formats.load(
-        Spec(
+        TournamentSpec(
             name="test",
             games=tuple(f"game {number}" for number in range(games)),
             format=name,
@@ -43,10 +43,10 @@ def any_format(data: st.DataObject) -> Format:
     return format_of(name, entrants, data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3)))
 
 
-def outcome(pair: Pair, luck: int = 0) -> Score:
+def outcome(pair: Pair, luck: int = 0) -> PairScore:
     """What comes of a pair, whenever it is played; ties are frequent, for knockouts' sake."""
     chance = random.Random(f"{pair} {luck}")
-    return Score(chance.choice([0, 0.5, 0.5, 1]), chance.choice([0, 0.5, 0.5, 1]))
+    return PairScore(chance.choice([0, 0.5, 0.5, 1]), chance.choice([0, 0.5, 0.5, 1]))
 
 
 def to_play(format_: Format, results: Results, out: Sequence[int] = ()) -> list[Pair]:
@@ -55,9 +55,9 @@ def to_play(format_: Format, results: Results, out: Sequence[int] = ()) -> list[
 
 def played(
     format_: Format, luck: int = 0, order: random.Random | None = None, out: Sequence[int] = ()
-) -> dict[Key, Score]:
+) -> dict[Key, PairScore]:
     """All results, in schedule order or in another."""
-    results: dict[Key, Score] = {}
+    results: dict[Key, PairScore] = {}
     while pairs := to_play(format_, results, out):
         pair = order.choice(pairs) if order else pairs[0]
         results[pair.key] = outcome(pair, luck)
@@ -98,7 +98,7 @@ def test_nobody_plays_alone(name: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_results_in_any_order_lead_to_the_same_schedule(data: st.DataObject, seed: int) -> None:
     format_, order = any_format(data), random.Random(seed)
-    results: dict[Key, Score] = {}
+    results: dict[Key, PairScore] = {}
     before: list[Pair] = []
     while True:
         pairs = format_.pairs(results)
@@ -123,7 +123,7 @@ def test_results_in_any_order_lead_to_the_same_schedule(data: st.DataObject, see
 def test_who_is_suspended_is_left_out_and_the_rest_goes_on(data: st.DataObject, seed: int) -> None:
     """Suspended at any moment: what is complete stays, and no other pair changes for that."""
     format_, order = any_format(data), random.Random(seed)
-    results: dict[Key, Score] = {}
+    results: dict[Key, PairScore] = {}
     out: list[int] = []
     while remaining := to_play(format_, results, out):
         assert not any(one in out for pair in remaining for one in pair.entrants)
@@ -199,10 +199,10 @@ def test_in_a_gauntlet_the_first_meets_all_others() -> None:
 # Swiss.
 
 
-def past_of(entrants: int, chance: random.Random) -> Past:
+def past_of(entrants: int, chance: random.Random) -> PreviousRounds:
     """Anything that could have been, and some that could not."""
     everybody = [frozenset(two) for two in itertools.combinations(range(entrants), 2)]
-    return Past(
+    return PreviousRounds(
         points=tuple(chance.choice([0, 1, 1, 2]) for _ in range(entrants)),
         byes=tuple(chance.choice([0, 0, 1]) for _ in range(entrants)),
         begun=tuple(chance.choice([-1, 0, 1]) for _ in range(entrants)),
@@ -219,7 +219,7 @@ def pairings_of(entrants: Sequence[int]) -> Iterator[list[frozenset[int]]]:
             yield [frozenset((entrants[0], other)), *rest]
 
 
-def fewest_rematches(entrants: Sequence[int], past: Past) -> int:
+def fewest_rematches(entrants: Sequence[int], past: PreviousRounds) -> int:
     return min(sum(two in past.met for two in way) for way in pairings_of(entrants))
 
 

@@ -10,26 +10,26 @@ import pytest
 from unit.tournament.test_results import NAMES, fixture, pair, spec
 
 from server.model.messages import Fixture
-from server.model.tournament_spec import Entrant, Spec
+from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats, leaderboard
 from server.tournament.leaderboard import (
     ANCHOR,
     POINTS,
-    Bout,
-    Ladder,
-    Rated,
-    Verdict,
-    bouts,
+    Leaderboard,
+    RatedGame,
+    RatedMatch,
+    TournamentVerdict,
     histories,
+    rated_games,
 )
 from server.tournament.ratings import ELO
-from server.tournament.results import Gathered
+from server.tournament.results import Results
 
 STRENGTHS = {"Ann": 0.0, "Bob": -200.0, "Cem": 120.0, "Dee": 300.0}
 FIRST_MOVE = 50.0
 
 
-def simulated(seed: int, matches: int) -> list[Bout]:
+def simulated(seed: int, matches: int) -> list[RatedGame]:
     """As the model has it without ties; Ann plays most."""
     rng = np.random.default_rng(seed)
     found = []
@@ -38,33 +38,33 @@ def simulated(seed: int, matches: int) -> list[Bout]:
         first, second = others if number % 4 == 0 else rng.permutation(["Ann", others[0]])
         ahead = (STRENGTHS[first] - STRENGTHS[second] + FIRST_MOVE) / ELO
         winner = 1 if rng.random() < 1 / (1 + math.exp(-ahead)) else 2
-        found.append(Bout(((str(first), ""), (str(second), "")), winner, float(number)))
+        found.append(RatedGame(((str(first), ""), (str(second), "")), winner, float(number)))
     return found
 
 
-def rated_of(fixtures: list[Fixture]) -> list[Rated]:
+def rated_of(fixtures: list[Fixture]) -> list[RatedMatch]:
     """What the database would say of them."""
     return [
-        Rated(each.match, each.players, each.players, each.winner, float(at), "t")
+        RatedMatch(each.match, each.players, each.players, each.winner, float(at), "t")
         for at, each in enumerate(fixtures)
         if each.winner
     ]
 
 
-def verdict_of(spec: Spec, fixtures: list[Fixture]) -> Verdict:
+def verdict_of(spec: TournamentSpec, fixtures: list[Fixture]) -> TournamentVerdict:
     versions = {each.name: each.version for each in spec.entrants}
-    return Verdict(Gathered(spec, (), fixtures).counted, versions)
+    return TournamentVerdict(Results(spec, (), fixtures).counted, versions)
 
 
 def test_without_matches_nobody_is_rated() -> None:
-    assert leaderboard.ladder("nim", []) == Ladder(game="nim")
+    assert leaderboard.leaderboard_of("nim", []) == Leaderboard(game="nim")
     assert histories([], "Ann") == {}
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_known_strengths_are_within_the_error_bars(seed: int) -> None:
     """Each of 4 values of a seed by 95 %: of 20 in all, one is off at the most."""
-    found = leaderboard.ladder("nim", simulated(seed, 2000))
+    found = leaderboard.leaderboard_of("nim", simulated(seed, 2000))
     assert found.anchor == ("Ann", "")
     off = [
         abs(each.rating - ANCHOR - STRENGTHS[each.name]) / each.error
@@ -81,12 +81,12 @@ def test_known_strengths_are_within_the_error_bars(seed: int) -> None:
 
 def test_the_anchor_has_1500_and_all_matches_are_counted_for_both() -> None:
     played = [
-        Bout((("Ann", ""), ("Bob", "")), 1, 1.0),
-        Bout((("Bob", ""), ("Ann", "")), 1, 2.0),
-        Bout((("Bob", ""), ("Cem", "")), -1, 3.0),
-        Bout((("Cem", ""), ("Bob", "")), 2, 4.0),
+        RatedGame((("Ann", ""), ("Bob", "")), 1, 1.0),
+        RatedGame((("Bob", ""), ("Ann", "")), 1, 2.0),
+        RatedGame((("Bob", ""), ("Cem", "")), -1, 3.0),
+        RatedGame((("Cem", ""), ("Bob", "")), 2, 4.0),
     ]
-    found = leaderboard.ladder("nim", played)
+    found = leaderboard.leaderboard_of("nim", played)
     counts = {e.name: (e.matches, e.won, e.tied, e.lost, e.last_at) for e in found.entries}
     assert counts == {"Ann": (2, 1, 0, 1, 2.0), "Bob": (4, 2, 1, 1, 4.0), "Cem": (2, 0, 1, 1, 4.0)}
     (bob,) = (each for each in found.entries if each.name == "Bob")
@@ -101,8 +101,10 @@ def test_the_ratings_of_one_tournament_are_the_tournaments_own() -> None:
         players = NAMES[one], NAMES[other]
         fixtures.append(fixture(key, 1, next(winners), players=players))
         fixtures.append(fixture(key, 2, next(winners), players=players[::-1]))
-    own = Gathered(whole, (), fixtures).report()
-    found = leaderboard.ladder("nim", bouts(rated_of(fixtures), {"t": verdict_of(whole, fixtures)}))
+    own = Results(whole, (), fixtures).report()
+    found = leaderboard.leaderboard_of(
+        "nim", rated_games(rated_of(fixtures), {"t": verdict_of(whole, fixtures)})
+    )
     assert found.anchor == ("Ann", "1")
     ours = {each.name: (each.rating - ANCHOR, each.error) for each in found.entries}
     for entrant, estimate in zip(own.entrants, own.ratings, strict=True):
@@ -123,23 +125,24 @@ def test_of_a_tournament_only_whole_pairs_count_that_are_no_repetition() -> None
     counted = [fixtures[place].match for place in (0, 1, 4, 5)]
     assert verdict.counted == set(counted)
     rated = rated_of(fixtures)
-    assert len(bouts(rated, {"t": verdict})) == 4
-    assert len(bouts(rated, {})) == len(rated), "of a tournament that is not known, all do"
+    assert len(rated_games(rated, {"t": verdict})) == 4
+    assert len(rated_games(rated, {})) == len(rated), "of a tournament that is not known, all do"
 
 
 def test_a_player_has_a_rating_for_each_version() -> None:
     entrants = (Entrant("Ann", "1"), Entrant("Bob", "2.0"))
     rated = [
-        Rated("m1", ("Ann", "Bob"), ("Anna", "Bob"), 1, 1.0, "t"),
-        Rated("m2", ("Bob", "Ann"), ("Bob", "Anna"), 1, 2.0, None),
+        RatedMatch("m1", ("Ann", "Bob"), ("Anna", "Bob"), 1, 1.0, "t"),
+        RatedMatch("m2", ("Bob", "Ann"), ("Bob", "Anna"), 1, 2.0, None),
     ]
-    verdict = Verdict({"m1"}, {each.name: each.version for each in entrants})
-    played = bouts(rated, {"t": verdict})
+    verdict = TournamentVerdict({"m1"}, {each.name: each.version for each in entrants})
+    played = rated_games(rated, {"t": verdict})
     assert [each.players for each in played] == [
         (("Anna", "1"), ("Bob", "2.0")),
         (("Bob", ""), ("Anna", "")),
     ]
-    assert {(each.name, each.version) for each in leaderboard.ladder("nim", played).entries} == {
+    found = leaderboard.leaderboard_of("nim", played)
+    assert {(each.name, each.version) for each in found.entries} == {
         ("Anna", "1"), ("Anna", ""), ("Bob", ""), ("Bob", "2.0")
     }  # fmt: skip
     assert {version: len(points) for version, points in histories(played, "Anna").items()} == {
@@ -150,7 +153,9 @@ def test_a_player_has_a_rating_for_each_version() -> None:
 
 def test_a_history_ends_with_the_rating_of_now_and_grows_surer() -> None:
     played = simulated(7, 600)
-    (dee,) = (each for each in leaderboard.ladder("nim", played).entries if each.name == "Dee")
+    (dee,) = (
+        each for each in leaderboard.leaderboard_of("nim", played).entries if each.name == "Dee"
+    )
     points = histories(played, "Dee")[""]
     assert len(points) == POINTS
     assert (points[-1].rating, points[-1].error) == (dee.rating, dee.error)

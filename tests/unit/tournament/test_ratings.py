@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from server.tournament.evidence import Trinomial, evidence
-from server.tournament.pairs import Pair, Score
+from server.tournament.pairs import Pair, PairScore
 from server.tournament.ratings import ELO, SPREAD, Outcomes, Ratings, Tally, rate, tally
 
 PLAYERS = 5
@@ -38,9 +38,9 @@ def mirrored(results: Mapping[tuple[int, int], Outcomes]) -> dict[tuple[int, int
 
 def test_matches_are_counted_by_who_moved_first() -> None:
     played = [
-        (Pair((1, 1, 1), "nim", (0, 1), 0), Score(1, 0)),  # the first mover won twice
-        (Pair((1, 1, 2), "nim", (1, 0), 0), Score(1, 1)),  # entrant 1 won twice
-        (Pair((1, 2, 1), "nim", (2, 0), 0), Score(0.5, 0)),
+        (Pair((1, 1, 1), "nim", (0, 1), 0), PairScore(1, 0)),  # the first mover won twice
+        (Pair((1, 1, 2), "nim", (1, 0), 0), PairScore(1, 1)),  # entrant 1 won twice
+        (Pair((1, 2, 1), "nim", (2, 0), 0), PairScore(0.5, 0)),
     ]
     assert tally(played) == {
         (0, 1): Outcomes(first=1, second=1),

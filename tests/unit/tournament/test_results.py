@@ -8,17 +8,17 @@ from typing import Any, Literal
 import pytest
 
 from server.model.messages import Fixture, Reason
-from server.model.tournament_spec import Entrant, Spec, Sprt
+from server.model.tournament_spec import Entrant, Sprt, TournamentSpec
 from server.tournament import formats
 from server.tournament.pairs import Key
-from server.tournament.report import FORMATS, Cell, Pairs, Tally, writer
-from server.tournament.results import Gathered, gather
+from server.tournament.report import FORMATS, CrosstableCell, MatchCounts, PairCounts, writer
+from server.tournament.results import Results, gather
 
 NAMES = ("Ann", "Bob", "Cem", "Dee")
 
 
-def spec(format_: str = "match", entrants: int = 2, **fields: Any) -> Spec:
-    return Spec(
+def spec(format_: str = "match", entrants: int = 2, **fields: Any) -> TournamentSpec:
+    return TournamentSpec(
         name="a test",
         games=("nim",),
         format=format_,
@@ -49,11 +49,11 @@ def pair(key: Key, first: int, second: int, **fields: Any) -> list[Fixture]:
     return [fixture(key, 1, first, **fields), fixture(key, 2, second, **fields)]
 
 
-def played_through(spec: Spec, out: Sequence[int] = ()) -> list[Fixture]:
+def played_through(spec: TournamentSpec, out: Sequence[int] = ()) -> list[Fixture]:
     """All matches of a tournament in which who is listed first wins."""
     found: list[Fixture] = []
     while True:
-        gathered = Gathered(spec, out, found)
+        gathered = Results(spec, out, found)
         pairs = formats.load(spec).pairs(gathered.results, out)
         missing = [each for each in pairs if each.key not in gathered.results]
         if not missing:
@@ -82,15 +82,15 @@ def test_only_whole_pairs_count() -> None:
     ]
     report = gather(spec(rounds=3), (), fixtures)
     assert (report.done, report.pairs) == (1, 3)
-    assert [each.tally for each in report.standings] == [Tally(1, 1, 0), Tally(0, 1, 1)]
-    assert report.crosstable[0][1] == Cell(1.5, 2)
-    assert report.duels[0].pairs == Pairs(wd=1)
+    assert [each.tally for each in report.standings] == [MatchCounts(1, 1, 0), MatchCounts(0, 1, 1)]
+    assert report.crosstable[0][1] == CrosstableCell(1.5, 2)
+    assert report.duels[0].pairs == PairCounts(wd=1)
 
 
 def test_who_began_second_in_the_first_match_wins_as_the_first_in_the_second() -> None:
     """In round 2 of a match of two, Bob begins."""
     report = gather(spec(rounds=2), (), [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1)])
-    assert report.duels[0].pairs == Pairs(ww=2)
+    assert report.duels[0].pairs == PairCounts(ww=2)
 
 
 def test_a_voided_attempt_does_not_count_and_is_counted() -> None:
@@ -99,7 +99,7 @@ def test_a_voided_attempt_does_not_count_and_is_counted() -> None:
     assert (report.done, report.voided) == (0, 0)
     report = gather(spec(), (), [*void, *pair((1, 1, 1), 1, 2, attempt=2)])
     assert (report.done, report.voided) == (1, 1)
-    assert report.endings == ({"rules": Tally(2, 0, 0)}, {"rules": Tally(0, 0, 2)})
+    assert report.endings == ({"rules": MatchCounts(2, 0, 0)}, {"rules": MatchCounts(0, 0, 2)})
 
 
 def test_the_order_in_which_matches_ended_does_not_matter() -> None:
@@ -177,7 +177,7 @@ def test_byes_are_points_in_the_table() -> None:
 def test_who_is_suspended_is_said_to_be_and_the_rest_counts() -> None:
     whole = spec("round_robin", 3)
     report = gather(whole, (2,), played_through(whole, (2,)))
-    assert [each.suspended for each in report.entrants] == [False, False, True]
+    assert [each.withdrawn for each in report.entrants] == [False, False, True]
     assert (report.done, report.pairs) == (1, 1)
 
 
@@ -188,6 +188,6 @@ def test_ways_to_end_are_counted_for_both() -> None:
     ]
     report = gather(spec(), (), late)
     assert report.endings == (
-        {"time": Tally(1, 0, 0), "adjudication": Tally(0, 1, 0)},
-        {"time": Tally(0, 0, 1), "adjudication": Tally(0, 1, 0)},
+        {"time": MatchCounts(1, 0, 0), "adjudication": MatchCounts(0, 1, 0)},
+        {"time": MatchCounts(0, 0, 1), "adjudication": MatchCounts(0, 1, 0)},
     )

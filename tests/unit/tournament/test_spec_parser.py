@@ -14,13 +14,13 @@ from server.model.tournament_spec import (
     Adjudication,
     Entrant,
     Openings,
-    Spec,
     Sprt,
+    TournamentSpec,
     dumps,
     loads,
 )
 from server.tournament import version
-from server.tournament.spec_parser import SpecError, read
+from server.tournament.spec_parser import TournamentSpecError, read
 from server.tournament.toml_lines import Path, lines_of
 
 EXAMPLE = """\
@@ -54,13 +54,13 @@ def no_file(path: str) -> bytes | None:
 
 
 def errors_of(text: str, files: dict[str, bytes] | None = None) -> list[str]:
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(TournamentSpecError) as caught:
         read(text, where="T.toml", files=(files or {}).get)
     return str(caught.value).split("\n")
 
 
 def test_the_example_is_read() -> None:
-    assert read(EXAMPLE) == Spec(
+    assert read(EXAMPLE) == TournamentSpec(
         name="uct against rave",
         games=("connect_four", "mnk(m=8,n=8)"),
         format="round_robin",
@@ -78,7 +78,7 @@ def test_the_example_is_read() -> None:
 
 def test_what_is_left_out_has_its_usual_value() -> None:
     spec = read(SMALL % "")
-    assert spec == Spec(
+    assert spec == TournamentSpec(
         "small", ("tic_tac_toe",), "match", (Entrant("old", ""), Entrant("new", ""))
     )
     assert (spec.rounds, spec.clock, spec.concurrency, spec.sprt) == (1, "0.1/move", 0, None)
@@ -359,7 +359,7 @@ def test_lines_are_those_of_the_keys() -> None:
 def test_whatever_text_comes_it_is_read_or_its_errors_are_said(text: str) -> None:
     try:
         spec = read(text)
-    except SpecError as error:
+    except TournamentSpecError as error:
         for line in str(error).split("\n"):
             assert line.startswith("SPEC.toml:")
             assert 1 <= int(line.split(":")[1]) <= text.count("\n") + 1
@@ -383,7 +383,7 @@ def test_a_specification_is_stored_and_comes_back(
     rounds: int, seed: int, game: str, bounds: tuple[float, float, float], how: dict[str, str]
 ) -> None:
     elo0, elo1, alpha = bounds
-    spec = Spec(
+    spec = TournamentSpec(
         name="é|<&>",
         games=(game,),
         format="sprt",

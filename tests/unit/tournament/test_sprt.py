@@ -14,7 +14,7 @@ from scipy.optimize import brentq, minimize
 
 from server.model.tournament_spec import Sprt
 from server.tournament.evidence import NELO_PER_DEVIATION
-from server.tournament.pairs import Pair, Score
+from server.tournament.pairs import Pair, PairScore
 from server.tournament.sprt import Bounds, Verdict, bounds, curve, llrs, verdict
 
 Floats = NDArray[np.float64]
@@ -129,9 +129,9 @@ def test_the_bounds_are_those_of_wald() -> None:
     assert bounds(Sprt(alpha=0.01, beta=0.1)) == Bounds(math.log(0.1 / 0.99), math.log(90))
 
 
-def played(*totals: float, entrants: tuple[int, int] = (0, 1)) -> list[tuple[Pair, Score]]:
+def played(*totals: float, entrants: tuple[int, int] = (0, 1)) -> list[tuple[Pair, PairScore]]:
     return [
-        (Pair((1, 1, number), "nim", entrants, 0), Score(total / 2, total / 2))
+        (Pair((1, 1, number), "nim", entrants, 0), PairScore(total / 2, total / 2))
         for number, total in enumerate(totals, 1)
     ]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from server.tournament.formats import Bye
-from server.tournament.pairs import Pair, Score
-from server.tournament.standings import Cell, Played, Row, crosstable, table
+from server.tournament.pairs import Pair, PairScore
+from server.tournament.standings import OpponentScore, Played, StandingsRow, crosstable, table
 
 
 def meeting(number: int, one: int, other: int, first: float, second: float) -> Played:
-    return Pair((number, 1, 1), "nim", (one, other), 0), Score(first, second)
+    return Pair((number, 1, 1), "nim", (one, other), 0), PairScore(first, second)
 
 
 #: Sensei's Library, "Sonneborn-Berger" (senseis.xmp.net, 2003): four players, all twice. Both have
@@ -33,13 +33,23 @@ def test_sonneborn_berger_as_published() -> None:
         (2, 3, 6),
         (3, 1, 4),
     ]
-    assert rows[0] == Row(0, 6, 4, 0, 2, points=4, buchholz=16, sonneborn_berger=11)
+    assert rows[0] == StandingsRow(0, 6, 4, 0, 2, points=4, buchholz=16, sonneborn_berger=11)
 
 
 def test_the_crosstable_has_both_sides() -> None:
     cells = crosstable(4, SENSEIS)
-    assert cells[0] == [Cell(0, 0), Cell(1, 2), Cell(2, 2), Cell(1, 2)]
-    assert [row[0] for row in cells] == [Cell(0, 0), Cell(1, 2), Cell(0, 2), Cell(1, 2)]
+    assert cells[0] == [
+        OpponentScore(0, 0),
+        OpponentScore(1, 2),
+        OpponentScore(2, 2),
+        OpponentScore(1, 2),
+    ]
+    assert [row[0] for row in cells] == [
+        OpponentScore(0, 0),
+        OpponentScore(1, 2),
+        OpponentScore(0, 2),
+        OpponentScore(1, 2),
+    ]
     assert [sum(cell.points for cell in row) for row in cells] == [4, 4, 3, 1]
 
 
@@ -91,9 +101,9 @@ def test_buchholz_as_published() -> None:
 def test_a_bye_counts_as_won_against_oneself() -> None:
     rows = table(3, [meeting(1, 0, 1, 1, 0.5)], [Bye(1, 2, 2)])
     assert rows == [
-        Row(2, 0, 0, 0, 0, points=2, buchholz=4, sonneborn_berger=4),
-        Row(0, 2, 1, 1, 0, points=1.5, buchholz=1, sonneborn_berger=0.75),
-        Row(1, 2, 0, 1, 1, points=0.5, buchholz=3, sonneborn_berger=0.75),
+        StandingsRow(2, 0, 0, 0, 0, points=2, buchholz=4, sonneborn_berger=4),
+        StandingsRow(0, 2, 1, 1, 0, points=1.5, buchholz=1, sonneborn_berger=0.75),
+        StandingsRow(1, 2, 0, 1, 1, points=0.5, buchholz=3, sonneborn_berger=0.75),
     ]
 
 
@@ -111,5 +121,7 @@ def test_equals_are_told_apart_by_whom_they_met_then_whom_they_beat_then_by_plac
 
 @pytest.mark.parametrize("entrants", [0, 3])
 def test_before_the_first_result_all_are_equal(entrants: int) -> None:
-    assert table(entrants, []) == [Row(one, 0, 0, 0, 0, 0, 0, 0) for one in range(entrants)]
-    assert crosstable(entrants, []) == [[Cell(0, 0)] * entrants] * entrants
+    assert table(entrants, []) == [
+        StandingsRow(one, 0, 0, 0, 0, 0, 0, 0) for one in range(entrants)
+    ]
+    assert crosstable(entrants, []) == [[OpponentScore(0, 0)] * entrants] * entrants

@@ -18,25 +18,25 @@ from rich.cells import cell_len
 
 from server.tournament.report import (
     FORMATS,
-    Cell,
-    Duel,
-    Entrant,
+    CrosstableCell,
     Estimate,
-    Pairs,
+    HeadToHead,
+    MatchCounts,
+    PairCounts,
     Report,
+    ReportEntrant,
     SequentialTest,
     Standing,
-    Tally,
     charts,
     html,
     writer,
 )
 from server.tournament.report.words import UNKNOWN
 
-DUEL = Duel(
+DUEL = HeadToHead(
     first=0,
     second=1,
-    pairs=Pairs(1, 2, 3, 4, 5, 6),
+    pairs=PairCounts(1, 2, 3, 4, 5, 6),
     elo=Estimate(84.2, 31.45),
     nelo=Estimate(90.04, 33.0),
     los=0.9996,
@@ -49,21 +49,25 @@ REPORT = Report(
     name="an evening",
     format="round_robin",
     games=("connect_four", "mnk(m=8,n=8)"),
-    entrants=(Entrant("flat", "1"), Entrant("uct", "2.1"), Entrant("日本", suspended=True)),
+    entrants=(
+        ReportEntrant("flat", "1"),
+        ReportEntrant("uct", "2.1"),
+        ReportEntrant("日本", withdrawn=True),
+    ),
     done=29,
     pairs=30,
     repeated=2,
     voided=1,
     standings=(
-        Standing(1, 1, Tally(30, 5, 5), 32.5, (101.25,)),
-        Standing(2, 0, Tally(8, 5, 25), 10.5, (99.0,)),
-        Standing(3, 2, Tally(), 0.0, (0.0,)),
+        Standing(1, 1, MatchCounts(30, 5, 5), 32.5, (101.25,)),
+        Standing(2, 0, MatchCounts(8, 5, 25), 10.5, (99.0,)),
+        Standing(3, 2, MatchCounts(), 0.0, (0.0,)),
     ),
     tiebreaks=("Sonneborn-Berger",),
     crosstable=(
-        (Cell(), Cell(4.5, 20), Cell(6.0, 18)),
-        (Cell(15.5, 20), Cell(), Cell(17.0, 20)),
-        (Cell(12.0, 18), Cell(3.0, 20), Cell()),
+        (CrosstableCell(), CrosstableCell(4.5, 20), CrosstableCell(6.0, 18)),
+        (CrosstableCell(15.5, 20), CrosstableCell(), CrosstableCell(17.0, 20)),
+        (CrosstableCell(12.0, 18), CrosstableCell(3.0, 20), CrosstableCell()),
     ),
     ratings=(Estimate(0.0, 0.0), Estimate(84.2, 31.45), Estimate(low=800.4)),
     anchor=0,
@@ -71,13 +75,17 @@ REPORT = Report(
     los=((None, 0.001, 0.4), (0.999, None, 0.98), (0.6, None, None)),
     duels=(DUEL,),
     endings=(
-        {"rules": Tally(8, 5, 20), "time": Tally(0, 0, 5)},
-        {"rules": Tally(25, 5, 5), "time": Tally(5, 0, 0), "illegal_moves": Tally()},
+        {"rules": MatchCounts(8, 5, 20), "time": MatchCounts(0, 0, 5)},
+        {
+            "rules": MatchCounts(25, 5, 5),
+            "time": MatchCounts(5, 0, 0),
+            "illegal_moves": MatchCounts(),
+        },
         {},
     ),
     notes=("uct's thinking takes 4 threads of 2 cores",),
 )
-BEGUN = Report("begun", "sprt", ("nim",), (Entrant("old"), Entrant("new")))
+BEGUN = Report("begun", "sprt", ("nim",), (ReportEntrant("old"), ReportEntrant("new")))
 
 
 def test_as_text_in_aligned_columns() -> None:
@@ -150,7 +158,7 @@ def test_before_the_first_match_there_is_little_to_say() -> None:
     ],
 )
 def test_what_is_not_known_is_not_made_up(estimate: Estimate, shown: str) -> None:
-    report = replace(REPORT, duels=(Duel(0, 1, Pairs(), nelo=estimate),))
+    report = replace(REPORT, duels=(HeadToHead(0, 1, PairCounts(), nelo=estimate),))
     assert re.search(rf"\nnormalized Elo +{re.escape(shown)}\n", writer("text")(report))
     assert f">{shown.replace('>', '&gt;').replace('<', '&lt;')}</td>" in writer("html")(report)
     nelo = json.loads(writer("json")(report))["duels"][0]["nelo"]
@@ -372,15 +380,15 @@ TESTS = st.builds(
 def test_whatever_the_numbers_and_names_every_output_is_well_formed(
     rated: list[tuple[str, Estimate]], test: SequentialTest, elo: Estimate
 ) -> None:
-    entrants = tuple(Entrant(name) for name, _ in rated)
+    entrants = tuple(ReportEntrant(name) for name, _ in rated)
     report = Report(
         name=rated[0][0],
         format="swiss",
         games=("othello",),
         entrants=entrants,
-        standings=tuple(Standing(1, i, Tally(i, 1, 0), 0.5) for i in range(len(rated))),
+        standings=tuple(Standing(1, i, MatchCounts(i, 1, 0), 0.5) for i in range(len(rated))),
         ratings=tuple(estimate for _, estimate in rated),
-        duels=(Duel(0, 0, Pairs(), elo=elo, test=test),),
+        duels=(HeadToHead(0, 0, PairCounts(), elo=elo, test=test),),
     )
     for format_ in FORMATS:
         assert not re.search(r"\b(nan|inf|None)\b", writer(format_)(named(report, "x")))

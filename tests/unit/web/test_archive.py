@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from support.seeded_database import GAME, MEMBERS, TOURNAMENT_MATCHES, Past
+from support.seeded_database import GAME, MEMBERS, TOURNAMENT_MATCHES, SeededDatabase
 from testbed.postgres import Postgres
 from twisted.internet.defer import Deferred
 from unit.core.test_tournaments import spec_of
 from unit.storage.test_queries import match as match_records
 
-from server.model.records import Organized
+from server.model.records import TournamentCreated
 from server.model.tournament_spec import dumps
 from server.storage import Database
-from server.storage.queries import MatchFilter, Page
-from server.tournament.leaderboard import Ladder
+from server.storage.queries import MatchFilter, ResultPage
+from server.tournament.leaderboard import Leaderboard
 from server.web import worker_pool
 from server.web.archive import Archive
-from server.web.http import Refused
-from server.web.worker_pool import Unavailable
+from server.web.http import HttpError
+from server.web.worker_pool import WorkUnavailable
 
 T = TypeVar("T")
 
@@ -69,25 +69,25 @@ def loop() -> Iterator[Loop]:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Past]:
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, SeededDatabase]:
     """The URL of a database in which much has happened, for all tests that change nothing."""
     url = f"sqlite:///{tmp_path_factory.mktemp('past')}/kept.db"
-    return url, Past(url)
+    return url, SeededDatabase(url)
 
 
 def test_without_a_database_there_is_nothing(loop: Loop) -> None:
     archive = Archive(None, loop)
-    assert loop.wait(archive.matches(MatchFilter(game=GAME))) == Page()
-    assert loop.wait(archive.players()) == Page()
-    assert loop.wait(archive.tournaments()) == Page()
+    assert loop.wait(archive.matches(MatchFilter(game=GAME))) == ResultPage()
+    assert loop.wait(archive.players()) == ResultPage()
+    assert loop.wait(archive.tournaments()) == ResultPage()
     assert loop.wait(archive.rated_games()) == []
-    assert loop.wait(archive.ratings(GAME)) == Ladder(game=GAME)
+    assert loop.wait(archive.ratings(GAME)) == Leaderboard(game=GAME)
     for nothing in (archive.match("m"), archive.player("Ann"), archive.tournament("t")):
         assert loop.wait(nothing) is None
     assert loop.wait(archive.aside(lambda: 1 + 1)) == 2
 
 
-def test_it_reads_in_threads_that_end_with_the_reactor(stored: tuple[str, Past]) -> None:
+def test_it_reads_in_threads_that_end_with_the_reactor(stored: tuple[str, SeededDatabase]) -> None:
     loop = Loop()
     archive, before = Archive(stored[0], loop), threading.active_count()
     assert loop.wait(archive.aside(threading.get_ident)) != threading.get_ident()
@@ -97,7 +97,7 @@ def test_it_reads_in_threads_that_end_with_the_reactor(stored: tuple[str, Past])
     assert threading.active_count() == before
 
 
-def test_everybody_is_rated_by_what_counts(loop: Loop, stored: tuple[str, Past]) -> None:
+def test_everybody_is_rated_by_what_counts(loop: Loop, stored: tuple[str, SeededDatabase]) -> None:
     url = stored[0]
     ladder = loop.wait(Archive(url, loop).ratings(GAME))
     assert ladder.matches == TOURNAMENT_MATCHES + 2
@@ -108,7 +108,9 @@ def test_everybody_is_rated_by_what_counts(loop: Loop, stored: tuple[str, Past])
     assert loop.wait(Archive(url, loop).rated_games()) == [GAME]
 
 
-def test_a_player_has_totals_ratings_and_histories(loop: Loop, stored: tuple[str, Past]) -> None:
+def test_a_player_has_totals_ratings_and_histories(
+    loop: Loop, stored: tuple[str, SeededDatabase]
+) -> None:
     archive = Archive(stored[0], loop)
     ann = loop.wait(archive.player("ann"))
     assert ann
@@ -124,7 +126,9 @@ def test_a_player_has_totals_ratings_and_histories(loop: Loop, stored: tuple[str
     assert loop.wait(archive.player("guest-1")) is None
 
 
-def test_a_tournament_has_its_matches_and_its_report(loop: Loop, stored: tuple[str, Past]) -> None:
+def test_a_tournament_has_its_matches_and_its_report(
+    loop: Loop, stored: tuple[str, SeededDatabase]
+) -> None:
     url, past = stored
     archive = Archive(url, loop)
     cup = loop.wait(archive.tournament(past.cup))
@@ -144,7 +148,7 @@ def test_ratings_are_worked_out_again_when_there_are_more_matches(
     database = Database(url)
     database.migrate()
     archive = Archive(url, loop)
-    assert loop.wait(archive.ratings(GAME)) == Ladder(game=GAME)
+    assert loop.wait(archive.ratings(GAME)) == Leaderboard(game=GAME)
     database.save(match_records(1, "Ann", "Bob"))
     first = loop.wait(archive.ratings(GAME))
     database.save(match_records(2, "Bob", "Ann"))
@@ -164,18 +168,20 @@ def test_a_tournament_that_cannot_be_read_does_not_count_and_says_why(
     database = Database(url)
     database.migrate()
     odd = dumps(spec_of(format="of the future"))
-    database.save([Organized(tournament="t", name="odd", spec=odd, at=1.0)])
+    database.save([TournamentCreated(tournament="t", name="odd", spec=odd, at=1.0)])
     database.save(match_records(1, "Ann", "Bob", tournament="t", fixture="1.1.1.1.1"))
     database.save(match_records(2, "Ann", "Bob"))
     database.close()
     archive = Archive(url, loop)
     assert loop.wait(archive.ratings(GAME)).matches == 1
-    with pytest.raises(Refused, match=r"cannot be shown.*future"):
+    with pytest.raises(HttpError, match=r"cannot be shown.*future"):
         loop.wait(archive.tournament("t"))
     assert loop.wait(archive.tournaments()).total == 1
 
 
-def test_who_asks_at_the_same_time_is_given_the_same(loop: Loop, stored: tuple[str, Past]) -> None:
+def test_who_asks_at_the_same_time_is_given_the_same(
+    loop: Loop, stored: tuple[str, SeededDatabase]
+) -> None:
     archive = Archive(stored[0], loop)
     one, other = archive.ratings(GAME), archive.ratings(GAME)
     assert loop.wait(one) is loop.wait(other)
@@ -202,7 +208,7 @@ def test_neither_waits_for_the_other_when_one_reads_and_one_writes(
 def test_a_database_that_is_not_there_is_said_to_be_down(loop: Loop, tmp_path: Path) -> None:
     archive = Archive(f"sqlite:///{tmp_path}/nowhere/kept.db", loop)
     for asked in (archive.matches(), archive.ratings(GAME), archive.player("Ann")):
-        with pytest.raises(Unavailable, match="does not answer") as raised:
+        with pytest.raises(WorkUnavailable, match="does not answer") as raised:
             loop.wait(asked)
         assert raised.value.status == 503
 
@@ -215,17 +221,19 @@ def test_a_database_that_comes_back_is_read_again(loop: Loop, postgres: Postgres
     archive = Archive(postgres.url, loop)
     assert loop.wait(archive.matches()).total == 1
     postgres.stop()
-    with pytest.raises(Unavailable):
+    with pytest.raises(WorkUnavailable):
         loop.wait(archive.matches())
     postgres.start()
     assert loop.wait(archive.matches()).total == 1
     assert loop.wait(archive.ratings(GAME)).matches == 1
 
 
-def test_who_is_one_too_many_is_asked_to_come_back(loop: Loop, stored: tuple[str, Past]) -> None:
+def test_who_is_one_too_many_is_asked_to_come_back(
+    loop: Loop, stored: tuple[str, SeededDatabase]
+) -> None:
     archive = Archive(stored[0], loop)
     asked = [archive.matches() for _ in range(worker_pool.MOST_WAITING)]
-    with pytest.raises(Unavailable, match="again in a while"):
+    with pytest.raises(WorkUnavailable, match="again in a while"):
         loop.wait(archive.matches())
     for each in asked:
         loop.wait(each)

@@ -7,29 +7,29 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
-from support.hub_harness import WON, House, play, sit_down
-from support.seeded_database import Past
+from support.hub_harness import WON, HubHarness, play, sit_down
+from support.seeded_database import SeededDatabase
 from unit.web.test_archive import Loop
 
-from server.model.records import Kept
+from server.model.records import StoredMatch
 from server.storage import Database
 from server.web.archive import Archive
-from server.web.http import Refused
+from server.web.http import HttpError
 from server.web.match_data import MatchData
-from server.web.match_lookup import Finder
+from server.web.match_lookup import MatchLookup
 
 
 class Table:
     """Ann and Bob at a table of a house, whose matches are stored, or not, in a database."""
 
     def __init__(self, loop: Loop, url: str | None = None) -> None:
-        self.house = House()
+        self.house = HubHarness()
         self._loop = loop
         self._stored = 0
         self._database = Database(url) if url else None
         if self._database:
             self._database.migrate()
-        self._finder = Finder(self.house.hub, Archive(url, loop), lambda: self.house.now)
+        self._finder = MatchLookup(self.house.hub, Archive(url, loop), lambda: self.house.now)
         *self._players, self.match = sit_down(self.house, clock="300+3")
 
     def play(self, begin: int, end: int) -> None:
@@ -59,7 +59,7 @@ def test_without_a_database_a_match_is_shown_as_the_table_knows_it(loop: Loop) -
     assert {each.at for each in found.positions} == {None}
     assert found.to_move == 1
     table.play(2, 5)
-    with pytest.raises(Refused, match="there is no match"):
+    with pytest.raises(HttpError, match="there is no match"):
         table.data()
 
 
@@ -100,20 +100,20 @@ def test_a_match_that_is_not_stored_yet_is_shown_when_it_is(loop: Loop, tmp_path
 
 def test_a_match_against_the_rules_is_not_shown_and_says_why(loop: Loop, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/kept.db"
-    past = Past(url)
+    past = SeededDatabase(url)
     database = Database(url)
     (kept,) = database.matches(match=past.won)
     for match, changed in (("m1", {"game": "chess"}), ("m2", {"game": "nim"})):
         database.add([_renamed(kept, match, **changed)])
     database.close()
-    finder = Finder(House().hub, Archive(url, loop))
+    finder = MatchLookup(HubHarness().hub, Archive(url, loop))
     for match, said in (("m1", "unknown game"), ("m2", "moves")):
-        with pytest.raises(Refused, match=said) as raised:
+        with pytest.raises(HttpError, match=said) as raised:
             loop.wait(finder.data(match))
         assert raised.value.status == 404
 
 
-def _renamed(kept: Kept, match: str, **changed: str) -> Kept:
-    begun = structs.replace(kept.begun, match=match, **changed)
+def _renamed(kept: StoredMatch, match: str, **changed: str) -> StoredMatch:
+    begun = structs.replace(kept.started, match=match, **changed)
     moves = tuple(structs.replace(each, match=match) for each in kept.moves)
-    return Kept(begun=begun, moves=moves)
+    return StoredMatch(started=begun, moves=moves)

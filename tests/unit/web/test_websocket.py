@@ -16,10 +16,10 @@ from unit.web.test_http import HERE, metrics
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
 from server.core.hub import Hub
-from server.net.driver import Service
-from server.runtime.scheduler import Turn
+from server.net.driver import Driver
+from server.runtime.scheduler import LoopScheduler
 from server.web.site import MAX_CONNECTIONS, REQUEST_S, site
-from server.web.websocket import MISSED_PINGS, PING_S, Sockets
+from server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
 
 REQUEST = (
     "GET /socket HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -55,9 +55,9 @@ class Web:
     ) -> None:
         self.clock = Clock()
         self.hub = Hub(source=random.Random(1))
-        turn = Turn(self.clock)
-        self.service = Service(self.hub, self.clock, turn, lambda: None, now=self.clock.seconds)
-        sockets = Sockets(
+        turn = LoopScheduler(self.clock)
+        self.service = Driver(self.hub, self.clock, turn, lambda: None, now=self.clock.seconds)
+        sockets = WebSocketResource(
             self.service, turn, self.clock, unread_bytes=unread_bytes, proxied=proxied, local=local
         )
         self.site: Any = site(metrics(), lambda: None, socket=sockets)
