@@ -12,8 +12,8 @@ import click
 from platformdirs import user_data_path
 
 from games.core import spec
-from server.core import clock
 from server.core.policy import Policy
+from server.model.time_control import NOTATIONS, TimeControlError, canonical_time_control
 from server.runtime.endpoints import host_of, is_loopback
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -86,15 +86,15 @@ def http_address(
 
 def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str:
     try:
-        return clock.spell(clock.parse(text))
-    except clock.ClockError as fault:
+        return canonical_time_control(text)
+    except TimeControlError as fault:
         raise click.BadParameter(str(fault)) from fault
 
 
 _COUNT, _SECONDS = click.IntRange(0), click.FloatRange(0)
 #: Type and help of each field of `Policy` that is an option.
 _POLICY: dict[str, tuple[Any, str]] = {
-    "default_clock": (str, f"Clock of a match if neither player asks for one: {clock.ALLOWED}."),
+    "default_clock": (str, f"Clock of a match if neither player asks for one: {NOTATIONS}."),
     "illegal_moves": (_COUNT, "Illegal moves a player may send in a match; one more loses it."),
     "credit_cap_s": (
         click.FloatRange(0, 10),

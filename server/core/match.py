@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from games import RETURNS, TIE, Game, IllegalAction, State
-from server.core.clock import Clock, spell
+from server.core.clock import Clock
 from server.model.messages import ClockState, Code, Reason, Seat, TimeControl
+from server.model.time_control import spell_time_control
 
 
 class Refused(Exception):
@@ -105,7 +106,7 @@ class Match:
     @property
     def clock_name(self) -> str:
         """The time control in its notation."""
-        return spell(self.terms.time_control)
+        return spell_time_control(self.terms.time_control)
 
     def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
         """What the player to move may do now, or might before move number `ply`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import games
-from server.core import clock
 from server.core.accounts import Directory
 from server.core.match import Match, Result, Status, Terms
 from server.core.match_room import MatchRoom
@@ -11,6 +10,7 @@ from server.core.people import People
 from server.core.sessions import Session
 from server.model.messages import PROTOCOL, Hello, Seat
 from server.model.records import StoredMatch
+from server.model.time_control import parse_time_control
 
 
 def table_of(kept: StoredMatch, people: People, accounts: Directory) -> MatchRoom:
@@ -24,7 +24,7 @@ def table_of(kept: StoredMatch, people: People, accounts: Directory) -> MatchRoo
         games.load(begun.game),
         begun.players,
         Terms(
-            time_control=clock.parse(begun.clock),
+            time_control=parse_time_control(begun.clock),
             rated=begun.rated,
             illegal_moves=begun.illegal_moves,
             credit_cap_s=begun.credit_cap_s,

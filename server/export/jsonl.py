@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct, structs
 
-from server.core import clock
 from server.export.replay import Contradiction, Replay, check_result, replay
 from server.export.text import plain
 from server.model.messages import Action, Analysis, ClockState, Count, Name, Reason, Seat, Seconds
 from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
+from server.model.time_control import spell_time_control
 
 VERSION = 1
 
@@ -207,7 +207,7 @@ def _check(kept: StoredMatch, replayed: Replay) -> None:
             raise Contradiction(f"players[{seat}]", text)
     for field, given, canonical in (
         ("game", begun.game, str(replayed.game)),
-        ("clock", begun.clock, clock.spell(replayed.time_control)),
+        ("clock", begun.clock, spell_time_control(replayed.time_control)),
     ):
         if given != canonical:
             raise Contradiction(field, f"expected it spelled {canonical!r}, not {given!r}")

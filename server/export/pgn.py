@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator
 
 from games import TIE
-from server.core.clock import decimal
 from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
 from server.model.messages import Reason, TimeControl
 from server.model.records import MatchEnded, MovePlayed, StoredMatch
+from server.model.time_control import decimal
 
 _RESULTS = {0: "*", 1: "1-0", 2: "0-1", TIE: "1/2-1/2"}
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import games
 from games import RETURNS, TIE, Game, IllegalAction, State
-from server.core import clock
 from server.model.messages import Reason, TimeControl
 from server.model.records import MatchEnded, MovePlayed, StoredMatch
+from server.model.time_control import TimeControlError, parse_time_control
 
 _WITHOUT_WINNER = {Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED}
 _LOST_BY_THE_PLAYER_TO_MOVE = {Reason.TIME, Reason.ILLEGAL_MOVES}
@@ -39,8 +39,8 @@ def replay(kept: StoredMatch) -> Replay:
     except games.SpecError as error:
         raise Contradiction("game", str(error)) from error
     try:
-        control = clock.parse(kept.started.clock)
-    except clock.ClockError as error:
+        control = parse_time_control(kept.started.clock)
+    except TimeControlError as error:
         raise Contradiction("clock", str(error)) from error
     states = [game.initial_state()]
     for ply, move in enumerate(kept.moves):

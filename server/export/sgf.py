@@ -13,11 +13,11 @@ from itertools import pairwise
 
 from games import TIE, BoardView
 from games.core import spec
-from server.core.clock import decimal
 from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
 from server.model.messages import Reason, TimeControl
 from server.model.records import MatchEnded, MovePlayed, StoredMatch
+from server.model.time_control import decimal
 
 _LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
 _COLOURS = {1: "B", 2: "W"}

@@ -15,9 +15,9 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-from server.core.clock import decimal
 from server.export.text import plain
 from server.model.messages import Fixture
+from server.model.time_control import decimal
 from server.organizer.progress import TournamentProgress
 from server.tournament.report import words
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import games
 from games.core import spec as spelling
-from server.core import clock
 from server.model.messages import TimeControl
+from server.model.time_control import parse_time_control
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats
 from server.tournament.formats.knockout import MORE_PAIRS
@@ -65,7 +65,7 @@ def thinking_s(spec: TournamentSpec) -> float | None:
 
     None without a clock, or if there is no end of matches.
     """
-    control, most = clock.parse(spec.clock), pairs(spec).most
+    control, most = parse_time_control(spec.clock), pairs(spec).most
     if control is None or most is None:
         return None
     plies = [_plies(spec, name) for name in spec.games]

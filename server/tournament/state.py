@@ -12,10 +12,10 @@ from msgspec import structs
 
 import games
 from games.core.spec import SpecError
-from server.core import clock
 from server.model.messages import Fixture
 from server.model.names import BadName, normalised, skeleton
 from server.model.records import MatchEnded, MatchStarted, StoredTournament
+from server.model.time_control import TimeControlError, parse_time_control
 from server.model.tournament_spec import MODELS, Sprt, TournamentSpec, loads
 from server.tournament import formats, sprt
 from server.tournament.openings import Book, Opening, OpeningError
@@ -244,8 +244,8 @@ def _check(spec: TournamentSpec) -> None:
     if spec.format == "sprt":
         _check_test(spec.sprt)
     try:
-        clock.parse(spec.clock)
-    except clock.ClockError as error:
+        parse_time_control(spec.clock)
+    except TimeControlError as error:
         raise SpecError(str(error)) from error
     for game in spec.games:
         if str(games.load(game)) != game:

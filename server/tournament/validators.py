@@ -9,8 +9,8 @@ from typing import TypeVar
 import games
 from games import Game
 from games.core import spec
-from server.core import clock
 from server.model import names
+from server.model.time_control import canonical_time_control
 
 T = TypeVar("T")
 #: Makes what is meant of a value. Raises ValueError, which says what is allowed.
@@ -122,7 +122,7 @@ def game(value: object) -> Game:
 
 def clock_(value: object) -> str:
     """A clock, in its one spelling."""
-    return clock.spell(clock.parse(text(value)))
+    return canonical_time_control(text(value))
 
 
 def player(value: object) -> str:

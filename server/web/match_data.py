@@ -9,7 +9,6 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from games import Game, State
-from server.core import clock
 from server.core.match_room import MatchRoom
 from server.core.view import board_of, position_view_of
 from server.export.replay import replay
@@ -23,6 +22,7 @@ from server.model.messages import (
     TimeControl,
 )
 from server.model.records import MatchEnded, MatchStarted, StoredMatch
+from server.model.time_control import parse_time_control
 from server.storage.queries import linked
 
 #: Of what a bot considered, so much is shown: for each move it sends fifty, which nobody reads.
@@ -124,7 +124,7 @@ def _data(
         players=begun.players,
         linked=linked(begun.accounts, begun.rated),
         clock=begun.clock,
-        time_control=clock.parse(begun.clock),
+        time_control=parse_time_control(begun.clock),
         rated=begun.rated,
         tournament=begun.tournament,
         opening=begun.opening,

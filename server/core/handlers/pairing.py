@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import games
-from server.core import clock
 from server.core.match import Match, Terms
 from server.core.match_room import MatchRoom
 from server.core.seeks import OpenSeek
+from server.model.time_control import parse_time_control
 
 if TYPE_CHECKING:
     from server.core.hub import Hub
@@ -26,7 +26,7 @@ def pair(hub: Hub, older: OpenSeek, newer: OpenSeek, now: float) -> None:
         games.load(older.game),
         (first.name, second.name),
         Terms(
-            time_control=clock.parse(text),
+            time_control=parse_time_control(text),
             rated=older.rated,
             illegal_moves=hub.policy.illegal_moves,
             credit_cap_s=hub.policy.credit_cap_s,

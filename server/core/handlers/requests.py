@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 import games
-from server.core import clock
 from server.core.handlers.hello import hello
 from server.core.handlers.lobby_feed import summary
 from server.core.handlers.pairing import pair
@@ -47,6 +46,7 @@ from server.model.messages import (
     Withdraw,
 )
 from server.model.names import skeleton
+from server.model.time_control import TimeControlError, canonical_time_control
 
 if TYPE_CHECKING:
     from server.core.hub import Hub
@@ -379,6 +379,6 @@ def _game_name(text: str) -> str:
 
 def _clock_name(text: str) -> str:
     try:
-        return clock.spell(clock.parse(text))
-    except clock.ClockError as error:
+        return canonical_time_control(text)
+    except TimeControlError as error:
         raise Refused(Code.BAD_CLOCK, str(error)) from error

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 import games
-from server.core import clock
 from server.core.match import Match, Refused, Status, Terms
 from server.core.match_room import MatchRoom
 from server.core.sessions import Session
 from server.model.messages import Code, Fixture, Join, Reason, Tournament
 from server.model.names import skeleton
 from server.model.records import EntrantWithdrawn, MatchEnded, TournamentCreated, TournamentEnded
+from server.model.time_control import parse_time_control
 from server.model.tournament_spec import TournamentSpec, dumps
 from server.tournament.openings import OpeningError
 from server.tournament.state import DueMatch, TournamentState
@@ -184,7 +184,7 @@ class TournamentDirector:
         hub, spec = self._hub, contest.spec
         first, second = (spec.entrants[place].name for place in due.entrants)
         terms = Terms(
-            time_control=clock.parse(spec.clock),
+            time_control=parse_time_control(spec.clock),
             rated=True,
             illegal_moves=0,
             credit_cap_s=hub.policy.credit_cap_s,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from server.core.clock import decimal
+from server.model.time_control import decimal
 
 #: About so many marks on an axis.
 _MARKS = 5

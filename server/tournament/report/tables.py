@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from server.core.clock import decimal
+from server.model.time_control import decimal
 from server.tournament.report import words
 from server.tournament.report.values import HeadToHead, MatchCounts, Report, SequentialTest
 

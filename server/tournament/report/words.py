@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.core.clock import decimal
+from server.model.time_control import decimal
 from server.tournament.report.values import CrosstableCell, Estimate, MatchCounts
 
 UNKNOWN = "\N{EN DASH}"

@@ -14,9 +14,9 @@ from hypothesis.stateful import (
 )
 
 import games
-from server.core import clock
 from server.core.match import Match, Refused, Result, Status, Terms
 from server.model.messages import ClockState, Code, Reason
+from server.model.time_control import parse_time_control
 
 WON = (0, 3, 1, 4, 2)
 """
@@ -33,7 +33,9 @@ o x x
 
 
 def begun(clock_text: str = "none", *, illegal_moves: int = 3, credit_cap_s: float = 0.0) -> Match:
-    terms = Terms(clock.parse(clock_text), illegal_moves=illegal_moves, credit_cap_s=credit_cap_s)
+    terms = Terms(
+        parse_time_control(clock_text), illegal_moves=illegal_moves, credit_cap_s=credit_cap_s
+    )
     match = Match("m", games.load("tic_tac_toe"), ("Ann", "Bob"), terms)
     match.start(0.0)
     return match
@@ -249,7 +251,7 @@ class Refereeing(RuleBasedStateMachine):
     @initialize(spec=st.sampled_from(["tic_tac_toe", "nim(chips=9)", "othello(size=4)"]))
     def begin(self, spec: str) -> None:
         self.game = games.load(spec)
-        control = clock.parse(f"{MAIN_S}+{INCREMENT_S}")
+        control = parse_time_control(f"{MAIN_S}+{INCREMENT_S}")
         terms = Terms(control, illegal_moves=ILLEGAL, credit_cap_s=CAP_S)
         self.match = Match("m", self.game, ("Ann", "Bob"), terms)
         self.now = self.moved_at = self.credited_s = 0.0

@@ -17,12 +17,12 @@ from unit.games.test_every_game import VARIANTS, every_game
 
 import games
 from games import TIE, BoardView, Game, IllegalAction, State
-from server.core import clock
 from server.core.match import Match, Terms
 from server.export import FORMATS, jsonl, pgn, sgf, writer
 from server.export.replay import Contradiction
 from server.model.messages import Analysis, ClockState, Reason
 from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
+from server.model.time_control import parse_time_control
 
 AT = 1_700_000_000.0  # 2023-11-14 22:13:20
 CLOCKS = ("none", "1/move", "300+3", "20+5x30")
@@ -47,7 +47,7 @@ class Sitting:
     def __init__(
         self, spec: str, clock_text: str = "none", players: tuple[str, str] = ("Ann", "Bob")
     ) -> None:
-        terms = Terms(clock.parse(clock_text), rated=True)
+        terms = Terms(parse_time_control(clock_text), rated=True)
         self.match = Match("m1", games.load(spec), players, terms)
         self.now = 0.0
         self.moves: list[MovePlayed] = []

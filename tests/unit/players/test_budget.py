@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from players import Limit
 from players.client.budget import LEAST_S, OVERHEAD_S, OVERHEAD_SHARE, limit_for_move
-from server.core.clock import Clock, parse, spell
+from server.core.clock import Clock
 from server.model.messages import ClockState, TimeControl
+from server.model.time_control import parse_time_control, spell_time_control
 
 PLIES = 60
 
 
 def seconds_for(clock: str, left: ClockState, ply: int = 0, lag_s: float = 0.0) -> float:
-    limit = limit_for_move(parse(clock), left, lag_s=lag_s, ply=ply, max_plies=PLIES)
+    limit = limit_for_move(parse_time_control(clock), left, lag_s=lag_s, ply=ply, max_plies=PLIES)
     assert limit.seconds is not None
     return limit.seconds
 
@@ -61,7 +62,7 @@ def test_a_sensible_share_is_used(clock: str, left: ClockState, least: float, mo
     ],
 )
 def test_what_is_not_used_is_kept_or_lost(clock: str, left: ClockState, saves: bool) -> None:
-    limit = limit_for_move(parse(clock), left, lag_s=0.0, ply=0, max_plies=PLIES)
+    limit = limit_for_move(parse_time_control(clock), left, lag_s=0.0, ply=0, max_plies=PLIES)
     assert limit.time_carries_over is saves
 
 
@@ -73,7 +74,7 @@ def test_the_network_is_taken_off() -> None:
 
 def used_in_a_match(clock: str) -> list[float]:
     """How long each of a player's moves may take, if all are used up."""
-    control = parse(clock)
+    control = parse_time_control(clock)
     assert control is not None
     referee, used = Clock(control), []
     for ply in range(0, PLIES, 2):
@@ -145,6 +146,8 @@ def test_no_flag_falls_in_a_whole_match(
         assert limit.seconds is not None
         thought_s = limit.seconds * used_shares[move % len(used_shares)]
         now += thought_s + lag_s + late_s * overheads[move % len(overheads)]
-        assert referee.stop(now), f"{spell(control)}: too late at ply {ply} with {left}"
+        assert referee.stop(now), (
+            f"{spell_time_control(control)}: too late at ply {ply} with {left}"
+        )
         if control.periods:
             assert referee.clock_states(now)[0].periods == control.periods
