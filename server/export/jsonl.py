@@ -94,7 +94,7 @@ def portable(kept: StoredMatch) -> StoredMatch:
     """The match as it is read back: without accounts and sessions."""
     nobody = (None, None)
     begun = structs.replace(kept.started, accounts=nobody, sessions=("", ""), bots=nobody)
-    return structs.replace(kept, begun=begun)
+    return structs.replace(kept, started=begun)
 
 
 def write(kept: StoredMatch) -> str:

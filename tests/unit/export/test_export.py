@@ -120,7 +120,7 @@ def ended_otherwise(reason: Reason) -> StoredMatch:
     finished = MatchEnded(
         match="m1", winner=winner, returns=returns, reason=reason, text=text, at=AT + 9
     )
-    return structs.replace(sitting.kept, finished=finished)
+    return structs.replace(sitting.kept, ended=finished)
 
 
 # Readers that know no more than the standards say.
@@ -462,7 +462,7 @@ def test_what_sgf_cannot_say_is_written_as_pgn(
 def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
     kept = Sitting("tic_tac_toe").play(4, 0).kept
     for wrong in (
-        structs.replace(kept, begun=structs.replace(kept.started, game="forgotten")),
+        structs.replace(kept, started=structs.replace(kept.started, game="forgotten")),
         structs.replace(kept, moves=kept.moves[1:]),
         structs.replace(kept, moves=(kept.moves[0], structs.replace(kept.moves[1], action=4))),
     ):
@@ -578,7 +578,7 @@ def test_a_result_that_cannot_be(
     assert kept.ended
     wrong = structs.replace(kept.ended, winner=winner, returns=returns)
     with pytest.raises(jsonl.BadLine) as caught:
-        jsonl.read(jsonl.write(structs.replace(kept, finished=wrong)))
+        jsonl.read(jsonl.write(structs.replace(kept, ended=wrong)))
     assert caught.value.field == field
 
 
