@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from games import Game
 from players.mcts.searcher import TreeSearch
-from players.mcts.selection import FLAT, HAND_SELECTED, Selection
+from players.mcts.selection import FLAT, HAND_SELECTED, UNTRIED_FIRST, Selection
 
 
 class Flat(TreeSearch):
@@ -21,7 +21,7 @@ class Flat(TreeSearch):
     ) -> None:
         super().__init__(
             game,
-            Selection(FLAT, 0.0, 2.0, HAND_SELECTED, 0.0, 0.0),
+            Selection(FLAT, 0.0, UNTRIED_FIRST, HAND_SELECTED, 0.0, 0.0),
             time=time,
             simulations=simulations,
             max_depth=1,

@@ -7,8 +7,7 @@ from typing import Any
 
 from games import Game
 from players.mcts.searcher import TreeSearch
-from players.mcts.selection import HAND_SELECTED, MINIMUM_MSE, RAVE, Selection
-from players.uct import FIRST
+from players.mcts.selection import HAND_SELECTED, MINIMUM_MSE, RAVE, UNTRIED_FIRST, Selection
 
 SCHEDULES = {"hand": HAND_SELECTED, "mse": MINIMUM_MSE}
 
@@ -32,7 +31,7 @@ class Rave(TreeSearch):
         schedule: str = "hand",
         bias: float = 0.1,
         c: float = 0.2,
-        fpu: float = FIRST,
+        fpu: float = UNTRIED_FIRST,
         near_first: bool | None = None,
         **options: Any,
     ) -> None:

@@ -6,10 +6,7 @@ from typing import Any
 
 from games import Game
 from players.mcts.searcher import TreeSearch
-from players.mcts.selection import HAND_SELECTED, TUNED, UCB1, Selection
-
-#: Above any mean: what was never tried goes first.
-FIRST = 2.0
+from players.mcts.selection import HAND_SELECTED, TUNED, UCB1, UNTRIED_FIRST, Selection
 
 
 class UCT(TreeSearch):
@@ -25,7 +22,7 @@ class UCT(TreeSearch):
         /,
         c: float = 0.5,
         tuned: bool = False,
-        fpu: float = FIRST,
+        fpu: float = UNTRIED_FIRST,
         **options: Any,
     ) -> None:
         self._require(c >= 0, f"c must not be negative, as {c} is")

@@ -12,7 +12,6 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from games import Board
 from games.core.kernels import compiled
 
 Rows = NDArray[np.int64]
@@ -28,8 +27,6 @@ _LASTS, _MOVE, _AGE, _EFFORT = (-10, 2, 14), 26, 46, 54
 MOST_MOVES, _AGES = (1 << 20) - 2, 255
 
 _ROWS = types.int64[:, ::1]
-_START, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-_32 = np.uint64(32)
 
 
 def new_table(megabytes: int) -> Rows:
@@ -39,16 +36,6 @@ def new_table(megabytes: int) -> Rows:
     """
     rows = 1 << (megabytes * 2**20 // _BYTES_PER_ROW).bit_length() - 1
     return np.full((rows, 2), 0, dtype=np.int64)
-
-
-@compiled("int64(int64[::1])", allocates=False)
-def key_of(board: Board) -> int:
-    """A hash of all the words of a board, which on the way is never narrower than a word."""
-    key = _START
-    for i in range(len(board)):
-        key = (key ^ np.uint64(board[i])) * _MIX
-        key ^= key >> _32
-    return np.int64(key)  # type: ignore[return-value]
 
 
 @compiled(types.int64(_ROWS, types.int64), allocates=False)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from games import Game, KernelGame, State
 from games.core.random import Rng, draw
-from players.alphabeta.transposition import key_of
+from players.core.hashing import board_key
 
 
 class Rules(NamedTuple):
@@ -42,7 +42,7 @@ def rules_of(game: Game) -> Rules:
             kernels.playout,
             kernels.decisive,
             kernels.sensible,
-            key_of,
+            board_key,
             compiled=True,
         )
     return interpreted_rules(game)
@@ -72,6 +72,6 @@ def interpreted_rules(game: Game) -> Rules:
         return ply
 
     def key(board: list[Any]) -> int:
-        return int(key_of(np.array(board[2], dtype=np.int64)))
+        return int(board_key(np.array(board[2], dtype=np.int64)))
 
     return Rules(board, legal, play, playout, None, None, key, compiled=False)

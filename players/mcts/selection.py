@@ -19,6 +19,8 @@ from players.mcts.tree import HOPELESS, Tree
 UCB1, TUNED, RAVE, FLAT = 0, 1, 2, 3
 #: How RAVE weighs its two estimates.
 HAND_SELECTED, MINIMUM_MSE = 0, 1
+#: A first-play urgency above any mean: every action is tried once before any is tried twice.
+UNTRIED_FIRST = 2.0
 
 #: sqrt(log(n)), by the upper bits of n as a float32: exact up to 512, then n is rounded down by
 #: less than 1/256. A call of the logarithm at each node took a fifth of a search of tic-tac-toe.

@@ -17,6 +17,7 @@ from games import Game, KernelGame, State
 from players import Cancelled, Info, Limit, SpecError
 from players.alphabeta import transposition
 from players.alphabeta.transposition import NEVER, WIN
+from players.core.hashing import board_key
 
 #: More than any of these tests takes.
 LONG = Limit(seconds=60)
@@ -322,12 +323,12 @@ def test_keys_differ_where_boards_do() -> None:
     game = games.load("othello")
     assert isinstance(game, KernelGame)
     board = game.board()
-    keys = {transposition.key_of(board)}
+    keys = {board_key(board)}
     for word in range(len(board)):
         for bit in range(64):
             changed = board.copy()
             changed[word] ^= np.int64(np.uint64(1 << bit))
-            keys.add(transposition.key_of(changed))
+            keys.add(board_key(changed))
     assert len(keys) == 1 + 64 * len(board)
 
 

@@ -18,7 +18,7 @@ import games
 from games import KernelGame
 from games.core.kernels import uncompiled
 from games.core.random import Rng, seeded
-from players.alphabeta.transposition import key_of
+from players.core.hashing import board_key
 from players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
@@ -241,7 +241,7 @@ def test_all_moves_as_first_is_what_can_be_counted(
         watched.path, watched.playout_moves = [], []
         ran = uncompiled(run_simulations)(
             tree, game.board(), game.board(), game.kernels.legal, watched.play, watched.playout,
-            key_of, rng, scratch, how, plan, 1,
+            board_key, rng, scratch, how, plan, 1,
         )  # fmt: skip
         assert ran == 1
         count_all_moves(count, game, watched.path, watched.playout_moves)

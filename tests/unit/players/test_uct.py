@@ -131,7 +131,7 @@ def test_plain_python_is_asked_the_same_way() -> None:
         player = players.load("uct(seed=3,simulations=300,max_plies=3)", game)
         results.append(player.choose([game.initial_state()], Limit()).info)
     assert results[0].actions == results[1].actions
-    assert results[0].line == results[1].line
+    assert results[0].pv == results[1].pv
 
 
 COUNT_COMPILED = """
