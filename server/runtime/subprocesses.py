@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from server.runtime.imports import python_path
+import server
 
 Process = subprocess.Popen[bytes]
 
@@ -115,6 +115,15 @@ def own(call: str, *arguments: str) -> list[str]:
 def own_environment() -> dict[str, str]:
     """The environment of a command of Playout's, without what is for this one alone."""
     return others_environment() | {"PYTHONPATH": python_path()}
+
+
+def python_path() -> str:
+    """The PYTHONPATH with which a process imports the same code as this one.
+
+    That is the folder from which this process imports, then this process's own PYTHONPATH.
+    """
+    root = str(Path(server.__file__).parents[1])
+    return os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
 
 
 def others_environment() -> dict[str, str]:

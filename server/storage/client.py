@@ -16,8 +16,9 @@ from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
 from server.model.records import Account, Record
-from server.runtime.imports import python_path
+from server.runtime.restarts import BackOff, Restarts
 from server.runtime.scheduler import LoopScheduler
+from server.runtime.subprocesses import python_path
 from server.storage.database import StorageError
 from server.storage.ipc import (
     LENGTH,
@@ -34,8 +35,8 @@ from server.storage.ipc import (
     framed,
 )
 
-#: When a process that has died is followed by another.
-_RETRY_S = 0.25
+#: When a process that exited is followed by another: moves wait for it.
+_BACK_OFF = BackOff(first_s=0.25, longest_s=2.0)
 _GONE = "the process that stores has ended"
 
 
@@ -68,6 +69,7 @@ class StorageClient:
         self._line: socket.socket | None = None
         self._speaking: _Line | None = None
         self._closing = False
+        self._restarts = Restarts(_BACK_OFF)
         #: What it means when the line to the process ends.
         self._why = _GONE
         self._unsent: list[tuple[int, Record]] = []
@@ -142,7 +144,8 @@ class StorageClient:
         self._speaking = None
         if not self._closing and self._listener:
             self._listener.failed(self._why)
-            self._reactor.callLater(_RETRY_S, self._restart)
+            wait_s = self._restarts.failed(self._reactor.seconds())
+            self._reactor.callLater(wait_s, self._restart)
 
     def reported(self, report: Report) -> None:
         """What has become of records."""
@@ -158,6 +161,7 @@ class StorageClient:
                 self._why = reason
             case DatabaseReady():
                 self._why = _GONE
+                self._restarts.succeeded()
                 if not self._unstored:
                     listener.recovered()
             case AccountChanged(account, revision):
