@@ -8,16 +8,40 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from hypothesis import HealthCheck, settings
+from hypothesis.configuration import set_hypothesis_home_dir
 from playwright.sync_api import Browser
-from support import http_site
+from support import http_site, scale
 from support.browser import BrowserSite, BrowserUsers, running_site
 from support.commands import RunningServer, running_server
+from support.requirements import IN_CI, skip_without
 from support.seeded_database import SeededDatabase
 from testbed import chromium as system_chromium
 from testbed.postgres import Postgres, PostgresMissing
 from testbed.postgres import postgres as postgres_cluster
 
 from server.storage import Database
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--slow`."""
+    help_text = "repeat what is drawn at random in full, not only a few times"
+    parser.addoption("--slow", action="store_true", help=help_text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Sets how often tests repeat, before the first test module is imported."""
+    scale.slow = config.getoption("--slow")
+    # A deadline for each example would fail on a busy machine; pytest-timeout ends what hangs.
+    settings.register_profile(
+        "suite",
+        deadline=None,
+        max_examples=scale.repetitions(100, short=30),
+        derandomize=IN_CI,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("suite")
+    set_hypothesis_home_dir(config.rootpath / ".pytest_cache" / "hypothesis")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -58,9 +82,7 @@ def cluster() -> Iterator[Postgres]:
         with postgres_cluster() as cluster:
             yield cluster
     except PostgresMissing as lacking:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"not tested with PostgreSQL: {lacking}")
-        pytest.skip(str(lacking))
+        skip_without(str(lacking))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -88,9 +110,7 @@ def chromium() -> Iterator[Browser]:
         with system_chromium.chromium() as browser:
             yield browser
     except system_chromium.ChromiumMissing as lacking:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"the pages were not looked at: {lacking}")
-        pytest.skip(str(lacking))
+        skip_without(str(lacking))
 
 
 @pytest.fixture(scope="module")

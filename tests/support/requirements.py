@@ -1,0 +1,18 @@
+"""What some tests need beside Python: Node, PostgreSQL, Chromium."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+import pytest
+
+#: Set by hosts of continuous integration, where everything that a test needs is installed.
+IN_CI = os.environ.get("CI") == "true"
+
+
+def skip_without(missing: str) -> NoReturn:
+    """Skips the running test for something that is not installed; with CI=true, fails it."""
+    if IN_CI:
+        pytest.fail(f"with CI=true no test may be skipped: {missing}")
+    pytest.skip(missing)

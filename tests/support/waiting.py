@@ -1,0 +1,28 @@
+"""Waits for a condition, instead of sleeping for a fixed time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+#: Long enough for a machine whose cores are kept busy by other processes.
+PATIENCE_S = 60.0
+#: Pause between two evaluations of a condition.
+PAUSE_S = 0.02
+
+
+def wait_until(condition: Callable[[], T], what: str = "", seconds: float = PATIENCE_S) -> T:
+    """Returns the first true value of a condition; raises AssertionError after some seconds.
+
+    The seconds only end a test that hangs; no test passes or fails by how fast the machine is.
+    """
+    give_up_at = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < give_up_at, (
+            f"waited {seconds:g} s in vain for {what or condition}"
+        )
+        time.sleep(PAUSE_S)
+    return found
