@@ -1,0 +1,182 @@
+"""server.runtime.twisted_internals with Twisted's own classes: fails when Twisted changes them."""
+
+from __future__ import annotations
+
+import inspect
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from twisted.internet import tcp
+from twisted.internet.protocol import Protocol
+from twisted.internet.testing import MemoryReactor
+from twisted.protocols.basic import Int32StringReceiver
+
+from server.runtime.twisted_internals import (
+    has_partial_frame,
+    has_queued_output,
+    poll_without_log_context,
+)
+
+#: More than the buffers of a socket take.
+LARGE = b"x" * 16 * 2**20
+
+
+class Receiver(Int32StringReceiver):
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+
+    def stringReceived(self, frame: bytes) -> None:
+        self.frames.append(frame)
+
+
+class Reader:
+    """A descriptor as the reactor wants it, which notes when it may read."""
+
+    def __init__(self, reactor: Any, end: socket.socket) -> None:
+        self.end = end
+        self.reactor = reactor
+        self.read = b""
+        self.lost: list[Any] = []
+        self.removes: Reader | None = None
+        self.error: Exception | None = None
+
+    def fileno(self) -> int:
+        return self.end.fileno()
+
+    def doRead(self) -> None:
+        self.read += self.end.recv(100)
+        if self.error:
+            raise self.error
+        if self.removes:
+            self.reactor.removeReader(self.removes)
+
+    def connectionLost(self, reason: Any) -> None:
+        self.lost.append(reason)
+
+    def logPrefix(self) -> str:
+        raise AssertionError("a log context was set up")
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    one, other = socket.socketpair()
+    with one, other:
+        one.setblocking(False)
+        yield one, other
+
+
+@pytest.fixture
+def transport(ends: tuple[socket.socket, socket.socket]) -> Any:
+    made: Any = tcp.Connection(ends[0], Protocol(), MemoryReactor())  # type: ignore[no-untyped-call]
+    made.connected = True
+    return made
+
+
+@pytest.fixture
+def reactor(ends: tuple[socket.socket, socket.socket]) -> Iterator[Any]:
+    """Twisted's reactor for epoll; it is closed before the ends are."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("there is no epoll")
+    from twisted.internet.epollreactor import EPollReactor
+
+    made: Any = EPollReactor()  # type: ignore[no-untyped-call]
+    yield made
+    for each in made.removeAll():
+        each.connectionLost(None)
+    made._poller.close()
+
+
+def test_a_transport_has_queued_output_until_the_system_has_taken_it(
+    transport: Any, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    assert not has_queued_output(transport)
+    transport.write(b"bytes")
+    assert has_queued_output(transport)
+    transport.doWrite()
+    assert not has_queued_output(transport)
+    assert ends[1].recv(100) == b"bytes"
+
+
+def test_a_transport_whose_peer_reads_slowly_keeps_queued_output(
+    transport: Any, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    transport.write(LARGE)
+    transport.doWrite()
+    assert has_queued_output(transport)
+    read = 0
+    while has_queued_output(transport):
+        read += len(ends[1].recv(2**20))
+        transport.doWrite()
+    ends[0].close()
+    while data := ends[1].recv(2**20):
+        read += len(data)
+    assert read == len(LARGE)
+
+
+def test_a_receiver_has_a_partial_frame_until_the_rest_comes() -> None:
+    receiver: Any = Receiver()
+    assert not has_partial_frame(receiver)
+    receiver.dataReceived(b"\0\0\0\3on")
+    assert has_partial_frame(receiver)
+    receiver.dataReceived(b"e\0\0\0\3two")
+    assert not has_partial_frame(receiver)
+    assert receiver.frames == [b"one", b"two"]
+
+
+def test_a_receiver_that_is_paused_has_a_partial_frame() -> None:
+    receiver: Any = Receiver()
+    receiver.makeConnection(tcp.Connection)  # any that is not None
+    receiver.paused = True
+    receiver.dataReceived(b"\0\0\0\3one")
+    assert has_partial_frame(receiver)
+    assert receiver.frames == []
+
+
+def test_polling_hands_events_to_their_descriptors(
+    reactor: Any, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    reader = Reader(reactor, ends[0])
+    reactor.addReader(reader)
+    poll_without_log_context(reactor, 0.0)
+    assert reader.read == b""
+    ends[1].send(b"bytes")
+    poll_without_log_context(reactor, None)
+    assert reader.read == b"bytes"
+
+
+def test_polling_leaves_out_a_descriptor_that_an_earlier_event_removed(reactor: Any) -> None:
+    pairs = [socket.socketpair() for _ in range(2)]
+    one, other = (Reader(reactor, near) for near, _ in pairs)
+    one.removes, other.removes = other, one
+    for reader, (_, far) in zip((one, other), pairs, strict=True):
+        reactor.addReader(reader)
+        far.send(b"bytes")
+    poll_without_log_context(reactor, 1.0)
+    assert sorted([one.read, other.read]) == [b"", b"bytes"]
+    reactor.removeReader(one)
+    reactor.removeReader(other)
+    for pair in pairs:
+        for end in pair:
+            end.close()
+
+
+def test_a_descriptor_that_fails_while_polling_is_disconnected(
+    reactor: Any, ends: tuple[socket.socket, socket.socket], caplog: pytest.LogCaptureFixture
+) -> None:
+    reader = Reader(reactor, ends[0])
+    reader.error = OSError("a fault")
+    reactor.addReader(reader)
+    ends[1].send(b"bytes")
+    poll_without_log_context(reactor, 1.0)
+    assert [failure.value for failure in reader.lost] == [reader.error]
+    assert reader not in reactor.getReaders()
+
+
+def test_twisted_itself_still_does_the_same_with_a_log_context(reactor: Any) -> None:
+    source = inspect.getsource(type(reactor).doPoll)
+    assert "log.callWithLogger(selectable, _drdw, selectable, fd, event)" in source
+    assert "_drdw = self._doReadOrWrite" in source
+    assert type(reactor).doIteration is type(reactor).doPoll
