@@ -11,6 +11,7 @@ from twisted.internet import tcp
 
 from server.model.codec import MessageFormat
 from server.runtime.scheduler import LoopScheduler
+from server.runtime.twisted_internals import has_queued_output
 
 if TYPE_CHECKING:
     from server.net.driver import Driver
@@ -157,7 +158,7 @@ class StreamConnection(ABC):
             if 0 < self._unread_bytes < self._unread:
                 self.transport.abortConnection()
                 return
-        if self._direct and not (self.transport.dataBuffer or self.transport._tempDataBuffer):
+        if self._direct and not has_queued_output(self.transport):
             data = self._sent_at_once(data)
         if data:
             self.transport.write(data)

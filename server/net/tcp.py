@@ -14,6 +14,7 @@ from server.model.codec import MAX_FRAME, MessageFormat, decode_request, encode
 from server.model.messages import Code, Event
 from server.net.connection import MAX_FIRST_FRAME, StreamConnection
 from server.runtime.scheduler import LoopScheduler
+from server.runtime.twisted_internals import has_partial_frame
 
 if TYPE_CHECKING:
     from server.net.driver import Driver
@@ -57,7 +58,7 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
         whole = len(data) - 4
         if (
             0 <= whole <= self.MAX_LENGTH
-            and not self._unprocessed
+            and not has_partial_frame(self)
             and not self.paused
             and int.from_bytes(data[:4], "big") == whole
         ):
