@@ -22,7 +22,7 @@ from players.client.play_request import PlayRequest
 from players.client.takeover import TakeOvers
 from players.client.tokens import TokenError
 from players.core.player import Cancelled, Info, Player, PlayResult, Resigned
-from server.client.player_link import PlayerConnection
+from server.client.connection import ServerConnection
 from server.model.messages import (
     Closing,
     Code,
@@ -94,11 +94,11 @@ class Agent:
         #: What was said of the next match before the player was done with this one.
         self._later: list[Started | Update | Ended] = []
 
-    def use(self, link: PlayerConnection) -> None:
-        """Before anything else: what to speak over."""
-        self.link = self._claims.link = link
+    def use(self, connection: ServerConnection) -> None:
+        """Send requests over this connection; to be called first."""
+        self.connection = self._claims.connection = connection
 
-    # The line.
+    # The connection.
 
     def connected(self) -> None:
         """Say hello."""
@@ -106,8 +106,8 @@ class Agent:
         self._settled = False
         self._say_hello(self._line)
 
-    def disconnected(self) -> None:
-        """Wait; the link is mended."""
+    def disconnected(self, reason: str) -> None:
+        """Tell the user; the connection makes itself anew."""
         self._settled = False
         self._later.clear()
         self._claims.told(())
@@ -119,13 +119,13 @@ class Agent:
             self._go_on(self._seat)
 
     def unreachable(self, reason: str) -> None:
-        """Give up."""
+        """Give up, with a hint."""
         self._say(f"The server cannot be reached: {reason}")
         self._say("Is it running? Start one with: playout-server")
         self._finish(1)
 
-    def hopeless(self, reason: str) -> None:
-        """Give up: there will be no understanding with this server."""
+    def unusable(self, reason: str) -> None:
+        """Give up: another attempt would fail, too."""
         self._say(reason)
         self._finish(1)
 
@@ -182,9 +182,9 @@ class Agent:
         if line != self._line:
             return
         try:
-            self.link.send(self._identity.hello())
+            self.connection.send(self._identity.hello())
         except TokenError as error:
-            self.hopeless(str(error))
+            self.unusable(str(error))
 
     def _welcomed(self, welcome: Welcome) -> None:
         """Ask for a sign that everything about running matches was said."""
@@ -196,19 +196,19 @@ class Agent:
         if said:
             self._say(said)
         self._claims.told(welcome.away)
-        self.link.send(Ping(id=_RESUMED))
+        self.connection.send(Ping(id=_RESUMED))
 
     def _hello_refused(self, error: Error) -> None:
         try:
             wait_s = self._identity.again(error)
         except TokenError as problem:
-            self.hopeless(str(problem))
+            self.unusable(str(problem))
             return
         if wait_s is not None:
             self._reactor.callLater(wait_s, self._say_hello, self._line)
         elif error.code in _FOR_NOW:
             self._screen.error(error, "; trying again ...")
-            self.link.try_later()
+            self.connection.reconnect()
         else:
             self._give_in(error)
 
@@ -241,7 +241,7 @@ class Agent:
             self._claims.next()
 
     def _say_wish(self) -> None:
-        self.link.send(structs.replace(self._wish.request, id=_WISH))
+        self.connection.send(structs.replace(self._wish.request, id=_WISH))
 
     def _is_of_the_next(self, match: str) -> bool:
         """Is a match about to begin while the player is still with another, or that, too, over?"""
@@ -277,7 +277,7 @@ class Agent:
         except SpecError as error:
             self.tally.faults += 1
             self._say(f"Nobody can play {event.game}: {error}")
-            self.link.send(Resign(id=_RESIGN, match=event.match))
+            self.connection.send(Resign(id=_RESIGN, match=event.match))
             return None
         states = [player.game.initial_state()]
         for action in event.moves:
@@ -328,7 +328,7 @@ class Agent:
         if seat.over:
             return
         seat.given_up = True
-        self.link.send(Resign(id=_RESIGN, match=seat.started.match))
+        self.connection.send(Resign(id=_RESIGN, match=seat.started.match))
         self._go_on(seat)
 
     # Thinking.
@@ -353,7 +353,7 @@ class Agent:
         limit = limit_for_move(
             control,
             clocks[seat.number - 1] if clocks else None,
-            lag_s=self.link.round_trip_s,
+            lag_s=self.connection.round_trip_s,
             ply=seat.ply,
             max_plies=seat.game.max_plies,
         )
@@ -409,7 +409,7 @@ class Agent:
         )
         seat.done = ply
         seat.thought = info or Info()
-        self.link.send(move)
+        self.connection.send(move)
 
     def _failed(self, failure: Failure, seat: ActiveMatch) -> None:
         if failure.check(Cancelled) and seat.player.cancelled.is_set():
@@ -469,5 +469,5 @@ class Agent:
         if self._seat:
             self._seat.given_up = True
             self._seat.player.cancel()
-        self.link.close()
+        self.connection.close()
         finished(code)

@@ -26,7 +26,7 @@ from players.client.options import described
 from players.client.play_request import PlayRequest
 from players.client.player_cache import PlayerCache
 from players.client.trees import FORMATS, TreeFile
-from server.client.player_link import PlayerConnection
+from server.client.connection import ServerConnection
 from server.client.tls import security, tls_options
 from server.model.messages import ChallengeBot, Join, Seek
 
@@ -255,8 +255,17 @@ def main(
         reactor.callLater(0.05, reactor.stop)
 
     agent = Agent(reactor, roster, wish, identity, screen, finished)
-    agent.use(PlayerConnection(reactor, (host, port), agent, retry_s, trusted))
-    reactor.callWhenRunning(agent.link.open)
+    connection = ServerConnection(
+        reactor,
+        (host, port),
+        agent,
+        retry_s,
+        trusted,
+        measures_round_trip=True,
+        repeats_requests=True,
+    )
+    agent.use(connection)
+    reactor.callWhenRunning(connection.open)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
     signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
     reactor.run(installSignalHandlers=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from server.client.player_link import PlayerConnection
+from server.client.connection import ServerConnection
 from server.model.messages import Code, Error, Started, TakeOver, Unwatch, Watch
 
 #: The ids of the requests made here.
@@ -23,7 +23,7 @@ class TakeOvers:
         none_left: Callable[[], None],
     ) -> None:
         """`admits` tells whether a game can be played; `none_left` is called after the last."""
-        self.link: PlayerConnection
+        self.connection: ServerConnection
         self._reactor = reactor
         self._admits = admits
         self._say = say
@@ -42,13 +42,13 @@ class TakeOvers:
         if self._match is None:
             self._none_left()
         else:
-            self.link.send(Watch(id=_LOOK, match=self._match))
+            self.connection.send(Watch(id=_LOOK, match=self._match))
 
     def seen(self, started: Started) -> None:
         """A match is shown: is it one that can be played here?"""
         if started.match != self._match:
             return
-        self.link.send(Unwatch(id=_LEAVE, match=started.match))
+        self.connection.send(Unwatch(id=_LEAVE, match=started.match))
         if self._admits(started.game):
             self._claim(started.match)
         else:
@@ -71,4 +71,4 @@ class TakeOvers:
 
     def _claim(self, match: str) -> None:
         if match == self._match:  # otherwise the line broke meanwhile
-            self.link.send(TakeOver(id=_CLAIM, match=match))
+            self.connection.send(TakeOver(id=_CLAIM, match=match))

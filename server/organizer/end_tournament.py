@@ -1,4 +1,4 @@
-"""Tells a server that a tournament is over, and hears whether it is."""
+"""Asks a server to end a tournament, and waits for the answer."""
 
 from __future__ import annotations
 
@@ -6,58 +6,67 @@ from typing import Any
 
 import click
 
-from server.client.organizer_line import OrganizerConnection
-from server.model.messages import EndTournament, Error, Event, Ok
+from server.client.connection import ServerConnection
+from server.model.messages import EndTournament, Error, Event, Hello, Ok, Welcome
+from server.organizer.login import refusal
 
-_CONCLUDE = "conclude"
+_END = "end_tournament"
 
 
 class EndTournamentCall:
-    """Says one thing, and comes back with the answer."""
+    """Logs in, sends one request and keeps the error, if there is one."""
 
     def __init__(self, reactor: Any, tournament: str) -> None:
         self._reactor = reactor
         self._tournament = tournament
-        self._answer: str | None = "nothing was heard"
+        self._is_in = False
+        self._error: str | None = "the server has not answered"
 
-    def use(self, line: OrganizerConnection) -> None:
-        """Before anything else: what to speak over."""
-        self._line = line
+    def use(self, connection: ServerConnection, hello: Hello) -> None:
+        """Log in with `hello` over this connection; to be called first."""
+        self._connection = connection
+        self._hello = hello
 
     def run(self) -> None:
-        """Until there is an answer. Raises ClickException if it is not that it is done."""
-        self._reactor.callWhenRunning(self._line.open)
+        """Run the reactor until there is an answer.
+
+        Raises ClickException unless the server confirms.
+        """
+        self._reactor.callWhenRunning(self._connection.open)
         self._reactor.run()
-        if self._answer is not None:
-            raise click.ClickException(self._answer)
+        if self._error is not None:
+            raise click.ClickException(self._error)
 
-    # The line.
+    def connected(self) -> None:
+        """Log in."""
+        self._connection.send(self._hello)
 
-    def welcomed(self) -> None:
-        """Say it."""
-        self._line.send(EndTournament(id=_CONCLUDE, tournament=self._tournament))
+    def disconnected(self, reason: str) -> None:
+        """End: the user can try again."""
+        self._end(f"the server cannot be reached: {reason}")
 
-    def cut_off(self, why: str) -> None:
-        """Whoever waits for it can try again."""
-        self._end(f"the server cannot be reached: {why}")
+    def unreachable(self, reason: str) -> None:
+        """End: the user can try again."""
+        self._end(f"the server cannot be reached: {reason}")
 
-    def hopeless(self, reason: str) -> None:
-        """Not a server."""
+    def unusable(self, reason: str) -> None:
+        """End: another attempt would fail, too."""
         self._end(reason)
 
-    def refused(self, error: Error) -> None:
-        """The name or the token is wrong."""
-        self._end(f"the server does not let the organizer in: {error.text}")
-
     def received(self, event: Event) -> None:
-        """The answer."""
+        """Send the request once logged in, and take the answer."""
         match event:
-            case Ok(re=re) if re == _CONCLUDE:
+            case Welcome():
+                self._is_in = True
+                self._connection.send(EndTournament(id=_END, tournament=self._tournament))
+            case Ok(re=re) if re == _END:
                 self._end(None)
+            case Error() if not self._is_in:
+                self._end(refusal(event))
             case Error():
                 self._end(event.text)
 
-    def _end(self, answer: str | None) -> None:
-        self._answer = answer
-        self._line.close()
+    def _end(self, error: str | None) -> None:
+        self._error = error
+        self._connection.close()
         self._reactor.callLater(0.05, self._reactor.stop)

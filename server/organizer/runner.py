@@ -12,8 +12,8 @@ from typing import Any
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
-from server.client.organizer_line import OrganizerConnection
-from server.model.codec import encode
+from server.client.connection import ServerConnection
+from server.model.codec import MAX_FRAME, encode
 from server.model.messages import (
     Abort,
     Code,
@@ -21,12 +21,14 @@ from server.model.messages import (
     Error,
     Event,
     Fixture,
+    Hello,
     Notice,
     Ping,
     Pong,
     Reason,
     Tournament,
     WatchTournament,
+    Welcome,
     Withdraw,
 )
 from server.model.tournament_spec import TournamentSpec
@@ -34,14 +36,13 @@ from server.organizer.adjudicator import Adjudicator
 from server.organizer.affinity import Cores
 from server.organizer.console import TournamentDisplay
 from server.organizer.local_server import LocalServer, LocalServerError
+from server.organizer.login import HELLO, TEMPORARY, refusal
 from server.organizer.progress import TournamentProgress
 from server.organizer.supervisor import Start, Supervisor
 from server.runtime.subprocesses import LogFolder
 
 #: How often processes are looked after.
 _EVERY_S = 0.2
-#: How long it goes on trying to reach a server that is not its own.
-_PATIENCE_S = 60.0
 _ORGANIZE, _FOLLOW, _SUSPEND, _TOLD = "organize", "follow", "suspend", "told"
 _ABORT = "abort"
 #: Who loses a match like this may have crashed.
@@ -49,8 +50,6 @@ _ABSENT = (Reason.TIME, Reason.ABANDONMENT)
 _MAKE_ONE = (
     "whoever operates the server makes the organizer one with: playout-server accounts admin NAME"
 )
-#: Refusals after which the server may be more welcoming later.
-_FOR_NOW = (Code.TOO_MANY, Code.RATE_LIMITED, Code.CLOSING, Code.TIMEOUT)
 
 
 @dataclass(frozen=True)
@@ -104,14 +103,15 @@ class Runner:
         self._cores: Cores | None = None
         self._adjudicator: Adjudicator | None = None
         self._keep_crashing: set[str] = set()
-        self._cut_off_at: float | None = None
         self._ending = False
+        self._frame_bytes = MAX_FRAME
         self._loop = LoopingCall(self._look)
         self._loop.clock = reactor
 
-    def use(self, line: OrganizerConnection) -> None:
-        """Before anything else: what to speak over."""
-        self._line = line
+    def use(self, connection: ServerConnection, hello: Hello) -> None:
+        """Log in with `hello` over this connection; to be called first."""
+        self._connection = connection
+        self._hello = hello
 
     def run(self) -> None:
         """Until it is over, or somebody stops it. `code` is the exit code then."""
@@ -130,11 +130,15 @@ class Runner:
         if self._crew:
             self._crew.stop()
 
-    # The line.
+    # The connection.
 
-    def welcomed(self) -> None:
-        """Ask for what is wanted."""
-        self._cut_off_at = None
+    def connected(self) -> None:
+        """Log in."""
+        self._connection.send(self._hello)
+
+    def _welcomed(self, welcome: Welcome) -> None:
+        """Create the tournament, or watch it."""
+        self._frame_bytes = welcome.frame_bytes or MAX_FRAME
         if self._embedded:
             self._embedded.reached()
         if self._tournament is None and self._organizing:
@@ -144,48 +148,52 @@ class Runner:
                 return
             self._tournament = self._wish.begun()
         for match in self._wish.others:  # so that they are played again, and not lost on time
-            self._line.send(Abort(id=_ABORT, match=match, text="another tournament was played"))
+            self._connection.send(
+                Abort(id=_ABORT, match=match, text="another tournament was played")
+            )
         self._ask()
 
     def _ask(self) -> None:
         if self._tournament is not None:
-            self._line.send(WatchTournament(id=_FOLLOW, tournament=self._tournament))
+            self._connection.send(WatchTournament(id=_FOLLOW, tournament=self._tournament))
             return
         wanted = CreateTournament(id=_ORGANIZE, spec=self._wish.spec)
-        if (size := len(encode(wanted))) > self._line.frame_bytes:
+        if (size := len(encode(wanted))) > self._frame_bytes:
             self._fail(
                 f"the tournament, with its openings, is a message of {size:,} bytes; from who is "
-                f"no administrator the server takes at most {self._line.frame_bytes:,}; "
+                f"no administrator the server takes at most {self._frame_bytes:,}; "
                 f"{_MAKE_ONE}"
             )
             return
         self._organizing = True
-        self._line.send(wanted)
+        self._connection.send(wanted)
 
-    def cut_off(self, why: str) -> None:
-        """Wait; the line is mended."""
-        now = self._reactor.seconds()
-        if self._cut_off_at is None:
-            self._cut_off_at = now
-            if self.progress:
-                self._screen.say(f"The server cannot be reached ({why}); trying again ...")
-        elif self._embedded is None and now > self._cut_off_at + _PATIENCE_S:
-            self._fail(f"the server cannot be reached: {why}")
+    def disconnected(self, reason: str) -> None:
+        """Tell the user; the connection makes itself anew."""
+        if self.progress:
+            self._screen.say(f"The server cannot be reached ({reason}); trying again ...")
 
-    def hopeless(self, reason: str) -> None:
+    def unreachable(self, reason: str) -> None:
         """Give up."""
+        self._fail(f"the server cannot be reached: {reason}")
+
+    def unusable(self, reason: str) -> None:
+        """Give up: another attempt would fail, too."""
         self._fail(reason)
 
-    def refused(self, error: Error) -> None:
-        """Not let in: that may pass, or it is the name or the token."""
-        if error.code not in _FOR_NOW:
-            self._fail(f"the server does not let the organizer in: {error.text}")
+    def _hello_refused(self, error: Error) -> None:
+        if error.code in TEMPORARY:
+            self._connection.reconnect()
+        else:
+            self._fail(refusal(error))
 
     def received(self, event: Event) -> None:
-        """The server says something."""
+        """React to an event of the server."""
         if self._adjudicator:
             self._adjudicator.received(event)
         match event:
+            case Welcome():
+                self._welcomed(event)
             case Tournament():
                 self._told(event)
             case Fixture():
@@ -194,6 +202,8 @@ class Runner:
                 self._caught_up()
             case Notice():
                 self._screen.say(f"The server says: {event.text}")
+            case Error() if event.re == HELLO or not self._connection.is_open:
+                self._hello_refused(event)
             case Error():
                 self._declined(event)
 
@@ -219,7 +229,7 @@ class Runner:
         for name in self._keep_crashing:
             self._ask_to_suspend(name)
         # When this is answered, all that comes before it has been told.
-        self._line.send(Ping(id=_TOLD))
+        self._connection.send(Ping(id=_TOLD))
 
     def _fixture(self, fixture: Fixture) -> None:
         progress = self.progress
@@ -254,7 +264,7 @@ class Runner:
 
     def _declined(self, error: Error) -> None:
         match error.re, error.code:
-            case _, code if code in _FOR_NOW:
+            case _, code if code in TEMPORARY:
                 self._organizing = False
                 self._reactor.callLater(1 + (error.seconds or 0), self._ask_again, error.re)
             case "follow", Code.UNKNOWN_TOURNAMENT if self._wish.stored and self._tournament:
@@ -271,7 +281,7 @@ class Runner:
                 self._screen.say(f"The server does not suspend anybody: {error.text}")
 
     def _ask_again(self, re: object) -> None:
-        if not self._line.is_open:  # all is asked anew when it is
+        if not self._connection.is_open:  # all is asked anew when it is
             return
         match re:
             case "organize" if not self._organizing and self._tournament is None:
@@ -282,7 +292,7 @@ class Runner:
                 for name in self._keep_crashing:
                     self._ask_to_suspend(name)
             case "told":
-                self._line.send(Ping(id=_TOLD))
+                self._connection.send(Ping(id=_TOLD))
 
     # Those who play.
 
@@ -301,7 +311,7 @@ class Runner:
     def _start_adjudicator(self, spec: TournamentSpec) -> None:
         if spec.adjudication.proofs:
             say = self._screen.say
-            self._adjudicator = Adjudicator(self._reactor, self._line.send, say, self._logs)
+            self._adjudicator = Adjudicator(self._reactor, self._connection.send, say, self._logs)
 
     def _reinforce(self) -> None:
         """Another process for who plays with all it has, if more could be played at once."""
@@ -325,13 +335,13 @@ class Runner:
         assert self.progress is not None
         out = [self.progress.spec.entrants[place].name for place in self.progress.out]
         if name not in out:
-            self._line.send(Withdraw(id=_SUSPEND, tournament=self.progress.id, entrant=name))
+            self._connection.send(Withdraw(id=_SUSPEND, tournament=self.progress.id, entrant=name))
 
     # From begin to end.
 
     def _begin(self) -> None:
         self._loop.start(_EVERY_S).addErrback(self._broken)
-        self._line.open()
+        self._connection.open()
 
     def _look(self) -> None:
         now = self._reactor.seconds()
@@ -343,7 +353,7 @@ class Runner:
             return
         if self._crew:
             self._reinforce()
-            self._crew.look(now, reachable=self._line.is_open)
+            self._crew.look(now, reachable=self._connection.is_open)
         if self._adjudicator:
             self._adjudicator.look(now)
         if self.progress:
@@ -375,7 +385,7 @@ class Runner:
         self.code = code
         if self._loop.running:
             self._loop.stop()
-        self._line.close()
+        self._connection.close()
         if self._adjudicator:
             self._adjudicator.stop()
         self._reactor.callLater(0.05, self._reactor.stop)

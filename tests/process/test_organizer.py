@@ -226,7 +226,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
 def _organize(file: Path, *options: str, token: str, **env: str) -> tuple[int, str]:
     """`run`, as a process of its own which does not wait for long."""
     code = (
-        "from server.organizer import runner; runner._PATIENCE_S = 0.3;"
+        "from server.organizer.commands import playing; playing._PATIENCE_S = 0.3;"
         "from server.organizer.main import main; main()"
     )
     words = [sys.executable, "-c", code, "run", str(file), *options]

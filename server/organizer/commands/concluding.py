@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from server.cli.database import opened
-from server.client.organizer_line import OrganizerConnection
+from server.client.connection import ServerConnection
 from server.client.tls import security
 from server.core.handlers.tournaments import void
 from server.model.records import Record, TournamentEnded
@@ -21,6 +21,7 @@ from server.organizer.commands.options import (
     organizers_token,
 )
 from server.organizer.end_tournament import EndTournamentCall
+from server.organizer.login import organizer_hello
 from server.storage.database import InUse
 
 _EPILOG = """
@@ -52,12 +53,11 @@ def conclude(
         _in_database(tournament, database)
     else:
         reactor: Any = importlib.import_module("twisted.internet.reactor")
-        messenger = EndTournamentCall(reactor, tournament)
-        trusted = security(server[0], tls, ca, tls_name)
-        messenger.use(
-            OrganizerConnection(reactor, server, name, organizers_token(name), messenger, trusted)
-        )
-        messenger.run()
+        call = EndTournamentCall(reactor, tournament)
+        settings = security(server[0], tls, ca, tls_name)
+        hello = organizer_hello(name, organizers_token(name))
+        call.use(ServerConnection(reactor, server, call, 0.0, settings), hello)
+        call.run()
     click.echo(f"Tournament {tournament} is over, as it stands.")
 
 

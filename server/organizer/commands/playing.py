@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import re
 import sys
@@ -15,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from server.cli.database import opened
-from server.client.organizer_line import OrganizerConnection
+from server.client.connection import ServerConnection
 from server.client.tls import TlsSettings, security
 from server.model.tournament_spec import Entrant, TournamentSpec, dumps, loads
 from server.organizer import estimate, spec_file, stored_tournaments
@@ -28,12 +29,16 @@ from server.organizer.commands.options import (
 )
 from server.organizer.console import screen
 from server.organizer.local_server import LocalServer, LocalServerError, organizer_beside, prepare
+from server.organizer.login import organizer_hello
 from server.organizer.progress import TournamentProgress
 from server.organizer.runner import Runner, RunRequest
 from server.organizer.supervisor import Start, starter
 from server.runtime.subprocesses import LogFolder
 from server.storage import StorageError
 from server.tournament.report import writer
+
+#: Seconds to go on trying to reach a server that is not its own.
+_PATIENCE_S = 60.0
 
 _RUN_EPILOG = """
 \b
@@ -165,7 +170,10 @@ def _play(wish: RunRequest, place: _Place, folder: Path, entrants: Iterable[Entr
     if embedded:
         wish = _with_database(wish, place.database)
     runner = Runner(reactor, wish, starter_of, embedded, screen(), logs, stay=place.stay)
-    runner.use(OrganizerConnection(reactor, address, name, tokens[name], runner, trusted))
+    # A server of its own is started again and again; it says itself when that is useless.
+    patience_s = math.inf if embedded else _PATIENCE_S
+    connection = ServerConnection(reactor, address, runner, patience_s, trusted)
+    runner.use(connection, organizer_hello(name, tokens[name]))
     runner.run()
     if runner.code == 0 and runner.progress:
         click.echo()

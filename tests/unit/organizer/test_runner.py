@@ -11,24 +11,26 @@ from typing import Any, cast
 import pytest
 from twisted.internet.task import Clock
 
-from server.client.organizer_line import OrganizerConnection
-from server.model.codec import MAX_FRAME
+from server.client.connection import ServerConnection
 from server.model.messages import (
     Code,
     CreateTournament,
     Error,
     Event,
     Fixture,
+    Hello,
     Ping,
     Pong,
     Reason,
     Request,
     Tournament,
     WatchTournament,
+    Welcome,
     Withdraw,
 )
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer.console import LineDisplay
+from server.organizer.login import organizer_hello
 from server.organizer.runner import Runner, RunRequest
 from server.organizer.supervisor import CRASHES
 from server.runtime.subprocesses import LogFolder, Process
@@ -61,13 +63,12 @@ class Evening:
 
     def __init__(self, logs: LogFolder, wish: RunRequest, command: str = STAYS) -> None:
         self.is_open = False
-        self.frame_bytes = MAX_FRAME
         self.sent: list[Request] = []
         self.processes: list[tuple[str, Process]] = []
         self.clock = Time()
         self._command = command
         self.runner = Runner(self.clock, wish, lambda *_: self.start, None, LineDisplay(), logs)
-        self.runner.use(cast(OrganizerConnection, self))
+        self.runner.use(cast(ServerConnection, self), organizer_hello("Zoe", "secret"))
 
     def start(self, entrant: Entrant, number: int, log: Path) -> Process:
         log.touch()
@@ -93,12 +94,14 @@ class Evening:
     # What happens.
 
     def connect(self) -> None:
+        self.runner.connected()
+        assert self.said(Hello)
         self.is_open = True
-        self.runner.welcomed()
+        self.hear(Welcome(protocol=1, session="s", name="Zoe", software="", games=()))
 
     def lose_the_line(self) -> None:
         self.is_open = False
-        self.runner.cut_off("a test")
+        self.runner.disconnected("a test")
 
     def hear(self, *events: Event) -> None:
         for event in events:

@@ -86,8 +86,8 @@ class FakeReactor(FakeClock):
         call(*arguments)
 
 
-class FakeLink:
-    """Keeps what is said."""
+class FakeConnection:
+    """Stores the requests that were sent."""
 
     round_trip_s = 0.0
 
@@ -104,7 +104,7 @@ class FakeLink:
     def close(self) -> None:
         self.closed = True
 
-    def try_later(self) -> None:
+    def reconnect(self) -> None:
         self.hung_up = True
 
 
@@ -146,7 +146,11 @@ class Evening:
         wish: PlayRequest = SEEKING,
         **options: Any,
     ) -> None:
-        self.reactor, self.link, self.player = FakeReactor(), FakeLink(), player or Thinker(GAME)
+        self.reactor, self.connection, self.player = (
+            FakeReactor(),
+            FakeConnection(),
+            player or Thinker(GAME),
+        )
         self.output = io.StringIO()
         self.codes: list[int] = []
         self.agent = Agent(
@@ -157,7 +161,7 @@ class Evening:
             PlayerConsole(Console(file=self.output, width=200), **options),
             self.codes.append,
         )
-        self.agent.use(self.link)  # type: ignore[arg-type]
+        self.agent.use(self.connection)  # type: ignore[arg-type]
         self.moves: list[int] = []
         self.connect()
 
@@ -167,7 +171,7 @@ class Evening:
 
     def connect(self) -> None:
         """The line is there; the server knows of a match or not."""
-        self.link.broken = False
+        self.connection.broken = False
         self.agent.connected()
         self.welcome()
 
@@ -186,8 +190,8 @@ class Evening:
         self.agent.received(Pong(re="resumed"))
 
     def lose_the_line(self) -> None:
-        self.link.broken = True
-        self.agent.disconnected()
+        self.connection.broken = True
+        self.agent.disconnected("a test")
 
     def start(
         self,
@@ -262,8 +266,8 @@ class Evening:
 
     def said(self, *kinds: type[Request]) -> list[Request]:
         """What was sent since the last time, of those kinds."""
-        sent = [each for each in self.link.sent if isinstance(each, kinds or (Move, Resign))]
-        self.link.sent.clear()
+        sent = [each for each in self.connection.sent if isinstance(each, kinds or (Move, Resign))]
+        self.connection.sent.clear()
         return sent
 
 
@@ -338,7 +342,7 @@ def test_a_choice_goes_on_while_the_line_is_broken(evening: Evening) -> None:
 
 def test_a_move_that_was_lost_with_the_line_is_sent_again(evening: Evening) -> None:
     evening.start()
-    evening.link.broken = True
+    evening.connection.broken = True
     evening.think()
     evening.lose_the_line()
     assert not evening.said()
@@ -475,7 +479,7 @@ def test_leaving_resigns_and_waits_for_the_player(evening: Evening) -> None:
     assert not evening.codes
     evening.think()
     assert evening.codes == [130]
-    assert evening.link.closed
+    assert evening.connection.closed
 
 
 def test_leaving_does_not_wait_for_ever(evening: Evening) -> None:
@@ -658,7 +662,7 @@ class Doorstep(Evening):
         super().__init__(identity=Identity("Ann", "bot", "test", account, any_name=any_name))
 
     def connect(self) -> None:
-        self.link.broken = False
+        self.connection.broken = False
         self.agent.connected()
 
     def refuse_hello(self, code: Code, seconds: float | None = None) -> None:
@@ -672,7 +676,7 @@ class Doorstep(Evening):
 
     @property
     def has_given_up(self) -> bool:
-        return self.codes == [1] and self.link.closed
+        return self.codes == [1] and self.connection.closed
 
 
 def test_a_free_name_is_registered_and_its_token_kept(
@@ -786,7 +790,7 @@ def test_a_file_that_breaks_meanwhile_is_explained(account: SavedAccount, file: 
     [
         (Code.REGISTRATION_CLOSED, "Ask the operator"),
         (Code.RATE_LIMITED, "no (rate_limited)"),  # for longer than one is willing to wait
-        (Code.KICKED, "no (dismissed)"),
+        (Code.KICKED, "no (kicked)"),
         (Code.UNSUPPORTED_PROTOCOL, "no (unsupported_protocol)"),
     ],
 )
@@ -814,7 +818,7 @@ def test_a_server_that_is_full_or_stopping_is_tried_later(
 ) -> None:
     door = Doorstep(account)
     door.refuse_hello(code)
-    assert door.link.hung_up
+    assert door.connection.hung_up
     assert not door.codes
 
 
@@ -1069,7 +1073,7 @@ def test_leaving_a_tournament_resigns_nothing(contest: Contest, playing: bool) -
         contest.start()
     contest.agent.leave(143)
     assert contest.codes == [143]
-    assert contest.link.closed
+    assert contest.connection.closed
     if playing:
         assert contest.player.cancelled.is_set()
         contest.think()
