@@ -37,7 +37,7 @@ def find(package: ModuleType, group: str, base: type[T], kind: str, name: str) -
     Raises SpecError for an unknown name, or when what is found is not such a class.
     """
     if name in built_in(package):
-        return _class_of(importlib.import_module(f"{package.__name__}.{name}"), base)
+        return only_class(importlib.import_module(f"{package.__name__}.{name}"), base)
     if name not in _outside(group):
         raise spec.unknown(kind, name, names(package, group))
     return find_class(base, kind, _outside(group)[name].value)
@@ -68,7 +68,8 @@ def create(make: type[T], *arguments: object, **options: object) -> T:
         raise spec.SpecError(f"{make.__name__} cannot be made{purpose}: {error!r}") from error
 
 
-def _class_of(module: ModuleType, base: type[T]) -> type[T]:
+def only_class(module: ModuleType, base: type[T]) -> type[T]:
+    """The one subclass of `base` that `module` defines. Raises TypeError for none or several."""
     here = [
         value
         for value in vars(module).values()

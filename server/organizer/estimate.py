@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import combinations
-from typing import NamedTuple
 
 import games
 from games.core import spec as spelling
@@ -13,25 +12,9 @@ from server.model.messages import TimeControl
 from server.model.time_control import parse_time_control
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats
-from server.tournament.formats.knockout import MORE_PAIRS
+from server.tournament.pairs import CountRange
 
 _TRUE = ("true", "yes", "1")
-
-
-class CountRange(NamedTuple):
-    """From so many to so many; None for no bound."""
-
-    least: int
-    most: int | None
-
-    def times(self, factor: int) -> CountRange:
-        """As many for each."""
-        return CountRange(self.least * factor, None if self.most is None else self.most * factor)
-
-    def __str__(self) -> str:
-        if self.most is None:
-            return f"{self.least} or more"
-        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
 
 
 def cores() -> int:
@@ -45,19 +28,8 @@ def concurrency(spec: TournamentSpec) -> int:
 
 
 def pairs(spec: TournamentSpec) -> CountRange:
-    """How many pairs there will be, if nobody is suspended."""
-    each = len(spec.games)
-    if spec.format == "sprt":
-        return CountRange(1, spec.rounds * each or None)
-    if spec.format == "knockout":
-        duels = len(spec.entrants) - 1
-        least = duels * spec.rounds * each
-        return CountRange(least, least + duels * MORE_PAIRS)
-    if spec.format == "swiss":
-        known = spec.rounds * (len(spec.entrants) // 2) * each
-    else:
-        known = len(formats.load(spec).pairs({}))
-    return CountRange(known, known)
+    """How many pairs there will be if no entrant is withdrawn."""
+    return formats.load(spec).pair_count()
 
 
 def thinking_s(spec: TournamentSpec) -> float | None:

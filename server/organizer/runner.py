@@ -40,6 +40,7 @@ from server.organizer.login import HELLO, TEMPORARY, refusal
 from server.organizer.progress import TournamentProgress
 from server.organizer.supervisor import Start, Supervisor
 from server.runtime.subprocesses import LogFolder
+from server.tournament import formats
 
 #: How often processes are looked after.
 _EVERY_S = 0.2
@@ -392,10 +393,6 @@ class Runner:
 
 
 def at_first(spec: TournamentSpec) -> Mapping[str, int]:
-    """How many processes of each entrant are started at first: as many as are surely of use."""
-    entrants = [each.name for each in spec.entrants]
-    seats = 2 * spec.concurrency
-    counts = dict.fromkeys(entrants, min(spec.concurrency, math.ceil(seats / len(entrants))))
-    if spec.format == "gauntlet":
-        counts[entrants[0]] = spec.concurrency
-    return counts
+    """How many processes of each entrant are started at first: as many as are surely useful."""
+    names = [each.name for each in spec.entrants]
+    return dict(zip(names, formats.load(spec).processes(), strict=True))

@@ -1,4 +1,4 @@
-"""What is played: pairs of matches, each from one opening with colours swapped; and its results."""
+"""Pairs of matches, each from one opening with colours swapped; their scores and their number."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Key = tuple[int, int, int]
 
 
 class Pair(NamedTuple):
-    """Two matches between two entrants: the same opening, then with colours swapped.
+    """Two matches between two entrants, from the same opening with colours swapped.
 
     `entrants` are places in the specification's list; the first has the first move in the first of
-    the two. `game` is its name with parameters, `opening` a number in that game's book of openings,
-    from 0, which begins again when it is through.
+    the two matches. `game` is a name with parameters, `opening` a number in that game's book of
+    openings, from 0; after the last opening the book begins again.
     """
 
     key: Key
@@ -25,16 +25,35 @@ class Pair(NamedTuple):
 
 
 class PairScore(NamedTuple):
-    """What `entrants[0]` of a pair has got in its two matches: 1 a win, 0.5 a tie, 0 a loss."""
+    """The points of `entrants[0]` of a pair in its two matches: 1 a win, 0.5 a tie, 0 a loss."""
 
     first: float
     second: float
 
     @property
     def total(self) -> float:
-        """In both together, 0 to 2."""
+        """The points of both matches together, 0 to 2."""
         return self.first + self.second
 
 
-#: The pairs that are complete. Those that were voided are not among them, until played again.
-Results = Mapping[Key, PairScore]
+#: The scores of the complete pairs. A voided pair is not among them until it was played again.
+PairScores = Mapping[Key, PairScore]
+
+
+class CountRange(NamedTuple):
+    """A number that is known within bounds, both included; `most` is None without an upper bound.
+
+    As text: `12`, `12 to 20`, `12 or more`.
+    """
+
+    least: int
+    most: int | None
+
+    def times(self, factor: int) -> CountRange:
+        """Both bounds multiplied by the factor."""
+        return CountRange(self.least * factor, None if self.most is None else self.most * factor)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"{self.least} or more"
+        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"

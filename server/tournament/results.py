@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from server.model.messages import Fixture, Reason
@@ -26,16 +26,11 @@ from server.tournament.report import (
     SequentialTest,
     Standing,
 )
-from server.tournament.standings import Played, StandingsRow, crosstable, table
+from server.tournament.standings import TIEBREAKS, Played, StandingsRow, crosstable, table
 from server.tournament.state import key_of
 
 #: What the first player of a match gets, by the match's winner.
 _POINTS = {1: 1.0, -1: 0.5, 2: 0.0}
-#: The tie-breaks that mean something, where there are any.
-_TIEBREAKS = {
-    "swiss": ("Buchholz", "Sonneborn-Berger"),
-    "round_robin": ("Sonneborn-Berger",),
-}
 
 
 @dataclass(frozen=True)
@@ -108,12 +103,7 @@ class Results:
     @property
     def pairs(self) -> int | None:
         """How many there will be, if that is known."""
-        if self.spec.format in ("knockout", "sprt"):
-            return None
-        if self.spec.format == "swiss":
-            boards = len(self.spec.entrants) // 2
-            return None if self.out else self.spec.rounds * boards * len(self.spec.games)
-        return len(self._pairs)
+        return self.format.total(len(self._pairs), self.out)
 
     def standings(self) -> tuple[Standing, ...]:
         """The table, best first."""
@@ -124,15 +114,10 @@ class Results:
         return tuple(self._standing(place, rows[one]) for place, one in enumerate(order, 1))
 
     def _standing(self, place: int, row: StandingsRow) -> Standing:
-        values = {"Buchholz": row.buchholz, "Sonneborn-Berger": row.sonneborn_berger}
-        tiebreaks = tuple(values[name] for name in self._tiebreaks)
+        tiebreaks = tuple(TIEBREAKS[name](row) for name in self.format.tiebreaks)
         return Standing(
             place, row.entrant, MatchCounts(row.won, row.tied, row.lost), row.points, tiebreaks
         )
-
-    @property
-    def _tiebreaks(self) -> tuple[str, ...]:
-        return _TIEBREAKS.get(self.spec.format, ())
 
     def test(self) -> SequentialTest | None:
         """How the sequential test stands, if it is one."""
@@ -177,13 +162,13 @@ class Results:
             repeated=len(self.played) - len(self.telling),
             voided=sum(each.number - 1 for each in self._attempts.values()),
             standings=self.standings(),
-            tiebreaks=self._tiebreaks,
+            tiebreaks=self.format.tiebreaks,
             crosstable=self._crosstable(),
             ratings=_estimates(rated.elo, rated.error) if rated else (),
             anchor=self._anchor,
             first_move=Estimate(rated.first_move, rated.first_move_error) if rated else Estimate(),
             los=_without_diagonal(rated.los) if rated else (),
-            duels=tuple(self._duels()),
+            duels=tuple(self._duel(*two) for two in self.format.head_to_heads()),
             endings=self._endings(),
             notes=(*notes, *self._repetitions(), *self._winner()),
         )
@@ -203,13 +188,6 @@ class Results:
         if entrants == 2 or not self.telling:
             return None
         return ratings.rate(entrants, ratings.tally(self.telling), self._anchor)
-
-    def _duels(self) -> Iterator[HeadToHead]:
-        """Of two, theirs; of a gauntlet, those of the one against all others."""
-        others = len(self.spec.entrants) if self.spec.format == "gauntlet" else 2
-        if len(self.spec.entrants) == 2 or self.spec.format == "gauntlet":
-            for other in range(1, others):
-                yield self._duel(0, other)
 
     def _duel(self, one: int, other: int) -> HeadToHead:
         played = [each for each in self.telling if set(each[0].entrants) == {one, other}]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from server.tournament.formats import Bye
@@ -31,6 +32,13 @@ class StandingsRow:
     points: float
     buchholz: float
     sonneborn_berger: float
+
+
+#: The tie-breaks that a table can show, by their names.
+TIEBREAKS: Mapping[str, Callable[[StandingsRow], float]] = {
+    "Buchholz": attrgetter("buchholz"),
+    "Sonneborn-Berger": attrgetter("sonneborn_berger"),
+}
 
 
 class OpponentScore(NamedTuple):

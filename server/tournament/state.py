@@ -81,7 +81,7 @@ class TournamentState:
         self._lines: set[str] = set()
         self._known: list[Pair] | None = None
         self._complete = 0
-        self._test = _Test(spec.sprt) if spec.sprt and spec.format == "sprt" else None
+        self._test = _Test(spec.sprt) if spec.sprt and self._format.has_test else None
 
     def due(self) -> Iterator[DueMatch]:
         """What is to be played and does not run yet, in schedule order."""
@@ -241,7 +241,7 @@ def _check(spec: TournamentSpec) -> None:
         raise SpecError("a tournament has games, and neither rounds nor concurrency below 0")
     if len(spec.entrants) ** 2 * len(spec.games) * max(1, spec.rounds) > MOST_PAIRS:
         raise SpecError(f"a tournament has fewer than {MOST_PAIRS:,} pairs")
-    if spec.format == "sprt":
+    if formats.find(spec.format).has_test:
         _check_test(spec.sprt)
     try:
         parse_time_control(spec.clock)

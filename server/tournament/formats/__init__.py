@@ -1,39 +1,36 @@
-"""Formats: which pairs a tournament has, given its specification and the results so far."""
+"""Formats: which pairs a tournament has, given its specification and the results so far.
+
+Each module of this folder is a format, and its name is the format's name; `core` is what formats
+are made with. A format answers every question about itself (`core.format.Format`), so that its name
+is compared nowhere: a new file here is a new format.
+"""
 
 from __future__ import annotations
 
-from games.core.spec import SpecError, unknown
+import importlib
+import sys
+
+from games.core import plugins, spec
 from server.model.tournament_spec import TournamentSpec
-from server.tournament.formats.core import Bye, Format
-from server.tournament.formats.gauntlet import Gauntlet
-from server.tournament.formats.knockout import Knockout
-from server.tournament.formats.round_robin import RoundRobin
-from server.tournament.formats.swiss import Swiss
-from server.tournament.formats.two_players import MatchFormat, Sequential
+from server.tournament.formats.core.format import Bye, Format
 
-__all__ = ["Bye", "Format", "load", "names"]
-
-_FORMATS: dict[str, type[Format]] = {
-    "round_robin": RoundRobin,
-    "gauntlet": Gauntlet,
-    "swiss": Swiss,
-    "knockout": Knockout,
-    "match": MatchFormat,
-    "sprt": Sequential,
-}
+__all__ = ["Bye", "Format", "find", "load", "names"]
 
 
 def names() -> list[str]:
-    """Every format there is."""
-    return list(_FORMATS)
+    """The names of all formats, sorted."""
+    return list(plugins.built_in(sys.modules[__name__]))
+
+
+def find(name: str) -> type[Format]:
+    """The class of the format of that name. Raises SpecError for an unknown name."""
+    if name not in names():
+        raise spec.unknown("format", name, names())
+    return plugins.only_class(importlib.import_module(f"{__name__}.{name}"), Format)
 
 
 def load(spec: TournamentSpec) -> Format:
-    """The format of a tournament. Raises SpecError when it is none, or not for so many entrants."""
-    if spec.format not in _FORMATS:
-        raise unknown("format", spec.format, _FORMATS)
-    make, entrants = _FORMATS[spec.format], len(spec.entrants)
-    if entrants < 2 or (make.only_two and entrants > 2):
-        more = "" if make.only_two else " or more"
-        raise SpecError(f"a {spec.format} is between two entrants{more}, not {entrants}")
+    """The format of a tournament. Raises SpecError for an unknown format or number of entrants."""
+    make = find(spec.format)
+    make.check_entrants(spec.format, len(spec.entrants))
     return make(spec)

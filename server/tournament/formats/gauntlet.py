@@ -1,24 +1,30 @@
-"""Gauntlet: one against all others."""
+"""Gauntlet: the first entrant plays all others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from server.tournament.formats.core import Format, encounter, swapped
-from server.tournament.pairs import Pair, Results
+from server.tournament.formats.core.format import Format, encounter, swapped
+from server.tournament.pairs import Pair, PairScores
 
 
 class Gauntlet(Format):
-    """Entrant 0 meets each other `rounds` times, with one pair for each game.
+    """Entrant 0 meets each other entrant `rounds` times, with one pair for each game.
 
-    In each round it meets all, and all pairs have the same opening.
+    In each round it meets all others, and all pairs of a round have the same opening.
     """
 
-    def knows_more(self, known: int, results: Results) -> bool:
-        """They do not."""
-        return False
+    is_fixed = True
 
-    def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
+    def processes(self) -> list[int]:
+        """As for any format, but entrant 0 plays in every match."""
+        return [self.concurrency, *super().processes()[1:]]
+
+    def head_to_heads(self) -> list[tuple[int, int]]:
+        """Entrant 0 with each other entrant."""
+        return [(0, other) for other in range(1, self.entrants)]
+
+    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
         return [
             pair
             for again in range(self.rounds)

@@ -1,59 +1,60 @@
-"""Knockout: who wins a duel goes on, until one is left."""
+"""Knockout: the winner of an encounter advances, until one entrant is left."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from server.tournament.formats.core import (
-    Bye,
-    Format,
-    absent,
-    encounter,
-    swapped,
-)
-from server.tournament.pairs import Pair, Results
+from server.tournament.formats.core.format import Bye, Format, absent, encounter, swapped
+from server.tournament.pairs import CountRange, Pair, PairScores
 
-#: So many more pairs at most are played when a duel is tied.
+#: How many more pairs are played, at most, when an encounter is tied.
 MORE_PAIRS = 8
 
 
 class Knockout(Format):
     """A bracket in which the first meets the last, the second the last but one, and so on.
 
-    It is drawn so that the better seeds, those who are listed first, meet late; when their number
-    is no power of two, the best have no opponent in the first round. In a duel, `rounds` pairs are
-    played for each game. When it is tied then, more are, one at a time, the games in turn; when
-    MORE_PAIRS of these are tied too, the better seed goes on. A duel begins when both are known.
+    It is drawn so that the better seeds, which are listed first, meet late. If the number of
+    entrants is no power of two, the best have no opponent in the first round. In an encounter,
+    `rounds` pairs are played for each game. If it is tied then, more pairs follow, one at a time,
+    the games in turn; if MORE_PAIRS of these are tied too, the better seed advances. An encounter
+    begins when both entrants are known.
 
-    When somebody is suspended before it is decided, the other goes on.
+    When an entrant is withdrawn before the encounter is decided, the opponent advances.
     """
 
-    def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
-        return self._play(results, out)[0]
+    def pair_count(self) -> CountRange:
+        """At least `rounds` pairs for each game and encounter, and at most MORE_PAIRS more."""
+        encounters = self.entrants - 1
+        least = encounters * self.rounds * len(self.games)
+        return CountRange(least, least + encounters * MORE_PAIRS)
 
-    def byes(self, results: Results, out: Sequence[int] = ()) -> list[Bye]:
-        """Who has no opponent in the first round. It gives no points: they do not count here."""
+    def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
+        """The entrants without an opponent in the first round; these byes give no points."""
         seats = bracket(self.entrants)
         paired = zip(seats[::2], seats[1::2], strict=True)
         return [Bye(1, one, 0) for one, other in paired if other >= self.entrants]
 
-    def winner(self, results: Results, out: Sequence[int] = ()) -> int | None:
-        """Who is left in the end, if that is known."""
-        (left,) = self._play(results, out)[1][-1]
+    def winner(self, results: PairScores, withdrawn: Sequence[int] = ()) -> int | None:
+        """The entrant that is left at the end, None while that is not known."""
+        (left,) = self._play(results, withdrawn)[1][-1]
         return left
 
-    def ranking(self, results: Results, out: Sequence[int] = ()) -> list[int]:
-        """Who got furthest first, and of those who got as far, the better seed."""
-        _, rounds = self._play(results, out)
+    def ranking(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[int]:
+        """All entrants by the round that they reached; among equals, the better seed first."""
+        _, rounds = self._play(results, withdrawn)
         reached = [sum(one in left for left in rounds) for one in range(self.entrants)]
         return sorted(range(self.entrants), key=lambda one: -reached[one])
 
-    def _play(
-        self, results: Results, out: Sequence[int]
-    ) -> tuple[list[Pair], list[list[int | None]]]:
-        """All pairs that are known, and who is known to be left in each round, by their seats.
+    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+        return self._play(results, withdrawn)[0]
 
-        What nobody sits on in the first round is a number beyond the entrants.
+    def _play(
+        self, results: PairScores, withdrawn: Sequence[int]
+    ) -> tuple[list[Pair], list[list[int | None]]]:
+        """All known pairs; and for each round the entrants by seat, None where not yet known.
+
+        An empty seat of the first round has a number beyond the entrants.
         """
         pairs: list[Pair] = []
         rounds: list[list[int | None]] = [list(bracket(self.entrants))]
@@ -65,16 +66,16 @@ class Knockout(Format):
                 elif other >= self.entrants:
                     left.append(one)
                 else:
-                    duel = self._duel((len(rounds), board), (one, other), results)
-                    pairs += duel
-                    left.append(_winner(duel, (one, other), results, out))
+                    played = self._encounter((len(rounds), board), (one, other), results)
+                    pairs += played
+                    left.append(_winner(played, (one, other), results, withdrawn))
             rounds.append(left)
         return pairs, rounds
 
-    def _duel(
-        self, place: tuple[int, int], entrants: tuple[int, int], results: Results
+    def _encounter(
+        self, place: tuple[int, int], entrants: tuple[int, int], results: PairScores
     ) -> list[Pair]:
-        """The pairs of two who meet; more when it is tied."""
+        """The pairs of two entrants that meet; more pairs while the encounter is tied."""
         before = (place[0] - 1) * self.rounds
         pairs = [
             Pair((*place, again * len(self.games) + pair.key[2]), *pair[1:])
@@ -93,10 +94,10 @@ class Knockout(Format):
 
 
 def bracket(entrants: int) -> list[int]:
-    """Who sits where in the first round, two neighbours against each other; a power of two.
+    """The entrants in the order of their seats in the first round; neighbours meet.
 
-    Of each two, the better seed is first. Where the winners are the better seeds, the same holds
-    in each round: of 2^k, the first meets the last.
+    The number of seats is a power of two. Of two neighbours, the better seed is first. Where the
+    better seeds win, the same holds in each round: of 2^k entrants, the first meets the last.
     """
     seats = [0]
     while len(seats) < entrants:
@@ -105,24 +106,24 @@ def bracket(entrants: int) -> list[int]:
     return seats
 
 
-def _is_tied(pairs: list[Pair], entrants: tuple[int, int], results: Results) -> bool:
-    """Are all played, and both have as many points?"""
+def _is_tied(pairs: list[Pair], entrants: tuple[int, int], results: PairScores) -> bool:
+    """Whether all pairs are complete, and both entrants have as many points."""
     return all(pair.key in results for pair in pairs) and _lead(pairs, entrants[0], results) == 0
 
 
 def _winner(
-    pairs: list[Pair], entrants: tuple[int, int], results: Results, out: Sequence[int]
+    pairs: list[Pair], entrants: tuple[int, int], results: PairScores, withdrawn: Sequence[int]
 ) -> int | None:
-    """Who goes on, if that is known."""
+    """The entrant that advances, None while that is not known."""
     if all(pair.key in results for pair in pairs):
         lead = _lead(pairs, entrants[0], results)
         return min(entrants) if lead == 0 else entrants[lead < 0]
-    gone = absent(entrants, out)
-    return None if gone is None else entrants[gone == entrants[0]]
+    forfeits = absent(entrants, withdrawn)
+    return None if forfeits is None else entrants[forfeits == entrants[0]]
 
 
-def _lead(pairs: list[Pair], entrant: int, results: Results) -> float:
-    """By how many points it is ahead of the other."""
+def _lead(pairs: list[Pair], entrant: int, results: PairScores) -> float:
+    """By how many points the entrant is ahead of the other."""
     return sum(
         (results[pair.key].total - 1) * (2 if pair.entrants[0] == entrant else -2) for pair in pairs
     )

@@ -1,24 +1,23 @@
-"""Round robin: everybody against everybody, again and again."""
+"""Round robin: each entrant meets each other entrant, again and again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from server.tournament.formats.core import Format, encounter, swapped
-from server.tournament.pairs import Pair, Results
+from server.tournament.formats.core.format import Format, encounter, swapped
+from server.tournament.pairs import Pair, PairScores
 
 
 class RoundRobin(Format):
-    """Every two meet `rounds` times, with one pair for each game.
+    """Each two entrants meet `rounds` times, with one pair for each game.
 
     All meet all before any meet again, and in each such cycle all pairs have the same opening.
     """
 
-    def knows_more(self, known: int, results: Results) -> bool:
-        """They do not."""
-        return False
+    is_fixed = True
+    tiebreaks = ("Sonneborn-Berger",)
 
-    def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
+    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
         cycle = circle(self.entrants)
         return [
             pair
@@ -35,18 +34,19 @@ class RoundRobin(Format):
 
 
 def circle(entrants: int) -> list[list[tuple[int, int]]]:
-    """For each round of a round robin the pairings; who begins is first.
+    """The pairings of each round of a round robin; the first of a pairing has the first move.
 
-    The circle method: all but the last stand in a circle, which turns by one place each round;
-    those opposite each other meet, and the one that is opposite nobody meets the last, or sits out
-    when their number is odd. By who begins as chosen here, everybody begins every other time, but
-    for once around the meeting with the last: within one, all begin as often as not.
+    The circle method: all entrants but the last stand in a circle, which turns by one place each
+    round. Entrants opposite each other meet; the one without an opposite meets the last entrant, or
+    sits out if the number of entrants is odd. With the first move chosen as here, each entrant has
+    it every other time, except once around the meeting with the last: the numbers of first and
+    second moves of an entrant differ by one at most.
     """
     ring = entrants - 1 + entrants % 2
-    return [_around(turn, ring, with_last=ring < entrants) for turn in range(ring)]
+    return [_pairings(turn, ring, with_last=ring < entrants) for turn in range(ring)]
 
 
-def _around(turn: int, ring: int, *, with_last: bool) -> list[tuple[int, int]]:
+def _pairings(turn: int, ring: int, *, with_last: bool) -> list[tuple[int, int]]:
     pairings = [swapped((turn, ring), turn)] if with_last else []
     for apart in range(1, ring // 2 + 1):
         opposite = ((turn + apart) % ring, (turn - apart) % ring)

@@ -1,4 +1,4 @@
-"""Swiss: in each round everybody meets somebody with about as many points, and nobody twice."""
+"""Swiss: in each round, entrants with about as many points meet, and no two meet twice."""
 
 from __future__ import annotations
 
@@ -7,24 +7,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from server.tournament.formats.core import (
-    Bye,
-    Format,
-    absent,
-    encounter,
-    left_out,
-)
-from server.tournament.formats.matching import maximum_matching
-from server.tournament.pairs import Pair, Results
+from server.tournament.formats.core.format import Bye, Format, absent, encounter, left_out
+from server.tournament.formats.core.matching import maximum_matching
+from server.tournament.pairs import CountRange, Pair, PairScores
 
 
 @dataclass(frozen=True)
 class PreviousRounds:
-    """What the rounds so far mean for the next one; in tuples, a number for each entrant.
+    """The rounds so far, as far as the next pairings depend on them; by entrant where a tuple.
 
-    `begun`: in how many more pairs it had the first move in the first match than it had not; over
-    both matches of a pair, everybody has it as often as not. `met`: each two who did,
-    once for each time. `withdrawn`: who is not paired any more.
+    `begun`: in how many more pairs the entrant had the first move of the first match than the
+    second; over both matches of a pair, each entrant has each once. `met`: the two entrants of each
+    meeting, once for each time. `withdrawn`: the entrants that are not paired any more.
     """
 
     points: tuple[float, ...]
@@ -35,29 +29,42 @@ class PreviousRounds:
 
     @functools.cached_property
     def times_met(self) -> Counter[frozenset[int]]:
-        """For each two, how often."""
+        """How often each two entrants have met."""
         return Counter(self.met)
 
 
 class Swiss(Format):
-    """`rounds` rounds; in each, those who meet play one pair for each game, from one opening.
+    """`rounds` rounds; in each, two entrants that meet play one pair for each game, of one opening.
 
-    A round is paired when the one before is complete: `pair_off` says how. An odd one out has a
-    bye, which is worth as many points as can be had in a round.
+    A round is paired by `pair_off` when the one before is complete. With an odd number of entrants,
+    one has a bye, which is worth as many points as can be won in a round.
 
-    Who is suspended loses what is not played to the opponent, who has it as a bye, and from the
-    next round on is not paired any more.
+    An entrant that is withdrawn forfeits its open pairs to the opponent, who has them as a bye, and
+    is not paired from the next round on.
     """
 
-    def byes(self, results: Results, out: Sequence[int] = ()) -> list[Bye]:
-        """Those of the rounds that are paired."""
-        return [bye for _, byes in self._play(results, out) for bye in byes]
+    tiebreaks = ("Buchholz", "Sonneborn-Berger")
 
-    def _schedule(self, results: Results, out: Sequence[int]) -> list[Pair]:
-        return [pair for pairs, _ in self._play(results, out) for pair in pairs]
+    def pair_count(self) -> CountRange:
+        """In each round, half as many encounters as entrants."""
+        count = self.rounds * (self.entrants // 2) * len(self.games)
+        return CountRange(count, count)
 
-    def _play(self, results: Results, out: Sequence[int]) -> Iterator[tuple[list[Pair], list[Bye]]]:
-        """Of each round that is known, the pairs and the byes."""
+    def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
+        """The number of pairs, unless an entrant was withdrawn."""
+        return None if withdrawn else self.pair_count().least
+
+    def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
+        """The byes of the rounds that are paired."""
+        return [bye for _, byes in self._play(results, withdrawn) for bye in byes]
+
+    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+        return [pair for pairs, _ in self._play(results, withdrawn) for pair in pairs]
+
+    def _play(
+        self, results: PairScores, withdrawn: Sequence[int]
+    ) -> Iterator[tuple[list[Pair], list[Bye]]]:
+        """The pairs and the byes of each round that is known."""
         nothing = (0,) * self.entrants
         past = PreviousRounds(nothing, nothing, nothing)
         for number in range(1, self.rounds + 1):
@@ -67,32 +74,36 @@ class Swiss(Format):
                 for board, pairing in enumerate(pairings, start=1)
                 for pair in encounter(self.games, (number, board), pairing, opening=number - 1)
             ]
-            unplayed = [pair for pair in pairs if left_out(pair, results, out)]
+            unplayed = [pair for pair in pairs if left_out(pair, results, withdrawn)]
             byes = [Bye(number, one, 2 * len(self.games)) for one in idle if pairs]
-            byes += _walkovers(unplayed, out)
+            byes += _walkovers(unplayed, withdrawn)
             yield pairs, byes
             if any(pair.key not in results for pair in pairs if pair not in unplayed):
                 return
-            past = _after(past, pairs, byes, results, out)
+            past = _after(past, pairs, byes, results, withdrawn)
 
 
-def _walkovers(unplayed: list[Pair], out: Sequence[int]) -> list[Bye]:
-    """What those get whose opponents are suspended."""
+def _walkovers(unplayed: list[Pair], withdrawn: Sequence[int]) -> list[Bye]:
+    """The byes of entrants whose opponents were withdrawn."""
     won = Counter(
         (pair.key[0], one)
         for pair in unplayed
         for one in pair.entrants
-        if one != absent(pair.entrants, out)
+        if one != absent(pair.entrants, withdrawn)
     )
     return [Bye(number, one, 2 * pairs) for (number, one), pairs in won.items()]
 
 
 def _after(
-    past: PreviousRounds, pairs: list[Pair], byes: list[Bye], results: Results, out: Sequence[int]
+    past: PreviousRounds,
+    pairs: list[Pair],
+    byes: list[Bye],
+    results: PairScores,
+    withdrawn: Sequence[int],
 ) -> PreviousRounds:
-    """When a round of those pairs is over."""
+    """The past after a round with these pairs and byes."""
     points, idle, begun = list(past.points), list(past.byes), list(past.begun)
-    withdrawn = set(past.withdrawn)
+    gone = set(past.withdrawn)
     for bye in byes:
         points[bye.entrant] += bye.matches
         idle[bye.entrant] += 1
@@ -103,26 +114,27 @@ def _after(
             points[second] += 2 - results[pair.key].total
             begun[first] += 1
             begun[second] -= 1
-        elif (one := absent(pair.entrants, out)) is not None:
-            withdrawn.add(one)
+        elif (one := absent(pair.entrants, withdrawn)) is not None:
+            gone.add(one)
     met = dict.fromkeys(frozenset(pair.entrants) for pair in pairs)
     return PreviousRounds(
-        tuple(points), tuple(idle), tuple(begun), past.met + tuple(met), frozenset(withdrawn)
+        tuple(points), tuple(idle), tuple(begun), past.met + tuple(met), frozenset(gone)
     )
 
 
 @functools.lru_cache(maxsize=256)
 def pair_off(past: PreviousRounds) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """The pairings of a round, who begins first; and the one without, if their number is odd.
+    """The pairings of a round, the entrant with the first move first; and the entrant with a bye.
 
-    Who has more points is higher, and of equals who is listed first. Without a pairing is the
-    lowest of those who were least often, but another of these if that saves rematches. From the
-    top, each meets one with as many points, or as few less as can be; of these rather one with
-    whom it can take turns to begin, and then one near the highest of the lower half. But whom it
-    meets must cost the rest no rematch, and shall leave no more than need be of those with as many
-    points without another of them. So there are as few rematches as is possible.
+    Entrants are ranked by points, and among equals as they are listed. If their number is odd, the
+    bye goes to the lowest of those with the fewest byes, or to another of these if that avoids
+    rematches. From the top, each entrant meets one with as many points, or with as few less as
+    possible; among these it prefers one with which the first move can alternate, then one near the
+    highest of the lower half. The choice must cost the rest no rematch, and must leave as few as
+    possible of those with as many points without an opponent among them. So the number of rematches
+    is the least possible.
 
-    While all are present, nobody is without a pairing twice before everybody was once.
+    While no entrant is withdrawn, none has a second bye before each has had one.
     """
     present = (one for one in range(len(past.points)) if one not in past.withdrawn)
     rest = sorted(present, key=lambda one: -past.points[one])
@@ -145,7 +157,7 @@ def _without_pairing(ranked: list[int], past: PreviousRounds) -> int:
 
 
 def _opponent(ranked: list[int], past: PreviousRounds) -> int:
-    """Whom the first of them meets."""
+    """The opponent of the first of them."""
     one = ranked[0]
     equals = [other for other in ranked if past.points[other] == past.points[one]]
     fewest, most = _rematches(ranked, past), _new_pairings(equals, past)
@@ -162,7 +174,7 @@ def _opponent(ranked: list[int], past: PreviousRounds) -> int:
 
 
 def _reluctance(one: int, other: int, ranked: list[int], past: PreviousRounds) -> tuple[float, ...]:
-    """How little `one`, the first, is to meet `other`: what counts most is first."""
+    """The sort key of the opponents of `one`, the first of `ranked`: the best has the lowest."""
     points = past.points[other]
     equals = [each for each in ranked if past.points[each] == points]
     wanted = len(equals) // 2 if one in equals else 0
@@ -176,18 +188,21 @@ def _reluctance(one: int, other: int, ranked: list[int], past: PreviousRounds) -
 
 
 def _in_turn(one: int, other: int, past: PreviousRounds, *, even_board: bool) -> tuple[int, int]:
-    """Who has begun less often begins; of equals the higher, or on even boards the lower."""
+    """The two, with the first move for the one that had it less often.
+
+    Among equals it goes to the higher, or on even boards to the lower.
+    """
     ahead = past.begun[one] - past.begun[other]
     return (other, one) if ahead > 0 or (ahead == 0 and even_board) else (one, other)
 
 
 def _rematches(even: list[int], past: PreviousRounds) -> int:
-    """How many there must be among them."""
+    """The least possible number of rematches if all of them are paired."""
     return len(even) // 2 - _new_pairings(even, past)
 
 
 def _new_pairings(among: list[int], past: PreviousRounds) -> int:
-    """How many pairings of two who have not met there can be at the same time."""
+    """The most pairings, at the same time, of two that have not met."""
     graph = {
         one: {
             other for other in among if other != one and not past.times_met[frozenset((one, other))]

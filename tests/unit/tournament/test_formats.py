@@ -15,11 +15,11 @@ from games import SpecError
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats
 from server.tournament.formats import Format
+from server.tournament.formats.core.matching import maximum_matching
 from server.tournament.formats.knockout import MORE_PAIRS, bracket
-from server.tournament.formats.matching import maximum_matching
+from server.tournament.formats.sprt import AHEAD
 from server.tournament.formats.swiss import PreviousRounds, pair_off
-from server.tournament.formats.two_players import AHEAD
-from server.tournament.pairs import Key, Pair, PairScore, Results
+from server.tournament.pairs import Key, Pair, PairScore, PairScores
 
 FOR_MANY = ["round_robin", "gauntlet", "swiss", "knockout"]
 LOST, TIED, WON = PairScore(0, 0), PairScore(0.5, 0.5), PairScore(1, 1)
@@ -49,7 +49,7 @@ def outcome(pair: Pair, luck: int = 0) -> PairScore:
     return PairScore(chance.choice([0, 0.5, 0.5, 1]), chance.choice([0, 0.5, 0.5, 1]))
 
 
-def to_play(format_: Format, results: Results, out: Sequence[int] = ()) -> list[Pair]:
+def to_play(format_: Format, results: PairScores, out: Sequence[int] = ()) -> list[Pair]:
     return [pair for pair in format_.pairs(results, out) if pair.key not in results]
 
 
@@ -77,20 +77,20 @@ def begun(pairs: Sequence[Pair]) -> Counter[int]:
 
 
 def test_a_format_is_known_by_its_name() -> None:
-    assert formats.names() == ["round_robin", "gauntlet", "swiss", "knockout", "match", "sprt"]
+    assert formats.names() == ["gauntlet", "knockout", "match", "round_robin", "sprt", "swiss"]
     with pytest.raises(SpecError, match="did you mean 'swiss'"):
         format_of("swis", 4)
 
 
 @pytest.mark.parametrize("name", ["match", "sprt"])
 def test_some_are_for_two(name: str) -> None:
-    with pytest.raises(SpecError, match="between two entrants, not 3"):
+    with pytest.raises(SpecError, match="for two entrants, not 3"):
         format_of(name, 3)
 
 
 @pytest.mark.parametrize("name", FOR_MANY)
 def test_nobody_plays_alone(name: str) -> None:
-    with pytest.raises(SpecError, match="two entrants or more, not 1"):
+    with pytest.raises(SpecError, match="two or more entrants, not 1"):
         format_of(name, 1)
 
 

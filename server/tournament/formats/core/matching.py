@@ -1,4 +1,4 @@
-"""Maximum matching: as many as can be are put together in twos, each with one it may be with."""
+"""Maximum matching in a graph, by Edmonds' blossom algorithm."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ Graph = Mapping[int, Set[int]]
 
 
 def maximum_matching(graph: Graph) -> dict[int, int]:
-    """For each who is matched, with whom; nobody else could be matched as well.
+    """For each matched vertex, its partner; no matching of the graph has more edges.
 
-    `graph`: for each with whom it may be, both ways. Edmonds' blossom algorithm (Edmonds 1965,
-    "Paths, trees, and flowers"): from each who is alone, a path on which unmatched and matched
-    edges alternate is searched for, odd cycles shrunk to their base, and changed over.
+    `graph`: the neighbours of each vertex, in both directions. Edmonds' blossom algorithm (Edmonds
+    1965, "Paths, trees, and flowers"): from each unmatched vertex it searches a path on which
+    unmatched and matched edges alternate, with odd cycles shrunk to their base, and exchanges the
+    matched and the unmatched edges of the path.
     """
     matched: dict[int, int] = {}
     for one in graph:
@@ -23,19 +24,19 @@ def maximum_matching(graph: Graph) -> dict[int, int]:
 
 
 class _Search:
-    """A tree of alternating paths from one who is alone."""
+    """A tree of alternating paths from an unmatched vertex."""
 
     def __init__(self, graph: Graph, matched: dict[int, int], root: int) -> None:
         self.graph = graph
         self.matched = matched
         self.root = root
-        self.parent: dict[int, int] = {}  # of those at an odd distance
+        self.parent: dict[int, int] = {}  # of vertices at an odd distance from the root
         self.base = {one: one for one in graph}
         self.even = {root}
         self.queue = deque([root])
 
     def augment(self) -> None:
-        """Match the root too, if that can be."""
+        """Matches the root too, if an augmenting path from it exists."""
         while self.queue:
             one = self.queue.popleft()
             for other in self.graph[one]:
@@ -56,7 +57,7 @@ class _Search:
             self.queue.append(one)
 
     def _change_over(self, end: int) -> None:
-        """What is matched on the path from the root to `end` becomes unmatched, and the reverse."""
+        """Exchanges matched and unmatched edges on the path from the root to `end`."""
         one: int | None = end
         while one is not None:
             before = self.parent[one]
@@ -65,7 +66,7 @@ class _Search:
             one = following
 
     def _shrink(self, one: int, other: int) -> None:
-        """An odd cycle: all in it are at an even distance too, and count as one."""
+        """Shrinks an odd cycle: its vertices are at an even distance too, and have one base."""
         base = self._common_base(one, other)
         cycle: set[int] = set()
         self._mark(one, base, other, cycle)
@@ -76,7 +77,7 @@ class _Search:
                 self._reach(each)
 
     def _common_base(self, one: int, other: int) -> int:
-        """Where the ways of both to the root meet."""
+        """The base at which the paths of both to the root meet."""
         above = {self.base[one]}
         while self.base[one] != self.base[self.root]:
             one = self.parent[self.matched[self.base[one]]]

@@ -1,0 +1,1 @@
+"""What formats are made with: the base class `Format`, and maximum matching for pairings."""

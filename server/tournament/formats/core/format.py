@@ -1,0 +1,132 @@
+"""The base class of formats: which pairs there are, given the results so far."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from games.core.spec import SpecError
+from server.model.tournament_spec import TournamentSpec
+from server.tournament.pairs import CountRange, Pair, PairScores
+
+
+class Bye(NamedTuple):
+    """An entrant without an opponent in a round, who is given `matches` as won."""
+
+    round: int
+    entrant: int
+    matches: int
+
+
+class Format(ABC):
+    """The rules by which a tournament's pairs follow from its specification and its results.
+
+    A format has no state: the same results give the same pairs, in whatever order they came in, so
+    that a tournament that is resumed has the same schedule. A pair, once known, stays as it is
+    while results are added. When all pairs are complete, the tournament is over.
+
+    `withdrawn` are the entrants that were withdrawn, in the order of their withdrawal. Their
+    complete pairs stay; no other pair of theirs is among the pairs. In a Swiss and a knockout their
+    opponents advance without playing; if both withdrew, the opponent of the first to withdraw
+    advances. Later pairs depend on that: no entrant can return, and `withdrawn` has to be stored
+    with the results.
+    """
+
+    #: Whether it takes two entrants only.
+    only_two: ClassVar[bool] = False
+    #: Whether it ends with the decision of a sequential test, whose bounds are `spec.sprt`.
+    has_test: ClassVar[bool] = False
+    #: Whether all pairs are known before the first match, so that results add none.
+    is_fixed: ClassVar[bool] = False
+    #: The lowest number of rounds; 0 stands for no limit.
+    least_rounds: ClassVar[int] = 1
+    #: The tie-breaks that mean something in its table, in this order; keys of
+    #: `standings.TIEBREAKS`.
+    tiebreaks: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, spec: TournamentSpec) -> None:
+        self.games = spec.games
+        self.entrants = len(spec.entrants)
+        self.rounds = spec.rounds
+        self.concurrency = spec.concurrency
+
+    @classmethod
+    def check_entrants(cls, name: str, count: int) -> None:
+        """Raises SpecError if the format, called `name`, does not take `count` entrants."""
+        if count < 2:
+            raise SpecError(f"a tournament has two or more entrants, not {count}")
+        if cls.only_two and count > 2:
+            raise SpecError(f"the format {name!r} is for two entrants, not {count}")
+
+    def pairs(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Pair]:
+        """All known pairs that have been or will be played, in schedule order."""
+        known = self._schedule(results, withdrawn)
+        return [pair for pair in known if not left_out(pair, results, withdrawn)]
+
+    def knows_more(self, known: int, results: PairScores) -> bool:
+        """Whether `results` may add pairs to the `known` ones of fewer results."""
+        return not self.is_fixed
+
+    def pair_count(self) -> CountRange:
+        """How many pairs the whole tournament has if no entrant is withdrawn."""
+        known = len(self.pairs({}))
+        return CountRange(known, known)
+
+    def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
+        """How many pairs the whole tournament has, of which `known` are known; None if not decided."""
+        return known if self.is_fixed else None
+
+    def processes(self) -> list[int]:
+        """How many processes of each entrant are started at first: as many as are surely useful."""
+        seats = 2 * self.concurrency
+        return [min(self.concurrency, math.ceil(seats / self.entrants))] * self.entrants
+
+    def head_to_heads(self) -> list[tuple[int, int]]:
+        """The two entrants of each comparison that the report shows in detail."""
+        return [(0, 1)] if self.entrants == 2 else []
+
+    def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
+        """The byes of the rounds that are known; by default none."""
+        return []
+
+    def winner(self, results: PairScores, withdrawn: Sequence[int] = ()) -> int | None:
+        """The winner, if the format decides that rather than the table of points."""
+        return None
+
+    def ranking(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[int] | None:
+        """All entrants, best first, if the format decides that rather than the table of points."""
+        return None
+
+    @abstractmethod
+    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+        """All known pairs in schedule order, with those that cannot be played any more."""
+
+
+def encounter(
+    games: tuple[str, ...], place: tuple[int, int], entrants: tuple[int, int], opening: int
+) -> list[Pair]:
+    """A meeting of two entrants: one pair for each game, with the first move in turn.
+
+    `place`: the round and the board.
+    """
+    return [
+        Pair((*place, number), game, swapped(entrants, number - 1), opening)
+        for number, game in enumerate(games, start=1)
+    ]
+
+
+def swapped(entrants: tuple[int, int], times: int) -> tuple[int, int]:
+    """The two entrants, after exchanging their places that many times."""
+    return entrants if times % 2 == 0 else (entrants[1], entrants[0])
+
+
+def left_out(pair: Pair, results: PairScores, withdrawn: Sequence[int]) -> bool:
+    """Whether the pair is not complete and cannot be, because an entrant of it was withdrawn."""
+    return pair.key not in results and absent(pair.entrants, withdrawn) is not None
+
+
+def absent(entrants: tuple[int, int], withdrawn: Sequence[int]) -> int | None:
+    """Which of the two forfeits the matches not played: the first to be withdrawn, or None."""
+    return next((one for one in withdrawn if one in entrants), None)
