@@ -75,7 +75,7 @@ class Format(ABC):
         return CountRange(known, known)
 
     def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
-        """How many pairs the whole tournament has, of which `known` are known; None if not decided."""
+        """The number of pairs of the whole tournament, `known` so far; None if not yet decided."""
         return known if self.is_fixed else None
 
     def processes(self) -> list[int]:
