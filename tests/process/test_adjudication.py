@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from support.commands import PATIENCE_S
 from support.hub_harness import HubHarness, TestConnection
-from unit.core.test_tournaments import NAMES, Bots, held, last, member, organized, spec_of
+from support.tournaments import NAMES, Bots, last, member, organized, spec_of, stored_tournament
 
 import games
 import players
@@ -257,7 +257,7 @@ def test_a_match_ends_as_the_rules_and_best_play_would_have_it(
     while bots.house.matches:
         organizer.go_on()
         bots.play(1)
-    matches = held(bots.house.stored).matches
+    matches = stored_tournament(bots.house.stored).matches
     assert len(matches) == 8
     for kept in matches:
         assert kept.ended

@@ -27,7 +27,7 @@ from support.hub_harness import (
     play,
 )
 from support.raw_client import Message, RawClient
-from unit.core.test_outbox import restarted
+from support.restarts import restarted
 
 import players
 from games import State

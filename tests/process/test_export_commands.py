@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from msgspec import structs
-from unit.export.test_export import AT, LOST, Sitting
+from support.stored_game import AT, LOST, StoredGame
 
 from server.cli.database import opened
 from server.cli.export import export, import_
@@ -46,9 +46,9 @@ def called(name: str, kept: StoredMatch) -> StoredMatch:
     )
 
 
-STONES = called("stones", Sitting("tic_tac_toe", "300+3").play(*LOST).kept)
-HEAP = called("heap", Sitting("nim(chips=3)").play(2).kept)
-RUNNING = called("running", Sitting("nim").play(2).kept)
+STONES = called("stones", StoredGame("tic_tac_toe", "300+3").play(*LOST).kept)
+HEAP = called("heap", StoredGame("nim(chips=3)").play(2).kept)
+RUNNING = called("running", StoredGame("nim").play(2).kept)
 
 
 def test_what_was_exported_is_imported(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import msgpack
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.commands import RunningServer
 from support.duel import WON, TwoClients
+from support.hostile import HELLO, MOVE, PLAIN, SEEK, error, send_until_refused
 from support.raw_client import TIMEOUT_S, Message, RawClient
 
 MAX_FRAME = 64 * 1024
@@ -37,14 +37,6 @@ def duel(server: RunningServer) -> Iterator[TwoClients]:
         honest.play(2)
         yield honest
         honest.finish()
-
-
-def error(peer: RawClient) -> Any:
-    """The code of the error that comes next."""
-    message = peer.hear()
-    assert message["type"] == "error", message
-    assert message["text"]
-    return message["code"]
 
 
 # Frames.
@@ -129,9 +121,6 @@ def test_frames_may_come_in_pieces_and_together(peer: RawClient) -> None:
 
 # Messages.
 
-HELLO = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "raw"}
-SEEK = {"type": "seek", "game": "tic_tac_toe"}
-MOVE = {"type": "move", "match": "m", "ply": 0, "action": 0}
 #: Nested so deeply that to show it would exceed the stack.
 DEEP = msgpack.packb({"type": 0})[:-1] + b"\x91" * 1000 + b"\xc0"
 
@@ -228,18 +217,6 @@ def test_a_hand_in_the_match_of_others(
     assert peer.is_alive()
 
 
-def send_until_refused(peer: RawClient, frame: bytes, limit: int) -> int:
-    """Send a frame over and over until the server takes no more; how often it took it."""
-    peer.socket.settimeout(1.0)
-    sent = 0
-    try:
-        while sent < limit:
-            sent += peer.socket.send(frame[sent % len(frame) :] + frame * 500)
-    except TimeoutError:
-        return sent // len(frame)
-    raise AssertionError("the server takes whatever it is sent")
-
-
 def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, duel: TwoClients) -> None:
     for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
@@ -321,15 +298,6 @@ values = st.recursive(
     ),
     max_leaves=6,
 )
-PLAIN: list[Message] = [
-    HELLO,
-    SEEK,
-    MOVE,
-    {"type": "cancel", "seek": "s"},
-    {"type": "watch", "match": "m"},
-    {"type": "list"},
-    {"type": "ping"},
-]
 fields = st.sampled_from(sorted({field for message in PLAIN for field in message} | {"id", "info"}))
 nearly = st.builds(
     lambda message, field, value: msgpack.packb(message | {field: value}),

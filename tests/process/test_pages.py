@@ -17,7 +17,7 @@ from support.commands import RunningServer, running_server
 from support.http_site import HttpSite
 from support.hub_harness import administrator
 from support.seeded_database import GAME, MEMBERS, NIM, SeededDatabase
-from unit.core.test_tournaments import TOKEN, Bots, member, spec_of
+from support.tournaments import TOKEN, Bots, member, spec_of
 
 import games
 from server.core.accounts import digest

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from process.test_hostile import HELLO, MOVE, PLAIN, error, send_until_refused
 from support.commands import RunningServer
 from support.duel import WON, TwoClients
+from support.hostile import HELLO, MOVE, PLAIN, error, send_until_refused
 from support.raw_client import TIMEOUT_S, Message, RawClient
 from support.web_client import WebClient, upgrade
 from wsproto.frame_protocol import Opcode

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.hub_harness import WON, HubHarness, TestConnection, match_between, play
-from unit.core.test_tournaments import TOKEN, Bots, account, member, organized, spec_of
+from support.tournaments import TOKEN, Bots, account, member, organized, spec_of
 
 from server.core.accounts import digest
 from server.model.messages import Analysis, Join, Move, Resign

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,8 +20,8 @@ from support.hub_harness import (
     play,
     sit_down,
 )
+from support.restarts import restarted
 
-from server.core.hub import Hub
 from server.core.outbox import Outbox
 from server.model.messages import (
     ClockState,
@@ -49,9 +48,6 @@ from server.model.records import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
-    Record,
-    SeatTakenOver,
-    StoredMatch,
 )
 
 
@@ -242,42 +238,6 @@ def test_the_outbox_keeps_the_order_and_lets_nothing_out_too_early(
 
 
 # After a restart.
-
-
-def kept_of(records: list[Record]) -> list[StoredMatch]:
-    """What a database would make of the records."""
-    begun = {r.match: r for r in records if isinstance(r, MatchStarted)}
-    for claim in (r for r in records if isinstance(r, SeatTakenOver)):
-        sessions = list(begun[claim.match].sessions)
-        sessions[claim.seat - 1] = claim.session
-        begun[claim.match] = structs.replace(begun[claim.match], sessions=tuple(sessions))
-    return [
-        StoredMatch(
-            started=each,
-            moves=tuple(r for r in records if isinstance(r, MovePlayed) and r.match == match),
-            ended=next(
-                (r for r in records if isinstance(r, MatchEnded) and r.match == match), None
-            ),
-        )
-        for match, each in begun.items()
-    ]
-
-
-def restarted(house: HubHarness, after_s: float = 3.0, lost: int = 0, **policy: Any) -> HubHarness:
-    """Another server over what this one has stored, but for the last few records."""
-    records = house.stored[: len(house.stored) - lost]
-    again = HubHarness(stored=True, **policy)
-    accounts = [record for record in records if type(record).__name__ == "Account"]
-    again.hub = Hub(
-        again.policy,
-        house.hub.random,  # no secret is made twice
-        software="a test",
-        accounts=accounts,  # type: ignore[arg-type]
-        epoch=EPOCH + house.now + after_s,
-        started_at=EPOCH + house.now + after_s,
-    )
-    again.do(again.hub.restore(kept_of(records), again.now))
-    return again
 
 
 def back(house: HubHarness, line: TestConnection, name: str) -> TestConnection:

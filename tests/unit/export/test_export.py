@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import random
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,18 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
-from unit.games.test_every_game import VARIANTS, every_game
+from support.stored_game import AT, LOST, StoredGame
+from support.variants import VARIANTS, every_game
 
 import games
 from games import TIE, BoardView, Game, IllegalAction, State
-from server.core.match import Match, Terms
 from server.export import FORMATS, jsonl, pgn, sgf, writer
 from server.export.replay import Contradiction
-from server.model.messages import Analysis, ClockState, Reason
-from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
-from server.model.time_control import parse_time_control
+from server.model.messages import ClockState, Reason
+from server.model.records import MatchEnded, StoredMatch
 
-AT = 1_700_000_000.0  # 2023-11-14 22:13:20
 CLOCKS = ("none", "1/move", "300+3", "20+5x30")
 NASTY = ['"', "\\", "]", ":", "(;B[aa])", "a\\]b\\", "{}", "%", "1-0", "*", "é漢🎲", '[A "b\\"]']
 TIED = (0, 1, 2, 4, 3, 5, 7, 6, 8)
@@ -33,85 +30,11 @@ x o x
 x o o
 o x x
 """
-LOST = (0, 3, 1, 4, 2)
-"""
-x x x
-o o .
-. . .
-"""
-
-
-class Sitting:
-    """A match that is played by the rules, and what is stored of it."""
-
-    def __init__(
-        self, spec: str, clock_text: str = "none", players: tuple[str, str] = ("Ann", "Bob")
-    ) -> None:
-        terms = Terms(parse_time_control(clock_text), rated=True)
-        self.match = Match("m1", games.load(spec), players, terms)
-        self.now = 0.0
-        self.moves: list[MovePlayed] = []
-        self.match.start(0.0)
-
-    def play(self, *actions: int) -> Sitting:
-        match = self.match
-        for action in actions:
-            seat, ply = match.game.current_player(match.state), match.ply
-            self.now += (0.8, 0.1, 0.3)[ply % 3]
-            assert match.play(seat, ply, action, self.now)
-            thought = Analysis(win_rate=0.1 + 0.2, simulations=ply, pv=(action, 0))
-            self.moves.append(
-                MovePlayed(
-                    match=match.id,
-                    ply=ply,
-                    seat=match.mover(ply),
-                    action=action,
-                    clocks=match.clock_states(self.now),
-                    info=thought if ply % 2 else None,
-                    at=AT + self.now,
-                )
-            )
-        return self
-
-    def adjudicated(self, winner: int) -> StoredMatch:
-        self.match.adjudicate(self.match.ply, winner)
-        return self.kept
-
-    def play_anything(self, seed: int, plies: int = 1000) -> Sitting:
-        choose = random.Random(seed)
-        while self.match.to_move and self.match.ply < plies:
-            self.play(choose.choice(self.match.legal_actions()))
-        return self
-
-    @property
-    def kept(self) -> StoredMatch:
-        match, result = self.match, self.match.result
-        begun = MatchStarted(
-            match=match.id,
-            game=str(match.game),
-            players=match.players,
-            accounts=("17", None),
-            sessions=("a secret's digest", "another's"),
-            clock=match.clock_name,
-            rated=match.terms.rated,
-            illegal_moves=match.terms.illegal_moves,
-            credit_cap_s=0.1,
-            at=AT,
-        )
-        finished = result and MatchEnded(
-            match=match.id,
-            winner=result.winner,
-            returns=result.returns,
-            reason=result.reason,
-            text=result.text,
-            at=AT + self.now,
-        )
-        return StoredMatch(started=begun, moves=tuple(self.moves), ended=finished)
 
 
 def ended_otherwise(reason: Reason) -> StoredMatch:
     """A match of two moves that ended for that reason; if somebody lost, the first player."""
-    sitting = Sitting("tic_tac_toe", "300+3").play(4, 0)
+    sitting = StoredGame("tic_tac_toe", "300+3").play(4, 0)
     if reason in (Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED):
         winner, returns = 0, (0.0, 0.0)
     else:
@@ -197,7 +120,7 @@ def actions_named(game: Game, names: Sequence[str]) -> list[int]:
 @every_game
 @pytest.mark.parametrize("clock_text", CLOCKS)
 def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
-    kept = Sitting(spec, clock_text).play_anything(1).kept
+    kept = StoredGame(spec, clock_text).play_anything(1).kept
     line = writer("jsonl")(kept)
     assert line.endswith("}\n")
     assert line.count("\n") == 1
@@ -211,7 +134,7 @@ def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
 def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
     game = games.load(spec)
     for seed in range(3):
-        kept = Sitting(spec, clock_text).play_anything(seed).kept
+        kept = StoredGame(spec, clock_text).play_anything(seed).kept
         actions = [move.action for move in kept.moves]
         tags, names, comments, result = read_pgn(writer("pgn")(kept))
         assert actions_named(game, names) == actions
@@ -239,17 +162,17 @@ def test_sgf_is_for_games_of_placing_stones() -> None:
     found = {
         spec.partition("(")[0]
         for spec in games.names() + VARIANTS
-        if writer("auto")(Sitting(spec).kept).startswith("(;")
+        if writer("auto")(StoredGame(spec).kept).startswith("(;")
     }
     assert found == {"gomoku", "mnk", "othello", "tic_tac_toe"}
     with pytest.raises(sgf.Unsuitable, match="connect_four is not played on one grid"):
-        writer("sgf")(Sitting("connect_four").kept)
+        writer("sgf")(StoredGame("connect_four").kept)
 
 
 def test_formats() -> None:
     assert FORMATS == ("jsonl", "sgf", "pgn", "auto")
     for name in FORMATS:
-        assert writer(name)(Sitting("gomoku").kept)
+        assert writer(name)(StoredGame("gomoku").kept)
 
 
 @given(
@@ -263,7 +186,7 @@ def test_whatever_the_names(
     names: tuple[str, str], text: str, seed: int, plies: int, clock_text: str
 ) -> None:
     players = (f"x{names[0]}x"[:32], f"x{names[1]}x"[:32])
-    sitting = Sitting("tic_tac_toe", clock_text, players).play_anything(seed, plies)
+    sitting = StoredGame("tic_tac_toe", clock_text, players).play_anything(seed, plies)
     if sitting.match.to_move:
         sitting.match.abort(text)
     kept = sitting.kept
@@ -287,7 +210,7 @@ def _is_control(letter: str) -> bool:
 
 
 def test_a_match_as_sgf() -> None:
-    kept = Sitting("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).kept
+    kept = StoredGame("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).kept
     assert sgf.write(kept) == (
         "(;FF[4]CA[UTF-8]GM[4]SZ[3]RU[tic_tac_toe]GN[m1]DT[2023-11-14]PB[Ann]PW[C\\:3\\]]"
         "TM[1]OT[2x30 byo-yomi]RE[B+]GC[Ann won]\n"
@@ -296,7 +219,7 @@ def test_a_match_as_sgf() -> None:
 
 
 def test_a_match_as_pgn() -> None:
-    kept = Sitting("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).kept
+    kept = StoredGame("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).kept
     assert pgn.write(kept) == (
         '[Event "Rated match"]\n[Site "?"]\n[Date "2023.11.14"]\n[Round "-"]\n[White "Ann"]\n'
         '[Black "Bob"]\n[Result "1-0"]\n[GameId "m1"]\n[Reason "rules"]\n[Remark "Ann won"]\n'
@@ -306,13 +229,13 @@ def test_a_match_as_pgn() -> None:
         "{[%clk 0:01:02.1]} 3. 2 {[%clk 0:01:03.3]} 3... 6 {[%clk 0:01:03.3]} 4. 3\n"
         "{[%clk 0:01:04.0]} 1-0\n\n"
     )
-    kept = Sitting("nim(chips=4)").play(0, 0, 1).kept
+    kept = StoredGame("nim(chips=4)").play(0, 0, 1).kept
     assert pgn.write(kept).endswith('[Variant "nim(chips=4)"]\n\n1. 1 1 2. 2 1-0\n\n')
 
 
 def test_othello_has_its_first_stones_and_passes() -> None:
     for seed in range(50):
-        kept = Sitting("othello(size=4)").play_anything(seed).kept
+        kept = StoredGame("othello(size=4)").play_anything(seed).kept
         root, *nodes = read_sgf(sgf.write(kept))
         assert (root["GM"], root["SZ"]) == (["2"], ["4"])
         assert (root["AB"], root["AW"]) == (["cb", "bc"], ["bb", "cc"])
@@ -324,7 +247,7 @@ def test_othello_has_its_first_stones_and_passes() -> None:
 
 
 def test_a_board_that_is_not_square() -> None:
-    kept = Sitting("mnk(m=7,n=3,k=3)").play(6, 14).kept
+    kept = StoredGame("mnk(m=7,n=3,k=3)").play(6, 14).kept
     root, *nodes = read_sgf(sgf.write(kept))
     assert root["SZ"] == ["7:3"]
     assert nodes == [{"B": ["ga"]}, {"W": ["ac"]}]
@@ -343,7 +266,7 @@ def test_a_board_that_is_not_square() -> None:
 def test_time_controls(
     clock_text: str, sgf_time: tuple[list[str] | None, list[str] | None], pgn_time: str
 ) -> None:
-    kept = Sitting("tic_tac_toe", clock_text).kept
+    kept = StoredGame("tic_tac_toe", clock_text).kept
     root = read_sgf(sgf.write(kept))[0]
     assert (root.get("TM"), root.get("OT")) == sgf_time
     assert read_pgn(pgn.write(kept))[0]["TimeControl"] == pgn_time
@@ -373,11 +296,11 @@ def test_how_a_match_ended(
 
 
 def test_a_tie_and_a_match_that_goes_on() -> None:
-    tied = Sitting("tic_tac_toe").play(*TIED).kept
+    tied = StoredGame("tic_tac_toe").play(*TIED).kept
     assert read_sgf(sgf.write(tied))[0]["RE"] == ["0"]
     assert read_pgn(pgn.write(tied))[3] == "1/2-1/2"
     for plies in range(3):
-        running = Sitting("tic_tac_toe", "300+3").play(*TIED[:plies]).kept
+        running = StoredGame("tic_tac_toe", "300+3").play(*TIED[:plies]).kept
         assert read_sgf(sgf.write(running))[0]["RE"] == ["?"]
         tags, _, _, result = read_pgn(pgn.write(running))
         assert (tags["Termination"], result) == ("unterminated", "*")
@@ -427,7 +350,7 @@ def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StoredMatch]:
     def of(*actions: int, **params: Any) -> StoredMatch:
         game = Stones(**params)
         monkeypatch.setattr(games, "load", lambda text: game)
-        return Sitting("stones").play(*(actions or (6, 60))).kept
+        return StoredGame("stones").play(*(actions or (6, 60))).kept
 
     return of
 
@@ -460,7 +383,7 @@ def test_what_sgf_cannot_say_is_written_as_pgn(
 
 
 def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
-    kept = Sitting("tic_tac_toe").play(4, 0).kept
+    kept = StoredGame("tic_tac_toe").play(4, 0).kept
     for wrong in (
         structs.replace(kept, started=structs.replace(kept.started, game="forgotten")),
         structs.replace(kept, moves=kept.moves[1:]),
@@ -477,7 +400,7 @@ def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
 
 def line_with(*path: str | int, value: Any = None, drop: bool = False) -> str:
     """A good line, made a bad one."""
-    line = json.loads(jsonl.write(Sitting("tic_tac_toe", "300+3").play(*LOST).kept))
+    line = json.loads(jsonl.write(StoredGame("tic_tac_toe", "300+3").play(*LOST).kept))
     inner = line
     for key in path[:-1]:
         inner = inner[key]
@@ -584,13 +507,13 @@ def test_a_result_that_cannot_be(
 
 @pytest.mark.parametrize("winner", [1, 2, TIE])
 def test_anybody_may_be_proven_to_win(winner: int) -> None:
-    kept = Sitting("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
+    kept = StoredGame("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
     assert jsonl.read(jsonl.write(kept)).ended == kept.ended
 
 
 @given(data=st.data())
 def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None:
-    line = jsonl.write(Sitting("nim(chips=4)", "300+3").play(0, 0, 1).kept).encode()
+    line = jsonl.write(StoredGame("nim(chips=4)", "300+3").play(0, 0, 1).kept).encode()
     start = data.draw(st.integers(0, len(line)))
     end = data.draw(st.integers(start, min(len(line), start + 5)))
     damaged = line[:start] + data.draw(st.binary(max_size=5)) + line[end:]
@@ -599,5 +522,5 @@ def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None
 
 
 def test_clocks_are_read_back_as_they_were() -> None:
-    kept = Sitting("tic_tac_toe", "1+2x30").play(*LOST).kept
+    kept = StoredGame("tic_tac_toe", "1+2x30").play(*LOST).kept
     assert jsonl.read(jsonl.write(kept)).moves[2].clocks == (ClockState(0.0, 2), ClockState(0.9, 2))

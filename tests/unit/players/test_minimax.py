@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pyspiel
 import pytest
-from unit.players.test_uct import Interpreted, after
+from support.interpreted import Interpreted, after
 
 import games
 import players

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.interpreted import Interpreted, after
 
 import games
 import players
-from games import Game, KernelGame, State
+from games import KernelGame
 from players import Cancelled, Limit, SpecError
 from players.core.rules import rules_of
 from players.mcts.selection import (
@@ -31,14 +32,6 @@ from players.mcts.simulate import SearchConfig
 from players.mcts.tree import MOST_SIMULATIONS
 from players.mcts.worker import Worker
 from players.uct import UCT
-
-
-def after(spec: str, moves: str) -> tuple[Game, State]:
-    game = games.load(spec)
-    state = game.initial_state()
-    for name in moves.split():
-        state = game.next_state(state, game.parse_action(state, name))
-    return game, state
 
 
 def chosen(spec: str, moves: str, options: str = "seed=1,simulations=20000") -> str:
@@ -74,23 +67,6 @@ def test_the_same_seed_searches_the_same_and_another_does_not() -> None:
 
     assert actions(7) == actions(7)
     assert actions(7) != actions(8)
-
-
-class Interpreted(Game):
-    """A built-in game with nothing but its tuple methods, as somebody else would write it."""
-
-    def __init__(self, inner: Game) -> None:
-        self.inner = inner
-        self.num_actions, self.max_plies = inner.num_actions, inner.max_plies
-
-    def initial_state(self) -> State:
-        return self.inner.initial_state()
-
-    def legal_actions(self, state: State) -> tuple[int, ...]:
-        return self.inner.legal_actions(state)
-
-    def next_state(self, state: State, action: int) -> State:
-        return self.inner.next_state(state, action)
 
 
 @pytest.mark.parametrize("spec", ["nim(chips=9)", "connect_four", "mnk(m=4,n=4,k=3)"])
@@ -139,7 +115,7 @@ import games, players
 from numba.core.dispatcher import Dispatcher
 from players import Limit
 from players.mcts import selection, simulate
-from unit.players.test_uct import Interpreted
+from support.interpreted import Interpreted
 
 def compiled():
     steps = [each for module in (simulate, selection) for each in vars(module).values()]

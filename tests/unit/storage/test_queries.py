@@ -9,17 +9,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from msgspec import structs
+from support.match_records import GAME, match_records
 from testbed.postgres import Postgres
 
 from server.core.accounts import digest
-from server.model.messages import Reason
 from server.model.records import (
     Account,
     EntrantWithdrawn,
-    MatchEnded,
-    MatchStarted,
-    MovePlayed,
-    Record,
     TournamentCreated,
     TournamentEnded,
 )
@@ -28,56 +24,11 @@ from server.storage import Database
 from server.storage.queries import Freshness, MatchFilter, PlayerTotals, Reader, TournamentRow
 from server.tournament.leaderboard import RatedMatch
 
-GAME, OTHER = "tic_tac_toe", "nim(chips=3)"
+OTHER = "nim(chips=3)"
 
 
 def account(name: str) -> Account:
     return Account(id=f"id of {name}", name=name, digest=digest(name), created_at=1.5)
-
-
-def match(
-    number: int, first: str, second: str, winner: int | None = 1, **fields: Any
-) -> list[Record]:
-    """A match of three moves that ended at `number`; of lower-case names without account."""
-    match = f"m{number:03}"
-    begun = MatchStarted(
-        match=match,
-        game=GAME,
-        players=(first, second),
-        accounts=(_id_of(first), _id_of(second)),
-        sessions=("s1", "s2"),
-        clock="none",
-        rated=True,
-        illegal_moves=3,
-        credit_cap_s=0.1,
-        at=number - 0.5,
-    )
-    moves = [
-        MovePlayed(
-            match=match,
-            ply=ply,
-            seat=1 if ply % 2 == 0 else 2,
-            action=number * 10 + ply,
-            clocks=None,
-            info=None,
-            at=number,
-        )
-        for ply in range(3)
-    ]
-    finished = MatchEnded(
-        match=match,
-        winner=winner or 0,
-        returns=(0.0, 0.0),
-        reason=Reason.RULES if winner else Reason.VOID,
-        text="so it ended",
-        at=float(number),
-    )
-    begun = structs.replace(begun, **fields)
-    return [begun, *moves] if winner is None else [begun, *moves, finished]
-
-
-def _id_of(name: str) -> str | None:
-    return f"id of {name}" if name[0].isupper() else None
 
 
 @pytest.fixture
@@ -88,14 +39,16 @@ def reader(database: Database) -> Iterator[Reader]:
             account("Ann"),
             account("Bob"),
             account("Cem"),
-            *match(1, "Ann", "Bob"),
-            *match(2, "Bob", "Ann", -1),
-            *match(3, "Ann", "guest", 2, rated=False, game=OTHER),
-            *match(4, "Bob", "Ann", 0),
-            *match(5, "guest", "someone", rated=False),
-            *match(6, "Ann", "Bob", None),
-            *match(7, "Bob", "Ann", 1, accounts=(None, None), sessions=("", "")),  # imported
-            *match(8, "Ann", "Bob", 2, tournament="t1", fixture="1.1.1.1.1", opening=1),
+            *match_records(1, "Ann", "Bob"),
+            *match_records(2, "Bob", "Ann", -1),
+            *match_records(3, "Ann", "guest", 2, rated=False, game=OTHER),
+            *match_records(4, "Bob", "Ann", 0),
+            *match_records(5, "guest", "someone", rated=False),
+            *match_records(6, "Ann", "Bob", None),
+            *match_records(
+                7, "Bob", "Ann", 1, accounts=(None, None), sessions=("", "")
+            ),  # imported
+            *match_records(8, "Ann", "Bob", 2, tournament="t1", fixture="1.1.1.1.1", opening=1),
         ]
     )
     reader = Reader(database.url.render_as_string(hide_password=False))
@@ -175,7 +128,7 @@ def test_guests_are_no_players(reader: Reader, name: str) -> None:
 def test_who_is_known_from_imported_matches_only_is_a_player(
     database: Database, reader: Reader
 ) -> None:
-    database.save(match(9, "dee", "eve", 2))
+    database.save(match_records(9, "dee", "eve", 2))
     dee = reader.player("dee")
     assert dee
     assert dee.created_at is None
@@ -214,8 +167,10 @@ def test_a_tournament_is_read_with_the_moves_of_its_matches(
 ) -> None:
     database.save([TournamentCreated(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])
     out = [EntrantWithdrawn(tournament="t1", number=n, entrant=2 - n, at=11.0) for n in (1, 2)]
-    database.save([*out, *match(9, "Bob", "Ann", None, tournament="t1", fixture="1.1.1.2.1")])
-    database.save([*match(10, "Bob", "Ann", None, tournament="t1", fixture="x")[:1]])
+    database.save(
+        [*out, *match_records(9, "Bob", "Ann", None, tournament="t1", fixture="1.1.1.2.1")]
+    )
+    database.save([*match_records(10, "Bob", "Ann", None, tournament="t1", fixture="x")[:1]])
     stored = reader.tournament("t1")
     assert stored
     held, sittings = stored
@@ -253,7 +208,7 @@ def test_options_of_a_connection_hold_for_reading_too(postgres: Postgres) -> Non
     url = f"{postgres.url}{'&' if '?' in postgres.url else '?'}options=-csearch_path%3Delsewhere"
     database, reader = Database(url), Reader(url)
     database.migrate()
-    database.save(match(1, "Ann", "Bob"))
+    database.save(match_records(1, "Ann", "Bob"))
     assert reader.matches().total == 1
     reader.close()
     database.close()
@@ -263,7 +218,7 @@ def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:
     """As SQLite says it, which does not depend on how much there is."""
     database = Database(f"sqlite:///{tmp_path}/kept.db")
     database.migrate()
-    database.save([account("Ann"), *match(1, "Ann", "Bob", tournament="t1", fixture="x")])
+    database.save([account("Ann"), *match_records(1, "Ann", "Bob", tournament="t1", fixture="x")])
     database.save([TournamentCreated(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])
     reader = Reader(database.url.render_as_string())
     plans: list[str] = []

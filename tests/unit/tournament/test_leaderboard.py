@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from unit.tournament.test_results import NAMES, fixture, pair, spec
+from support.fixtures import NAMES, fixture, pair, spec
 
 from server.model.messages import Fixture
 from server.model.tournament_spec import Entrant, TournamentSpec

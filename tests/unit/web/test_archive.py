@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
+from support.match_records import match_records
 from support.seeded_database import GAME, MEMBERS, TOURNAMENT_MATCHES, SeededDatabase
+from support.threads import Loop
+from support.tournaments import spec_of
 from testbed.postgres import Postgres
-from twisted.internet.defer import Deferred
-from unit.core.test_tournaments import spec_of
-from unit.storage.test_queries import match as match_records
 
 from server.model.records import TournamentCreated
 from server.model.tournament_spec import dumps
@@ -25,40 +23,6 @@ from server.web import worker_pool
 from server.web.archive import Archive
 from server.web.http import HttpError
 from server.web.worker_pool import WorkUnavailable
-
-T = TypeVar("T")
-
-
-class Loop:
-    """A reactor that does what threads ask of it while somebody waits."""
-
-    def __init__(self) -> None:
-        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._at_the_end: list[Callable[[], None]] = []
-
-    def callWhenRunning(self, call: Callable[[], None]) -> None:
-        call()
-
-    def addSystemEventTrigger(self, phase: str, event: str, call: Callable[[], None]) -> None:
-        self._at_the_end.append(call)
-
-    def callFromThread(self, call: Callable[..., None], *given: Any, **named: Any) -> None:
-        self._calls.put(lambda: call(*given, **named))
-
-    def wait(self, deferred: Deferred[T]) -> T:
-        """What it comes to. Raises what it fails with."""
-        found: list[Any] = []
-        deferred.addBoth(found.append)
-        while not found:
-            self._calls.get(timeout=20)()
-        if hasattr(found[0], "raiseException"):
-            found[0].raiseException()
-        result: T = found[0]
-        return result
-
-    def stop(self) -> None:
-        for call in self._at_the_end:
-            call()
 
 
 @pytest.fixture

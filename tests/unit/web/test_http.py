@@ -10,25 +10,11 @@ from typing import Any
 from urllib.error import HTTPError
 
 import pytest
-from twisted.internet.address import IPv4Address
+from support.web import HERE, metrics
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from server.runtime.metrics import Metrics
 from server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, site
-
-HERE = IPv4Address("TCP", "127.0.0.1", 50000)
-
-
-def metrics() -> Metrics:
-    return Metrics(
-        connections=lambda: 12,
-        sessions=lambda: 0,
-        matches=lambda: 0,
-        accounts=lambda: 0,
-        bots=lambda: 0,
-        storage_up=lambda: True,
-    )
 
 
 class Web:

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 from support.hub_harness import WON, HubHarness, play, sit_down
 from support.seeded_database import SeededDatabase
-from unit.web.test_archive import Loop
+from support.threads import Loop
 
 from server.model.records import StoredMatch
 from server.storage import Database

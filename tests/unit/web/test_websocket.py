@@ -7,12 +7,12 @@ import random
 from typing import Any
 
 import pytest
+from support.web import HERE, metrics
 from support.web_client import KEY
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
-from unit.web.test_http import HERE, metrics
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
 from server.core.hub import Hub

@@ -1,0 +1,43 @@
+"""Specifications and fixtures of small tournaments."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from server.model.messages import Fixture, Reason
+from server.model.tournament_spec import Entrant, TournamentSpec
+from server.tournament.pairs import Key
+
+NAMES = ("Ann", "Bob", "Cem", "Dee")
+
+
+def spec(format_: str = "match", entrants: int = 2, **fields: Any) -> TournamentSpec:
+    return TournamentSpec(
+        name="a test",
+        games=("nim",),
+        format=format_,
+        entrants=tuple(Entrant(name, "1") for name in NAMES[:entrants]),
+        **fields,
+    )
+
+
+def fixture(key: Key, leg: Literal[1, 2], winner: int | None, **fields: Any) -> Fixture:
+    given: dict[str, Any] = {"players": ("Ann", "Bob") if leg == 1 else ("Bob", "Ann")}
+    if winner is not None:
+        given["reason"] = Reason.VOID if winner == 0 else Reason.RULES
+    return Fixture(
+        tournament="t",
+        round=key[0],
+        board=key[1],
+        number=key[2],
+        leg=leg,
+        match=f"{key}{leg}{fields.get('attempt', 1)}",
+        game="nim",
+        winner=winner,
+        **given | fields,
+    )
+
+
+def pair(key: Key, first: int, second: int, **fields: Any) -> list[Fixture]:
+    """Both matches of a pair, by their winners."""
+    return [fixture(key, 1, first, **fields), fixture(key, 2, second, **fields)]

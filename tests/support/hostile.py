@@ -1,0 +1,47 @@
+"""Messages and steps of clients that break the protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.raw_client import Message, RawClient
+
+
+def error(peer: RawClient) -> Any:
+    """The code of the error that comes next."""
+    message = peer.hear()
+    assert message["type"] == "error", message
+    assert message["text"]
+    return message["code"]
+
+
+HELLO = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "raw"}
+
+
+SEEK = {"type": "seek", "game": "tic_tac_toe"}
+
+
+MOVE = {"type": "move", "match": "m", "ply": 0, "action": 0}
+
+
+def send_until_refused(peer: RawClient, frame: bytes, limit: int) -> int:
+    """Send a frame over and over until the server takes no more; how often it took it."""
+    peer.socket.settimeout(1.0)
+    sent = 0
+    try:
+        while sent < limit:
+            sent += peer.socket.send(frame[sent % len(frame) :] + frame * 500)
+    except TimeoutError:
+        return sent // len(frame)
+    raise AssertionError("the server takes whatever it is sent")
+
+
+PLAIN: list[Message] = [
+    HELLO,
+    SEEK,
+    MOVE,
+    {"type": "cancel", "seek": "s"},
+    {"type": "watch", "match": "m"},
+    {"type": "list"},
+    {"type": "ping"},
+]

@@ -1,0 +1,31 @@
+"""Games without compiled kernels, and positions reached by named moves."""
+
+from __future__ import annotations
+
+import games
+from games import Game, State
+
+
+def after(spec: str, moves: str) -> tuple[Game, State]:
+    game = games.load(spec)
+    state = game.initial_state()
+    for name in moves.split():
+        state = game.next_state(state, game.parse_action(state, name))
+    return game, state
+
+
+class Interpreted(Game):
+    """A built-in game with nothing but its tuple methods, as somebody else would write it."""
+
+    def __init__(self, inner: Game) -> None:
+        self.inner = inner
+        self.num_actions, self.max_plies = inner.num_actions, inner.max_plies
+
+    def initial_state(self) -> State:
+        return self.inner.initial_state()
+
+    def legal_actions(self, state: State) -> tuple[int, ...]:
+        return self.inner.legal_actions(state)
+
+    def next_state(self, state: State, action: int) -> State:
+        return self.inner.next_state(state, action)

@@ -1,0 +1,62 @@
+"""Records of stored matches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+
+from server.model.messages import Reason
+from server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Record,
+)
+
+GAME = "tic_tac_toe"
+
+
+def match_records(
+    number: int, first: str, second: str, winner: int | None = 1, **fields: Any
+) -> list[Record]:
+    """A match of three moves that ended at `number`; of lower-case names without account."""
+    match = f"m{number:03}"
+    begun = MatchStarted(
+        match=match,
+        game=GAME,
+        players=(first, second),
+        accounts=(_id_of(first), _id_of(second)),
+        sessions=("s1", "s2"),
+        clock="none",
+        rated=True,
+        illegal_moves=3,
+        credit_cap_s=0.1,
+        at=number - 0.5,
+    )
+    moves = [
+        MovePlayed(
+            match=match,
+            ply=ply,
+            seat=1 if ply % 2 == 0 else 2,
+            action=number * 10 + ply,
+            clocks=None,
+            info=None,
+            at=number,
+        )
+        for ply in range(3)
+    ]
+    finished = MatchEnded(
+        match=match,
+        winner=winner or 0,
+        returns=(0.0, 0.0),
+        reason=Reason.RULES if winner else Reason.VOID,
+        text="so it ended",
+        at=float(number),
+    )
+    begun = structs.replace(begun, **fields)
+    return [begun, *moves] if winner is None else [begun, *moves, finished]
+
+
+def _id_of(name: str) -> str | None:
+    return f"id of {name}" if name[0].isupper() else None

@@ -1,0 +1,57 @@
+"""Starts another hub with what an earlier one has stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+from support.hub_harness import (
+    EPOCH,
+    HubHarness,
+)
+
+from server.core.hub import Hub
+from server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Record,
+    SeatTakenOver,
+    StoredMatch,
+)
+
+
+def kept_of(records: list[Record]) -> list[StoredMatch]:
+    """What a database would make of the records."""
+    begun = {r.match: r for r in records if isinstance(r, MatchStarted)}
+    for claim in (r for r in records if isinstance(r, SeatTakenOver)):
+        sessions = list(begun[claim.match].sessions)
+        sessions[claim.seat - 1] = claim.session
+        begun[claim.match] = structs.replace(begun[claim.match], sessions=tuple(sessions))
+    return [
+        StoredMatch(
+            started=each,
+            moves=tuple(r for r in records if isinstance(r, MovePlayed) and r.match == match),
+            ended=next(
+                (r for r in records if isinstance(r, MatchEnded) and r.match == match), None
+            ),
+        )
+        for match, each in begun.items()
+    ]
+
+
+def restarted(house: HubHarness, after_s: float = 3.0, lost: int = 0, **policy: Any) -> HubHarness:
+    """Another server over what this one has stored, but for the last few records."""
+    records = house.stored[: len(house.stored) - lost]
+    again = HubHarness(stored=True, **policy)
+    accounts = [record for record in records if type(record).__name__ == "Account"]
+    again.hub = Hub(
+        again.policy,
+        house.hub.random,  # no secret is made twice
+        software="a test",
+        accounts=accounts,  # type: ignore[arg-type]
+        epoch=EPOCH + house.now + after_s,
+        started_at=EPOCH + house.now + after_s,
+    )
+    again.do(again.hub.restore(kept_of(records), again.now))
+    return again

@@ -1,0 +1,89 @@
+"""Matches as the database stores them, for export."""
+
+from __future__ import annotations
+
+import random
+
+import games
+from server.core.match import Match, Terms
+from server.model.messages import Analysis
+from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
+from server.model.time_control import parse_time_control
+
+AT = 1_700_000_000.0  # 2023-11-14 22:13:20
+
+
+LOST = (0, 3, 1, 4, 2)
+"""
+x x x
+o o .
+. . .
+"""
+
+
+class StoredGame:
+    """A match that is played by the rules, and what is stored of it."""
+
+    def __init__(
+        self, spec: str, clock_text: str = "none", players: tuple[str, str] = ("Ann", "Bob")
+    ) -> None:
+        terms = Terms(parse_time_control(clock_text), rated=True)
+        self.match = Match("m1", games.load(spec), players, terms)
+        self.now = 0.0
+        self.moves: list[MovePlayed] = []
+        self.match.start(0.0)
+
+    def play(self, *actions: int) -> StoredGame:
+        match = self.match
+        for action in actions:
+            seat, ply = match.game.current_player(match.state), match.ply
+            self.now += (0.8, 0.1, 0.3)[ply % 3]
+            assert match.play(seat, ply, action, self.now)
+            thought = Analysis(win_rate=0.1 + 0.2, simulations=ply, pv=(action, 0))
+            self.moves.append(
+                MovePlayed(
+                    match=match.id,
+                    ply=ply,
+                    seat=match.mover(ply),
+                    action=action,
+                    clocks=match.clock_states(self.now),
+                    info=thought if ply % 2 else None,
+                    at=AT + self.now,
+                )
+            )
+        return self
+
+    def adjudicated(self, winner: int) -> StoredMatch:
+        self.match.adjudicate(self.match.ply, winner)
+        return self.kept
+
+    def play_anything(self, seed: int, plies: int = 1000) -> StoredGame:
+        choose = random.Random(seed)
+        while self.match.to_move and self.match.ply < plies:
+            self.play(choose.choice(self.match.legal_actions()))
+        return self
+
+    @property
+    def kept(self) -> StoredMatch:
+        match, result = self.match, self.match.result
+        begun = MatchStarted(
+            match=match.id,
+            game=str(match.game),
+            players=match.players,
+            accounts=("17", None),
+            sessions=("a secret's digest", "another's"),
+            clock=match.clock_name,
+            rated=match.terms.rated,
+            illegal_moves=match.terms.illegal_moves,
+            credit_cap_s=0.1,
+            at=AT,
+        )
+        finished = result and MatchEnded(
+            match=match.id,
+            winner=result.winner,
+            returns=result.returns,
+            reason=result.reason,
+            text=result.text,
+            at=AT + self.now,
+        )
+        return StoredMatch(started=begun, moves=tuple(self.moves), ended=finished)

@@ -1,0 +1,43 @@
+"""A reactor for code that runs in threads."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
+
+T = TypeVar("T")
+
+
+class Loop:
+    """A reactor that does what threads ask of it while somebody waits."""
+
+    def __init__(self) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._at_the_end: list[Callable[[], None]] = []
+
+    def callWhenRunning(self, call: Callable[[], None]) -> None:
+        call()
+
+    def addSystemEventTrigger(self, phase: str, event: str, call: Callable[[], None]) -> None:
+        self._at_the_end.append(call)
+
+    def callFromThread(self, call: Callable[..., None], *given: Any, **named: Any) -> None:
+        self._calls.put(lambda: call(*given, **named))
+
+    def wait(self, deferred: Deferred[T]) -> T:
+        """What it comes to. Raises what it fails with."""
+        found: list[Any] = []
+        deferred.addBoth(found.append)
+        while not found:
+            self._calls.get(timeout=20)()
+        if hasattr(found[0], "raiseException"):
+            found[0].raiseException()
+        result: T = found[0]
+        return result
+
+    def stop(self) -> None:
+        for call in self._at_the_end:
+            call()

@@ -1,0 +1,27 @@
+"""Games with unusual parameters, for tests that every game passes."""
+
+from __future__ import annotations
+
+import pytest
+
+import games
+
+VARIANTS = [
+    "nim(chips=1)",
+    "nim(chips=7,max_take=7)",
+    "nim(chips=40,max_take=5)",
+    "othello(size=4)",
+    "othello(size=6)",
+    "othello(passes=false)",
+    "mnk(m=3,n=3,k=3)",
+    "mnk(m=6,n=6,k=4)",
+    "mnk(m=8,n=8,k=5)",
+    "mnk(m=19,n=19,k=5)",
+    "mnk(m=1,n=7,k=3)",
+    "mnk(m=19,n=2,k=19)",
+    "gomoku(size=19)",
+    "gomoku(size=1,connect=1)",
+]
+
+
+every_game = pytest.mark.parametrize("spec", games.names() + VARIANTS)
