@@ -60,7 +60,9 @@ def position_view_of(
 def with_thought(picture: PositionView, game: Game, before: State, info: Analysis) -> PositionView:
     """The picture, with what was thought of in the position before."""
     return structs.replace(
-        picture, line=tuple(_names(game, before, info.pv)), tops=tuple(_tops(game, before, info))
+        picture,
+        pv=tuple(_names(game, before, info.pv)),
+        candidates=tuple(_tops(game, before, info)),
     )
 
 

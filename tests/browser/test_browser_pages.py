@@ -294,7 +294,7 @@ def test_a_tournament_is_read_down_to_its_matches(
     for name in found.all_inner_texts():
         assert "random" in name
     found.first.get_by_role("link", name="Match").click()
-    expect(page.locator("#standing")).to_have_text(re.compile("won$|A tie"))
+    expect(page.locator("#status")).to_have_text(re.compile("won$|A tie"))
     page.get_by_role("link", name="Tournament", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("autumn cup")
     page.goto(paths["sequential_test"])

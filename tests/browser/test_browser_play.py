@@ -51,7 +51,7 @@ def test_a_whole_match_is_played_by_clicking(
     match = start_match(page, game, **parameters)
     play_on(page, random.Random(1))
     kept = site.stored(match)
-    expect(page.locator("#standing")).to_have_text(result_in(kept))
+    expect(page.locator("#status")).to_have_text(result_in(kept))
     assert moves_on(page) == moves_in(kept)
     expect(page.locator(MOVES)).to_have_count(0)
 
@@ -70,7 +70,7 @@ def test_a_match_is_begun_and_played_by_keyboard_alone(
         walk(page, page.locator(MOVES).first.get_attribute("data-cell"))
         page.keyboard.press("Enter")
     kept = site.stored(match)
-    expect(page.locator("#standing")).to_have_text(result_in(kept))
+    expect(page.locator("#status")).to_have_text(result_in(kept))
     expect(page.locator("#announcer")).to_contain_text(result_in(kept))
     assert moves_on(page) == moves_in(kept)
 
@@ -119,12 +119,12 @@ def test_who_resigns_is_asked_first(people: BrowserUsers, site: BrowserSite) -> 
     match = start_match(page, "nim")
     my_turn(page)
     page.get_by_role("button", name="Resign").click()
-    page.get_by_role("button", name="Go on playing").click()
+    page.get_by_role("button", name="Continue playing").click()
     expect(page.locator("#is-live")).to_be_visible()
     page.get_by_role("button", name="Resign").click()
     page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
     expect(page.locator(OVER)).to_be_visible()
-    expect(page.locator("#standing")).to_have_text(result_in(site.stored(match)))
+    expect(page.locator("#status")).to_have_text(result_in(site.stored(match)))
     expect(page.locator("#reason")).to_contain_text("resigned")
 
 
@@ -193,7 +193,7 @@ def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path
         assert moves_on(page)[: len(before)] == before
         play_on(page, random.Random(5))
         kept = site.stored(match)
-        expect(page.locator("#standing")).to_have_text(result_in(kept))
+        expect(page.locator("#status")).to_have_text(result_in(kept))
         expect(banner).to_be_hidden()
         assert match_of(page) == match
         assert moves_on(page) == moves_in(kept)

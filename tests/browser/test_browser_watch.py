@@ -54,10 +54,10 @@ def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
     kept = site.stored(match_of(page))
     assert moves_on(page) == moves_in(kept)
     assert len(kept.moves) > seen_at_first
-    expect(page.locator("#standing")).to_have_text(result_in(kept))
+    expect(page.locator("#status")).to_have_text(result_in(kept))
     # What both thought all along was sent live, too.
     expect(page.locator("#graph")).to_be_visible()
-    expect(page.locator("#thoughts")).to_contain_text("simulation")
+    expect(page.locator("#analysis")).to_contain_text("simulation")
     assert shown_ply(page) == len(kept.moves)
 
 
@@ -142,7 +142,7 @@ def test_who_looks_back_stays_there_while_the_match_goes_on(
         page.get_by_role("button", name="Live").click()
         assert shown_ply(page) == 3
         duel.finish()
-        expect(page.locator("#standing")).to_contain_text("won")
+        expect(page.locator("#status")).to_contain_text("won")
         assert shown_ply(page) == len(WON)
 
 
@@ -172,9 +172,9 @@ def test_what_others_call_themselves_is_text_everywhere(
             hostile = mover.ask("move", match=match, ply=ply, action=action, info={"pv": [HOSTILE]})
             assert hostile["code"] == "invalid"
             mover.ask("move", match=match, ply=ply, action=action, info={"win_rate": 0.5})
-        expect(page.locator("#standing")).to_have_text(f"{HOSTILE} won")
+        expect(page.locator("#status")).to_have_text(f"{HOSTILE} won")
         expect(page.locator("#announcer")).to_contain_text(HOSTILE)
-        expect(page.locator("#thoughts")).to_contain_text(HOSTILE)
+        expect(page.locator("#analysis")).to_contain_text(HOSTILE)
         nothing_was_run(page)
 
     for path, where_shown in (

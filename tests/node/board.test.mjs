@@ -1,10 +1,10 @@
-// The parts of a board that need no page: run by tests/unit/web/test_scripts.py.
+// The scripts of a board that need no page: run by tests/unit/web/test_scripts.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "../../server/web/static/layout.js";
-import { exact, nextCells, pick, targetOf } from "../../server/web/static/picking.js";
+import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "../../server/web/static/board_layout.js";
+import { exact, nextCells, pick, targetOf } from "../../server/web/static/move_selection.js";
 
 const GRID = {
   rows: 2,
@@ -36,7 +36,7 @@ for (const board of [GRID, COLUMNS, heap(1), heap(7), heap(13), heap(1000)]) {
   }
 }
 
-test("outside there is no cell, nor after the end of a heap", () => {
+test("there is no cell outside the board, nor after the end of a heap", () => {
   const { cellAt } = layoutOf(GRID);
   for (const [row, column] of [[-1, 0], [0, -1], [2, 0], [0, 3]]) {
     assert.equal(cellAt(row, column), -1);
@@ -46,7 +46,7 @@ test("outside there is no cell, nor after the end of a heap", () => {
   assert.equal(wrapped.cellAt(2, 3), -1);
 });
 
-test("a flipped grid is turned round; where pieces fall, down stays down", () => {
+test("flipping turns a grid by 180 degrees; where pieces fall, down stays down", () => {
   assert.deepEqual(layoutOf(GRID, true).placeOf(0), [1, 2]);
   assert.deepEqual(layoutOf(COLUMNS, true).placeOf(0), [0, 2]);
 });
@@ -64,16 +64,16 @@ test("cells and pieces have names", () => {
   assert.equal(pieceName(heap(9), 0), "taken");
 });
 
-const choice = (action, ...cells) => ({ action, name: String(action), cells });
+const move = (action, ...cells) => ({ action, name: String(action), cells });
 
-test("one click is enough where nothing else begins with it", () => {
-  const legalMoves = [choice(0, 4), choice(1, 5)];
+test("one click is enough where no other move begins with its cell", () => {
+  const legalMoves = [move(0, 4), move(1, 5)];
   assert.deepEqual(nextCells(legalMoves), new Set([4, 5]));
   assert.deepEqual(pick(legalMoves, [], 5), { action: 1 });
   assert.deepEqual(pick(legalMoves, [], 3), { picked: [] });
 });
 
-test("blocks count row by row, and each has its cells", () => {
+test("blocks are numbered row by row, and each has its cells", () => {
   const nine = { columns: 9, block: 3 };
   assert.deepEqual([0, 1, 4, 8].map((at) => blockEnds(nine, at)), [
     [0, 20],
@@ -84,8 +84,8 @@ test("blocks count row by row, and each has its cells", () => {
   assert.deepEqual([0, 3, 20, 40, 80].map((cell) => blockOf(nine, cell)), [0, 1, 0, 4, 8]);
 });
 
-test("cells are picked in order, and another first cell begins anew", () => {
-  const legalMoves = [choice(0, 1, 2), choice(1, 1, 3), choice(2, 7, 8)];
+test("cells are picked in order, and another first cell starts again", () => {
+  const legalMoves = [move(0, 1, 2), move(1, 1, 3), move(2, 7, 8)];
   assert.deepEqual(pick(legalMoves, [], 1), { picked: [1] });
   assert.deepEqual(nextCells(legalMoves, [1]), new Set([2, 3]));
   assert.deepEqual(pick(legalMoves, [1], 3), { action: 1 });
@@ -94,18 +94,18 @@ test("cells are picked in order, and another first cell begins anew", () => {
   assert.deepEqual(pick(legalMoves, [1], 5), { picked: [] });
 });
 
-test("what no cell tells apart is offered as buttons", () => {
-  const pass = choice(64);
-  assert.deepEqual(exact([pass, choice(1, 3)]), [pass]);
-  const promotions = [choice(0, 1, 2), choice(1, 1, 2)];
+test("moves that no further cell distinguishes are returned by exact", () => {
+  const pass = move(64);
+  assert.deepEqual(exact([pass, move(1, 3)]), [pass]);
+  const promotions = [move(0, 1, 2), move(1, 1, 2)];
   assert.deepEqual(pick(promotions, [1], 2), { picked: [1, 2] });
   assert.deepEqual(exact(promotions, [1, 2]), promotions);
-  const longer = [choice(0, 1), choice(1, 1, 2)];
+  const longer = [move(0, 1), move(1, 1, 2)];
   assert.deepEqual(pick(longer, [], 1), { picked: [1] });
   assert.deepEqual(exact(longer, [1]), [longer[0]]);
 });
 
-test("where pieces fall, any cell of the column will do", () => {
+test("where pieces fall, any cell of the column is its target", () => {
   const targets = new Set([4]);
   assert.equal(targetOf(COLUMNS, targets, 1), 4);
   assert.equal(targetOf(COLUMNS, targets, 4), 4);

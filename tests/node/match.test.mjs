@@ -1,45 +1,45 @@
-// What the page of a match knows and how it is browsed: run by tests/unit/web/test_scripts.py.
+// The scripts of a match page that need no page: run by tests/unit/web/test_scripts.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Browsing, plyAfter, plyOf } from "../../server/web/static/browsing.js";
-import { Clocks, after, spell, spellSeconds } from "../../server/web/static/clocks.js";
-import * as notation from "../../server/web/static/notation.js";
-import { Record } from "../../server/web/static/record.js";
+import { PositionBrowser, plyAfter, plyOf } from "../../server/web/static/position_browser.js";
+import { Clocks, clockAfter, formatClock, formatSeconds } from "../../server/web/static/clocks.js";
+import * as text from "../../server/web/static/match_text.js";
+import { MatchRecord } from "../../server/web/static/match_record.js";
 
-// Browsing.
+// PositionBrowser.
 
-test("who looks at the end follows the match", () => {
-  const browsing = new Browsing(4);
-  browsing.grow(5);
-  assert.equal(browsing.ply, 5);
-  assert.ok(browsing.live);
+test("at the last position, new moves are followed", () => {
+  const browser = new PositionBrowser(4);
+  browser.extend(5);
+  assert.equal(browser.ply, 5);
+  assert.ok(browser.live);
 });
 
-test("who looks back stays there while moves arrive, and returns with End", () => {
-  const browsing = new Browsing(4);
-  assert.ok(browsing.go(2));
-  browsing.grow(5);
-  assert.equal(browsing.ply, 2);
-  assert.ok(!browsing.live);
-  browsing.go(plyAfter("End", browsing.ply));
-  assert.equal(browsing.ply, 5);
-  browsing.grow(6);
-  assert.equal(browsing.ply, 6);
+test("at an earlier position new moves change nothing, and End returns to the last", () => {
+  const browser = new PositionBrowser(4);
+  assert.ok(browser.go(2));
+  browser.extend(5);
+  assert.equal(browser.ply, 2);
+  assert.ok(!browser.live);
+  browser.go(plyAfter("End", browser.ply));
+  assert.equal(browser.ply, 5);
+  browser.extend(6);
+  assert.equal(browser.ply, 6);
 });
 
-test("before the beginning and after the end there is nothing to see", () => {
-  const browsing = new Browsing(2, 99);
-  assert.equal(browsing.ply, 2);
-  assert.ok(!browsing.go(plyAfter("ArrowRight", browsing.ply)));
-  assert.ok(browsing.go(plyAfter("Home", browsing.ply)));
-  assert.ok(!browsing.go(plyAfter("ArrowLeft", browsing.ply)));
-  assert.equal(browsing.ply, 0);
+test("plies before the first and after the last position are clamped", () => {
+  const browser = new PositionBrowser(2, 99);
+  assert.equal(browser.ply, 2);
+  assert.ok(!browser.go(plyAfter("ArrowRight", browser.ply)));
+  assert.ok(browser.go(plyAfter("Home", browser.ply)));
+  assert.ok(!browser.go(plyAfter("ArrowLeft", browser.ply)));
+  assert.equal(browser.ply, 0);
   assert.equal(plyAfter("a", 1), null);
 });
 
-test("an address may ask for a ply", () => {
+test("an address may name a ply", () => {
   assert.equal(plyOf("?ply=12"), 12);
   assert.equal(plyOf("?ply=0&x=1"), 0);
   for (const search of ["", "?ply=", "?ply=-1", "?ply=1e3", "?ply=x", "?ply=12345678"]) {
@@ -59,25 +59,25 @@ const BYO_YOMI = timeControl(600, 0, 5, 30);
 const FISCHER = timeControl(300, 3, 0, 0);
 
 test("a clock runs through its main time, then through its periods", () => {
-  assert.deepEqual(after({ main_s: 10, periods: 5 }, BYO_YOMI, 4), { main_s: 6, periods: 5 });
-  assert.deepEqual(after({ main_s: 10, periods: 5 }, BYO_YOMI, 15), { main_s: 25, periods: 4 });
-  assert.deepEqual(after({ main_s: 10, periods: 5 }, BYO_YOMI, 50), { main_s: 20, periods: 3 });
-  assert.deepEqual(after({ main_s: 10, periods: 5 }, BYO_YOMI, 999), { main_s: 0, periods: 0 });
-  assert.deepEqual(after({ main_s: 3, periods: 0 }, FISCHER, 9), { main_s: 0, periods: 0 });
+  assert.deepEqual(clockAfter({ main_s: 10, periods: 5 }, BYO_YOMI, 4), { main_s: 6, periods: 5 });
+  assert.deepEqual(clockAfter({ main_s: 10, periods: 5 }, BYO_YOMI, 15), { main_s: 25, periods: 4 });
+  assert.deepEqual(clockAfter({ main_s: 10, periods: 5 }, BYO_YOMI, 50), { main_s: 20, periods: 3 });
+  assert.deepEqual(clockAfter({ main_s: 10, periods: 5 }, BYO_YOMI, 999), { main_s: 0, periods: 0 });
+  assert.deepEqual(clockAfter({ main_s: 3, periods: 0 }, FISCHER, 9), { main_s: 0, periods: 0 });
 });
 
-test("time is spelled in tenths when it is short", () => {
-  const spelled = [0, 0.04, 9.99, 10, 59.2, 65, 3600, 3725].map(spellSeconds);
-  assert.deepEqual(spelled, ["0.0", "0.0", "9.9", "0:10", "1:00", "1:05", "1:00:00", "1:02:05"]);
+test("times below ten seconds are shown in tenths", () => {
+  const formatted = [0, 0.04, 9.99, 10, 59.2, 65, 3600, 3725].map(formatSeconds);
+  assert.deepEqual(formatted, ["0.0", "0.0", "9.9", "0:10", "1:00", "1:05", "1:00:00", "1:02:05"]);
 });
 
-test("periods that have not begun are told apart from what runs", () => {
+test("the periods after the running one are shown separately", () => {
   const both = { time: "0:12", periods: "3 × 30 s", low: false };
-  assert.deepEqual(spell({ main_s: 12, periods: 3 }, BYO_YOMI), both);
+  assert.deepEqual(formatClock({ main_s: 12, periods: 3 }, BYO_YOMI), both);
   const waiting = { time: "0:30", periods: "2 × 30 s", low: false };
-  assert.deepEqual(spell({ main_s: 0, periods: 3 }, BYO_YOMI), waiting);
+  assert.deepEqual(formatClock({ main_s: 0, periods: 3 }, BYO_YOMI), waiting);
   const perMove = { time: "1.0", periods: "", low: true };
-  assert.deepEqual(spell({ main_s: 0, periods: 1 }, timeControl(0, 0, 1, 1)), perMove);
+  assert.deepEqual(formatClock({ main_s: 0, periods: 1 }, timeControl(0, 0, 1, 1)), perMove);
 });
 
 test("only the clock of the player to move runs, and none without clocks", () => {
@@ -90,20 +90,20 @@ test("only the clock of the player to move runs, and none without clocks", () =>
   assert.equal(clocks.show(2, 1099).time, "0:20");
 });
 
-// Notation.
+// Texts.
 
-const CHOICES = ["a1", "b2", "Pass"].map((name, action) => ({ name, action, cells: [] }));
+const MOVES = ["a1", "b2", "Pass"].map((name, action) => ({ name, action, cells: [] }));
 
-test("a move is typed in upper or lower case", () => {
-  assert.equal(notation.read(" B2 ", CHOICES).choice.action, 1);
-  assert.equal(notation.read("pass", CHOICES).choice.action, 2);
+test("a typed move may be in upper or lower case", () => {
+  assert.equal(text.parseMove(" B2 ", MOVES).move.action, 1);
+  assert.equal(text.parseMove("pass", MOVES).move.action, 2);
 });
 
-test("a move that is not possible is answered with those that are", () => {
-  assert.match(notation.read("c3", CHOICES).fault, /“c3” is not possible.*a1, b2, Pass\.$/);
-  assert.match(notation.read(" ", CHOICES).fault, /Type/);
+test("for an impossible move the legal ones are listed", () => {
+  assert.match(text.parseMove("c3", MOVES).fault, /“c3” is not possible.*a1, b2, Pass\.$/);
+  assert.match(text.parseMove(" ", MOVES).fault, /Type/);
   const many = Array.from({ length: 30 }, (_, at) => ({ name: `m${at}`, action: at, cells: [] }));
-  assert.match(notation.read("x".repeat(99), many).fault, /^“x{20}” .*m11 and 18 more\.$/);
+  assert.match(text.parseMove("x".repeat(99), many).fault, /^“x{20}” .*m11 and 18 more\.$/);
 });
 
 // The record.
@@ -131,27 +131,27 @@ const update = (ply, fields = {}) => ({
   view: { ...position(ply + 1), name: `move ${ply + 1}` },
   ...fields,
 });
-const record = () => new Record(structuredClone(DATA));
+const record = () => new MatchRecord(structuredClone(DATA));
 
-test("moves are added in order, once, and a gap is noticed", () => {
+test("moves are added in order and once, and a gap is reported", () => {
   const match = record();
-  assert.ok(match.add(update(1, { legal_moves: CHOICES })));
-  assert.deepEqual([match.last, match.toMove, match.legalMoves], [2, 1, CHOICES]);
+  assert.ok(match.add(update(1, { legal_moves: MOVES })));
+  assert.deepEqual([match.last, match.toMove, match.legalMoves], [2, 1, MOVES]);
   assert.ok(match.add(update(1)));
   assert.equal(match.last, 2);
   assert.ok(!match.add(update(3)));
   assert.equal(match.last, 2);
 });
 
-test("how it stands is taken as the truth, and missing positions are noticed", () => {
+test("started replaces the state, and missing positions are reported", () => {
   const match = record();
-  assert.ok(match.start({ moves: [0], to_move: 2, seat: 2, legal_moves: CHOICES }));
-  assert.deepEqual([match.seat, match.legalMoves], [2, CHOICES]);
+  assert.ok(match.start({ moves: [0], to_move: 2, seat: 2, legal_moves: MOVES }));
+  assert.deepEqual([match.seat, match.legalMoves], [2, MOVES]);
   assert.ok(!match.start({ moves: [0, 1], to_move: 1 }));
   assert.deepEqual([match.seat, match.legalMoves], [null, []]);
 });
 
-test("what is older than what is known is not taken", () => {
+test("data older than the known state is ignored", () => {
   const match = record();
   match.add(update(1));
   assert.ok(!match.refresh(DATA));
@@ -161,10 +161,10 @@ test("what is older than what is known is not taken", () => {
   assert.ok(match.refresh({ ...DATA, positions: match.positions, result: { winner: 1 } }));
 });
 
-test("each position has its clocks, and the last one those of now", () => {
+test("each position has its clocks, and the last one the current clocks", () => {
   const now = [{ main_s: 9, periods: 0 }, { main_s: 8, periods: 0 }];
   const clocked = { ...DATA, time_control: FISCHER, clocks: now };
-  const match = new Record(structuredClone(clocked));
+  const match = new MatchRecord(structuredClone(clocked));
   assert.deepEqual(match.clocksAt(1), now);
   assert.deepEqual(match.clocksAt(0), [{ main_s: 300, periods: 0 }, { main_s: 300, periods: 0 }]);
   const later = [{ main_s: 9, periods: 0 }, { main_s: 4, periods: 0 }];
@@ -174,7 +174,7 @@ test("each position has its clocks, and the last one those of now", () => {
   assert.equal(record().clocksAt(1), null);
 });
 
-test("win rates are all from the point of view of player 1", () => {
+test("all win rates are those of player 1", () => {
   const match = record();
   match.add(update(1, { info: { win_rate: 0.3 } }));
   match.add(update(2));
@@ -184,29 +184,29 @@ test("win rates are all from the point of view of player 1", () => {
   assert.deepEqual(second, [{ ply: 2, rate: 0.7 }, { ply: 4, rate: 1 }]);
 });
 
-test("a move is announced with whose turn it is", () => {
+test("a move is announced with the player to move", () => {
   const match = record();
   match.seat = 2;
   match.add(update(1));
-  assert.equal(notation.announcement(update(1), match), "You play move 2; Ann to move.");
+  assert.equal(text.announcement(update(1), match), "You play move 2; Ann to move.");
   match.add(update(2));
-  assert.equal(notation.announcement(update(2), match), "Ann plays move 3; your turn.");
+  assert.equal(text.announcement(update(2), match), "Ann plays move 3; your turn.");
   match.add(update(3, { to_move: 0 }));
-  assert.equal(notation.announcement(update(3), match), "You play move 4.");
+  assert.equal(text.announcement(update(3), match), "You play move 4.");
 });
 
-test("who plays hears what becomes of the match when the server stops", () => {
-  assert.match(notation.farewell({ seconds: 4.2, kept: true }), /5 seconds .*go on/);
-  assert.match(notation.farewell({ seconds: 4.2 }), /no result/);
+test("before the server stops, the fate of running matches is told", () => {
+  assert.match(text.closingText({ seconds: 4.2, kept: true }), /5 seconds .*go on/);
+  assert.match(text.closingText({ seconds: 4.2 }), /no result/);
 });
 
-test("the result is told in words", () => {
+test("the result is shown in words", () => {
   const match = record();
-  assert.equal(notation.standing(match), "Bob to move");
+  assert.equal(text.statusText(match), "Bob to move");
   match.end({ winner: 1, returns: [1, 0], reason: "time", text: "Bob ran out of time" });
-  assert.equal(notation.standing(match), "Ann won");
-  assert.equal(notation.why(match.result), "Bob ran out of time");
-  assert.equal(notation.outcome({ winner: -1 }, DATA.players), "A tie");
-  assert.equal(notation.outcome({ winner: 0 }, DATA.players), "No result");
-  assert.equal(notation.why({ reason: "rules", text: "Ann won" }), "");
+  assert.equal(text.statusText(match), "Ann won");
+  assert.equal(text.reasonText(match.result), "Bob ran out of time");
+  assert.equal(text.resultText({ winner: -1 }, DATA.players), "A tie");
+  assert.equal(text.resultText({ winner: 0 }, DATA.players), "No result");
+  assert.equal(text.reasonText({ reason: "rules", text: "Ann won" }), "");
 });

@@ -1,4 +1,4 @@
-// What the lobby knows, from an overview and the news since: run by tests/unit/web/test_scripts.py.
+// The lists of the lobby, from an overview and its news: run by tests/unit/web/test_scripts.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ function shown() {
   return overview;
 }
 
-test("an overview is all there is, with the latest result first", () => {
+test("an overview fills all lists, with the latest result first", () => {
   const overview = shown();
   assert.deepEqual([...overview.players.values()], [ANN, BOB]);
   assert.deepEqual([...overview.seeks.keys()], ["s1"]);
@@ -29,7 +29,7 @@ test("an overview is all there is, with the latest result first", () => {
   assert.deepEqual(overview.outcomes.map(({ match }) => match), ["m-1", "m-2"]);
 });
 
-test("news say what comes and what goes; what they do not name stays", () => {
+test("news add and remove items; other items stay", () => {
   const overview = shown();
   overview.apply({ type: "news", left: [BOB], gone: ["m1"], outcomes: [outcome("m1")] });
   assert.deepEqual([...overview.players.values()], [ANN]);
@@ -39,25 +39,25 @@ test("news say what comes and what goes; what they do not name stays", () => {
   assert.deepEqual(overview.totals, TOTALS);
 });
 
-test("a seek that is told again takes the place of the old one", () => {
+test("a seek that is sent again replaces the old one", () => {
   const overview = shown();
   overview.apply({ type: "news", opened: [{ ...SEEK, matches: 1 }], totals: { ...TOTALS, seeks: 1 } });
   assert.deepEqual([...overview.seeks.values()], [{ ...SEEK, matches: 1 }]);
 });
 
-test("a guest and an account of the same name are two", () => {
+test("a guest and an account of the same name are two players", () => {
   const overview = shown();
   overview.apply({ type: "news", came: [{ ...ANN, guest: true }] });
   assert.equal(overview.players.size, 3);
 });
 
-test("an overview after a lost connection replaces all", () => {
+test("an overview after a lost connection replaces all lists", () => {
   const overview = shown();
   const empty = { players: [], seeks: [], matches: [], outcomes: [], totals: TOTALS };
   overview.apply({ type: "overview", ...empty });
   assert.equal(overview.players.size + overview.seeks.size + overview.matches.size, 0);
 });
 
-test("other events are not for it", () => {
+test("other events are not applied", () => {
   assert.equal(new Overview().apply({ type: "started" }), false);
 });

@@ -23,7 +23,7 @@ from server.web.pages.lobby import RESULTS
 HOSTILE = "<script>x('1')</script>&amp"
 STATIC = Path(server.__file__).parent / "web" / "static"
 #: Scripts that look for elements of the page by their id.
-SCRIPTS = ("lobby.js", "asking.js", "connection.js", "identity.js", "theme.js")
+SCRIPTS = ("lobby.js", "new_match.js", "connection_status.js", "identity.js", "theme.js")
 
 Connect = Callable[[str], RawClient]
 
@@ -198,7 +198,7 @@ def test_what_scripts_look_for_is_in_the_page_once(host: RunningServer) -> None:
     wanted = set()
     for script in SCRIPTS:
         source = (STATIC / script).read_text("utf-8")
-        wanted |= set(re.findall(r'(?:find|getElementById|say)\("([a-z-]+)"', source))
+        wanted |= set(re.findall(r'(?:find|getElementById|showText)\("([a-z-]+)"', source))
     assert "new-opponent" in ids
     assert {name: ids[name] for name in wanted} == dict.fromkeys(wanted, 1)
     assert set(ids.values()) == {1}

@@ -88,7 +88,7 @@ def test_a_running_match_has_all_its_positions(server: RunningServer, duel: TwoC
     assert [each.get("action") for each in data["positions"]] == [None, *WON[:3]]
     assert data["positions"][3]["view"]["cells"] == [1, 1, 0, 2, 0, 0, 0, 0, 0]
     assert data["to_move"] == 2
-    assert text_of(page, "standing") == f"{duel.names[1]} to move"
+    assert text_of(page, "status") == f"{duel.names[1]} to move"
     assert data == json.loads(get(server, f"/api/matches/{duel.match}"))
 
 
@@ -111,7 +111,7 @@ def test_names_are_text_and_nothing_else(server: RunningServer, duel: TwoClients
 def test_a_finished_match_says_how_it_ended(server: RunningServer, duel: TwoClients) -> None:
     duel.finish()
     page = get(server, f"/matches/{duel.match}")
-    assert text_of(page, "standing") == f"{duel.names[0]} won"
+    assert text_of(page, "status") == f"{duel.names[0]} won"
     assert text_of(page, "reason") == ""
     assert data_of(page)["result"]["winner"] == 1
     assert re.search(r'id="is-live" hidden', page)

@@ -20,7 +20,7 @@ from server.storage.queries import Reader
 PATIENCE_S = 60
 #: What can be clicked to move: cells, and buttons for what no cell stands for.
 MOVES = "#board .cell.target, #board .board-choices button"
-OVER = "#again:not([hidden])"
+OVER = "#rematch:not([hidden])"
 
 expect.set_options(timeout=PATIENCE_S * 1000)
 

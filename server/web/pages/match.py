@@ -26,14 +26,14 @@ def _page(data: MatchData) -> HttpResponse:
     return page(
         "match.html",
         match=data,
-        standing=_standing(data),
+        status_text=_status_text(data),
         reason=data.result.text if data.result and data.result.reason != Reason.RULES else "",
         formats=_formats(data),
         modules=modules("match.js"),
     )
 
 
-def _standing(data: MatchData) -> str:
+def _status_text(data: MatchData) -> str:
     """Whose turn it is, or how it ended."""
     if data.result is None:
         return f"{data.players[data.to_move - 1]} to move"

@@ -1,47 +1,50 @@
-// Who the person is. The account, a name with its token, is kept in this browser; the session, for
-// coming back to matches, in this tab. Where nothing may be kept, it is known for this page only.
+// The account and the session of this browser. The account (a name and its token) is stored in
+// localStorage; the session, by which a lost connection is resumed, in sessionStorage, so that
+// each tab has its own. Where the browser forbids storage, both last as long as the page.
 
 const ACCOUNT = "account", SESSION = "session";
 
-/** Tells with "account" or "session" that it is another one than before. */
-export const identity = new EventTarget();
+/** Dispatches "account" or "session" when that value changes. */
+export const accountEvents = new EventTarget();
 
-/** {name, token}, or null for a guest. */
+/** The stored account, {name, token}; null for a guest. */
 export const account = () => read("localStorage", ACCOUNT);
 
 /** {name, key, guest, role, playing: [match, ...], fault}, or null before the first welcome. */
 export const session = () => read("sessionStorage", SESSION);
 
-/** Be somebody else from now on: {name, token}, or null for a guest. */
+/** Store another account, {name, token}, or null to become a guest. */
 export function setAccount(value) {
   write("localStorage", ACCOUNT, value);
-  identity.dispatchEvent(new Event("account"));
+  accountEvents.dispatchEvent(new Event("account"));
 }
 
-/** Keep what leads back to the session, or forget it. */
+/** Store what is needed to resume the session, or null to forget it. */
 export function setSession(value) {
   write("sessionStorage", SESSION, value);
-  identity.dispatchEvent(new Event("session"));
+  accountEvents.dispatchEvent(new Event("session"));
 }
 
-/** A name that most likely nobody has. */
+/** A random name for a guest, which is very unlikely to be in use. */
 export function guestName() {
   const letters = "abcdefghjkmnpqrstuvwxyz23456789";
   const random = crypto.getRandomValues(new Uint8Array(6));
   return "guest-" + Array.from(random, (byte) => letters[byte % letters.length]).join("");
 }
 
+// Another tab has changed the account.
 addEventListener("storage", ({ key }) => {
-  if (key === ACCOUNT) identity.dispatchEvent(new Event("account"));
+  if (key === ACCOUNT) accountEvents.dispatchEvent(new Event("account"));
 });
 
-const unkept = new Map();
+/** Values that the browser refused to store. */
+const memory = new Map();
 
 function read(storage, key) {
   try {
     return JSON.parse(window[storage].getItem(key));
   } catch {
-    return unkept.get(key) ?? null;
+    return memory.get(key) ?? null;
   }
 }
 
@@ -50,6 +53,6 @@ function write(storage, key, value) {
     if (value) window[storage].setItem(key, JSON.stringify(value));
     else window[storage].removeItem(key);
   } catch {
-    unkept.set(key, value);
+    memory.set(key, value);
   }
 }

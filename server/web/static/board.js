@@ -1,21 +1,21 @@
-// A board, drawn as SVG from what the server says of its geometry and of a position.
+// Draws a board as SVG from the server's `board` (its geometry) and `view` (a position).
 
-import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "./layout.js";
-import { exact, nextCells, pick, targetOf } from "./picking.js";
-import { html, svg } from "./svg.js";
+import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "./board_layout.js";
+import { html, svg } from "./elements.js";
+import { exact, nextCells, pick, targetOf } from "./move_selection.js";
 
-/** A cell is so wide in the drawing's own units. */
+/** The width of a cell in units of the drawing. */
 const CELL = 40;
 const EDGE = 2;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const FALL_MS = 60;
-/** Cells that are narrower on the screen are hard to hit with a finger: that takes a second tap. */
+/** Narrower cells are hard to hit with a finger, so that a move needs a second tap there. */
 const FINGER_PX = 32;
 
 /** Shows positions of one match, and takes moves by mouse, touch and keyboard.
  *
- * options: small (no coordinates, nothing to click or to read aloud), flipped, label (what the
- * board is called), players (their names), onChoose(action) (a move was chosen).
+ * options: small (no coordinates, no controls, hidden from screen readers), flipped, label (the
+ * accessible name of the board), players (their names), onChoose(action) (called for a move).
  */
 export class BoardView {
   #board;
@@ -25,16 +25,16 @@ export class BoardView {
   #svg;
   #buttons;
   #layers;
-  /** Is the last move marked upon the piece, rather than under it? */
-  #over;
+  /** Is the last move marked above its piece, rather than below it? */
+  #marksAbove;
   #cells = new Map();
   #view = { cells: [], last: [] };
   #legalMoves = [];
   #mover = 1;
   #picked = [];
   #targets = new Set();
-  /** The target that a finger has tapped once, -1 for none. */
-  #aimed = -1;
+  /** The target that was tapped once and needs a second tap, -1 for none. */
+  #tapped = -1;
   #focused = 0;
 
   constructor(container, board, options = {}) {
@@ -51,53 +51,52 @@ export class BoardView {
     this.#build();
   }
 
-  /** Can the board be turned round? */
+  /** Can the board be flipped? */
   get flippable() {
     return this.#board.geometry !== "heap";
   }
 
-  /** Show a position. `legalMoves` are what can be clicked, none if nothing can; `mover` would do
-   * so. */
+  /** Show a position. `legalMoves` can be chosen by clicks, as moves of player `mover`. */
   show(view, legalMoves = [], mover = 1) {
     const fell = this.#board.geometry === "columns" && isNext(this.#view, view);
     this.#view = view;
     this.#legalMoves = legalMoves;
     this.#mover = mover;
     this.#picked = [];
-    this.#aimed = -1;
+    this.#tapped = -1;
     this.#draw();
-    if (fell) this.#drop(view.last[0]);
+    if (fell) this.#animateFall(view.last[0]);
   }
 
-  /** Turn it round. */
+  /** Show the board from the other side. */
   flip() {
     this.#flipped = !this.#flipped;
     this.#build();
     this.#draw();
   }
 
-  /** Point at cells: those of a move that is talked about. */
+  /** Mark these cells, such as those of a candidate move. */
   highlight(cells) {
     this.#layers.hint.show(new Map(cells.map((cell) => [cell, "hint"])));
   }
 
-  /** Is the keyboard's focus on one of the cells? */
+  /** Does one of the cells have the focus of the keyboard? */
   get hasFocus() {
     return this.#svg.contains(document.activeElement);
   }
 
-  // What is drawn once.
+  // Drawn once.
 
   #build() {
     const board = this.#board;
     const { small, label } = this.#options;
     this.#layout = layoutOf(board, this.#flipped);
     const { rows, columns } = this.#layout;
-    const named = !small && board.geometry !== "heap";
-    // On a screen of 360 pixels, letters are to be read on a board of any size.
+    const hasLabels = !small && board.geometry !== "heap";
+    // Proportional to the board, so that letters are readable on a screen of 360 pixels.
     const font = columns * CELL * 0.032;
-    const left = named && board.row_labels.some(Boolean) ? font * 1.7 : 0;
-    const top = named ? font * 1.6 : 0;
+    const left = hasLabels && board.row_labels.some(Boolean) ? font * 1.7 : 0;
+    const top = hasLabels ? font * 1.6 : 0;
     const [width, height] = [columns * CELL, rows * CELL];
     this.#svg.replaceChildren();
     const box = [-left, -top, width + left, height + top];
@@ -108,12 +107,12 @@ export class BoardView {
     };
     for (const [key, value] of Object.entries(attributes)) this.#svg.setAttribute(key, value);
     this.#svg.append(this.#ground(width, height));
-    if (named) this.#svg.append(this.#edges(font));
+    if (hasLabels) this.#svg.append(this.#labels(font));
     this.#layers = this.#makeLayers();
     if (!small) this.#svg.append(this.#grid());
   }
 
-  /** The board without anything on it. */
+  /** The empty board. */
   #ground(width, height) {
     const { rows, columns } = this.#layout;
     const { geometry, piece, block } = this.#board;
@@ -138,21 +137,21 @@ export class BoardView {
     return Array.from({ length: count }, (_, cell) => hole(cell)).join("");
   }
 
-  #edges(font) {
+  #labels(font) {
     const { row_labels: rowLabels, column_labels: columnLabels, columns } = this.#board;
-    const edges = svg("g", { class: "labels", "aria-hidden": "true", "font-size": font });
+    const labels = svg("g", { class: "labels", "aria-hidden": "true", "font-size": font });
     columnLabels.forEach((text, column) => {
       const [x] = this.#centre(column);
-      edges.append(svg("text", { x, y: -font * 0.55 }, text));
+      labels.append(svg("text", { x, y: -font * 0.55 }, text));
     });
     rowLabels.forEach((text, row) => {
       const [, y] = this.#centre(row * columns);
-      edges.append(svg("text", { x: -font * 0.85, y: y + font * 0.35 }, text));
+      labels.append(svg("text", { x: -font * 0.85, y: y + font * 0.35 }, text));
     });
-    return edges;
+    return labels;
   }
 
-  /** From the lowest to the highest. */
+  /** Layers by name, the lowest first. */
   #makeLayers() {
     const { geometry, piece: style } = this.#board;
     const circle = (r) => () => svg("circle", { r });
@@ -165,7 +164,7 @@ export class BoardView {
       picked: circle(17),
       hint: circle(17),
     };
-    this.#over = geometry !== "grid" || style === "stone";
+    this.#marksAbove = geometry !== "grid" || style === "stone";
     const layers = { blocks: new Layer("blocks", wonBlock(this.#board), (at) => this.#middle(at)) };
     for (const [name, draw] of Object.entries(draws)) {
       layers[name] = new Layer(name, draw, (cell) => this.#centre(cell));
@@ -174,7 +173,7 @@ export class BoardView {
     return layers;
   }
 
-  /** What is clicked, focused and read aloud: a cell each, row by row as they are drawn. */
+  /** One invisible element for each cell, in drawn order: for clicks, focus and screen readers. */
   #grid() {
     const { rows, columns, cellAt } = this.#layout;
     const grid = svg("g", { class: "cells", role: "rowgroup" });
@@ -203,7 +202,7 @@ export class BoardView {
     return grid;
   }
 
-  // What changes with each position.
+  // Drawn for each position.
 
   #draw() {
     const { cells, last, blocks = [] } = this.#view;
@@ -211,7 +210,7 @@ export class BoardView {
     layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
     this.#targets = nextCells(this.#legalMoves, this.#picked);
     layers.pieces.show(new Map([...cells.entries()].filter(([, value]) => value !== 0)));
-    const lastLayer = this.#over ? layers.over : layers.under;
+    const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
     layers.hint.show(new Map());
     if (this.#options.small) return;
@@ -225,7 +224,7 @@ export class BoardView {
       if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
       element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
     }
-    this.#offer(exact(this.#legalMoves, this.#picked));
+    this.#showButtons(exact(this.#legalMoves, this.#picked));
   }
 
   #describe(cell) {
@@ -239,22 +238,22 @@ export class BoardView {
     return words.join(", ");
   }
 
-  /** Buttons for legalMoves that no cell stands for. */
-  #offer(legalMoves) {
-    const buttons = legalMoves.map(({ action, name }) => {
+  /** Show buttons for moves that cannot be completed by clicking a cell. */
+  #showButtons(moves) {
+    const buttons = moves.map(({ action, name }) => {
       const text = name.charAt(0).toUpperCase() + name.slice(1);
       return this.#button(text, () => this.#options.onChoose?.(action));
     });
     this.#buttons.replaceChildren(...buttons);
   }
 
-  #button(text, act) {
+  #button(text, onClick) {
     const button = html("button", { type: "button", class: "button primary" }, text);
-    button.addEventListener("click", act);
+    button.addEventListener("click", onClick);
     return button;
   }
 
-  #drop(cell) {
+  #animateFall(cell) {
     const [row] = this.#layout.placeOf(cell);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (this.#options.small || still) return;
@@ -264,31 +263,31 @@ export class BoardView {
     this.#layers.pieces.at(cell)?.firstElementChild.animate(frames, options);
   }
 
-  // What people do.
+  // Input.
 
   #listen() {
     const cellOf = (event) => Number(event.target.dataset?.cell ?? -1);
-    // Who plays by mouse keeps the arrow keys for going through the moves.
+    // A click sets no focus, so that the arrow keys still browse the moves.
     this.#svg.addEventListener("mousedown", (event) => event.preventDefault());
     this.#svg.addEventListener("click", (event) => {
-      if (event.pointerType === "touch" && this.#aim(cellOf(event))) return;
+      if (event.pointerType === "touch" && this.#needsSecondTap(cellOf(event))) return;
       this.#click(cellOf(event));
     });
     this.#svg.addEventListener("pointerover", (event) => {
-      if (event.pointerType !== "touch") this.#point(cellOf(event));
+      if (event.pointerType !== "touch") this.#preview(cellOf(event));
     });
-    this.#svg.addEventListener("pointerleave", () => this.#point(-1));
-    this.#svg.addEventListener("focusin", (event) => this.#point(cellOf(event)));
-    this.#svg.addEventListener("focusout", () => this.#point(-1));
+    this.#svg.addEventListener("pointerleave", () => this.#preview(-1));
+    this.#svg.addEventListener("focusin", (event) => this.#preview(cellOf(event)));
+    this.#svg.addEventListener("focusout", () => this.#preview(-1));
     this.#svg.addEventListener("keydown", (event) => this.#press(event, cellOf(event)));
   }
 
-  /** Show what a click on that cell would do. */
-  #point(cell) {
+  /** Preview the move that a click on this cell would make. */
+  #preview(cell) {
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     const shown = new Map();
     if (target >= 0 && this.#board.geometry === "heap") {
-      // What is taken is the end of the heap.
+      // A move takes the cells from the target to the end of the heap.
       this.#view.cells.forEach((value, at) => {
         if (at >= target && value) shown.set(at, 0);
       });
@@ -298,13 +297,13 @@ export class BoardView {
     this.#layers.ghost.show(shown);
   }
 
-  /** A first tap where a second one is needed? */
-  #aim(cell) {
+  /** Is this the first of two taps? If so, marks the target and shows a button for its move. */
+  #needsSecondTap(cell) {
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     const isWide = this.#svg.getBoundingClientRect().width / this.#layout.columns >= FINGER_PX;
-    if (target < 0 || target === this.#aimed || isWide) return false;
-    this.#aimed = target;
-    this.#point(target);
+    if (target < 0 || target === this.#tapped || isWide) return false;
+    this.#tapped = target;
+    this.#preview(target);
     this.#layers.picked.show(new Map([[target, "picked"]]));
     const button = this.#button(`Play ${cellName(this.#board, target)}`, () => this.#click(target));
     this.#buttons.replaceChildren(button);
@@ -355,14 +354,14 @@ export class BoardView {
     return [(column + 0.5) * CELL, (row + 0.5) * CELL];
   }
 
-  /** The centre of a block: half-way between those of its first and its last cell. */
+  /** The centre of a block: the mean of the centres of its first and its last cell. */
   #middle(at) {
     const [first, last] = blockEnds(this.#board, at).map((cell) => this.#centre(cell));
     return [(first[0] + last[0]) / 2, (first[1] + last[1]) / 2];
   }
 }
 
-/** Things of one sort that lie on cells. Only those that have changed are drawn again. */
+/** Drawings of one kind on cells. Only those that have changed are drawn again. */
 class Layer {
   #shown = new Map();
   #draw;
@@ -374,12 +373,12 @@ class Layer {
     this.#centre = centre;
   }
 
-  /** What lies on a cell. */
+  /** The element on a cell, undefined for none. */
   at(cell) {
     return this.#shown.get(cell)?.element;
   }
 
-  /** Show these: from the cell to what is drawn there. */
+  /** Show one drawing for each pair of cell and kind. */
   show(wanted) {
     for (const [cell, { kind, element }] of this.#shown) {
       if (wanted.get(cell) === kind) continue;
@@ -396,7 +395,7 @@ class Layer {
   }
 }
 
-/** Did one new piece come to lie on the board? */
+/** Does `after` have exactly one new piece? */
 function isNext(before, after) {
   const changed = after.cells.filter((value, cell) => value !== before.cells[cell]);
   return before.cells.length > 0 && after.last.length > 0 && changed.length === 1 && changed[0] > 0;
@@ -408,7 +407,7 @@ const MARKS = {
 };
 const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
 
-/** A piece of player 1 or 2, by its style; other numbers are written. */
+/** A piece of player 1 or 2 in a style; other values are drawn as numbers. */
 function piece(style, value) {
   const owner = { 1: "first", 2: "second" }[value];
   if (style === "chip") {
@@ -420,7 +419,7 @@ function piece(style, value) {
   return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
 }
 
-/** What lies under a block that somebody has won: its ground tinted, a large piece of theirs. */
+/** The ground of a block that a player has won: tinted, with a large piece of that player. */
 function wonBlock({ block, piece: style }) {
   const size = block * CELL;
   const ground = { x: -size / 2, y: -size / 2, width: size, height: size };
@@ -430,7 +429,7 @@ function wonBlock({ block, piece: style }) {
   };
 }
 
-/** The lines between cells, after every `step`; or, with an inset, through their centres. */
+/** The lines between cells, one after every `step` cells; with an inset, through their centres. */
 function lines(rows, columns, step, inset) {
   const parts = [];
   const [right, bottom] = [columns * CELL - inset, rows * CELL - inset];

@@ -1,31 +1,31 @@
-// Reading clocks between the server's messages. Nothing of a page is needed.
+// Computes clocks between the server's messages. Uses no element of a page.
 //
-// A clockState is what a player has left, {main_s, periods}; a timeControl what a clock is set to,
-// {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
+// A clockState is the time that a player has left, {main_s, periods}; a timeControl is the time that
+// a clock starts with, {main_s, increment_s, periods, period_s}. See "Clocks" in docs/protocol.md.
 
 const LOW_S = 10;
 
-/** What is left of a clockState when it has run for `elapsed` seconds more. */
-export function after(clockState, timeControl, elapsed) {
+/** The clockState after a clock has run for `elapsed` seconds more. */
+export function clockAfter(clockState, timeControl, elapsed) {
   if (elapsed <= clockState.main_s) return { ...clockState, main_s: clockState.main_s - elapsed };
   const left = Math.max(0, clockState.main_s + clockState.periods * timeControl.period_s - elapsed);
   const periods = timeControl.period_s ? Math.floor(left / timeControl.period_s) : 0;
   return { main_s: left - periods * timeControl.period_s, periods };
 }
 
-/** A clockState for people: {time: "1:05", periods: "3 × 30 s", low}. */
-export function spell(clockState, timeControl) {
+/** The text of a clockState: {time: "1:05", periods: "3 × 30 s", low}. */
+export function formatClock(clockState, timeControl) {
   let { main_s: seconds, periods } = clockState;
   if (seconds <= 0 && periods > 0) {
     seconds = timeControl.period_s;
     periods -= 1;
   }
   const rest = periods > 0 ? `${periods} × ${timeControl.period_s} s` : "";
-  return { time: spellSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
+  return { time: formatSeconds(seconds), periods: rest, low: seconds < LOW_S && periods === 0 };
 }
 
-/** 9.4, 0:10, 1:05, 1:00:00. Below ten seconds in tenths. */
-export function spellSeconds(seconds) {
+/** 9.4, 0:10, 1:05, 1:00:00. Shows tenths below ten seconds. */
+export function formatSeconds(seconds) {
   if (seconds < LOW_S) return (Math.floor(seconds * 10) / 10).toFixed(1);
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
@@ -34,7 +34,7 @@ export function spellSeconds(seconds) {
   return `${start}:${two(whole % 60)}`;
 }
 
-/** Both players' clocks, as the server last told them; `now` in seconds, from any beginning. */
+/** Both players' clocks, from the last message of the server. `now` is in seconds of any one clock. */
 export class Clocks {
   #timeControl;
   #clockStates = null;
@@ -45,23 +45,23 @@ export class Clocks {
     this.#timeControl = timeControl;
   }
 
-  /** What the server says: both clockStates, and whose clock runs (0 for nobody's). */
+  /** Set both clockStates, and the seat whose clock runs, 0 for none. */
   set(clockStates, running, now) {
     this.#clockStates = clockStates;
     this.#running = running;
     this.#since = now;
   }
 
-  /** What both have left, null without clocks. */
+  /** Both clockStates at the time `now`, null without clocks. */
   at(now) {
     if (!this.#clockStates || !this.#timeControl) return null;
     const elapsed = (seat) => (seat === this.#running ? now - this.#since : 0);
-    return this.#clockStates.map((clockState, at) => after(clockState, this.#timeControl, elapsed(at + 1)));
+    return this.#clockStates.map((clockState, at) => clockAfter(clockState, this.#timeControl, elapsed(at + 1)));
   }
 
-  /** What player `seat` has left, for people; null without clocks. */
+  /** The text of the clock of `seat`, as from formatClock; null without clocks. */
   show(seat, now) {
     const clockStates = this.at(now);
-    return clockStates && spell(clockStates[seat - 1], this.#timeControl);
+    return clockStates && formatClock(clockStates[seat - 1], this.#timeControl);
   }
 }

@@ -1,7 +1,7 @@
-// The dialog in the header: under which name one is here, and how to have another one.
+// The dialog behind the name in the header: shows this person's name and token, and changes them.
 
-import { account, identity, session, setAccount } from "./account.js";
-import { introduce } from "./link.js";
+import { account, accountEvents, session, setAccount } from "./account.js";
+import { signIn } from "./server_connection.js";
 
 const button = document.getElementById("identity");
 const dialog = document.getElementById("identity-dialog");
@@ -9,25 +9,25 @@ const part = (name) => dialog.querySelector(`[data-part="${name}"]`);
 
 function show() {
   const mine = account();
-  const here = session();
-  const name = here?.name ?? mine?.name ?? "guest";
-  const isGuest = here ? here.guest : !mine;
+  const current = session();
+  const name = current?.name ?? mine?.name ?? "guest";
+  const isGuest = current ? current.guest : !mine;
   button.textContent = name;
   button.setAttribute("aria-label", `You are ${name}. Change your name`);
   button.hidden = false;
   part("name").textContent = name;
   part("guest").hidden = !isGuest;
   part("named").hidden = isGuest;
-  part("playing").hidden = !here?.playing.length;
-  part("change").hidden = Boolean(here?.playing.length);
+  part("playing").hidden = !current?.playing.length;
+  part("change").hidden = Boolean(current?.playing.length);
   part("take").hidden = !isGuest;
-  part("leave").hidden = !mine;
-  part("leave").textContent = `Leave the name ${mine?.name}`;
-  part("fault").textContent = here?.fault ? `As ${mine?.name}, you were refused: ${here.fault}` : "";
+  part("forget").hidden = !mine;
+  part("forget").textContent = `Forget the name ${mine?.name}`;
+  part("fault").textContent = current?.fault ? `The server refused the name ${mine?.name}: ${current.fault}` : "";
   part("token").value = mine?.token ?? "";
 }
 
-/** Register a name or prove it, and be called so from now on. */
+/** Register a name or prove it with its token, and store it as this browser's account. */
 async function submit(event) {
   event.preventDefault();
   const form = event.target;
@@ -37,31 +37,31 @@ async function submit(event) {
   error.textContent = "";
   submitter.disabled = true;
   try {
-    setAccount(await introduce(name.trim(), token?.trim()));
+    setAccount(await signIn(name.trim(), token?.trim()));
     form.reset();
     part("named").querySelector("[tabindex]").focus();
-  } catch (fault) {
-    error.textContent = fault.message;
+  } catch (failure) {
+    error.textContent = failure.message;
   } finally {
     submitter.disabled = false;
   }
 }
 
 async function copy() {
-  const said = part("copied");
+  const status = part("copied");
   try {
     await navigator.clipboard.writeText(account().token);
-    said.textContent = "Copied.";
+    status.textContent = "Copied.";
   } catch {
     part("shown").open = true;
     part("token").select();
-    said.textContent = "Copy it from here:";
+    status.textContent = "Copy it from here:";
   }
 }
 
-function leave() {
+function forget() {
   const { name } = account();
-  const warning = `Without its token, nobody can play as ${name} again. Leave the name?`;
+  const warning = `Without its token, you cannot play as ${name} again. Forget the name?`;
   if (confirm(warning)) setAccount(null);
 }
 
@@ -73,7 +73,7 @@ button.addEventListener("click", () => {
 });
 for (const form of dialog.querySelectorAll("form[aria-label]")) form.addEventListener("submit", submit);
 part("copy").addEventListener("click", copy);
-part("leave").addEventListener("click", leave);
-identity.addEventListener("account", show);
-identity.addEventListener("session", show);
+part("forget").addEventListener("click", forget);
+accountEvents.addEventListener("account", show);
+accountEvents.addEventListener("session", show);
 show();

@@ -1,36 +1,42 @@
-// The lobby: who and what is here, kept up to date; starting a match.
+// The lobby: players, seeks, matches and results, kept up to date; and the form for a new match.
 
 import { session } from "./account.js";
-import { Asking } from "./asking.js";
-import { showConnection } from "./connection.js";
-import { showList } from "./keyed.js";
-import { Link } from "./link.js";
-import { LiveBoards } from "./live.js";
+import { showConnectionStatus } from "./connection_status.js";
+import { html } from "./elements.js";
+import { updateKeyedList } from "./keyed_list.js";
+import { LiveBoards } from "./live_boards.js";
 import { matchAddress, openMatch } from "./navigation.js";
+import { NewMatchForm } from "./new_match.js";
 import { clockText, gameText, Overview } from "./overview.js";
-import { html } from "./svg.js";
+import { ServerConnection } from "./server_connection.js";
 
-/** Results that are shown. */
+/** How many results are shown. */
 const ROWS = 10;
 
 const find = (id) => document.getElementById(id);
 const data = JSON.parse(find("data").textContent);
 
 const overview = new Overview();
-/** Seeks that are for this person, and matches that this person plays, by id. */
+/** Challenges to this person, and matches that this person plays, by id. */
 const challenges = new Map();
-const mine = new Map();
-/** Matches that were begun before this page was opened: one came here on purpose. */
+const ownMatches = new Map();
+/** Matches that are not opened when `started` arrives: the person left them for the lobby, or
+ * their page has been opened already. */
 const known = new Set(session()?.playing);
 
-const link = new Link({ role: "human", views: true, onEvent: handle, onState: showConnection });
-const boards = new LiveBoards(find("matches"), link, (number) => {
+const connection = new ServerConnection({
+  role: "human",
+  views: true,
+  onEvent: receive,
+  onState: showConnectionStatus,
+});
+const boards = new LiveBoards(find("matches"), connection, (number) => {
   find("no-matches").hidden = number > 0;
 });
-const asking = new Asking(link, data.games);
+const newMatch = new NewMatchForm(connection, data.games);
 
-function handle(event) {
-  boards.handle(event);
+function receive(event) {
+  boards.receive(event);
   if (overview.apply(event)) {
     for (const seek of event.closed ?? []) challenges.delete(seek);
     show();
@@ -40,55 +46,55 @@ function handle(event) {
 const handlers = {
   welcome(event) {
     challenges.clear();
-    mine.clear();
-    showToMe();
-    asking.welcome(event);
-    asking.showOpponents(overview.players.values());
-    link.request({ type: "subscribe_lobby" }).catch(() => {});
+    ownMatches.clear();
+    showForMe();
+    newMatch.welcome(event);
+    newMatch.showOpponents(overview.players.values());
+    connection.request({ type: "subscribe_lobby" }).catch(() => {});
   },
 
   seeking(event) {
-    if (event.re !== undefined || event.name === link.name || !event.opponent) return;
+    if (event.re !== undefined || event.name === connection.name || !event.opponent) return;
     challenges.set(event.seek, event);
-    showToMe();
+    showForMe();
   },
 
   started(event) {
     if (!event.seat) return;
-    if (asking.isWaiting && !known.has(event.match)) {
+    if (newMatch.isWaiting && !known.has(event.match)) {
+      newMatch.finish();
       openMatch(event.match);
-      return;
     }
     known.add(event.match);
-    mine.set(event.match, event);
-    showToMe();
+    ownMatches.set(event.match, event);
+    showForMe();
   },
 
   ended({ match }) {
-    if (mine.delete(match)) showToMe();
+    if (ownMatches.delete(match)) showForMe();
   },
 
   notice({ code, text }) {
-    if (code === "bot_failed") asking.fail(text);
+    if (code === "bot_failed") newMatch.fail(text);
   },
 };
 
-// What is shown.
+// The display.
 
 function show() {
   const { players, seeks, matches, outcomes, totals } = overview;
   for (const [name, number] of Object.entries(totals)) find(`total-${name}`).textContent = number;
   boards.show(matches);
-  say("more-matches", more(totals.matches - matches.size, "more match is", "more matches are", "being played."));
+  showText("more-matches", more(totals.matches - matches.size, "more match is", "more matches are", "being played."));
   showPeople(players, totals);
   showSeeks(seeks);
   showResults(outcomes);
-  showToMe();
-  asking.showOpponents(players.values());
+  showForMe();
+  newMatch.showOpponents(players.values());
 }
 
 function showPeople(players, totals) {
-  showList(find("people"), "key", players, ({ name, role, guest }) =>
+  updateKeyedList(find("people"), "key", players, ({ name, role, guest }) =>
     html(
       "li",
       {},
@@ -96,46 +102,46 @@ function showPeople(players, totals) {
         ? html("span", { class: "name" }, name)
         : html("a", { class: "name", href: `/players/${encodeURIComponent(name)}` }, name),
       ...(role === "bot" ? [html("span", { class: "chip" }, "bot")] : []),
-      ...(name === link.name ? [html("span", { class: "chip accent" }, "you")] : []),
+      ...(name === connection.name ? [html("span", { class: "chip accent" }, "you")] : []),
     ),
   );
   find("nobody").hidden = players.size > 0;
   const others = totals.humans + totals.bots - players.size;
-  say("more-people", others > 0 ? `and ${others} more` : "");
+  showText("more-people", others > 0 ? `and ${others} more` : "");
 }
 
 function showSeeks(seeks) {
   const open = new Map([...seeks].filter(([, seek]) => !seek.opponent));
-  showList(find("seeks"), "key", open, seekItem);
+  updateKeyedList(find("seeks"), "key", open, seekItem);
   find("no-seeks").hidden = open.size > 0;
 }
 
 function seekItem(seek) {
   const { name, game, rated, seat } = seek;
-  const about = [gameText(game), clockText(seek.clock)];
-  if (rated) about.push("rated");
-  if (seat) about.push(seat === 1 ? "you move second" : "you move first");
-  const who = html(
+  const terms = [gameText(game), clockText(seek.clock)];
+  if (rated) terms.push("rated");
+  if (seat) terms.push(seat === 1 ? "you move second" : "you move first");
+  const description = html(
     "div",
     {},
     html("strong", { class: "name" }, name),
     html("br"),
-    html("span", { class: "muted small" }, about.join(", ")),
+    html("span", { class: "muted small" }, terms.join(", ")),
   );
-  const last =
-    name === link.name
+  const control =
+    name === connection.name
       ? html("span", { class: "chip accent" }, "yours")
-      : button("Play", `Play ${gameText(game)} against ${name}`, () => asking.accept(seek, find("seeks-error")));
-  return html("li", { class: "seek" }, who, last);
+      : button("Play", `Play ${gameText(game)} against ${name}`, () => newMatch.accept(seek, find("seeks-error")));
+  return html("li", { class: "seek" }, description, control);
 }
 
 function showResults(outcomes) {
   const body = find("results");
   const rows = new Map(outcomes.map((outcome) => [outcome.match, outcome]));
-  // Those that the page came with are older than all that the server has told of since.
+  // Rows that came with the page are older than all results since.
   const older = [...body.children].filter(({ dataset }) => !rows.has(dataset.match));
   for (const row of older.slice(0, Math.max(0, ROWS - rows.size))) rows.set(row.dataset.match, null);
-  showList(body, "match", rows, resultRow);
+  updateKeyedList(body, "match", rows, resultRow);
   find("results-card").hidden = rows.size === 0;
   find("no-results").hidden = rows.size > 0;
 }
@@ -151,18 +157,18 @@ function resultRow({ match, players: [first, second], game, plies, text }) {
   );
 }
 
-/** What waits for this person: challenges, and matches that are being played. */
-function showToMe() {
+/** This person's own matches that are running, and the challenges to this person. */
+function showForMe() {
   const items = new Map();
-  for (const [match, each] of mine) items.set(match, { text: matchText(each), match });
+  for (const [match, each] of ownMatches) items.set(match, { text: matchText(each), match });
   for (const [seek, each] of challenges) items.set(seek, { text: challengeText(each), seek: each });
-  showList(find("challenges"), "key", items, ({ text, match, seek }) => {
+  updateKeyedList(find("challenges"), "key", items, ({ text, match, seek }) => {
     const error = html("p", { class: "error", role: "alert" });
-    const act = match
+    const control = match
       ? html("a", { class: "button small primary", href: matchAddress(match), "aria-label": `Back to the match: ${text}` }, "Back to the match")
-      : button("Accept", `Accept: ${text}`, () => asking.accept(seek, error), "primary");
-    const line = html("div", { class: "row apart" }, html("p", { class: "name" }, text), act);
-    return html("div", { class: "card challenge" }, line, error);
+      : button("Accept", `Accept: ${text}`, () => newMatch.accept(seek, error), "primary");
+    const row = html("div", { class: "row apart" }, html("p", { class: "name" }, text), control);
+    return html("div", { class: "card challenge" }, row, error);
   });
 }
 
@@ -176,9 +182,9 @@ function challengeText({ name, game, clock, rated, seat }) {
   return `${name} challenges you to ${gameText(game)}: ${terms}.`;
 }
 
-function button(text, label, act, kind = "") {
+function button(text, label, onClick, kind = "") {
   const element = html("button", { type: "button", class: `button small ${kind}`, "aria-label": label }, text);
-  element.addEventListener("click", act);
+  element.addEventListener("click", onClick);
   return element;
 }
 
@@ -186,7 +192,7 @@ function more(number, one, many, rest) {
   return number > 0 ? `${number} ${number === 1 ? one : many} ${rest}` : "";
 }
 
-function say(id, text) {
+function showText(id, text) {
   find(id).textContent = text;
   find(id).hidden = !text;
 }

@@ -1,20 +1,21 @@
-// The page of a match: what the server says of it, shown; what the person does, sent.
+// The page of a match: shows the server's events, and sends the person's moves and requests.
 
 import { session } from "./account.js";
+import { AnalysisPanel } from "./analysis.js";
 import { BoardView } from "./board.js";
-import { Browsing, plyAfter, plyOf } from "./browsing.js";
 import { Clocks } from "./clocks.js";
-import { showConnection } from "./connection.js";
-import { Graph } from "./graph.js";
-import { Link } from "./link.js";
-import { MoveList } from "./moves.js";
-import { announcement, farewell, outcome, read, standing, why } from "./notation.js";
-import { Record } from "./record.js";
+import { showConnectionStatus } from "./connection_status.js";
+import { MatchRecord } from "./match_record.js";
+import { announcement, closingText, parseMove, reasonText, resultText, statusText } from "./match_text.js";
+import { MoveList } from "./move_list.js";
+import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
-import { Thoughts } from "./thoughts.js";
+import { ServerConnection } from "./server_connection.js";
+import { WinRateGraph } from "./win_rate_graph.js";
 
 const TICK_MS = 100;
-const ASK_AGAIN_MS = 700;
+/** The wait before the second attempt to reload a match; before the third it is twice that. */
+const RELOAD_AGAIN_MS = 700;
 const ATTEMPTS = 5;
 
 const part = (id) => document.getElementById(id);
@@ -22,25 +23,25 @@ const seconds = () => performance.now() / 1000;
 
 class MatchPage {
   #record;
-  #browsing;
+  #browser;
   #clocks;
   #board;
   #moves;
   #graph;
-  #thoughts;
-  #link = null;
+  #analysis;
+  #connection = null;
   #rematch = null;
-  /** Is there a connection, and has the server said how the match stands? */
+  /** Is the connection open, and has `started` arrived over it? */
   #isConnected = false;
-  /** The ply of a move that is on its way, -1 for none. */
+  /** The ply of a move that the server has not answered yet, -1 for none. */
   #sent = -1;
-  /** Is all of the match being read anew? */
-  #isBehind = false;
+  /** Is the whole match being reloaded? */
+  #isReloading = false;
   #title = document.title;
 
   constructor(data) {
-    this.#record = new Record(data);
-    this.#browsing = new Browsing(this.#record.last, plyOf(location.search));
+    this.#record = new MatchRecord(data);
+    this.#browser = new PositionBrowser(this.#record.last, plyOf(location.search));
     this.#clocks = new Clocks(this.#record.timeControl);
     this.#board = new BoardView(part("board"), this.#record.board, {
       label: `Board of ${this.#record.game}`,
@@ -49,22 +50,22 @@ class MatchPage {
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
-    this.#graph = new Graph(part("graph"), go, (text) => (part("chance").textContent = text));
-    this.#thoughts = new Thoughts(part("thoughts"), (cells) => this.#board.highlight(cells));
+    this.#graph = new WinRateGraph(part("graph"), go, (text) => (part("win-rate").textContent = text));
+    this.#analysis = new AnalysisPanel(part("analysis"), (cells) => this.#board.highlight(cells));
     part("flip").hidden = !this.#board.flippable;
     this.#setClocks();
     this.#show();
     this.#listen();
-    this.#takePart();
+    this.#connect();
   }
 
-  // What the person does.
+  // Actions of the person.
 
   #listen() {
     document.addEventListener("keydown", (event) => this.#press(event));
     part("browse").addEventListener("click", ({ target }) => {
       const key = target.closest("[data-key]")?.dataset.key;
-      if (key) this.#go(plyAfter(key, this.#browsing.ply));
+      if (key) this.#go(plyAfter(key, this.#browser.ply));
     });
     part("live").addEventListener("click", () => this.#go(Infinity));
     part("flip").addEventListener("click", () => this.#board.flip());
@@ -81,25 +82,25 @@ class MatchPage {
   #press(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
     if (event.target.closest("input, textarea, select, [contenteditable], dialog")) return;
-    const ply = plyAfter(event.key, this.#browsing.ply);
+    const ply = plyAfter(event.key, this.#browser.ply);
     if (ply === null) return;
     event.preventDefault();
     this.#go(ply);
   }
 
   #go(ply) {
-    if (!this.#browsing.go(ply)) return;
+    if (!this.#browser.go(ply)) return;
     if (this.#record.over) this.#setClocks();
     this.#show();
     const address = new URL(location.href);
-    if (this.#browsing.live) address.searchParams.delete("ply");
-    else address.searchParams.set("ply", this.#browsing.ply);
+    if (this.#browser.live) address.searchParams.delete("ply");
+    else address.searchParams.set("ply", this.#browser.ply);
     history.replaceState(null, "", address);
   }
 
   async #copy() {
     const address = new URL(location.href);
-    address.searchParams.set("ply", this.#browsing.ply);
+    address.searchParams.set("ply", this.#browser.ply);
     try {
       await navigator.clipboard.writeText(address.href);
       part("copied").textContent = "Copied.";
@@ -111,11 +112,11 @@ class MatchPage {
   #enter(event) {
     event.preventDefault();
     const field = part("entry-move");
-    const { choice, fault } = read(field.value, this.#record.legalMoves);
+    const { move, fault } = parseMove(field.value, this.#record.legalMoves);
     part("entry-fault").textContent = fault ?? "";
-    if (!choice) return field.select();
+    if (!move) return field.select();
     field.value = "";
-    this.#play(choice.action);
+    this.#play(move.action);
   }
 
   async #play(action) {
@@ -127,56 +128,56 @@ class MatchPage {
     this.#show();
   }
 
-  /** Take one's own seat; the session that had it may have a while to come back first. */
+  /** Take over this person's seat from another session, which first has some seconds to reconnect. */
   async #takeOver() {
     if (this.#record.over) return;
     part("take-over-seat").disabled = true;
-    const fault = await this.#request({ type: "take_over" });
-    if (fault?.seconds) setTimeout(() => this.#takeOver(), fault.seconds * 1000);
+    const error = await this.#request({ type: "take_over" });
+    if (error?.seconds) setTimeout(() => this.#takeOver(), error.seconds * 1000);
     else part("take-over-seat").disabled = false;
   }
 
-  /** Ask the server for something in this match; if it refuses, say why, and return that. */
+  /** Send a request for this match. If it fails, shows and returns the error; otherwise returns null. */
   async #request(message) {
     part("entry-fault").textContent = "";
     try {
-      await this.#link.request({ ...message, match: this.#record.id });
+      await this.#connection.request({ ...message, match: this.#record.id });
       return null;
-    } catch (fault) {
-      part("entry-fault").textContent = fault.message;
-      return fault;
+    } catch (error) {
+      part("entry-fault").textContent = error.message;
+      return error;
     }
   }
 
-  // What the server says.
+  // Events of the server.
 
-  /** Connect, unless the match is over and was somebody else's. */
-  #takePart() {
+  /** Connect, unless the match is over and this person did not play it. */
+  #connect() {
     const mine = this.#record.players.indexOf(session()?.name) + 1;
     if (this.#record.over && !mine) return;
     if (this.#record.over) this.#record.seat = mine;
-    this.#link = new Link({
+    this.#connection = new ServerConnection({
       role: "human",
       views: true,
-      onEvent: (event) => this.#hear(event),
-      onState: (state, text) => this.#connection(state, text),
+      onEvent: (event) => this.#receive(event),
+      onState: (state, text) => this.#connectionChanged(state, text),
     });
-    this.#rematch = new Rematch(part("again-play"), part("again-text"), this.#link, this.#record);
+    this.#rematch = new Rematch(part("rematch-play"), part("rematch-text"), this.#connection, this.#record);
     setInterval(() => this.#tick(), TICK_MS);
     this.#show();
   }
 
-  #connection(state, text) {
-    showConnection(state, text);
+  #connectionChanged(state, text) {
+    showConnectionStatus(state, text);
     if (state !== "open") this.#isConnected = false;
     this.#show();
   }
 
-  #hear(event) {
-    this.#rematch?.hear(event);
+  #receive(event) {
+    this.#rematch?.receive(event);
     if (event.type === "welcome") this.#welcome(event);
     else if (event.type === "notice") this.#notice(event);
-    else if (event.type === "closing") part("notice").textContent = farewell(event);
+    else if (event.type === "closing") part("notice").textContent = closingText(event);
     else if (event.match !== this.#record.id) return;
     else if (event.type === "started") this.#started(event);
     else if (event.type === "update") this.#updated(event);
@@ -193,10 +194,10 @@ class MatchPage {
     part("take-over").hidden = !event.away?.includes(id);
     if (this.#record.over) return;
     try {
-      await this.#link.request({ type: "watch", match: id });
-    } catch (fault) {
-      // Over since the page was made, most likely.
-      if (fault.code !== "lost") this.#catchUp();
+      await this.#connection.request({ type: "watch", match: id });
+    } catch (error) {
+      // Most likely the match has ended since the page was sent.
+      if (error.code !== "lost") this.#catchUp();
     }
   }
 
@@ -212,7 +213,7 @@ class MatchPage {
     const before = this.#record.last;
     if (!this.#record.add(event)) return this.#catchUp();
     if (this.#record.last === before) return;
-    this.#browsing.grow(this.#record.last);
+    this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
     this.#announce(announcement(event, this.#record));
@@ -225,40 +226,40 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (over) return;
-    this.#announce(`${outcome(event, this.#record.players)}. ${why(event)}`);
+    this.#announce(`${resultText(event, this.#record.players)}. ${reasonText(event)}`);
     if (part("resign-dialog").open) part("resign-dialog").close();
-    // What the players thought is not told to those who play.
+    // The server does not send analyses to the players while they play.
     if (seat) this.#catchUp();
   }
 
-  /** Read all of the match anew: something was missed, or what was not told can now be known. */
+  /** Reload the whole match: moves were missed, or its analyses have become available. */
   async #catchUp() {
-    if (this.#isBehind) return;
-    this.#isBehind = true;
+    if (this.#isReloading) return;
+    this.#isReloading = true;
     for (let attempt = 1; !(await this.#reload()) && attempt < ATTEMPTS; attempt += 1) {
-      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS * attempt));
+      await new Promise((resolve) => setTimeout(resolve, RELOAD_AGAIN_MS * attempt));
     }
-    this.#isBehind = false;
-    if (!this.#record.over) this.#link.send({ type: "watch", match: this.#record.id });
+    this.#isReloading = false;
+    if (!this.#record.over) this.#connection.send({ type: "watch", match: this.#record.id });
   }
 
-  /** False if the server cannot say yet what is as new as what is known. */
+  /** Returns false if the server's data is older than what is known, or not available yet. */
   async #reload() {
     const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
-    const answer = await fetch(address).catch(() => null);
-    if (answer?.status === 404) return true; // it is over, and this server stores nothing
-    if (!answer?.ok || !this.#record.refresh(await answer.json())) return false;
-    this.#browsing.grow(this.#record.last);
+    const response = await fetch(address).catch(() => null);
+    if (response?.status === 404) return true; // it is over, and this server has no database
+    if (!response?.ok || !this.#record.refresh(await response.json())) return false;
+    this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
     return true;
   }
 
-  // What is shown.
+  // The display.
 
   #setClocks() {
     const { over, last, toMove } = this.#record;
-    this.#clocks.set(this.#record.clocksAt(over ? this.#browsing.ply : last), toMove, seconds());
+    this.#clocks.set(this.#record.clocksAt(over ? this.#browser.ply : last), toMove, seconds());
     this.#tick();
   }
 
@@ -266,24 +267,24 @@ class MatchPage {
     const now = seconds();
     for (const seat of [1, 2]) {
       const shown = this.#clocks.show(seat, now) ?? { time: "", periods: "", low: false };
-      write(part(`clock-${seat}`), shown.time);
-      write(part(`periods-${seat}`), shown.periods);
+      setText(part(`clock-${seat}`), shown.time);
+      setText(part(`periods-${seat}`), shown.periods);
       part(`seat-${seat}`).classList.toggle("low", shown.low && !this.#record.over);
     }
   }
 
   #show() {
     const record = this.#record;
-    const { ply, live } = this.#browsing;
+    const { ply, live } = this.#browser;
     const position = record.positions[ply];
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
     this.#board.show(position.view, mayPlay && live ? record.legalMoves : [], record.toMove);
     this.#moves.show(record.positions, ply);
-    this.#showThoughts(position);
-    write(part("standing"), standing(record));
-    write(part("reason"), record.result ? why(record.result) : "");
-    write(part("note"), live ? position.view.note ?? "" : `After move ${ply} of ${record.last}`);
+    this.#showAnalysis(position);
+    setText(part("status"), statusText(record));
+    setText(part("reason"), record.result ? reasonText(record.result) : "");
+    setText(part("note"), live ? position.view.note ?? "" : `After move ${ply} of ${record.last}`);
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
     }
@@ -292,20 +293,20 @@ class MatchPage {
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;
     if (record.over) part("take-over").hidden = true;
-    part("again").hidden = !record.over || record.seat === null;
+    part("rematch").hidden = !record.over || record.seat === null;
     document.title = mine ? `Your turn · ${this.#title}` : this.#title;
   }
 
-  /** Who plays sees what the opponent thinks when the match is over. */
-  #showThoughts(position) {
+  /** Players see the analyses when the match is over, others at once. */
+  #showAnalysis(position) {
     const record = this.#record;
-    const plays = record.players.includes(session()?.name);
+    const isPlayer = record.players.includes(session()?.name);
     const isKnown = record.positions.some(({ info }) => info);
-    part("chances").hidden = !isKnown || (plays && !record.over);
-    if (part("chances").hidden) return;
+    part("win-rates").hidden = !isKnown || (isPlayer && !record.over);
+    if (part("win-rates").hidden) return;
     record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
-    this.#graph.show(record, this.#browsing.ply);
-    this.#thoughts.show(position, record.players);
+    this.#graph.show(record, this.#browser.ply);
+    this.#analysis.show(position, record.players);
   }
 
   #announce(text) {
@@ -313,7 +314,7 @@ class MatchPage {
   }
 }
 
-function write(element, text) {
+function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 

@@ -1,4 +1,4 @@
-// Addresses of matches, and how a page leaves for one.
+// Addresses of matches, and navigation to them.
 
 let leaving = false;
 

@@ -1,10 +1,10 @@
-// Who and what is here, kept up to date from the server's `overview` and its `news`.
+// The lists of the lobby, kept up to date from the server's `overview` and `news`.
 
 const OUTCOMES = 10;
 
 const keyOf = ({ name, role, guest }) => `${role} ${guest ?? false} ${name}`;
 
-/** The lists of the lobby: maps by key, and `outcomes` with the latest first. */
+/** Maps of players, seeks and matches by key; `outcomes` has the latest first. */
 export class Overview {
   players = new Map();
   seeks = new Map();
@@ -12,7 +12,7 @@ export class Overview {
   outcomes = [];
   totals = { humans: 0, bots: 0, spectators: 0, seeks: 0, matches: 0 };
 
-  /** Take in an event; false if it is of another kind. */
+  /** Apply an event. Returns false if it is neither an `overview` nor `news`. */
   apply(event) {
     if (event.type === "overview") this.#reset(event);
     else if (event.type === "news") this.#change(event);
@@ -41,12 +41,12 @@ export class Overview {
   }
 }
 
-/** A game as people read it. */
+/** The text that the pages show for a game. */
 export function gameText(spec) {
   return spec.replaceAll("_", " ");
 }
 
-/** A clock as people read it in a line. */
+/** The text that the pages show for a clock; null means any clock. */
 export function clockText(clock) {
   return clock === "none" ? "no clock" : (clock ?? "any clock");
 }

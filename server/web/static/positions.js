@@ -1,4 +1,4 @@
-// Draws positions where the page has them as text.
+// Replaces positions that a page has as text by drawings of their boards.
 
 import { BoardView } from "./board.js";
 

@@ -1,57 +1,57 @@
-// Another match against the same opponent, with colours swapped.
+// Another match against the same opponent, with seats swapped.
 
 import { openMatch } from "./navigation.js";
 
-const KEPT = "playout-challenged-bots";
+const STORAGE_KEY = "playout-challenged-bots";
 
-/** Which player the server started under a name, null if it did not do so for this tab. */
-function botPlayerOf(name) {
-  return kept()[name] ?? null;
+/** The bot that the server runs under this name, if this tab challenged it; otherwise null. */
+function challengedBot(name) {
+  return stored()[name] ?? null;
 }
 
-/** Keep which player the server started, so that it can be asked for again. */
-export function keepChallengedBot(name, player) {
+/** Store which bot the server runs under a name, so that a rematch can start it again. */
+export function storeChallengedBot(name, player) {
   try {
-    sessionStorage.setItem(KEPT, JSON.stringify({ ...kept(), [name]: player }));
+    sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ ...stored(), [name]: player }));
   } catch {
-    // Where nothing may be kept, the bot is asked for under its name.
+    // Without storage, a rematch is a seek that names the bot as its opponent.
   }
 }
 
-function kept() {
+function stored() {
   try {
-    return JSON.parse(sessionStorage.getItem(KEPT)) ?? {};
+    return JSON.parse(sessionStorage.getItem(STORAGE_KEY)) ?? {};
   } catch {
     return {};
   }
 }
 
-/** A button for it, and what is said beside it. */
+/** The button "Play again", and the text beside it. */
 export class Rematch {
   #button;
   #text;
-  #link;
+  #connection;
   #record;
   #seek = null;
 
-  constructor(button, text, link, record) {
+  constructor(button, text, connection, record) {
     this.#button = button;
     this.#text = text;
-    this.#link = link;
+    this.#connection = connection;
     this.#record = record;
-    button.addEventListener("click", () => (this.#seek ? this.#cancel() : this.#ask()));
+    button.addEventListener("click", () => (this.#seek ? this.#cancel() : this.#send()));
   }
 
-  /** Hear an event of the server: the match may begin, or the opponent may want one, too. */
-  hear(event) {
+  /** Handle an event of the server: the rematch begins, or the opponent seeks one as well. */
+  receive(event) {
     if (event.type === "started" && this.#seek && event.seat && event.match !== this.#record.id) {
       openMatch(event.match);
     } else if (event.type === "seeking" && event.name === this.#opponent && !this.#seek) {
-      if (event.game === this.#record.game) this.#say(`${event.name} wants to play again.`);
+      if (event.game === this.#record.game) this.#showText(`${event.name} wants to play again.`);
     } else if (event.type === "notice" && event.code === "bot_failed" && this.#seek) {
-      this.#wait(null, event.text);
+      this.#setSeek(null, event.text);
     } else if (event.type === "welcome" && this.#seek) {
-      this.#wait(null, "The connection was lost meanwhile. Ask again.");
+      this.#setSeek(null, "The connection was lost in the meantime. Ask again.");
     }
   }
 
@@ -59,21 +59,20 @@ export class Rematch {
     return this.#record.players[2 - this.#record.seat];
   }
 
-  async #ask() {
+  async #send() {
     const { game, clock, rated, seat } = this.#record;
-    const player = botPlayerOf(this.#opponent);
-    const wish = { game, clock, seat: 3 - seat };
+    const player = challengedBot(this.#opponent);
+    const terms = { game, clock, seat: 3 - seat };
     const request = player
-      ? { type: "challenge_bot", player, ...wish }
-      : { type: "seek", opponent: this.#opponent, rated, ...wish };
+      ? { type: "challenge_bot", player, ...terms }
+      : { type: "seek", opponent: this.#opponent, rated, ...terms };
     this.#button.disabled = true;
     try {
-      const seeking = await this.#link.request(request);
-      // If it was matched at once, the page is being left already.
-      if (player) keepChallengedBot(seeking.opponent, player);
-      this.#wait(seeking.seek ?? null, `Waiting for ${seeking.opponent ?? this.#opponent} …`);
-    } catch (fault) {
-      this.#say(fault.message);
+      const { seek, opponent } = await this.#connection.request(request);
+      if (player) storeChallengedBot(opponent, player);
+      this.#setSeek(seek, `Waiting for ${opponent ?? this.#opponent} …`);
+    } catch (error) {
+      this.#showText(error.message);
     } finally {
       this.#button.disabled = false;
     }
@@ -81,20 +80,20 @@ export class Rematch {
 
   async #cancel() {
     try {
-      await this.#link.request({ type: "cancel", seek: this.#seek });
-      this.#wait(null, "");
-    } catch (fault) {
-      this.#wait(null, fault.message);
+      await this.#connection.request({ type: "cancel", seek: this.#seek });
+      this.#setSeek(null, "");
+    } catch (error) {
+      this.#setSeek(null, error.message);
     }
   }
 
-  #wait(seek, text) {
+  #setSeek(seek, text) {
     this.#seek = seek;
     this.#button.textContent = seek ? "Cancel" : "Play again";
-    this.#say(text);
+    this.#showText(text);
   }
 
-  #say(text) {
+  #showText(text) {
     this.#text.textContent = text;
   }
 }

@@ -1,5 +1,5 @@
-// Dark or light, as the person has chosen. A classic script in <head>: it runs before anything is
-// painted, so that no page flashes in the wrong colours.
+// The dark or the light theme. A classic script in <head>: it runs before the first paint, so that
+// no page flashes in the wrong colours.
 
 {
   const root = document.documentElement;
@@ -7,10 +7,10 @@
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
 
   try {
-    const kept = localStorage.getItem("theme");
-    if (kept === "dark" || kept === "light") root.dataset.theme = kept;
+    const stored = localStorage.getItem("theme");
+    if (stored === "dark" || stored === "light") root.dataset.theme = stored;
   } catch {
-    // Nothing may be kept here: the system's choice holds.
+    // The browser forbids storage: the theme of the system is used.
   }
 
   addEventListener("DOMContentLoaded", () => {
@@ -21,7 +21,7 @@
       try {
         localStorage.setItem("theme", root.dataset.theme);
       } catch {
-        // It holds for this page only.
+        // The browser forbids storage: the choice lasts as long as the page.
       }
       show();
     });

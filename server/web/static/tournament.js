@@ -1,118 +1,118 @@
-// A tournament that is being played: its boards move, and its tables are fetched again.
+// The page of a running tournament: draws its running matches, and refreshes its tables.
 
 import { BoardView } from "./board.js";
-import { showConnection } from "./connection.js";
-import { Link } from "./link.js";
+import { showConnectionStatus } from "./connection_status.js";
+import { ServerConnection } from "./server_connection.js";
 
 const PROGRESS_MS = 2000, TABLES_MS = 5000;
-/** A match has ended: the next one begins about now. */
-const SOON_MS = 300;
+/** The wait after the end of a match, in which the next one most likely begins. */
+const NEXT_MATCH_MS = 300;
 const TIMEOUT_MS = 10_000;
 
-/** The boards of the matches that are being played. */
-class Boards {
-  #places = new Map(); // from a match to where it is drawn, and by what
-  #link;
+/** The boards of the running matches. */
+class RunningBoards {
+  #boards = new Map(); // from a match to {element, boardView}
+  #connection;
 
   constructor(onEnded) {
-    this.#link = new Link({
+    this.#connection = new ServerConnection({
       onEvent: (event) => this.#receive(event, onEnded),
-      onState: showConnection,
+      onState: showConnectionStatus,
     });
   }
 
-  /** Keep the boards of the matches that the part still has, watch those that are new. */
-  place(part) {
-    const items = [...part.querySelectorAll("[data-match]")];
+  /** Move the known boards into a section that was refreshed, and watch its new matches. */
+  fill(section) {
+    const items = [...section.querySelectorAll("[data-match]")];
     const wanted = new Map(items.map((item) => [item.dataset.match, item]));
-    for (const match of this.#places.keys()) {
+    for (const match of this.#boards.keys()) {
       if (wanted.has(match)) continue;
-      this.#places.delete(match);
-      this.#link.send({ type: "unwatch", match });
+      this.#boards.delete(match);
+      this.#connection.send({ type: "unwatch", match });
     }
     for (const [match, item] of wanted) {
       const empty = item.querySelector(".board-place");
-      const known = this.#places.get(match);
-      if (known) {
-        empty.replaceWith(known.element);
+      const board = this.#boards.get(match);
+      if (board) {
+        empty.replaceWith(board.element);
       } else {
-        this.#places.set(match, { element: empty, boardView: null });
+        this.#boards.set(match, { element: empty, boardView: null });
         this.#watch(match);
       }
     }
   }
 
   #watch(match) {
-    // What is over by now cannot be watched any more.
-    this.#link.request({ type: "watch", match }).catch(() => {});
+    // Fails if the match has ended already.
+    this.#connection.request({ type: "watch", match }).catch(() => {});
   }
 
   #receive(event, onEnded) {
     if (event.type === "welcome") {
-      for (const match of this.#places.keys()) this.#watch(match);
+      for (const match of this.#boards.keys()) this.#watch(match);
       return;
     }
-    const known = this.#places.get(event.match);
-    if (!known) return;
+    const board = this.#boards.get(event.match);
+    if (!board) return;
     if (event.type === "started" && event.board) {
-      known.element.replaceChildren();
-      known.boardView = new BoardView(known.element, event.board, { small: true });
+      board.element.replaceChildren();
+      board.boardView = new BoardView(board.element, event.board, { small: true });
     }
-    if (event.view) known.boardView?.show(event.view);
+    if (event.view) board.boardView?.show(event.view);
     if (event.type === "ended") onEnded();
   }
 }
 
-/** A part of the page that is fetched again and again, until the tournament is over. */
-class Part {
+/** A section of the page that is fetched periodically until the tournament is over. */
+class RefreshedSection {
   #name;
-  #everyMs;
+  #intervalMs;
   #onShown;
   #timer = null;
-  #at = Infinity;
+  #dueMs = Infinity;
   #shown = null;
 
-  constructor(name, everyMs, onShown = () => {}) {
+  constructor(name, intervalMs, onShown = () => {}) {
     this.#name = name;
     this.element = document.getElementById(name);
-    this.#everyMs = everyMs;
+    this.#intervalMs = intervalMs;
     this.#onShown = onShown;
-    this.renewIn(everyMs);
+    this.refreshIn(intervalMs);
   }
 
-  /** Fetch it in so long, or sooner if that was said before. */
-  renewIn(milliseconds) {
-    const at = performance.now() + milliseconds;
-    if (at >= this.#at) return;
+  /** Fetch the section in so many milliseconds, unless it is due earlier. */
+  refreshIn(milliseconds) {
+    const dueMs = performance.now() + milliseconds;
+    if (dueMs >= this.#dueMs) return;
     clearTimeout(this.#timer);
-    this.#at = at;
-    this.#timer = setTimeout(() => this.#renew(), milliseconds);
+    this.#dueMs = dueMs;
+    this.#timer = setTimeout(() => this.#refresh(), milliseconds);
   }
 
-  async #renew() {
-    this.#at = Infinity;
+  async #refresh() {
+    this.#dueMs = Infinity;
     const last = isOver() && !document.hidden;
-    if (!document.hidden) await this.#fetch(); // who does not look does not ask
-    if (!last) this.renewIn(this.#everyMs);
+    if (!document.hidden) await this.#fetch(); // a hidden page makes no requests
+    if (!last) this.refreshIn(this.#intervalMs);
   }
 
   async #fetch() {
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const answer = await fetch(`?part=${this.#name}`, { signal });
-      if (answer.ok) this.#show(await answer.text());
+      const response = await fetch(`?part=${this.#name}`, { signal });
+      if (response.ok) this.#show(await response.text());
     } catch {
-      // Not reachable at the moment, of which the link tells.
+      // The server cannot be reached, which the banner of the connection says.
     }
   }
 
-  /** What comes from the server has no markup in it but the server's own. */
+  /** Show HTML that the server has escaped. */
   #show(text) {
     if (text === this.#shown) return;
     this.#shown = text;
     const focused = this.element.contains(document.activeElement) ? document.activeElement : null;
     const fresh = new DOMParser().parseFromString(text, "text/html").body;
-    exchange(this.element, [...fresh.children]);
+    replaceChanged(this.element, [...fresh.children]);
     this.#onShown();
     if (focused && !focused.isConnected) this.#focus(focused.getAttribute("href"));
   }
@@ -127,14 +127,14 @@ function isOver() {
   return document.querySelector('[data-over="yes"]') !== null;
 }
 
-/** Replace those sections that have changed; wide tables stay scrolled as they are. */
-function exchange(element, after) {
+/** Replace the children that have changed. Wide tables keep their scroll position. */
+function replaceChanged(element, after) {
   const tables = () => [...element.querySelectorAll(".scroll")];
   const scrolled = new Map(tables().map((each) => [each.ariaLabel, each.scrollLeft]));
   const before = [...element.children];
   if (before.length === after.length) {
-    before.forEach((section, place) => {
-      if (section.outerHTML !== after[place].outerHTML) section.replaceWith(after[place]);
+    before.forEach((child, at) => {
+      if (child.outerHTML !== after[at].outerHTML) child.replaceWith(after[at]);
     });
   } else {
     element.replaceChildren(...after);
@@ -142,7 +142,7 @@ function exchange(element, after) {
   for (const each of tables()) each.scrollLeft = scrolled.get(each.ariaLabel) ?? 0;
 }
 
-const progress = new Part("progress", PROGRESS_MS, () => boards.place(progress.element));
-const boards = new Boards(() => progress.renewIn(SOON_MS));
-boards.place(progress.element);
-new Part("tables", TABLES_MS);
+const progress = new RefreshedSection("progress", PROGRESS_MS, () => boards.fill(progress.element));
+const boards = new RunningBoards(() => progress.refreshIn(NEXT_MATCH_MS));
+boards.fill(progress.element);
+new RefreshedSection("tables", TABLES_MS);

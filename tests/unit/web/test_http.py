@@ -138,7 +138,7 @@ def test_a_page_loads_nothing_from_elsewhere_and_is_in_no_frame(web: Web, path: 
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("style.css", "text/css"), ("link.js", "text/javascript")]
+    ("name", "kind"), [("style.css", "text/css"), ("board.js", "text/javascript")]
 )
 def test_what_pages_are_made_of_is_compressed_and_sent_once(web: Web, name: str, kind: str) -> None:
     request = f"GET /static/{name} HTTP/1.1\nHost: here"
@@ -217,9 +217,9 @@ def test_who_is_one_too_many_is_hung_up_on(web: Web) -> None:
 SERVER = """
 import sys
 from twisted.internet import reactor
-from server import log, metrics
+from server.runtime import logs, metrics
 from server.web.site import site
-log.begin(as_json=True)
+logs.begin(as_json=True)
 of = metrics.Metrics(
     connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True
 )

@@ -1,7 +1,8 @@
-// Where the cells of a board are drawn, and what they are called. Nothing of a page is needed.
+// The places and the names of the cells of a board. Uses no element of a page.
 
-/** The layout of a board ({rows, columns, geometry}): its rows and columns as drawn, and both ways
- * between a cell and its place. A heap is wrapped; where pieces fall, flipping is a mirror. */
+/** The layout of a board ({rows, columns, geometry}): its rows and columns as drawn, and functions
+ * from a cell to its place and back. A heap is wrapped into rows. Flipping turns a grid by 180
+ * degrees; where pieces fall, it swaps left and right. */
 export function layoutOf(board, flipped = false) {
   const count = board.rows * board.columns;
   const columns = board.geometry === "heap" ? heapColumns(count) : board.columns;
@@ -15,7 +16,7 @@ export function layoutOf(board, flipped = false) {
     columns,
     /** The row and the column in which a cell is drawn. */
     placeOf: (cell) => turn(Math.floor(cell / columns), cell % columns),
-    /** The cell that is drawn there, -1 for none. */
+    /** The cell that is drawn at a row and a column, -1 for none. */
     cellAt(row, column) {
       if (row < 0 || row >= rows || column < 0 || column >= columns) return -1;
       const [trueRow, trueColumn] = turn(row, column);
@@ -25,26 +26,27 @@ export function layoutOf(board, flipped = false) {
   };
 }
 
-/** The first and the last cell of a block; blocks count row by row. */
+/** The first and the last cell of a block. Blocks are numbered row by row. */
 export function blockEnds({ columns, block }, at) {
   const across = columns / block;
   const first = Math.floor(at / across) * block * columns + (at % across) * block;
   return [first, first + (block - 1) * (columns + 1)];
 }
 
-/** The block in which a cell lies. */
+/** The block that contains a cell. */
 export function blockOf({ columns, block }, cell) {
   const [row, column] = [Math.floor(cell / columns), cell % columns];
   return Math.floor(row / block) * (columns / block) + Math.floor(column / block);
 }
 
-/** About twice as wide as high, in fives where there is a choice. */
+/** The columns of a wrapped heap: it is about 1.5 times as wide as high, a multiple of five from 8
+ * cells on. */
 function heapColumns(count) {
   if (count <= 7) return count;
   return Math.ceil(Math.sqrt(count * 1.5) / 5) * 5;
 }
 
-/** How people call a cell, such as "c3". */
+/** The name of a cell for people, such as "c3". */
 export function cellName(board, cell) {
   const row = Math.floor(cell / board.columns);
   const column = cell % board.columns;
@@ -55,7 +57,7 @@ export function cellName(board, cell) {
   return `${board.column_labels[column] ?? column + 1}${board.row_labels[row]}`;
 }
 
-/** What lies on a cell, in a word; `players` are the names of player 1 and player 2. */
+/** The name of the piece on a cell; `players` are the names of player 1 and player 2. */
 export function pieceName(board, value, players) {
   if (board.geometry === "heap") return value ? board.piece : "taken";
   if (value === 0) return "empty";

@@ -1,10 +1,10 @@
-// A match as far as it is known: its positions, whose turn it is, the clocks, the result. Nothing
-// of a page is needed.
+// What the page knows of a match: its positions, the player to move, the clocks, the result. Uses
+// no element of a page.
 
-/** Kept up to date by the server's events. `positions[ply]` is that after so many moves:
- * {view, action, player, info, clocks}; all but the view are of the move that led there. */
-export class Record {
-  /** From what the server says of a match, on its page or under /api/matches/ID. */
+/** Kept up to date by the server's events. `positions[ply]` is the position after `ply` moves:
+ * {view, action, player, info, clocks}; all but the view belong to the move that led there. */
+export class MatchRecord {
+  /** From the data that the server sends with the page, or under /api/matches/ID. */
   constructor(data) {
     this.id = data.match;
     this.game = data.game;
@@ -14,14 +14,14 @@ export class Record {
     this.timeControl = data.time_control ?? null;
     this.rated = data.rated ?? false;
     this.tournament = data.tournament ?? null;
-    /** Which of the two one plays, null for those who watch. */
+    /** This person's seat, 1 or 2; null for a spectator. */
     this.seat = null;
-    /** What the one whose turn it is may do now, if that is oneself. */
+    /** This person's legal moves, empty unless it is their turn. */
     this.legalMoves = [];
     this.#replace(data);
   }
 
-  /** How many moves were made. */
+  /** The number of moves so far. */
   get last() {
     return this.positions.length - 1;
   }
@@ -30,15 +30,15 @@ export class Record {
     return this.result !== null;
   }
 
-  /** Everything anew from the server, but which seat one has and what one may do. False if that
-   * is older than what is known. */
+  /** Replace everything but the seat and the legal moves. Returns false, and changes nothing, if
+   * the data is older than what is known. */
   refresh(data) {
     const isOlder = data.positions.length < this.positions.length || (this.over && !data.result);
     if (!isOlder) this.#replace(data);
     return !isOlder;
   }
 
-  /** How the match stands, by a `started`. False if positions are missing before that one. */
+  /** Apply a `started`. Returns false if positions are missing. */
   start(event) {
     this.seat = event.seat ?? null;
     this.toMove = event.to_move;
@@ -47,10 +47,10 @@ export class Record {
     return event.moves.length <= this.last;
   }
 
-  /** A move was made, by an `update`. False if there are positions missing before it. */
+  /** Apply an `update`, which adds a move. Returns false if positions before it are missing. */
   add(event) {
     if (event.ply > this.last) return false;
-    if (event.ply < this.last) return true; // told again
+    if (event.ply < this.last) return true; // known already
     const { action, player, info = null, clocks = null } = event;
     const view = event.view ?? { ...this.positions[this.last].view, name: `#${action}` };
     this.positions.push({ view, action, player, info, clocks });
@@ -60,22 +60,22 @@ export class Record {
     return true;
   }
 
-  /** What both had left when they looked at that position; in the last one, now or in the end. */
+  /** Both clocks at a position; at the last one those of now, or of the end. Null without clocks. */
   clocksAt(ply) {
     if (ply === this.last && this.clocks) return this.clocks;
     const full = this.timeControl && { main_s: this.timeControl.main_s, periods: this.timeControl.periods };
     return this.positions[ply].clocks ?? (full && [full, full]);
   }
 
-  /** It is over, by an `ended`. */
+  /** Apply an `ended`. */
   end({ winner, returns, reason, text }) {
     this.result = { winner, returns, reason, text };
     this.toMove = 0;
     this.legalMoves = [];
   }
 
-  /** The win rates that players said, each as {ply, rate}: [by player 1, by player 2]. All from
-   * the point of view of player 1. */
+  /** The win rates that the players sent with their moves, each as {ply, rate}: [of player 1, of
+   * player 2]. All rates are those of player 1 winning. */
   rates() {
     const series = [[], []];
     this.positions.forEach(({ player, info }, ply) => {
@@ -94,7 +94,7 @@ export class Record {
   }
 }
 
-/** How likely the mover thinks to win; what is proven is certain. */
+/** The mover's win rate from 0 to 1; a proven result is 0, 0.5 or 1. */
 function rateOf({ win_rate: rate, proven }) {
   return proven === null || proven === undefined ? (rate ?? null) : (proven + 1) / 2;
 }

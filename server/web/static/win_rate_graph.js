@@ -1,17 +1,17 @@
-// How the players saw their chances, move by move: always from the point of view of player 1.
+// A graph of the win rates that the players sent with their moves: those of player 1 winning.
 
-import { percent } from "./notation.js";
-import { svg } from "./svg.js";
+import { svg } from "./elements.js";
+import { percent } from "./match_text.js";
 
 const [WIDTH, HEIGHT] = [400, 120];
-/** With few moves, the line does not fill the width. */
+/** The width is at least this many plies: the curve of a shorter match does not fill it. */
 const FEWEST_PLIES = 10;
 
-/** Draws into an SVG element; `onGo(ply)` is called for a click, `onValue(text)` with what was said
- * at the ply that the pointer is at, or else the one that is shown. */
-export class Graph {
+/** Draws into an SVG element. `onGo(ply)` is called for a click, `onValue(text)` with the win rate at
+ * the ply under the pointer, or at the shown ply. */
+export class WinRateGraph {
   #element;
-  #lines = [1, 2].map((seat) => svg("path", { class: `rate player-${seat}` }));
+  #curves = [1, 2].map((seat) => svg("path", { class: `rate player-${seat}` }));
   #points = svg("g");
   #cursor = svg("line", { class: "cursor", y1: 0, y2: HEIGHT });
   #record = null;
@@ -24,20 +24,20 @@ export class Graph {
     element.setAttribute("viewBox", `-4 -6 ${WIDTH + 8} ${HEIGHT + 12}`);
     const middle = svg("path", { class: "middle", d: `M0 ${HEIGHT / 2}H${WIDTH}` });
     const frame = svg("path", { class: "frame", d: `M0 0H${WIDTH}M0 ${HEIGHT}H${WIDTH}` });
-    element.replaceChildren(frame, middle, this.#cursor, ...this.#lines, this.#points);
+    element.replaceChildren(frame, middle, this.#cursor, ...this.#curves, this.#points);
     element.addEventListener("click", (event) => onGo(this.#plyAt(event)));
-    element.addEventListener("pointermove", (event) => this.#tell(this.#plyAt(event)));
-    element.addEventListener("pointerleave", () => this.#tell(this.#ply));
+    element.addEventListener("pointermove", (event) => this.#showValue(this.#plyAt(event)));
+    element.addEventListener("pointerleave", () => this.#showValue(this.#ply));
   }
 
-  /** Show what is known, and at which ply one is. */
+  /** Draw the rates of a match, and a cursor at `ply`. */
   show(record, ply) {
     this.#record = record;
     this.#ply = ply;
     const series = record.rates();
     series.forEach((points, at) => {
-      const place = (point) => `${this.#x(point.ply)} ${y(point.rate)}`;
-      this.#lines[at].setAttribute("d", points.length ? `M${points.map(place).join("L")}` : "");
+      const coordinates = (point) => `${this.#x(point.ply)} ${y(point.rate)}`;
+      this.#curves[at].setAttribute("d", points.length ? `M${points.map(coordinates).join("L")}` : "");
     });
     const here = series.flatMap((points, at) =>
       points
@@ -50,14 +50,14 @@ export class Graph {
     this.#element.setAttribute("aria-valuemax", record.last);
     this.#element.setAttribute("aria-valuenow", ply);
     this.#element.setAttribute("aria-valuetext", describe(record, ply));
-    this.#tell(ply);
+    this.#showValue(ply);
   }
 
   #point(ply, rate, seat) {
     return svg("circle", { class: `player-${seat}`, cx: this.#x(ply), cy: y(rate), r: 4 });
   }
 
-  #tell(ply) {
+  #showValue(ply) {
     this.#onValue(describe(this.#record, ply));
   }
 
@@ -80,11 +80,11 @@ function y(rate) {
   return HEIGHT * (1 - rate);
 }
 
-/** What was said last up to that ply. */
+/** The last win rate up to that ply, in words. */
 function describe(record, ply) {
-  const said = record.rates().flat().filter((point) => point.ply <= ply);
-  if (!said.length) return ply ? "Nothing is said yet" : "Before the first move";
-  const { ply: at, rate } = said.reduce((one, other) => (one.ply > other.ply ? one : other));
+  const points = record.rates().flat().filter((point) => point.ply <= ply);
+  if (!points.length) return ply ? "No win rate yet" : "Before the first move";
+  const { ply: at, rate } = points.reduce((one, other) => (one.ply > other.ply ? one : other));
   const { player, view } = record.positions[at];
   return `${at}. ${view.name}: ${percent(rate)}, says ${record.players[player - 1]}`;
 }

@@ -1,8 +1,8 @@
-// The list of moves: numbered, and each leads to the position after it.
+// The list of moves: each is numbered, and leads to the position after it.
 
-import { html } from "./svg.js";
+import { html } from "./elements.js";
 
-/** Fills a list (an <ol>) with the moves of a record; `onGo(ply)` is called for a click. */
+/** Fills a list (an <ol>) with the moves of a match. `onGo(ply)` is called for a click. */
 export class MoveList {
   #list;
   #onGo;
@@ -15,7 +15,7 @@ export class MoveList {
     list.replaceChildren();
   }
 
-  /** Show these positions' moves, and at which of them one is. */
+  /** Show the moves of these positions, and mark the one that led to position `ply`. */
   show(positions, ply) {
     for (let at = this.#buttons.length + 1; at < positions.length; at += 1) {
       this.#append(at, positions[at]);
@@ -26,7 +26,7 @@ export class MoveList {
   #append(ply, { player, view }) {
     const number = html("span", { class: "muted" }, String(ply));
     const swatch = html("span", { class: `swatch player-${player}`, "aria-hidden": "true" });
-    // There may be hundreds: the keyboard reaches the current one, and goes on with the arrows.
+    // There may be hundreds: Tab reaches only the current one, the arrow keys lead to the others.
     const attributes = { type: "button", class: "move", tabindex: -1 };
     const button = html("button", attributes, number, swatch, view.name ?? "");
     button.addEventListener("click", () => this.#onGo(ply));
@@ -47,7 +47,7 @@ export class MoveList {
     else this.#list.scrollTop = 0;
   }
 
-  /** Scroll the list, and never the page. */
+  /** Scroll the list, but not the page, as scrollIntoView would. */
   #reveal(button) {
     const [top, height] = [button.offsetTop - this.#list.offsetTop, button.offsetHeight];
     const { scrollTop, clientHeight } = this.#list;

@@ -1,30 +1,30 @@
-// The connection of a page, against a server of a few lines: run by tests/unit/web/test_scripts.py.
+// The connection of a page, against a fake server: run by tests/unit/web/test_scripts.py.
 
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 
-// A browser, as far as a connection needs one.
+// The parts of a browser that a connection needs.
 
 class Storage {
-  #kept = new Map();
+  #values = new Map();
   getItem(key) {
-    return this.#kept.get(key) ?? null;
+    return this.#values.get(key) ?? null;
   }
   setItem(key, value) {
-    this.#kept.set(key, value);
+    this.#values.set(key, value);
   }
   removeItem(key) {
-    this.#kept.delete(key);
+    this.#values.delete(key);
   }
   clear() {
-    this.#kept.clear();
+    this.#values.clear();
   }
 }
 
-/** The server's end of a connection is what the tests hold: what it heard, and what it says. */
+/** The server's end of a connection: what it received, and methods to deliver events. */
 class Socket {
   static all = [];
-  heard = [];
+  received = [];
   open = true;
 
   constructor(address) {
@@ -33,7 +33,7 @@ class Socket {
   }
   send(text) {
     assert.ok(this.open);
-    this.heard.push(JSON.parse(text));
+    this.received.push(JSON.parse(text));
   }
   close() {
     this.open = false;
@@ -43,25 +43,25 @@ class Socket {
     return Socket.all.at(-1);
   }
   get hello() {
-    return this.heard.findLast(({ type }) => type === "hello");
+    return this.received.findLast(({ type }) => type === "hello");
   }
-  get asked() {
-    return this.heard.at(-1);
+  get lastRequest() {
+    return this.received.at(-1);
   }
-  say(event) {
+  deliver(event) {
     this.onmessage({ data: JSON.stringify(event) });
   }
   break() {
     this.open = false;
     this.onclose?.();
   }
-  /** Let it in: as who it says it is, or under that session. */
+  /** Accept the hello, under the name in it. */
   welcome(fields = {}) {
     const { id, name, guest } = this.hello;
-    this.say({ type: "welcome", re: id, session: "key 1", name, ...(guest && { guest }), ...fields });
+    this.deliver({ type: "welcome", re: id, session: "key 1", name, ...(guest && { guest }), ...fields });
   }
   refuse(code, text = code) {
-    this.say({ type: "error", re: this.hello.id, code, text });
+    this.deliver({ type: "error", re: this.hello.id, code, text });
   }
 }
 
@@ -77,15 +77,15 @@ Object.assign(globalThis, {
 });
 
 const { account, session, setAccount } = await import("../../server/web/static/account.js");
-const { introduce, Link } = await import("../../server/web/static/link.js");
+const { ServerConnection, signIn } = await import("../../server/web/static/server_connection.js");
 
 const LONG_MS = 60_000;
-let link = null;
+let connection = null;
 let events = [];
 let states = [];
 
 beforeEach(() => {
-  link?.close();
+  connection?.close();
   mock.timers.reset();
   mock.timers.enable({ apis: ["setTimeout"] });
   localStorage.clear();
@@ -94,9 +94,9 @@ beforeEach(() => {
   [events, states] = [[], []];
 });
 
-/** A page that has said hello. */
+/** The server's end of a connection that has sent hello. */
 function opened(fields = { role: "human" }) {
-  link = new Link({
+  connection = new ServerConnection({
     ...fields,
     onEvent: (event) => events.push(event),
     onState: (...state) => states.push(state),
@@ -111,7 +111,7 @@ function reconnected() {
   return Socket.last;
 }
 
-test("a person without a name comes as a guest whose name is made up", () => {
+test("a person without an account connects as a guest with a random name", () => {
   const server = opened();
   const { name, guest, role, views, session: key } = server.hello;
   assert.match(name, /^guest-[a-z0-9]{6}$/);
@@ -119,18 +119,18 @@ test("a person without a name comes as a guest whose name is made up", () => {
   assert.equal(server.address, "ws://here:8080/socket");
   server.welcome();
   assert.deepEqual(states, [["connecting", ""], ["open", ""]]);
-  assert.equal(link.name, name);
+  assert.equal(connection.name, name);
 });
 
-test("a name that somebody has by chance is replaced by another one", () => {
+test("a random name that is taken is replaced by another one", () => {
   const server = opened();
   const first = server.hello.name;
   server.refuse("name_taken");
   assert.notEqual(server.hello.name, first);
-  assert.equal(server.heard.length, 2);
+  assert.equal(server.received.length, 2);
 });
 
-test("a lost connection is made again, to the same session", () => {
+test("a lost connection is opened again, to the same session", () => {
   const server = opened();
   server.welcome();
   server.break();
@@ -142,7 +142,7 @@ test("a lost connection is made again, to the same session", () => {
   assert.deepEqual(events.map(({ type }) => type), ["welcome", "welcome"]);
 });
 
-test("it waits longer after each failure, and not much longer than ten seconds", () => {
+test("the wait grows with each failure, up to ten seconds", () => {
   opened();
   const waits = [];
   for (let attempt = 0; attempt < 8; attempt += 1) {
@@ -157,13 +157,13 @@ test("it waits longer after each failure, and not much longer than ten seconds",
   assert.ok(Math.max(...waits) <= 10_050, waits);
 });
 
-test("when the network is back, nobody waits", () => {
+test("when the network is back, the connection is opened at once", () => {
   opened().break();
   page.dispatchEvent(new Event("online"));
   assert.equal(Socket.all.length, 2);
 });
 
-test("a session that is over is followed by a new one, on the same connection", () => {
+test("after unknown_session a new session begins on the same connection", () => {
   opened().welcome();
   Socket.last.break();
   const server = reconnected();
@@ -173,14 +173,14 @@ test("a session that is over is followed by a new one, on the same connection", 
   assert.equal(server.hello.guest, true);
 });
 
-test("a name of one's own comes with its token", () => {
+test("an account connects with its token", () => {
   setAccount({ name: "Ann", token: "t" });
   const server = opened();
   const { name, token, guest } = server.hello;
   assert.deepEqual([name, token, guest], ["Ann", "t", undefined]);
 });
 
-test("whose token is refused comes as a guest, and is told why", () => {
+test("after a refused token a guest connects, and the reason is stored", () => {
   setAccount({ name: "Ann", token: "t" });
   const server = opened();
   server.refuse("bad_token", "this is not the token");
@@ -190,85 +190,85 @@ test("whose token is refused comes as a guest, and is told why", () => {
   assert.deepEqual(account(), { name: "Ann", token: "t" });
 });
 
-test("a name that was taken just now is used at once, but not by one who plays", () => {
+test("a new account is used at once, or after the running match", () => {
   opened().welcome();
-  Socket.last.say({ type: "started", match: "m", seat: 1 });
+  Socket.last.deliver({ type: "started", match: "m", seat: 1 });
   setAccount({ name: "Ann", token: "t" });
   assert.equal(Socket.all.length, 1);
-  Socket.last.say({ type: "ended", match: "m" });
+  Socket.last.deliver({ type: "ended", match: "m" });
   setAccount({ name: "Ann", token: "t" });
   Socket.last.onopen();
   assert.equal(Socket.last.hello.name, "Ann");
 });
 
-test("who plays as a guest takes the session up, whatever the name is by now", () => {
+test("a guest's session with a running match is resumed under any account", () => {
   opened().welcome();
-  Socket.last.say({ type: "started", match: "m", seat: 2 });
+  Socket.last.deliver({ type: "started", match: "m", seat: 2 });
   setAccount({ name: "Ann", token: "t" });
   Socket.last.break();
   assert.equal(reconnected().hello.session, "key 1");
 });
 
-test("a spectator's session is not taken up by one who wants to play", () => {
+test("a spectator's session is not resumed by a player", () => {
   opened({ role: "spectator" }).welcome();
-  link.close();
+  connection.close();
   assert.equal(opened().hello.session, undefined);
 });
 
-test("one who was replaced by another tab stays away, and says so", () => {
+test("a connection that another tab replaced is not opened again", () => {
   const server = opened();
   server.welcome();
-  server.say({ type: "error", code: "replaced", text: "this session goes on elsewhere" });
+  server.deliver({ type: "error", code: "replaced", text: "this session goes on elsewhere" });
   assert.match(states.at(-1)[1], /another tab/);
   mock.timers.tick(LONG_MS);
   page.dispatchEvent(new Event("online"));
   assert.equal(Socket.all.length, 1);
 });
 
-test("a request is answered by the event with its id, which is an event, too", async () => {
+test("a request resolves with the event that has its id, which onEvent receives as well", async () => {
   const server = opened();
   server.welcome();
-  const answer = link.request({ type: "seek", game: "nim" });
-  const { id, type } = server.asked;
+  const response = connection.request({ type: "seek", game: "nim" });
+  const { id, type } = server.lastRequest;
   assert.equal(type, "seek");
-  server.say({ type: "seeking", seek: "other" });
-  server.say({ type: "seeking", re: id, seek: "mine" });
-  assert.equal((await answer).seek, "mine");
+  server.deliver({ type: "seeking", seek: "other" });
+  server.deliver({ type: "seeking", re: id, seek: "mine" });
+  assert.equal((await response).seek, "mine");
   assert.deepEqual(events.slice(1).map(({ seek }) => seek), ["other", "mine"]);
 });
 
-test("a refused request rejects with code and text, and is no event", async () => {
+test("a refused request rejects with code and text, and onEvent receives nothing", async () => {
   const server = opened();
   server.welcome();
-  const answer = link.request({ type: "seek", game: "chess" });
-  server.say({ type: "error", re: server.asked.id, code: "bad_game", text: "there is no chess" });
-  await assert.rejects(answer, { code: "bad_game", message: "there is no chess" });
+  const response = connection.request({ type: "seek", game: "chess" });
+  server.deliver({ type: "error", re: server.lastRequest.id, code: "bad_game", text: "there is no chess" });
+  await assert.rejects(response, { code: "bad_game", message: "there is no chess" });
   assert.equal(events.length, 1);
 });
 
-test("a request whose connection is lost, or not there, rejects", async () => {
+test("a request without a connection, or whose connection is lost, rejects", async () => {
   const server = opened();
-  await assert.rejects(link.request({ type: "list" }), { code: "lost" });
+  await assert.rejects(connection.request({ type: "list" }), { code: "lost" });
   server.welcome();
-  const answer = link.request({ type: "list" });
+  const response = connection.request({ type: "list" });
   server.break();
-  await assert.rejects(answer, { code: "lost" });
+  await assert.rejects(response, { code: "lost" });
 });
 
-test("the server hears that somebody is there when it asks", () => {
+test("a ping of the server is responded to", () => {
   const server = opened();
   server.welcome();
-  server.say({ type: "ping", seconds: 60 });
-  assert.deepEqual(server.asked, { type: "ping" });
+  server.deliver({ type: "ping", seconds: 60 });
+  assert.deepEqual(server.lastRequest, { type: "ping" });
   assert.equal(events.length, 1);
 });
 
-test("a server that has fallen silent is asked, and given up when it does not answer", () => {
+test("a silent server is pinged, and the connection abandoned without a response", () => {
   const server = opened();
   server.welcome();
   mock.timers.tick(25_000);
-  assert.deepEqual(server.asked, { type: "ping" });
-  server.say({ type: "pong" });
+  assert.deepEqual(server.lastRequest, { type: "ping" });
+  server.deliver({ type: "pong" });
   mock.timers.tick(24_000);
   assert.equal(server.open, true);
   mock.timers.tick(1000);
@@ -277,16 +277,16 @@ test("a server that has fallen silent is asked, and given up when it does not an
   assert.deepEqual(states.at(-1), ["lost", ""]);
 });
 
-test("who is told to wait before registering does", () => {
+test("a rate limit delays the next hello", () => {
   const server = opened();
-  server.say({ type: "error", re: server.hello.id, code: "rate_limited", text: "wait", seconds: 3 });
-  assert.equal(server.heard.length, 1);
+  server.deliver({ type: "error", re: server.hello.id, code: "rate_limited", text: "wait", seconds: 3 });
+  assert.equal(server.received.length, 1);
   mock.timers.tick(3000);
   assert.equal(server.open, false);
 });
 
-test("a name is registered over a connection of its own", async () => {
-  const done = introduce("Ann");
+test("a name is registered over a separate connection", async () => {
+  const done = signIn("Ann");
   const server = Socket.last;
   server.onopen();
   const { name, token, guest, role } = server.hello;
@@ -296,8 +296,8 @@ test("a name is registered over a connection of its own", async () => {
   assert.equal(server.open, false);
 });
 
-test("a name that is refused is not one's own", async () => {
-  const done = introduce("Ann", "wrong");
+test("a refused name rejects", async () => {
+  const done = signIn("Ann", "wrong");
   Socket.last.onopen();
   Socket.last.refuse("bad_token", "this is not the token");
   await assert.rejects(done, { code: "bad_token", message: "this is not the token" });

@@ -1,40 +1,42 @@
-// Small boards of matches that are being played: those that can be seen are watched.
+// Small boards of running matches. Those that are in view are watched.
 
 import { BoardView } from "./board.js";
-import { showList } from "./keyed.js";
+import { html } from "./elements.js";
+import { updateKeyedList } from "./keyed_list.js";
 import { matchAddress } from "./navigation.js";
 import { clockText, gameText } from "./overview.js";
-import { html } from "./svg.js";
 
-/** So long the end of a match is to be seen. */
-const FAREWELL_MS = 4000;
+/** How long a match is shown after its end. */
+const ENDED_SHOWN_MS = 4000;
 
 export class LiveBoards {
   #list;
-  #link;
+  #connection;
   #matches = new Map();
   #cards = new Map();
   #observer;
   #drawing = false;
   #onChange;
 
-  /** Cards go into the list; `link` is asked to watch. `onChange(number of cards)`. */
-  constructor(list, link, onChange = () => {}) {
+  /** Cards are added to `list`, and watched over `connection`. `onChange(number of cards)`. */
+  constructor(list, connection, onChange = () => {}) {
     this.#list = list;
-    this.#link = link;
+    this.#connection = connection;
     this.#onChange = onChange;
-    this.#observer = new IntersectionObserver((entries) => this.#look(entries), { rootMargin: "100px" });
+    this.#observer = new IntersectionObserver((entries) => this.#updateVisibility(entries), {
+      rootMargin: "100px",
+    });
   }
 
-  /** These are being played: a map of summaries by match. What has just ended stays a while. */
+  /** Show these running matches, a map of summaries by match. Ended ones stay ENDED_SHOWN_MS. */
   show(matches) {
-    const stay = [...this.#matches].filter(([match]) => matches.has(match) || this.#cards.get(match)?.leaving);
+    const stay = [...this.#matches].filter(([match]) => matches.has(match) || this.#cards.get(match)?.ended);
     this.#matches = new Map([...stay, ...matches]);
     this.#render();
   }
 
-  /** Take in an event: `welcome` when a connection is there, and all of matches. */
-  handle(event) {
+  /** Handle an event: `welcome`, and all that belong to a match. */
+  receive(event) {
     if (event.type === "welcome") {
       for (const [match, card] of this.#cards) {
         card.watched = false;
@@ -49,8 +51,8 @@ export class LiveBoards {
   }
 
   #render() {
-    showList(this.#list, "match", this.#matches, (summary) => this.#make(summary), (element, summary) =>
-      this.#adopt(element, summary),
+    updateKeyedList(this.#list, "match", this.#matches, createItem, (element, summary) =>
+      this.#addBoard(element, summary),
     );
     for (const [match, card] of this.#cards) {
       if (card.element.isConnected) continue;
@@ -61,29 +63,17 @@ export class LiveBoards {
     this.#onChange(this.#cards.size);
   }
 
-  #make({ match, players: [first, second], game, clock }) {
-    const names = html(
-      "span",
-      { class: "players" },
-      html("span", { class: "player first name" }, first),
-      html("span", { class: "player second name" }, second),
-    );
-    const about = html("span", { class: "muted small" }, `${gameText(game)}, ${clockText(clock)}`);
-    const link = html("a", { href: matchAddress(match) }, names);
-    return html("li", { class: "card match-card" }, link, about);
-  }
-
-  /** A card, of ours or of the page as the server has sent it, gets its board. */
-  #adopt(element, summary) {
+  /** Add a board to an item of the list, which came with the page or was made by `createItem`. */
+  #addBoard(element, summary) {
     const card = this.#cards.get(summary.match);
     if (card?.element === element) return;
     const slot = html("div", { class: "board-slot" });
     element.prepend(slot);
-    this.#cards.set(summary.match, { element, slot, summary, boardView: null, watched: false, view: null });
+    this.#cards.set(summary.match, { element, slot, boardView: null, watched: false, view: null });
     this.#observer.observe(element);
   }
 
-  #look(entries) {
+  #updateVisibility(entries) {
     for (const { target, isIntersecting } of entries) {
       const match = target.dataset.match;
       const card = this.#cards.get(match);
@@ -95,16 +85,16 @@ export class LiveBoards {
   }
 
   #watch(match, card) {
-    if (card.watched || card.leaving || !this.#link.name) return;
+    if (card.watched || card.ended || !this.#connection.name) return;
     card.watched = true;
-    // If it has ended meanwhile, the news will say so.
-    this.#link.request({ type: "watch", match }).catch(() => {});
+    // If the match has ended already, the next `news` removes it.
+    this.#connection.request({ type: "watch", match }).catch(() => {});
   }
 
   #unwatch(match, card) {
     if (!card.watched) return;
     card.watched = false;
-    if (!card.leaving) this.#link.request({ type: "unwatch", match }).catch(() => {});
+    if (!card.ended) this.#connection.request({ type: "unwatch", match }).catch(() => {});
   }
 
   #start(card, { board, view, players }) {
@@ -112,7 +102,7 @@ export class LiveBoards {
     this.#update(card, { view });
   }
 
-  /** Bots may play faster than a screen shows. */
+  /** Draw the latest position at the next frame: bots may play faster than a screen shows. */
   #update(card, { view }) {
     card.view = view;
     if (this.#drawing) return;
@@ -127,7 +117,7 @@ export class LiveBoards {
   }
 
   #end(card, { match, winner, text }) {
-    card.leaving = true;
+    card.ended = true;
     const [first, second] = card.element.querySelectorAll(".player");
     if (winner === 1) first.classList.add("won");
     if (winner === 2) second.classList.add("won");
@@ -135,6 +125,18 @@ export class LiveBoards {
     setTimeout(() => {
       this.#matches.delete(match);
       this.#render();
-    }, FAREWELL_MS);
+    }, ENDED_SHOWN_MS);
   }
+}
+
+function createItem({ match, players: [first, second], game, clock }) {
+  const names = html(
+    "span",
+    { class: "players" },
+    html("span", { class: "player first name" }, first),
+    html("span", { class: "player second name" }, second),
+  );
+  const terms = html("span", { class: "muted small" }, `${gameText(game)}, ${clockText(clock)}`);
+  const link = html("a", { href: matchAddress(match) }, names);
+  return html("li", { class: "card match-card" }, link, terms);
 }

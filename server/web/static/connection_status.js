@@ -1,21 +1,21 @@
-// Tells the person when the connection is lost, and when it is there again.
+// A banner that says when the connection is lost, and when it is open again.
 
-const SHORTLY_MS = 400, LONG_ENOUGH_MS = 2500;
+const DELAY_MS = 400, CONFIRMATION_MS = 2500;
 
 let wasLost = false;
 let timer = null;
 
-/** For a Link's `onState`. */
-export function showConnection(state, text) {
+/** Show a state of the connection; pass it as `onState` of a ServerConnection. */
+export function showConnectionStatus(state, text) {
   if (state === "lost") {
     wasLost = true;
-    // Most are back at once; nobody has to hear of those.
+    // Most connections are open again within DELAY_MS: those losses are not shown.
     if (text) show(text);
-    else later(SHORTLY_MS, () => show("The connection is lost. Trying again …"));
+    else later(DELAY_MS, () => show("The connection is lost. Trying again …"));
   } else if (state === "open" && wasLost) {
     wasLost = false;
     show("Connected again.");
-    later(LONG_ENOUGH_MS, () => show(""));
+    later(CONFIRMATION_MS, () => show(""));
   }
 }
 

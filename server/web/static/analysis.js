@@ -1,14 +1,14 @@
-// What the player thought that made a move: its line, and the moves that it considered.
+// The analysis that a player sent with its move: its principal variation (pv) and its candidates.
 
-import { percent } from "./notation.js";
-import { html } from "./svg.js";
+import { html } from "./elements.js";
+import { percent } from "./match_text.js";
 
 const ROWS = 8;
 const PROVEN = { 1: "a proven win", 0: "a proven tie", [-1]: "a proven loss" };
 
-/** Fills a panel; `onPoint(cells)` is called with the cells of the move that is pointed at, []
- * for none. */
-export class Thoughts {
+/** Fills a panel. `onPoint(cells)` is called with the cells of the candidate under the pointer or
+ * the focus, [] for none. */
+export class AnalysisPanel {
   #panel;
   #onPoint;
 
@@ -17,13 +17,13 @@ export class Thoughts {
     this.#onPoint = onPoint;
   }
 
-  /** Show those of the move that led to this position. */
+  /** Show the analysis of the move that led to this position. */
   show({ player, view, info }, players) {
     if (!info) return this.#panel.replaceChildren();
     const parts = [html("p", {}, `${players[player - 1]} on ${view.name}: ${summary(info)}`)];
     if (view.pv?.length) {
       const label = html("span", { class: "muted" }, "Expected: ");
-      parts.push(html("p", { class: "line" }, label, view.pv.join(" ")));
+      parts.push(html("p", { class: "pv" }, label, view.pv.join(" ")));
     }
     if (view.candidates?.length) parts.push(this.#table(view.candidates, view.name));
     this.#panel.replaceChildren(...parts);
@@ -32,12 +32,12 @@ export class Thoughts {
   #table(candidates, played) {
     const head = html("tr", {}, cell("th", "Move"), cell("th", "Visits", "number"));
     head.append(cell("th", "Win rate", "number"));
-    const seen = candidates.filter(({ visits }) => visits > 0);
-    const best = seen.sort((a, b) => b.visits - a.visits).slice(0, ROWS);
+    const visited = candidates.filter(({ visits }) => visits > 0);
+    const best = visited.sort((a, b) => b.visits - a.visits).slice(0, ROWS);
     const rows = best.map((candidate) => this.#row(candidate, candidate.name === played));
     const table = html("table", { class: "table" }, html("thead", {}, head));
     table.append(html("tbody", {}, ...rows));
-    const label = "Moves that were considered";
+    const label = "Candidate moves";
     const attributes = { class: "scroll", tabindex: 0, role: "region", "aria-label": label };
     return html("div", attributes, table);
   }
@@ -70,14 +70,14 @@ function count(number, noun) {
 /** "a proven win; 61.0 % to win; 20,000 simulations, depth 11, 0.98 s". */
 function summary(info) {
   const { win_rate: rate, simulations, depth, seconds, proven } = info;
-  const given = (value) => value !== null && value !== undefined;
+  const isGiven = (value) => value !== null && value !== undefined;
   const effort = [
-    given(simulations) && count(simulations, "simulation"),
-    given(depth) && `depth ${depth}`,
-    given(seconds) && `${seconds.toFixed(2)} s`,
+    isGiven(simulations) && count(simulations, "simulation"),
+    isGiven(depth) && `depth ${depth}`,
+    isGiven(seconds) && `${seconds.toFixed(2)} s`,
   ].filter(Boolean);
   const parts = [effort.join(", ")];
-  if (given(rate)) parts.unshift(`${percent(rate)} to win`);
-  if (given(proven)) parts.unshift(PROVEN[proven]);
+  if (isGiven(rate)) parts.unshift(`${percent(rate)} to win`);
+  if (isGiven(proven)) parts.unshift(PROVEN[proven]);
   return parts.filter(Boolean).join("; ");
 }

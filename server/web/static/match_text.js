@@ -1,0 +1,51 @@
+// Parses typed moves, and describes moves and results. Uses no element of a page.
+
+const LISTED = 12;
+
+/** The legal move that `text` names, {move}, or why there is none, {fault}. */
+export function parseMove(text, legalMoves) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return { fault: "Type a move first." };
+  const move = legalMoves.find(({ name }) => name.toLowerCase() === wanted);
+  if (move) return { move };
+  const names = legalMoves.slice(0, LISTED).map(({ name }) => name);
+  const more = legalMoves.length > LISTED ? ` and ${legalMoves.length - LISTED} more` : "";
+  const possible = `${names.join(", ")}${more}`;
+  return { fault: `“${text.trim().slice(0, 20)}” is not possible here. Possible: ${possible}.` };
+}
+
+/** The player to move, or the result. */
+export function statusText({ players, seat, toMove, result }) {
+  if (result) return resultText(result, players);
+  return toMove === seat ? "Your turn" : `${players[toMove - 1]} to move`;
+}
+
+/** The result in words. */
+export function resultText({ winner }, players) {
+  if (winner > 0) return `${players[winner - 1]} won`;
+  return winner < 0 ? "A tie" : "No result";
+}
+
+/** Why the match ended so, "" where the rules decided it. */
+export function reasonText({ reason, text }) {
+  return reason === "rules" ? "" : text;
+}
+
+/** A move and the player who moves next, for a screen reader. */
+export function announcement({ player, view }, record) {
+  const mover = player === record.seat ? "You play" : `${record.players[player - 1]} plays`;
+  const next = record.toMove === record.seat ? "your turn" : statusText(record);
+  return `${mover} ${view.name}${record.toMove ? `; ${next}` : ""}.`;
+}
+
+/** The text for `closing`, which the server sends before it stops. */
+export function closingText({ seconds, kept }) {
+  const outcome = kept ? "go on when the server is back" : "have no result";
+  const when = `The server stops in ${Math.ceil(seconds)} seconds at most.`;
+  return `${when} Matches that are not over by then ${outcome}.`;
+}
+
+/** A rate from 0 to 1 as a percentage. */
+export function percent(rate) {
+  return `${(100 * rate).toFixed(rate > 0 && rate < 1 ? 1 : 0)} %`;
+}
