@@ -1,5 +1,6 @@
-"""The referee.
+"""The server: referee, storage, web pages and tournaments. See docs/architecture.md.
 
-A pure core that opens no socket and reads no clock (`messages`, `wire`, `clock`, `match`, `table`,
-`lobby`, `session`, `requests`, `hub`), and the edges that do (`tcp`, `log`), composed in `service`.
+`model`, `core`, `tournament` and `export` are pure: they open no socket and read no clock. `net`,
+`web`, `storage` and `runtime` are the edges. `cli` and `organizer` are the commands; `app` and
+`main` put a server together.
 """

@@ -1,6 +1,6 @@
-"""Bytes to messages and back: one map a message, as MessagePack over TCP, as JSON over WebSocket.
+"""Encodes and decodes messages: each is one map, as MessagePack over TCP, as JSON over WebSocket.
 
-How messages are marked off from each other is the transport's business.
+The transports frame them: with a length over TCP, as text messages over WebSocket.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import msgspec
 
 from server.model.messages import EVENTS, REQUESTS, Code, Event, Request, RequestId
 
-#: The longest frame in bytes, without its length; and that of an administrator, who may hold a
-#: tournament with a book of openings.
+#: The longest frame in bytes, without its length; an administrator's may be longer, because it may
+#: contain a book of openings.
 MAX_FRAME = 64 * 1024
 ADMINISTRATORS_FRAME = 4 * 2**20
 
@@ -43,9 +43,10 @@ _EVENTS = _by_tag(EVENTS)
 
 @dataclass(frozen=True, eq=False)
 class MessageFormat:
-    """How messages look on a line: events as they are sent, requests without what marks them off.
+    """How a transport encodes events, framing included, and decodes requests, framing excluded.
 
-    `decode` is told whether it is an administrator's, and raises Unreadable.
+    The second argument of `decode` says whether an administrator sent the request. It raises
+    Unreadable.
     """
 
     encode: Callable[[Event], bytes]
@@ -53,7 +54,7 @@ class MessageFormat:
 
 
 class Unreadable(ValueError):
-    """A frame that is no message: its code, and the id of the request if that much was clear."""
+    """A frame that is not a valid request: the error code, and the request's id if it has one."""
 
     def __init__(self, code: Code, text: str, request_id: RequestId | None = None) -> None:
         super().__init__(text)
@@ -62,19 +63,19 @@ class Unreadable(ValueError):
 
 
 def encode(message: Request | Event) -> bytes:
-    """The map of a message, without the frame's length."""
+    """Returns a message as MessagePack, without the length of the frame."""
     return _ENCODER.encode(message)  # six times as fast as msgpack.packb of its fields
 
 
 def encode_json(message: Request | Event) -> bytes:
-    """The map of a message as JSON."""
+    """Returns a message as JSON in UTF-8."""
     return _JSON_ENCODER.encode(message)
 
 
 def decode_request(frame: bytes, administrator: bool = False) -> Request:
-    """What a client says; an administrator's lists are as long as the frame has room for.
+    """Decodes a client's MessagePack; an administrator's lists may be as long as the frame allows.
 
-    Raises Unreadable, whatever the bytes.
+    Raises Unreadable, and nothing else, for any bytes.
     """
     limits = _ADMINISTRATORS_LIMITS if administrator else _LIMITS
     try:
@@ -86,20 +87,20 @@ def decode_request(frame: bytes, administrator: bool = False) -> Request:
 
 
 def decode_json_request(frame: bytes, administrator: bool = False) -> Request:
-    """What a client says in JSON; all else as of `decode_request`.
+    """Decodes a client's JSON, otherwise like `decode_request`.
 
-    Of a key that is there twice, the last one counts, as in MessagePack.
+    If a key occurs twice, the last value counts, as in MessagePack.
     """
     try:
         raw = _JSON_DECODER.decode(frame)
         _require_limits(raw, _ADMINISTRATORS_LIMITS if administrator else _LIMITS)
-    except (ValueError, RecursionError) as error:  # of msgspec's own, each is a ValueError
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise Unreadable(Code.MALFORMED, f"the message cannot be read as JSON: {error}") from error
     return _request(raw)
 
 
 def _require_limits(raw: object, limits: dict[str, int]) -> None:
-    """Raises ValueError where there is more of something than MessagePack's decoder allows."""
+    """Raises ValueError if a value exceeds a limit that MessagePack's decoder enforces itself."""
     unseen = [raw]
     while unseen:
         match unseen.pop():
@@ -124,9 +125,9 @@ def _request(raw: object) -> Request:
     tag = raw.get("type")
     if not isinstance(tag, str) or tag not in _REQUESTS:
         known = ", ".join(sorted(_REQUESTS))
-        # Not the repr of anything: that of deeply nested lists exceeds the stack.
+        # Not the repr of any value: that of deeply nested lists overflows the stack.
         shown = repr(tag[:50]) if isinstance(tag, str) else f"({type(tag).__name__})"
-        text = f"unknown message type {shown}; there are: {known}"
+        text = f"unknown message type {shown}; known types: {known}"
         raise Unreadable(Code.UNKNOWN_TYPE, text, _request_id(raw))
     try:
         return cast(Request, msgspec.convert(raw, _REQUESTS[tag]))
@@ -135,12 +136,12 @@ def _request(raw: object) -> Request:
 
 
 def decode_event(frame: bytes) -> Event:
-    """What the server says. Raises ValueError."""
+    """Decodes an event of the server. Raises ValueError, and nothing else, for any bytes."""
     try:
         raw = msgpack.unpackb(frame)
         return cast(Event, msgspec.convert(raw, _EVENTS[raw["type"]]))
     except (msgspec.ValidationError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"the server said something this client does not know: {error}") from error
+        raise ValueError(f"the server sent an event that cannot be decoded: {error}") from error
 
 
 def _request_id(raw: dict[str, Any]) -> RequestId | None:

@@ -1,8 +1,8 @@
-"""Names of players: which there may be, and which could be taken for each other.
+"""Names of players: which are allowed, and which are too similar to exist side by side.
 
-After UTS #39 (Unicode Security Mechanisms). Names differ by their letters and digits: case,
-accents, spaces, punctuation and symbols do not tell two players apart, nor do letters that look
-alike.
+Follows UTS #39 (Unicode Security Mechanisms). Two names are different if their letters and digits
+are: case, accents, spaces, punctuation and symbols do not count, and letters that look alike are
+equal.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from itertools import pairwise
 
 LONGEST = 32
 
-# The first word of a letter's Unicode name says which script it is of. These are the recommended
-# scripts of UAX #31, table 5: those of living languages that many people write.
+# The first word of a letter's Unicode name is its script. These are the recommended scripts of
+# UAX #31, table 5: those of living languages that many people write.
 _WRITTEN = (
     "ARABIC ARMENIAN BENGALI BOPOMOFO CYRILLIC DEVANAGARI ETHIOPIC GEORGIAN GREEK GUJARATI "
     "GURMUKHI HANGUL HEBREW HIRAGANA KANNADA KATAKANA KHMER LAO LATIN MALAYALAM MYANMAR ORIYA "
@@ -23,23 +23,24 @@ _WRITTEN = (
 )
 _SCRIPTS = {word: word.capitalize() for word in _WRITTEN.split()} | {
     "ARABIC-INDIC": "Arabic",
-    "EXTENDED": "Arabic",  # of its digits
+    "EXTENDED": "Arabic",  # as in EXTENDED ARABIC-INDIC DIGIT ONE
     "CJK": "Han",
     "IDEOGRAPHIC": "Han",
 }
 _WITH_ANY = {"COMBINING", "DIGIT", "KATAKANA-HIRAGANA", "MODIFIER"}
-# Scripts that share a word: UTS #39, section 5.2, "highly restrictive".
+# Scripts that may be mixed in one word: UTS #39, section 5.2, "highly restrictive".
 _TOGETHER = (
     {"Latin", "Han", "Hiragana", "Katakana"},
     {"Latin", "Han", "Bopomofo"},
     {"Latin", "Han", "Hangul"},
 )
-_INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5"  # though Unicode calls them letters or marks
+# Invisible, though Unicode classifies them as letters or marks.
+_INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5"
 
-# What each is taken for, by lower-case letters: Latin, Greek, Cyrillic, Armenian, and Kana against
-# Han. From confusables.txt of UTS #39 (Unicode 15), without the accents that it keeps, and with vv
-# for w; where the two cases of a letter look like two Latin letters (eta, nu, upsilon), the
-# capital counts, for it is drawn exactly alike.
+# For each lower-case Latin shape, the characters that look like it: Latin, Greek, Cyrillic,
+# Armenian, and Kana for Han. From confusables.txt of UTS #39 (Unicode 15), without the accents that it keeps,
+# and with vv for w. If the two cases of a letter look like two different Latin letters (eta, nu,
+# upsilon), the capital decides, because it looks exactly the same.
 _LOOKS_LIKE = {
     "a": "ɑαа",
     "ae": "ӕ",
@@ -82,14 +83,14 @@ _VARIETY_OF_LATIN = re.compile(r"LATIN .*\b([A-Z]{1,2})")
 
 
 class BadName(ValueError):
-    """A name that nobody can have; the text says why."""
+    """A name that breaks a rule; the text says which rule, and the character that breaks it."""
 
 
 def normalised(name: str) -> str:
-    """The form in which a name is shown and stored. Raises BadName.
+    """Returns the form in which a name is shown and stored. Raises BadName.
 
-    That is NFKC, as for nicknames in RFC 8266: wide, circled and mathematical letters become the
-    letters that they are read as. Its price: lone Korean letters (ㅋ) become parts of syllables.
+    The form is NFKC, as for nicknames in RFC 8266: wide, circled and mathematical letters become
+    ordinary letters. The price: single Korean letters (ㅋ) become parts of syllables.
     """
     for char in name:
         if char != " " and unicodedata.category(char)[0] == "Z":
@@ -106,11 +107,11 @@ def normalised(name: str) -> str:
 
 
 def skeleton(name: str) -> str:
-    """The same for names that people could take for each other.
+    """Returns a text that is equal for two names that people could confuse.
 
-    Any text will do; the skeleton of a skeleton is itself. It is for comparing, not for showing:
-    that of `Willi` is `vvllll`. Not compared are letters that look alike within Arabic, Hebrew,
-    Indic scripts and Han, and those of them that look like a Latin letter (alef like l).
+    Accepts any text; the skeleton of a skeleton is itself. It is for comparison, not for display:
+    that of `Willi` is `vvllll`. It does not detect letters that look alike within Arabic, Hebrew,
+    Indic scripts and Han, nor letters of these that look like a Latin letter (alef like l).
     """
     folded = unicodedata.normalize("NFKD", name).casefold()
     shapes = map(_shape, unicodedata.normalize("NFKD", folded))
@@ -135,8 +136,8 @@ def _check_arrangement(name: str) -> None:
         raise BadName("a name has at least one letter or digit")
     if re.search("(?<![LNMV])[MV]", kinds):
         raise BadName("an accent in a name stands on a letter")
-    # UTS #39, section 5.4, has the four. Accents proper are two at most, as in Vietnamese; vowel
-    # signs of a Burmese syllable are more.
+    # UTS #39, section 5.4, allows four marks. Proper accents are at most two, as in Vietnamese; a
+    # Burmese syllable has more vowel signs.
     twice = any(a == b for a, b in pairwise(name) if _kind(a) in "MV")
     if twice or re.search("M{3}|[MV]{5}", kinds):
         raise BadName("a letter in a name has at most two accents, and none twice")
@@ -149,7 +150,7 @@ def _kind(char: str) -> str:
 
 
 def _check_scripts(word: str) -> None:
-    """Whole words may be in different scripts, as in `Владимир v2`: `skeleton` compares those."""
+    """Requires one script per word. `Владимир v2` is valid: `skeleton` compares such names."""
     letters = (char for char in word if unicodedata.category(char)[0] in "LMN")
     scripts = {_SCRIPTS[first] for first in map(_first_word, letters) if first in _SCRIPTS}
     if len(scripts) > 1 and not any(scripts <= together for together in _TOGETHER):
@@ -167,7 +168,7 @@ def _spelled(char: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _shape(char: str) -> str:
-    """What remains of a character that is case-folded and decomposed."""
+    """Returns the skeleton of one character that is already case-folded and decomposed."""
     if char in _SHAPES:
         return _SHAPES[char]
     kind = unicodedata.category(char)
@@ -180,9 +181,9 @@ def _shape(char: str) -> str:
 
 
 def _is_accent(mark: str) -> bool:
-    """Is it, by its combining class, an accent or a point of Hebrew or Arabic?
+    """Whether the combining class is that of an accent or of a Hebrew or Arabic point.
 
-    Other marks are vowel signs and the like: without them other words remain.
+    Other marks are vowel signs and the like, which distinguish words.
     """
     position = unicodedata.combining(mark)
     return position == 1 or 10 <= position <= 36 or position >= 200

@@ -1,6 +1,6 @@
-"""What is stored: values that the core wants kept, and finds again after a restart.
+"""The records that the core stores, and restores after a restart.
 
-Times are seconds since 1970. A session is stored by its key, which is a digest of its token.
+Times are seconds since 1970. A session is stored as its key, which is a digest of its token.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from server.model.messages import Analysis, ClockState, Reason, Seat
 
 
 class Account(Struct, frozen=True, kw_only=True, gc=False):
-    """A name and whom it belongs to; of the token, only the SHA-256 in hexadecimal."""
+    """A registered name; `digest` is the SHA-256 of its token in hexadecimal."""
 
     id: str
     name: str
@@ -22,11 +22,11 @@ class Account(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class MatchStarted(Struct, frozen=True, kw_only=True, gc=False):
-    """A match has started, under these terms. Guests have no account.
+    """A match has started, under these terms. A guest has no account.
 
-    `opening`: so many of its moves were made for its players. `max_plies`: with so many it is tied.
-    Of a `tournament`, `fixture` says which match it is. `bots`: the player, where it is a bot that
-    the server has started.
+    `opening` is the number of moves that were made for the players; after `max_plies` moves the
+    match is a tie, 0 for never. `fixture` is the place of the match in the schedule of its
+    `tournament`. `bots` has the player specification of each bot that the server has started.
     """
 
     match: str
@@ -47,7 +47,7 @@ class MatchStarted(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class MovePlayed(Struct, frozen=True, kw_only=True, gc=False):
-    """A move was made; `clocks` as they stand after it, before the next player's runs."""
+    """A move was played; `clocks` are those after it, before the next player's clock runs."""
 
     match: str
     ply: int
@@ -59,7 +59,7 @@ class MovePlayed(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False):
-    """A seat has gone to another session of the same account."""
+    """Another session of the same account has taken over a seat of a match."""
 
     match: str
     seat: Seat
@@ -78,7 +78,7 @@ class MatchEnded(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False):
-    """A tournament is held; `spec` as JSON."""
+    """A tournament was created; `spec` is its specification as JSON."""
 
     tournament: str
     name: str
@@ -87,7 +87,7 @@ class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False):
-    """A tournament goes on without an entrant; `number` counts them from 1."""
+    """An entrant was withdrawn from a tournament; `number` counts the withdrawals from 1."""
 
     tournament: str
     number: int
@@ -96,7 +96,7 @@ class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TournamentEnded(Struct, frozen=True, kw_only=True, gc=False):
-    """A tournament is over."""
+    """A tournament is over: no match of it follows."""
 
     tournament: str
     at: float
@@ -115,7 +115,7 @@ Record = (
 
 
 class StoredMatch(Struct, frozen=True, kw_only=True, gc=False):
-    """All that is stored of a match."""
+    """The stored records of one match: its start, its moves, and its end if it has ended."""
 
     started: MatchStarted
     moves: tuple[MovePlayed, ...] = ()
@@ -123,7 +123,7 @@ class StoredMatch(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class StoredTournament(Struct, frozen=True, kw_only=True):
-    """All that is stored of a tournament; its matches with their moves, oldest first."""
+    """The stored records of one tournament; its matches with their moves, oldest first."""
 
     created: TournamentCreated
     withdrawn: tuple[int, ...] = ()
