@@ -38,9 +38,9 @@ _TOGETHER = (
 _INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5"
 
 # For each lower-case Latin shape, the characters that look like it: Latin, Greek, Cyrillic,
-# Armenian, and Kana for Han. From confusables.txt of UTS #39 (Unicode 15), without the accents that it keeps,
-# and with vv for w. If the two cases of a letter look like two different Latin letters (eta, nu,
-# upsilon), the capital decides, because it looks exactly the same.
+# Armenian, and Kana for Han. From confusables.txt of UTS #39 (Unicode 15), without the accents that
+# it keeps, and with vv for w. If the two cases of a letter look like two different Latin letters
+# (eta, nu, upsilon), the capital decides, because it looks exactly the same.
 _LOOKS_LIKE = {
     "a": "ɑαа",
     "ae": "ӕ",
