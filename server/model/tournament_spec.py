@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-FORMATS = ("round_robin", "gauntlet", "swiss", "knockout", "match", "sprt")
 MODELS = ("normalized", "logistic")
 
 

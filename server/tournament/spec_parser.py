@@ -1,31 +1,28 @@
-"""Reads a tournament's file, and says all that is wrong with it."""
+"""Parser of a tournament's file: makes a specification, or reports all faults with their lines.
+
+`spec_validation` says what a specification may be; this adds what only a file has: TOML and its
+types, keys that do not exist, files of openings, versions that follow from other files.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
 
 from games import Game
-from games.core import spec as spelling
-from server.model import names
-from server.model.tournament_spec import (
-    FORMATS,
-    MODELS,
-    Adjudication,
-    Entrant,
-    Openings,
-    Sprt,
-    TournamentSpec,
-)
-from server.tournament import opening_file, validators, version
+from games.core import spec as notation
+from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from server.tournament import formats, opening_file, spec_validation, validators, version
+from server.tournament.spec_validation import FIELDS
 from server.tournament.toml_lines import lines_of
 from server.tournament.toml_table import Faults, TomlTable
 from server.tournament.validators import Check
 from server.tournament.version import Files
 
-MOST_ROUNDS = 1_000_000
-#: What newcomers to TOML mostly mean, by the beginning of what tomllib says.
+#: What newcomers to TOML mostly mean, by the beginning of tomllib's message.
 _REMEDIES = {
     "Invalid value": " (text stands in quotes)",
     "Illegal character '\\n'": " (the quotes are not closed)",
@@ -46,11 +43,11 @@ def read(
     files: Files = lambda path: None,
     code: str = "",
 ) -> TournamentSpec:
-    """The tournament that a file describes. Raises SpecError.
+    """The tournament that a file describes. Raises TournamentSpecError with all its faults.
 
-    `where`: the name of the file, for errors. `files`: what other files have in them, for openings
-    and for versions, by path relative to the folder of this one; None where there is none. `code`:
-    which players and games are installed, for versions too.
+    `where`: the name of the file, for errors. `files`: the content of other files, for openings and
+    versions, by path relative to the folder of this file; None if a file does not exist. `code`:
+    identifies the installed players and games, for versions.
     """
     try:
         text.encode()
@@ -67,6 +64,8 @@ def read(
             f"{where}:1: a number with thousands of digits, or no UTF-8"
         ) from None
     spec = _tournament(TomlTable(values, (), "a tournament", faults), files, code)
+    for fault in spec_validation.faults(spec):
+        faults.add_new(fault.path, f"{fault.key}: {fault.text}")
     if faults.found:
         in_order = sorted(faults.found, key=lambda fault: fault[0])
         raise TournamentSpecError("\n".join(text for _, text in in_order))
@@ -74,7 +73,7 @@ def read(
 
 
 def _located(error: str, text: str) -> str:
-    """An error of tomllib with its line, what stands there and, if it is a usual one, a remedy."""
+    """An error of tomllib with its line, the text there and, for a usual error, the remedy."""
     found = _AT_LINE.fullmatch(error)
     if not found:
         return f"1: {error}"
@@ -86,64 +85,40 @@ def _located(error: str, text: str) -> str:
 
 
 def _tournament(top: TomlTable, files: Files, code: str) -> TournamentSpec:
-    format_ = top.need("format", validators.one_of("format", FORMATS), "")
-    fewest = 0 if format_ == "sprt" else 1
-    loaded = _games(top)
-    entrants = _entrants(top, format_, files, code)
+    """The specification, as far as the file has valid values, and defaults elsewhere."""
+    values = _values(top, TournamentSpec)
+    kind = formats.find(values["format"]) if values["format"] else formats.Format
+    loaded = top.elements("games", validators.game, None)
     spec = TournamentSpec(
-        name=top.need("name", validators.visible(200), ""),
-        games=tuple(loaded),
-        format=format_,
-        entrants=entrants,
-        rounds=top.take("rounds", validators.whole(fewest, MOST_ROUNDS), fewest),
-        clock=top.take("clock", validators.clock_, "0.1/move"),
-        concurrency=top.take("concurrency", validators.whole(0, 1024), 0),
-        seed=top.take("seed", validators.whole(*validators.WHOLE), 0),
-        openings=_openings(top, loaded, files),
+        **values,
+        games=tuple(str(game) if game else "" for game in loaded),
+        entrants=tuple(
+            _entrant(each, files, code) for each in top.tables("entrants", "an entrant")
+        ),
+        rounds=top.take("rounds", spec_validation.rounds_of(values["format"]), kind.least_rounds),
+        openings=_openings(top, {str(game): game for game in loaded if game}, files),
         adjudication=_adjudication(top),
-        sprt=_sprt(top, format_),
-        anchor=top.take("anchor", validators.one_of_names([each.name for each in entrants]), None),
+        sprt=_sprt(top) if kind.has_test or "sprt" in top else None,
+        anchor=top.take("anchor", validators.name, None),
     )
     top.close()
     return spec
 
 
-def _games(top: TomlTable) -> dict[str, Game]:
-    """By their one spelling."""
-    loaded: dict[str, Game] = {}
-    for place, game in enumerate(top.elements("games", validators.game, None)):
-        if game and str(game) in loaded:
-            top.fault(f"games: {game} is there twice", "games", place)
-        elif game:
-            loaded[str(game)] = game
-    return loaded
-
-
-def _entrants(top: TomlTable, format_: str, files: Files, code: str) -> tuple[Entrant, ...]:
-    entrants: list[Entrant] = []
-    alike: dict[str, str] = {}
-    for table in top.tables("entrants", "an entrant"):
-        entrant = _entrant(table, files, code)
-        entrants.append(entrant)
-        skeleton = names.skeleton(entrant.name)
-        if skeleton in alike:
-            other = alike[skeleton]
-            how = "has this name" if other == entrant.name else f"is called {other!r}, much alike"
-            table.fault(f"name: {entrant.name!r} is taken: another entrant {how}", "name")
-        elif skeleton:
-            alike[skeleton] = entrant.name
-    if len(entrants) == 1:
-        top.fault("entrants: there must be two or more, not 1", "entrants")
-    elif format_ in ("match", "sprt") and len(entrants) > 2:
-        top.fault(f"entrants: two for the format {format_!r}, not {len(entrants)}", "entrants")
-    return tuple(entrants)
+def _values(table: TomlTable, kind: type) -> dict[str, Any]:
+    """The values of a table that stand by themselves; "" for one that must be there and is not."""
+    defaults = {each.name: each.default for each in fields(kind)}
+    return {
+        key: table.need(key, check, "")
+        if defaults[key] is MISSING
+        else table.take(key, check, defaults[key])
+        for key, check in FIELDS[kind].items()
+    }
 
 
 def _entrant(table: TomlTable, files: Files, code: str) -> Entrant:
     player = table.take("player", validators.player, None)
     command = table.take("command", validators.command, None)
-    if "player" in table and "command" in table:
-        table.fault("an entrant has a player or a command, not both", "command")
     digest = ""
     if player:
         digest = version.of_player(player, files, code)
@@ -151,38 +126,33 @@ def _entrant(table: TomlTable, files: Files, code: str) -> Entrant:
         digest = version.of_command(command, files)
     entrant = Entrant(
         name=table.need("name", validators.name, ""),
-        version=table.take("version", validators.visible(64), digest),
+        version=table.take("version", FIELDS[Entrant]["version"], digest),
         player=player,
         command=command,
-        threads=table.take("threads", validators.whole(1, 1024), _threads(player)),
+        threads=table.take("threads", FIELDS[Entrant]["threads"], _threads(player)),
     )
     table.close(above=TournamentSpec.__dataclass_fields__, what="the first [[entrants]]")
     return entrant
 
 
 def _threads(player: str | None) -> int:
-    """As many as the player's own option says."""
-    option = spelling.parse(player).options.get("threads", "") if player else ""
+    """The number of threads by the player's own option."""
+    option = notation.parse(player).options.get("threads", "") if player else ""
     return int(option) if re.fullmatch("[1-9][0-9]{0,2}", option) else 1
 
 
 def _openings(top: TomlTable, loaded: Mapping[str, Game], files: Files) -> Openings:
     table = top.table("openings", "openings")
-    plies = table.take("plies", validators.whole(0, 100), 0)
     no_file: dict[str, str] = {}
+    values = _values(table, Openings)
     paths = table.take("file", _paths(loaded), no_file)
     table.close()
-    if "plies" in table and "file" in table:
-        table.fault("openings have plies or a file, not both", "file")
-    for name, game in loaded.items():
-        if plies >= game.max_plies:
-            table.fault(f"plies: {name} lasts at most {game.max_plies} plies", "plies")
     lines = {name: _lines(table, path, loaded[name], files) for name, path in paths.items()}
-    return Openings(plies, lines)
+    return Openings(**values, lines=lines)
 
 
 def _lines(table: TomlTable, path: str, game: Game, files: Files) -> tuple[tuple[int, ...], ...]:
-    """The openings of one file."""
+    """The openings of one file, those without faults."""
     content = files(path)
     if content is None:
         table.fault(f"file: there is no file {path!r}", "file")
@@ -205,32 +175,16 @@ def _lines(table: TomlTable, path: str, game: Game, files: Files) -> tuple[tuple
 
 def _adjudication(top: TomlTable) -> Adjudication:
     table = top.table("adjudication", "adjudication")
-    adjudication = Adjudication(
-        max_plies=table.take("max_plies", validators.whole(0, MOST_ROUNDS), 0),
-        proofs=table.take("proofs", validators.truth, False),
-    )
+    adjudication = Adjudication(**_values(table, Adjudication))
     table.close()
     return adjudication
 
 
-def _sprt(top: TomlTable, format_: str) -> Sprt | None:
+def _sprt(top: TomlTable) -> Sprt:
     table = top.table("sprt", "sprt")
-    usual = Sprt()
-    sprt = Sprt(
-        elo0=table.take("elo0", validators.number(-1000, 1000), usual.elo0),
-        elo1=table.take("elo1", validators.number(-1000, 1000), usual.elo1),
-        alpha=table.take("alpha", validators.risk, usual.alpha),
-        beta=table.take("beta", validators.risk, usual.beta),
-        model=table.take("model", validators.one_of("model", MODELS), usual.model),
-    )
+    sprt = Sprt(**_values(table, Sprt))
     table.close()
-    if format_ == "sprt":
-        if sprt.elo0 >= sprt.elo1:
-            table.fault(f"sprt: elo0 must be below elo1, not {sprt.elo0:g} and {sprt.elo1:g}")
-        return sprt
-    if "sprt" in top and format_:
-        top.fault(f"sprt: only for the format 'sprt', not for {format_!r}", "sprt")
-    return None
+    return sprt
 
 
 def _paths(loaded: Mapping[str, Game]) -> Check[dict[str, str]]:
@@ -243,7 +197,7 @@ def _paths(loaded: Mapping[str, Game]) -> Check[dict[str, str]]:
             return dict.fromkeys(loaded, path(value))
         paths = {str(validators.game(game)): path(file) for game, file in value.items()}
         for game in paths.keys() - loaded.keys():
-            raise spelling.unknown("game of the tournament", game, loaded)
+            raise notation.unknown("game of the tournament", game, loaded)
         for game in loaded.keys() - paths.keys():
             raise ValueError(f"there must be a file for {game} too")
         return paths

@@ -11,20 +11,16 @@ from typing import Literal, NamedTuple
 from msgspec import structs
 
 import games
-from games.core.spec import SpecError
 from server.model.messages import Fixture
-from server.model.names import BadName, normalised, skeleton
+from server.model.names import skeleton
 from server.model.records import MatchEnded, MatchStarted, StoredTournament
-from server.model.time_control import TimeControlError, parse_time_control
-from server.model.tournament_spec import MODELS, Sprt, TournamentSpec, loads
+from server.model.tournament_spec import Sprt, TournamentSpec, loads
 from server.tournament import formats, sprt
-from server.tournament.openings import Book, Opening, OpeningError
+from server.tournament.openings import Book, Opening
 from server.tournament.pairs import Key, Pair, PairScore
 
 Leg = Literal[1, 2]
 LEGS: tuple[Leg, Leg] = (1, 2)
-#: More would keep the server busy while everybody waits.
-MOST_PAIRS = 1_000_000
 
 
 class MatchSlot(NamedTuple):
@@ -60,7 +56,6 @@ class TournamentState:
 
     def __init__(self, tournament: str, spec: TournamentSpec, out: Iterable[int] = ()) -> None:
         """`out`: who was suspended, in that order. Raises SpecError, OpeningError."""
-        _check(spec)
         self.id = tournament
         self.spec = spec
         #: Of the openings only how they are found: anybody may ask for it, again and again.
@@ -227,33 +222,6 @@ class _Test:
         return self._accepted
 
 
-def _check(spec: TournamentSpec) -> None:
-    """Can it be held, as far as its format and its books do not say? Raises as they do."""
-    names = set()
-    for entrant in spec.entrants:
-        try:
-            names.add(skeleton(normalised(entrant.name)))
-        except BadName as error:
-            raise SpecError(str(error)) from error
-    if len(names) < len(spec.entrants):
-        raise SpecError("the names of two entrants look alike")
-    if not spec.games or spec.rounds < 0 or spec.concurrency < 0:
-        raise SpecError("a tournament has games, and neither rounds nor concurrency below 0")
-    if len(spec.entrants) ** 2 * len(spec.games) * max(1, spec.rounds) > MOST_PAIRS:
-        raise SpecError(f"a tournament has fewer than {MOST_PAIRS:,} pairs")
-    if formats.find(spec.format).has_test:
-        _check_test(spec.sprt)
-    try:
-        parse_time_control(spec.clock)
-    except TimeControlError as error:
-        raise SpecError(str(error)) from error
-    for game in spec.games:
-        if str(games.load(game)) != game:
-            raise SpecError(f"{game!r} is to be spelled {str(games.load(game))!r}")
-        for opening in spec.openings.lines.get(game, ()):
-            _check_opening(game, opening)
-
-
 class StoredGame(NamedTuple):
     """A stored match of a tournament, as far as the tournament depends on it."""
 
@@ -288,29 +256,6 @@ def restore_tournament(
 def fixtures_of(held: StoredTournament) -> list[Fixture]:
     """The matches of a stored tournament, in the order in which they began. Raises as that."""
     return list(restore_tournament(held).fixtures.values())
-
-
-def _check_test(test: Sprt | None) -> None:
-    if test is None:
-        raise SpecError("a sequential test needs its bounds, sprt")
-    if not (-1000 <= test.elo0 < test.elo1 <= 1000):
-        raise SpecError("in a sequential test, elo0 is below elo1, and both within 1000 of 0")
-    if not (0 < test.alpha < 0.5 and 0 < test.beta < 0.5) or test.model not in MODELS:
-        raise SpecError(f"alpha and beta are between 0 and 0.5, the model one of {MODELS}")
-
-
-def _check_opening(game: str, opening: Opening) -> None:
-    rules = games.load(game)
-    state = rules.initial_state()
-    try:
-        for action in opening:
-            state = rules.next_state(state, action)
-    except games.IllegalAction as error:
-        raise OpeningError(
-            f"{game}: the opening {list(opening)} cannot be played: {error}"
-        ) from error
-    if rules.winner(state):
-        raise OpeningError(f"{game}: after the opening {list(opening)} the game is over")
 
 
 def key_of(fixture: Fixture) -> Key:

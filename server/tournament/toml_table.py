@@ -20,11 +20,18 @@ class Faults:
         self.found: list[tuple[int, str]] = []
         self._where = where
         self._lines = lines
+        self._paths: set[Path] = set()
 
     def add(self, path: Path, text: str) -> None:
-        """A fault at `path`, or where that should be."""
+        """Adds a fault of the value at `path`, or where that should be."""
         line = self._line(path)
+        self._paths.add(path)
         self.found.append((line, f"{self._where}:{line}: {text}"))
+
+    def add_new(self, path: Path, text: str) -> None:
+        """Adds a fault, unless the value or what it is in has one already."""
+        if not any(path[:length] in self._paths for length in range(1, len(path) + 1)):
+            self.add(path, text)
 
     def add_elsewhere(self, path: Path, place: str, text: str) -> None:
         """A fault in another file, which `path` names."""
@@ -65,7 +72,7 @@ class TomlTable:
     def need(self, key: str, check: Check[T], instead: T) -> T:
         """A value that must be there; `instead`, to go on with, if it is not or is wrong."""
         if key not in self:
-            self.fault(f"{self._kind} needs {key!r}")
+            self.fault(f"{self._kind} needs {key!r}", key)
         return self.take(key, check, instead)
 
     def elements(self, key: str, check: Check[T], instead: T) -> list[T]:

@@ -120,7 +120,7 @@ def game(value: object) -> Game:
     return games.load(text(value))
 
 
-def clock_(value: object) -> str:
+def clock(value: object) -> str:
     """A clock, in its one spelling."""
     return canonical_time_control(text(value))
 

@@ -17,6 +17,7 @@ from server.model.names import skeleton
 from server.model.records import EntrantWithdrawn, MatchEnded, TournamentCreated, TournamentEnded
 from server.model.time_control import parse_time_control
 from server.model.tournament_spec import TournamentSpec, dumps
+from server.tournament import spec_validation
 from server.tournament.openings import OpeningError
 from server.tournament.state import DueMatch, TournamentState
 
@@ -50,6 +51,7 @@ class TournamentDirector:
         hub = self._hub
         tournament = hub.new_id()
         try:
+            spec_validation.check(spec)
             contest = TournamentState(tournament, spec)
         except (games.SpecError, OpeningError) as error:
             raise Refused(Code.BAD_TOURNAMENT, str(error)) from error

@@ -147,7 +147,11 @@ def test_a_player_that_thinks_in_threads_needs_as_many_cores() -> None:
             "14: command: cannot be taken apart as a shell do",
         ),
         ("python my_bot.py", "", "14: command: must be 1 to 1000 characters that can be seen"),
-        ("command", "player = 'uct'\ncommand", "15: an entrant has a player or a command, not bo"),
+        (
+            "command",
+            "player = 'uct'\ncommand",
+            "15: command: an entrant has a player or a command, not bo",
+        ),
         ('"2.1"', "2.1", "15: version: must be text in quotes, not 2.1"),
         ("seed = 7", "anchor = 'utc'", "7: anchor: unknown entrant 'utc'; did you mean 'uct'?"),
         ("seed = 7", "[sprt]", "7: sprt: only for the format 'sprt', not for 'round_robin'"),
@@ -207,12 +211,12 @@ def test_all_errors_are_said_in_the_order_of_the_file() -> None:
 
 def test_two_or_more_take_part_and_two_in_a_match_or_a_test() -> None:
     one = SMALL.removesuffix('[[entrants]]\nname = "new"\n') % ""
-    assert errors_of(one) == ["T.toml:5: entrants: there must be two or more, not 1"]
-    assert errors_of("")[-1] == "T.toml:1: a tournament needs 'name'"
+    assert errors_of(one) == ["T.toml:5: entrants: a tournament has two or more entrants, not 1"]
+    assert errors_of("")[0] == "T.toml:1: a tournament needs 'name'"
     assert "T.toml:1: a tournament needs 'entrants'" in errors_of("")
     for format_ in ("match", "sprt"):
         text = SMALL.replace("match", format_) % "" + "[[entrants]]\nname = 'third'\n"
-        three = f"T.toml:5: entrants: two for the format '{format_}', not 3"
+        three = f"T.toml:5: entrants: the format '{format_}' is for two entrants, not 3"
         assert errors_of(text) == [three]
 
 
@@ -255,7 +259,9 @@ def test_a_file_of_openings_must_be_there_and_have_some() -> None:
         "T.toml:5: file: 'o' has no opening that could be played"
     ]
     both = text.replace("{ file", "{ plies = 1, file")
-    assert errors_of(both, {"o": b"a1"}) == ["T.toml:5: openings have plies or a file, not both"]
+    assert errors_of(both, {"o": b"a1"}) == [
+        "T.toml:5: openings: must be random plies or given openings, not both"
+    ]
 
 
 def test_the_version_of_a_player_is_what_it_plays_with() -> None:

@@ -1,0 +1,222 @@
+"""Validation of a whole specification, the same for a file and for a client's `create_tournament`.
+
+`FIELDS` has the check of each value that does not depend on others; the parser of files takes
+values by these, too. `faults` finds everything that is wrong with a specification, values and
+combinations. What a file adds is the line of each fault. Given openings are played through once:
+`check` does so for a client's, and `opening_file` for those of a file, which have lines of their
+own (10,000 openings of eight moves take more than a second).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import games
+from games.core import spec as notation
+from games.core.spec import SpecError
+from server.model.names import skeleton
+from server.model.tournament_spec import (
+    MODELS,
+    Adjudication,
+    Entrant,
+    Openings,
+    Sprt,
+    TournamentSpec,
+)
+from server.tournament import formats, validators
+from server.tournament.openings import Opening
+from server.tournament.toml_lines import Path
+from server.tournament.validators import Check
+
+#: The highest number of rounds, and of plies after which a match is tied.
+MOST_ROUNDS = 1_000_000
+#: A longer schedule would keep the server busy while everybody waits.
+MOST_PAIRS = 1_000_000
+
+#: The check of each value by itself, by the class that has it.
+FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
+    TournamentSpec: {
+        "name": validators.visible(200),
+        "format": validators.one_of("format", formats.names()),
+        "clock": validators.clock,
+        "concurrency": validators.whole(0, 1024),
+        "seed": validators.whole(*validators.WHOLE),
+    },
+    Entrant: {
+        "name": validators.name,
+        "version": validators.visible(64),
+        "player": validators.player,
+        "command": validators.command,
+        "threads": validators.whole(1, 1024),
+    },
+    Openings: {"plies": validators.whole(0, 100)},
+    Adjudication: {
+        "max_plies": validators.whole(0, MOST_ROUNDS),
+        "proofs": validators.truth,
+    },
+    Sprt: {
+        "elo0": validators.number(-1000, 1000),
+        "elo1": validators.number(-1000, 1000),
+        "alpha": validators.risk,
+        "beta": validators.risk,
+        "model": validators.one_of("model", MODELS),
+    },
+}
+
+
+class Fault(NamedTuple):
+    """Something wrong with the value that `path` leads to: keys, and places in lists from 0."""
+
+    path: Path
+    text: str
+
+    @property
+    def key(self) -> str:
+        """The last key of the path, by which a file's author knows the value."""
+        return next(each for each in reversed(self.path) if isinstance(each, str))
+
+    def __str__(self) -> str:
+        """As a client reads it: `entrants[1].name: ...`."""
+        steps = (f".{each}" if isinstance(each, str) else f"[{each}]" for each in self.path)
+        return f"{''.join(steps).removeprefix('.')}: {self.text}"
+
+
+def check(spec: TournamentSpec) -> None:
+    """Raises SpecError with the first fault of a specification, its given openings included."""
+    if fault := next(itertools.chain(faults(spec), _given_openings(spec)), None):
+        raise SpecError(str(fault))
+
+
+def faults(spec: TournamentSpec) -> Iterator[Fault]:
+    """Everything that is wrong with a specification, except with the moves of given openings."""
+    yield from _size(spec)
+    yield from _values((), spec)
+    yield from _values(("openings",), spec.openings)
+    yield from _values(("adjudication",), spec.adjudication)
+    yield from _games(spec)
+    yield from _entrants(spec)
+    if spec.format in formats.names():
+        yield from _format(spec, formats.find(spec.format))
+    yield from _openings(spec)
+
+
+def rounds_of(format_: str) -> Check[int]:
+    """The check of the number of rounds, which depends on the format; any if that is unknown."""
+    least = formats.find(format_).least_rounds if format_ in formats.names() else 0
+    return validators.whole(least, MOST_ROUNDS)
+
+
+def _size(spec: TournamentSpec) -> Iterator[Fault]:
+    size = len(spec.entrants) ** 2 * len(spec.games) * max(1, spec.rounds)
+    if size > MOST_PAIRS:
+        text = f"entrants squared x games x rounds must not exceed {MOST_PAIRS:,}, and is {size:,}"
+        yield Fault(("rounds",), text)
+
+
+def _values(path: Path, values: object) -> Iterator[Fault]:
+    """The values that are wrong by themselves. None and, as a version, "" stand for no value."""
+    for key, check_ in FIELDS[type(values)].items():
+        value = getattr(values, key)
+        if value is not None and (key, value) != ("version", ""):
+            yield from _checked((*path, key), check_, value)
+
+
+def _checked(path: Path, check_: Check[Any], value: object) -> Iterator[Fault]:
+    try:
+        check_(value)
+    except ValueError as error:
+        yield Fault(path, str(error))
+
+
+def _games(spec: TournamentSpec) -> Iterator[Fault]:
+    if not spec.games:
+        yield Fault(("games",), "must be a list of one or more, not an empty list")
+    counts = Counter[str]()
+    for place, text in enumerate(spec.games):
+        counts[text] += 1
+        if counts[text] == 2:
+            yield Fault(("games", place), f"{text} is there twice")
+        try:
+            game = games.load(text)
+        except SpecError as error:
+            yield Fault(("games", place), str(error))
+            continue
+        if str(game) != text:
+            yield Fault(("games", place), f"{text!r} must be spelled {str(game)!r}")
+
+
+def _entrants(spec: TournamentSpec) -> Iterator[Fault]:
+    known: dict[str, str] = {}
+    for place, entrant in enumerate(spec.entrants):
+        path = ("entrants", place)
+        yield from _values(path, entrant)
+        if entrant.player and entrant.command:
+            text = "an entrant has a player or a command, not both"
+            yield Fault((*path, "command"), text)
+        alike = skeleton(entrant.name)
+        other = known.get(alike)
+        if other is None:
+            known[alike] = entrant.name
+        elif alike:
+            how = "has this name" if other == entrant.name else f"is called {other!r}, much alike"
+            text = f"{entrant.name!r} is taken: another entrant {how}"
+            yield Fault((*path, "name"), text)
+    if spec.anchor is not None and spec.anchor not in known.values():
+        text = str(notation.unknown("entrant", spec.anchor, known.values()))
+        yield Fault(("anchor",), text)
+
+
+def _format(spec: TournamentSpec, format_: type[formats.Format]) -> Iterator[Fault]:
+    """What the format does not allow."""
+    yield from _checked(("rounds",), rounds_of(spec.format), spec.rounds)
+    try:
+        format_.check_entrants(spec.format, len(spec.entrants))
+    except SpecError as error:
+        yield Fault(("entrants",), str(error))
+    if format_.has_test and spec.sprt is None:
+        yield Fault(("sprt",), f"the format {spec.format!r} needs the bounds of its test")
+    elif format_.has_test and spec.sprt is not None:
+        yield from _values(("sprt",), spec.sprt)
+        if spec.sprt.elo0 >= spec.sprt.elo1:
+            bounds = f"{spec.sprt.elo0:g} and {spec.sprt.elo1:g}"
+            yield Fault(("sprt",), f"elo0 must be below elo1, not {bounds}")
+    elif spec.sprt is not None:
+        tests = " or ".join(repr(each) for each in formats.names() if formats.find(each).has_test)
+        yield Fault(("sprt",), f"only for the format {tests}, not for {spec.format!r}")
+
+
+def _openings(spec: TournamentSpec) -> Iterator[Fault]:
+    openings = spec.openings
+    if openings.plies and openings.lines:
+        yield Fault(("openings",), "must be random plies or given openings, not both")
+    for text in openings.lines.keys() - set(spec.games):
+        error = notation.unknown("game of the tournament", text, spec.games)
+        yield Fault(("openings", "lines"), str(error))
+    for text in spec.games:
+        try:
+            game = games.load(text)
+        except SpecError:
+            continue  # reported with the games
+        if openings.plies >= game.max_plies:
+            yield Fault(("openings", "plies"), f"{text} lasts at most {game.max_plies} plies")
+
+
+def _given_openings(spec: TournamentSpec) -> Iterator[Fault]:
+    for text in spec.games:
+        for place, opening in enumerate(spec.openings.lines.get(text, ())):
+            yield from _opening(("openings", "lines", text, place), games.load(text), opening)
+
+
+def _opening(path: Path, game: games.Game, opening: Opening) -> Iterator[Fault]:
+    state = game.initial_state()
+    try:
+        for action in opening:
+            state = game.next_state(state, action)
+    except games.IllegalAction as error:
+        yield Fault(path, f"the opening {list(opening)} cannot be played: {error}")
+        return
+    if game.winner(state):
+        yield Fault(path, f"after the opening {list(opening)} the game is over")

@@ -1,0 +1,109 @@
+"""Validation of a specification: what a client is told, and that a file is told the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from games import SpecError
+from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from server.tournament import formats, spec_validation
+
+ANN, BOB = Entrant("Ann", ""), Entrant("Bob", "2.1", player="uct(c=1.2)")
+GOOD = TournamentSpec("a test", ("nim", "othello(size=6)"), "match", (ANN, BOB))
+
+
+def with_second(**fields: object) -> dict[str, object]:
+    return {"entrants": (ANN, replace(BOB, **fields))}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", formats.names())
+def test_a_specification_of_each_format_is_valid(name: str) -> None:
+    sprt = Sprt() if formats.find(name).has_test else None
+    spec = replace(GOOD, format=name, sprt=sprt, anchor="Bob", openings=Openings(plies=2))
+    assert list(spec_validation.faults(spec)) == []
+    spec_validation.check(spec)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": ""}, "name: must be 1 to 200 characters that can be seen"),
+        ({"name": "a\x00b"}, "name: must be 1 to 200 characters that can be seen"),
+        ({"games": ()}, "games: must be a list of one or more, not an empty list"),
+        ({"games": ("nim", "chess")}, "games[1]: unknown game 'chess'"),
+        ({"games": ("nim", "nim")}, "games[1]: nim is there twice"),
+        ({"games": ("mnk(m=8, n=8)",)}, "games[0]: 'mnk(m=8, n=8)' must be spelled 'mnk(m=8,n=8)'"),
+        ({"format": "swis"}, "format: unknown format 'swis'; did you mean 'swiss'?"),
+        ({"format": "sprt"}, "sprt: the format 'sprt' needs the bounds of its test"),
+        ({"sprt": Sprt()}, "sprt: only for the format 'sprt', not for 'match'"),
+        ({"format": "sprt", "sprt": Sprt(5.0, 5.0)}, "sprt: elo0 must be below elo1, not 5 and 5"),
+        (
+            {"format": "sprt", "sprt": Sprt(alpha=float("nan"))},
+            "sprt.alpha: must be a number between 0 and 0.5, not nan",
+        ),
+        (
+            {"format": "sprt", "sprt": Sprt(elo1=1e308)},
+            "sprt.elo1: must be a number from -1000 to 1000, not 1e+308",
+        ),
+        ({"entrants": (ANN,)}, "entrants: a tournament has two or more entrants, not 1"),
+        (
+            {"entrants": (ANN, BOB, Entrant("Cem", ""))},
+            "entrants: the format 'match' is for two entrants, not 3",
+        ),
+        (with_second(name=""), "entrants[1].name: a name has 1 to 32 characters; this has 0"),
+        (
+            with_second(name="ANN"),
+            "entrants[1].name: 'ANN' is taken: another entrant is called 'Ann', much alike",
+        ),
+        (
+            with_second(name="Ann"),
+            "entrants[1].name: 'Ann' is taken: another entrant has this name",
+        ),
+        (with_second(version=" "), "entrants[1].version: must be 1 to 64 characters that can be"),
+        (
+            with_second(command="./bot"),
+            "entrants[1].command: an entrant has a player or a command, not both",
+        ),
+        (with_second(threads=0), "entrants[1].threads: must be a whole number from 1 to 1024, not"),
+        ({"rounds": 0}, "rounds: must be a whole number from 1 to 1000000, not 0"),
+        ({"rounds": 10**6}, "rounds: entrants squared x games x rounds must not exceed 1,000,000,"),
+        ({"clock": "soon"}, "clock: cannot use the clock 'soon': write it as 1/move"),
+        ({"concurrency": -1}, "concurrency: must be a whole number from 0 to 1024, not -1"),
+        (
+            {"adjudication": Adjudication(max_plies=-1)},
+            "adjudication.max_plies: must be a whole number from 0 to 1000000, not -1",
+        ),
+        ({"openings": Openings(plies=60)}, "openings.plies: nim lasts at most 15 plies"),
+        (
+            {"openings": Openings(2, {"nim": ((0,),)})},
+            "openings: must be random plies or given openings, not both",
+        ),
+        (
+            {"openings": Openings(lines={"mnk": ()})},
+            "openings.lines: unknown game of the tournament 'mnk'",
+        ),
+        (
+            {"openings": Openings(lines={"nim": ((0,), (0, 99))})},
+            "openings.lines.nim[1]: the opening [0, 99] cannot be played: ",
+        ),
+        (
+            {"games": ("nim(chips=1)",), "openings": Openings(lines={"nim(chips=1)": ((0,),)})},
+            "openings.lines.nim(chips=1)[0]: after the opening [0] the game is over",
+        ),
+        ({"anchor": "Cem"}, "anchor: unknown entrant 'Cem' (there are: Ann, Bob)"),
+    ],
+)
+def test_a_client_is_told_the_first_fault_and_where_it_is(
+    fields: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        spec_validation.check(replace(GOOD, **fields))  # type: ignore[arg-type]
+    assert str(caught.value).startswith(message)
+
+
+def test_all_faults_are_found() -> None:
+    spec = replace(GOOD, name="", clock="soon", games=("chess",), anchor="Cem", rounds=0)
+    found = [str(each).partition(":")[0] for each in spec_validation.faults(spec)]
+    assert found == ["name", "clock", "games[0]", "anchor", "rounds"]
