@@ -330,7 +330,9 @@ def test_an_unknown_type_is_told_which_there_are(tag: object) -> None:
     refused = unreadable(msgpack.packb({"type": tag, "id": 7}))
     assert refused.code is Code.UNKNOWN_TYPE
     assert refused.request_id == 7
-    known = "abort, adjudicate, cancel, challenge_bot, create_tournament, end_tournament, hello, join"
+    known = (
+        "abort, adjudicate, cancel, challenge_bot, create_tournament, end_tournament, hello, join"
+    )
     assert known in str(refused)
     assert len(str(refused)) < 300
 
