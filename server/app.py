@@ -54,10 +54,10 @@ from server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
 
-#: How long what is left may take to be stored in the end: so that players hear of it, and then
-#: once more, without them.
+#: Seconds that storing the last records may take at the end: once while players can be told, and
+#: once more after the reactor has stopped.
 _PATIENCE_S = 5.0
-#: How long after its end a tournament can still be followed.
+#: Seconds after its end for which a tournament can still be watched.
 _REMEMBERED_S = 24 * 3600.0
 #: New objects before the collector looks for cycles, of which the server makes next to none.
 _GC_NEW = 20_000
@@ -65,9 +65,9 @@ _GC_NEW = 20_000
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What the operator decides that is no matter of policy.
+    """The options of the server that are not fields of `Policy`.
 
-    `http_given`: by an option? `open`: show the page in a browser.
+    `http_given`: whether `--http` was given. `open`: show the page in a browser.
     """
 
     host: str | None
@@ -86,82 +86,86 @@ class Settings:
 
 
 def serve(settings: Settings, policy: Policy) -> None:
-    """Run until asked to stop, then exit."""
+    """Run a server until it is asked to stop, then exit the process."""
     install_reactor()
     logs.begin(as_json=settings.log_json)
     policy = dataclasses.replace(policy, connections=room_for(policy.connections))
-    turn = LoopScheduler(reactor())
-    keeper = StorageClient(settings.database, reactor(), turn) if policy.stored else None
-    if keeper:
-        keeper.start()
+    scheduler = LoopScheduler(reactor())
+    storage = StorageClient(settings.database, reactor(), scheduler) if policy.stored else None
+    if storage:
+        storage.start()
     _warm_up()
     try:
-        if keeper:
-            keeper.wait()
-        _Server(settings, policy, keeper, turn).run()
+        if storage:
+            storage.wait()
+        _Server(settings, policy, storage, scheduler).run()
     except (StorageError, error.CannotListenError) as fault:
         click.echo(f"playout-server: {fault}", err=True)
         sys.exit(1)
 
 
 class _Server:
-    """All that is composed."""
+    """The hub, its driver, storage and listeners, from the start of the server to its end."""
 
     def __init__(
-        self, settings: Settings, policy: Policy, keeper: StorageClient | None, turn: LoopScheduler
+        self,
+        settings: Settings,
+        policy: Policy,
+        storage: StorageClient | None,
+        scheduler: LoopScheduler,
     ) -> None:
-        """Find what is stored. Raises StorageError, CannotListenError."""
+        """Restore what is stored, if there is `storage`. Raises StorageError, CannotListenError."""
         self._settings = settings
-        self._keeper = keeper
-        self._turn = turn
+        self._storage = storage
+        self._scheduler = scheduler
         self._code = 0
         self._listeners: list[Any] = []  # of IListeningPort
         self._stopping = False
         software = f"playout-server {version('playout')}"
         started_at = time.time()
         epoch = started_at - time.monotonic()
-        found = _Found()
-        if keeper:
-            found = _found(settings.database, started_at - policy.reconnect_s)
+        found = _Stored()
+        if storage:
+            found = _read_stored(settings.database, started_at - policy.reconnect_s)
         self._hub = Hub(
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
-        self._service = Driver(self._hub, reactor(), turn, self._finish)
+        self._driver = Driver(self._hub, reactor(), scheduler, self._finish)
         if policy.bots:
             self._start_bots()
-        if keeper:
-            self._service.keeper = keeper
-            keeper.go_on(self._service)
-            reactor().addSystemEventTrigger("before", "shutdown", keeper.cease)
+        if storage:
+            self._driver.storage = storage
+            storage.attach(self._driver)
+            reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
             self._hub.take_up(found.tournaments)
-            self._service.do(lambda now: self._hub.restore(found.matches, now))
+            self._driver.call_hub(lambda now: self._hub.restore(found.matches, now))
 
     def run(self) -> None:
-        """Listen, until stopped."""
-        # First: whoever reads where it listens may stop it at once.
+        """Listen and serve until stopped, then exit the process."""
+        # First: a process that reads where the server listens may stop it at once.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: reactor().callFromThread(self._stop))
         self._open()
-        DelayMeter(reactor(), self._service.metrics.delayed).start()
+        DelayMeter(reactor(), self._driver.metrics.delayed).start()
         reactor().run(installSignalHandlers=False)
-        if self._keeper and not self._keeper.close(_PATIENCE_S):
-            click.echo("playout-server: the database does not answer: moves that nobody has "
-                       "been told of are lost", err=True)  # fmt: skip
+        if self._storage and not self._storage.close(_PATIENCE_S):
+            click.echo("playout-server: the database does not answer: moves that were not "
+                       "announced yet are lost", err=True)  # fmt: skip
             self._code = 1
         sys.exit(self._code)
 
     def _start_bots(self) -> None:
-        lines = TcpConnectionFactory(
-            self._service, self._turn, unread_bytes=self._settings.unread_bytes, proxied=False
+        connections = TcpConnectionFactory(
+            self._driver, self._scheduler, unread_bytes=self._settings.unread_bytes, proxied=False
         )
-        self._service.bots = bots = BotProcesses(reactor(), lines, self._service.bot_ended)
+        self._driver.bots = bots = BotProcesses(reactor(), connections, self._driver.bot_ended)
         reactor().addSystemEventTrigger("after", "shutdown", bots.close)
 
     def _open(self) -> None:
         settings = self._settings
         factory: Any = TcpConnectionFactory(
-            self._service,
-            self._turn,
+            self._driver,
+            self._scheduler,
             unread_bytes=settings.unread_bytes,
             proxied=settings.proxy_protocol,
         )
@@ -173,7 +177,7 @@ class _Server:
                 self._fail(str(fault))
                 return
         else:
-            _say_who_can_reach(host)
+            _log_reachability(host)
         where = endpoint(reactor(), host, settings.port, proxied=settings.proxy_protocol)
         where.listen(factory).addCallbacks(self._listening, self._not_listening)
 
@@ -197,27 +201,27 @@ class _Server:
         if page:
             browser.show(page)
         else:
-            click.echo("playout-server: there is no page to open: its port is taken; "
-                       "see --http", err=True)  # fmt: skip
+            click.echo("playout-server: there is no page to open, because its port is in use; "
+                       "choose another with --http", err=True)  # fmt: skip
 
     def _open_http(self, then: Callable[[str | None], None]) -> None:
-        """Then call `then` with the address of the page, if there is one."""
+        """Listen for HTTP, then call `then` with the URL of the page; None if there is no page."""
         if self._settings.http is None:
             then(None)
             return
         sockets = WebSocketResource(
-            self._service,
-            self._turn,
+            self._driver,
+            self._scheduler,
             reactor(),
             unread_bytes=self._settings.unread_bytes,
             proxied=self._settings.http_proxied,
             local=is_loopback(self._settings.http[0]) and not self._settings.http_proxied,
         )
-        archive = Archive(self._settings.database if self._keeper else None, reactor())
+        archive = Archive(self._settings.database if self._storage else None, reactor())
         finder = MatchLookup(self._hub, archive)
         factory = site(
-            self._service.metrics,
-            lambda: self._service.fault,
+            self._driver.metrics,
+            lambda: self._driver.fault,
             handlers=pages(self._hub, archive, finder),
             socket=sockets,
             api=Handled(Api(self._hub, archive, finder), as_json),
@@ -233,8 +237,8 @@ class _Server:
             text = f"cannot listen for HTTP: {failure.getErrorMessage()}"
             if self._settings.http_given:
                 self._fail(text)
-            else:  # another server has the usual port; this one is none the worse
-                _log.warn("{text}; going on without", text=text)
+            else:  # another server has the default port; this one works without a page
+                _log.warn("{text}; the server runs without a page", text=text)
                 then(None)
 
         where = endpoint(reactor(), *self._settings.http, proxied=False)
@@ -247,11 +251,11 @@ class _Server:
         self._stopping = True
         for listener in self._listeners:
             listener.stopListening()
-        self._service.stop(self._settings.grace_s)
+        self._driver.stop(self._settings.grace_s)
         reactor().callLater(self._settings.grace_s + _PATIENCE_S, _stop_reactor)
 
     def _finish(self) -> None:
-        # A moment for what was written to go out.
+        # Time for the system to send what was written.
         reactor().callLater(0.1, _stop_reactor)
 
     def _fail(self, text: str) -> None:
@@ -261,27 +265,30 @@ class _Server:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Found:
-    """What an earlier server has left."""
+class _Stored:
+    """What an earlier server stored."""
 
     accounts: Sequence[Account] = ()
     matches: Sequence[StoredMatch] = ()
     tournaments: Sequence[StoredTournament] = ()
 
 
-def _found(url: str, since: float) -> _Found:
-    """What goes on, and what has ended since then. Raises StorageError."""
+def _read_stored(url: str, since: float) -> _Stored:
+    """Read accounts, and matches and tournaments that run or ended after `since`.
+
+    Raises StorageError.
+    """
     database = Database(url)
     try:
         known, _ = database.accounts()
-        return _Found(
+        return _Stored(
             known,
             [*database.finished_since(since), *database.unfinished()],
             [
-                held
+                stored
                 for each in database.tournaments()
                 if each.ended is None or each.ended.at >= since - _REMEMBERED_S
-                if (held := database.tournament(each.created.tournament))
+                if (stored := database.tournament(each.created.tournament))
             ],
         )
     except SQLAlchemyError as error:
@@ -291,7 +298,7 @@ def _found(url: str, since: float) -> _Found:
 
 
 def reactor() -> Any:
-    """Twisted's. Any: its interfaces, being declared by zope, have methods without `self`."""
+    """Return Twisted's reactor. Any: the methods of zope's interfaces have no `self`."""
     from twisted.internet import reactor
 
     return reactor
@@ -302,12 +309,12 @@ def _announce(text: str) -> None:
     sys.stdout.flush()
 
 
-def _say_who_can_reach(host: str) -> None:
+def _log_reachability(host: str) -> None:
     if is_loopback(host):
-        text = "only this machine can connect, at {host}; for others, see --host and --tls-cert"
+        text = "only this machine can connect, at {host}; to let others, see --host and --tls-cert"
         _log.info(text, host=host)
     else:
-        text = "others can connect, at {host}, and nothing is encrypted; see --tls-cert"
+        text = "other machines can connect, at {host}, without encryption; see --tls-cert"
         _log.warn(text, host=host)
 
 
@@ -317,15 +324,15 @@ def _stop_reactor() -> None:
 
 
 def _warm_up() -> None:
-    """Load every game now: the first time on a machine compiles it, which takes a while."""
+    """Load every game now: its first load on a machine compiles it, which takes seconds."""
     if not games.compiled_before():
         _log.info("compiling the rules for this machine, once ...")
     for name in games.names():
         try:
             games.load(name)
         except games.SpecError as fault:
-            _log.warn("a game is left out: {fault}", fault=str(fault))
-    # What was imported stays; without this, a full collection stops the server for 60 ms.
+            _log.warn("a game cannot be loaded: {fault}", fault=str(fault))
+    # Imported modules stay; without this, a full collection stops the server for 60 ms.
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GC_NEW, 20, 20)

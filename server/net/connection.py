@@ -1,4 +1,4 @@
-"""What lines of bytes have in common: when they are sent, and what becomes of one who is slow."""
+"""What TCP and WebSocket connections share: when output is sent, and when reading pauses."""
 
 from __future__ import annotations
 
@@ -16,124 +16,124 @@ from server.runtime.twisted_internals import has_queued_output
 if TYPE_CHECKING:
     from server.net.driver import Driver
 
-#: What one may send at once before it has said hello.
+#: The longest frame in bytes that a client may send before hello.
 MAX_FIRST_FRAME = 4 * 1024
 
-# Where Linux keeps the shortest round trip of late, in microseconds, in `struct tcp_info`. The mean
+# Where Linux stores the shortest recent round trip, in microseconds, in `struct tcp_info`. The mean
 # would count the time that a client's system takes to acknowledge what its program need not answer.
 _MIN_RTT_OFFSET = 148
 _UNKNOWN = 2**32 - 1
-#: Of so many times that it is wanted, it is asked for once.
+#: The system is asked for the round trip once in this number of calls of `lag_s`.
 _LAG_EVERY = 8
 
-# A peer whose machine is gone is noticed after so many seconds of silence, and so many probes.
+# A peer whose machine is gone is noticed after 30 s of silence and 3 probes, 10 s apart.
 _KEEPALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 
 
 class StreamConnection(ABC):
-    """A `service.Line`, but for how messages are marked off from each other."""
+    """A `driver.ClientTransport` over a stream of bytes; subclasses separate the messages."""
 
-    language: MessageFormat
+    format: MessageFormat
     transport: Any  # ITCPTransport, whose methods, being declared by zope, have no `self`
 
-    def __init__(self, service: Driver, turn: LoopScheduler, *, unread_bytes: int) -> None:
-        """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount."""
+    def __init__(self, driver: Driver, scheduler: LoopScheduler, *, unread_bytes: int) -> None:
+        """`unread_bytes`: output that may wait for a peer that does not read it; 0: no limit."""
         super().__init__()
-        self.number = service.new_number()
-        self._service = service
-        self._turn = turn
+        self.number = driver.new_number()
+        self._driver = driver
+        self._scheduler = scheduler
         self._unsent: list[bytes] = []
-        #: Will it be sent at the end of this turn?
-        self._hurried = False
+        #: Whether `_unsent` is sent at the end of this iteration of the loop.
+        self._flush_is_due = False
         self._unread_bytes = unread_bytes
         self._unread = 0
         self._closing = False
-        #: Is what is written what the socket is to send, with nothing in between?
+        #: Whether the socket sends exactly what is written, with no TLS in between.
         self._direct = False
         self._lag_s = 0.0
-        self._lag_asked = 0
-        #: Why it is not listened to at the moment.
-        self._deaf: set[str] = set()
+        self._lag_calls = 0
+        #: Why nothing is read at the moment.
+        self._paused_by: set[str] = set()
 
     def opened(self) -> None:
-        """The line is there."""
+        """Set the socket's options, and tell the driver that the connection is open."""
         self._direct = isinstance(self.transport, tcp.Connection)
         self.transport.setTcpNoDelay(True)
         self.transport.setTcpKeepAlive(True)
         for option, value in _KEEPALIVE:
             if hasattr(socket, option):
-                line = self.transport.socket
-                line.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-        # Who does not read the answers is not asked for more questions.
+                raw = self.transport.socket
+                raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+        # No requests are read from a client that does not read the answers.
         self.transport.registerProducer(self, streaming=True)
-        self._service.connected(self)
+        self._driver.connected(self)
 
     def closed(self) -> None:
-        """The line is gone."""
+        """Drop what is unsent, and tell the driver that the connection is closed."""
         self._unsent = []
-        self._service.disconnected(self)
+        self._driver.disconnected(self)
 
     @abstractmethod
     def address(self) -> str | None:
-        """Where it comes from, None as long as that is not known."""
+        """Return the client's IP address; None until a proxy has announced it."""
 
     @abstractmethod
-    def trust(self, most: int) -> None:
-        """It has said who it is: its messages may have so many bytes."""
+    def set_frame_limit(self, most: int) -> None:
+        """Allow messages of up to `most` bytes, now that the client has said hello."""
 
     @abstractmethod
-    def turn_away(self) -> None:
-        """Read nothing, until `turn_to`."""
+    def stop_reading(self) -> None:
+        """Handle nothing more until `start_reading`."""
 
     @abstractmethod
-    def turn_to(self) -> None:
-        """Read what has come meanwhile, and what comes."""
+    def start_reading(self) -> None:
+        """Handle what came since `stop_reading`, and what comes."""
 
-    def say(self, data: bytes, *, patient: bool = False) -> None:
-        """Send bytes at the end of the turn, or, if `patient`, at leisure.
+    def send(self, data: bytes, *, when_idle: bool = False) -> None:
+        """Send bytes at the end of this iteration of the loop, or later, with `when_idle`.
 
-        Who lets too much wait is dropped.
+        A peer that leaves more than `unread_bytes` of output unread is disconnected.
         """
-        if not patient and not self._hurried:
-            self._hurried = True
-            self._turn.end_of_iteration(self._send)
+        if not when_idle and not self._flush_is_due:
+            self._flush_is_due = True
+            self._scheduler.end_of_iteration(self._flush)
         elif not self._unsent:
-            self._turn.when_idle(self._send)
+            self._scheduler.when_idle(self._flush)
         self._unsent.append(data)
 
     def close(self) -> None:
-        """Say no more and hear no more; what was said still goes out."""
+        """Handle nothing more, and close the connection when everything was sent."""
         self._closing = True
-        self._send()
+        self._flush()
         self.transport.unregisterProducer()
         self.transport.loseConnection()
 
-    def ignore(self) -> None:
-        """Do not listen, until `listen`."""
-        self._stop_listening("ignored")
+    def pause_reading(self) -> None:
+        """Read nothing until `resume_reading`."""
+        self._pause("driver")
 
-    def listen(self) -> None:
-        """Listen again."""
-        self._listen_again("ignored")
+    def resume_reading(self) -> None:
+        """Read again, after `pause_reading`."""
+        self._resume("driver")
 
     def pauseProducing(self) -> None:
-        """The transport has more to send than the peer reads."""
+        """Called by Twisted: the transport has more to send than the peer reads."""
         self._unread = 0
-        self._stop_listening("unread")
+        self._pause("unread")
 
     def resumeProducing(self) -> None:
-        """The peer has read what was sent."""
-        self._listen_again("unread")
+        """Called by Twisted: the peer has read what was sent."""
+        self._resume("unread")
 
     def lag_s(self) -> float:
-        """How long there and back takes, as the system measured it of late; 0 if it does not say.
+        """Return the recent round-trip time in seconds, as the system measured it; 0 if unknown.
 
-        It is asked every now and then: the figure changes slowly, and asking costs as much as
-        reading what a client says.
+        Most calls return an earlier figure: it changes slowly, and asking the system costs as much
+        as reading a request.
         """
-        if not self._lag_asked % _LAG_EVERY:
+        if not self._lag_calls % _LAG_EVERY:
             self._lag_s = self._measured_lag_s()
-        self._lag_asked += 1
+        self._lag_calls += 1
         return self._lag_s
 
     def _measured_lag_s(self) -> float:
@@ -147,13 +147,13 @@ class StreamConnection(ABC):
         (round_trip_us,) = struct.unpack_from("=I", info, _MIN_RTT_OFFSET)
         return 0.0 if round_trip_us == _UNKNOWN else round_trip_us / 1e6
 
-    def _send(self) -> None:
+    def _flush(self) -> None:
         if not self._unsent:
             return
         data = b"".join(self._unsent)
         self._unsent = []
-        self._hurried = False
-        if "unread" in self._deaf:
+        self._flush_is_due = False
+        if "unread" in self._paused_by:
             self._unread += len(data)
             if 0 < self._unread_bytes < self._unread:
                 self.transport.abortConnection()
@@ -164,22 +164,19 @@ class StreamConnection(ABC):
             self.transport.write(data)
 
     def _sent_at_once(self, data: bytes) -> bytes:
-        """Send what the system takes now; the rest.
-
-        Through the reactor, each message costs a turn of its loop and two calls of epoll_ctl.
-        """
+        """Send what the system takes now, and return the rest."""
         try:
             return data[self.transport.socket.send(data) :]
-        except OSError:  # the transport will find out what it is, and whether it matters
+        except OSError:  # the transport will find the error again, and handle it
             return data
 
-    def _stop_listening(self, why: str) -> None:
-        if not self._deaf:
-            self.turn_away()
-        self._deaf.add(why)
+    def _pause(self, reason: str) -> None:
+        if not self._paused_by:
+            self.stop_reading()
+        self._paused_by.add(reason)
 
-    def _listen_again(self, why: str) -> None:
-        if why in self._deaf:
-            self._deaf.remove(why)
-            if not self._deaf and not self._closing:
-                self.turn_to()
+    def _resume(self, reason: str) -> None:
+        if reason in self._paused_by:
+            self._paused_by.remove(reason)
+            if not self._paused_by and not self._closing:
+                self.start_reading()

@@ -1,4 +1,8 @@
-"""The composition: the hub, its time, its lines, its storage. All that is not pure is done here."""
+"""Runs the hub: feeds it requests and the time, and carries out its effects.
+
+The hub is pure. The driver gives it what connections receive, what storage reports and what the
+clock says, and turns the effects that it returns into bytes sent, records stored and bots started.
+"""
 
 from __future__ import annotations
 
@@ -32,92 +36,93 @@ from server.model.records import Account, MatchEnded, MovePlayed, Record
 from server.runtime.metrics import Metrics
 from server.runtime.scheduler import LoopScheduler
 
+#: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0
 
 _log = Logger(namespace="server")
 
 
 class ClientTransport(Protocol):
-    """A connection of any kind."""
+    """A connection to one client, over TCP or WebSocket."""
 
-    #: No other line of the service has it: see `Service.new_number`.
+    #: No other connection of the driver has it: see `Driver.new_number`.
     number: int
-    #: How messages look on it.
-    language: MessageFormat
+    #: How messages are written as bytes on it.
+    format: MessageFormat
 
     def address(self) -> str | None:
-        """Where it comes from, None as long as a proxy has not said so."""
+        """Return the client's IP address; None until a proxy has announced it."""
 
-    def say(self, data: bytes, *, patient: bool = False) -> None:
-        """Send a message in its language; if `patient`, when nothing else is to be done."""
+    def send(self, data: bytes, *, when_idle: bool = False) -> None:
+        """Send messages in its format; with `when_idle`, when nothing else is to be done."""
 
     def close(self) -> None:
-        """End it when everything was sent."""
+        """Close it when everything was sent."""
 
-    def trust(self, most: int) -> None:
-        """It has said who it is: its frames may have so many bytes."""
+    def set_frame_limit(self, most: int) -> None:
+        """Allow frames of up to `most` bytes, now that the client has said hello."""
 
-    def ignore(self) -> None:
-        """Do not listen, until `listen`."""
+    def pause_reading(self) -> None:
+        """Read nothing until `resume_reading`."""
 
-    def listen(self) -> None:
-        """Listen again."""
+    def resume_reading(self) -> None:
+        """Read again, after `pause_reading`."""
 
     def lag_s(self) -> float:
-        """How long there and back takes."""
+        """Return the round-trip time in seconds; 0 if it is unknown."""
 
 
 class DelayedCall(Protocol):
-    """Something that will be called."""
+    """A call that was scheduled with a `Timer`."""
 
     def active(self) -> bool:
-        """Is it still to come?"""
+        """Return whether it is still to be made."""
 
     def cancel(self) -> None:
-        """Do not call."""
+        """Cancel the call, which must be active."""
 
 
 class Timer(Protocol):
-    """Twisted's reactor, as far as it is needed here."""
+    """Schedules calls: the part of Twisted's reactor that the driver uses."""
 
     def callLater(self, delay: float, function: Callable[[], None], /) -> DelayedCall:
-        """Call the function after so many seconds."""
+        """Call the function after `delay` seconds."""
 
 
 class Storage(Protocol):
-    """Something that stores records, and calls `Service.stored` when they are safe."""
+    """Stores records, and calls `Driver.stored` when they are safe."""
 
     def put(self, number: int, record: Record) -> None:
-        """Store a record, after those before it."""
+        """Store a record with its number, after those before it."""
 
 
 class BotLauncher(Protocol):
-    """Something that starts bots, and calls `Service.bot_ended` when one has ended by itself."""
+    """Starts bots, and calls `Driver.bot_ended` when one exits by itself."""
 
     def start(self, order: StartBot) -> None:
-        """Let one come."""
+        """Start the process of a bot, which then connects."""
 
     def end(self, bot: str) -> None:
-        """It is not wanted any more."""
+        """Kill the process of a bot, by the bot's id."""
 
 
 class Driver:
-    """Carries out what the hub decides."""
+    """Carries out the hub's effects, and tells the hub what happens and when."""
 
     def __init__(
         self,
         hub: Hub,
         timer: Timer,
-        turn: LoopScheduler,
+        scheduler: LoopScheduler,
         stopped: Callable[[], None],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`stopped` is called when nothing is left to be done after `stop`.
 
-        Nothing is stored, and all counts as stored, until `keeper` is set. Where the policy offers
-        bots, `bots` starts them.
+        As long as `storage` is None, nothing is stored and every record counts as stored. `bots`
+        starts bots, where the policy offers any.
         """
-        self.keeper: Storage | None = None
+        self.storage: Storage | None = None
         self.bots: BotLauncher | None = None
         self.fault: str | None = None
         self.metrics = Metrics(
@@ -130,128 +135,130 @@ class Driver:
         )
         self._hub = hub
         self._timer = timer
-        self._turn = turn
+        self._scheduler = scheduler
         self._stopped = stopped
         self._now = now
-        self._lines: dict[int, ClientTransport] = {}
+        self._connections: dict[int, ClientTransport] = {}
         self._administrators: set[int] = set()
-        self._waiting: DelayedCall | None = None
+        self._next_wake: DelayedCall | None = None
+        #: The number of the last record that the hub made.
         self._recorded = 0
         self._numbers = itertools.count(1)
-        #: Moves that are not announced yet: their records' numbers, and when they came.
+        #: Moves that are not announced yet: the numbers of their records, and when they arrived.
         self._arrivals: deque[tuple[int, float]] = deque()
 
     def new_number(self) -> int:
-        """For a line."""
+        """Return a number for a new connection, which no other connection has."""
         return next(self._numbers)
 
-    def connected(self, line: ClientTransport) -> None:
-        """Somebody is there."""
-        self._lines[line.number] = line
+    def connected(self, connection: ClientTransport) -> None:
+        """Add a connection that was opened."""
+        self._connections[connection.number] = connection
         self.metrics.connected()
-        self._do(self._hub.connect(line.number, line.address(), self._now()))
+        self._carry_out(self._hub.connect(connection.number, connection.address(), self._now()))
 
-    def located(self, line: ClientTransport) -> None:
-        """A proxy has said where somebody comes from."""
-        self._do(self._hub.locate(line.number, line.address() or "", self._now()))
+    def located(self, connection: ClientTransport) -> None:
+        """Tell the hub the address of a client, which a proxy has just announced."""
+        address = connection.address() or ""
+        self._carry_out(self._hub.locate(connection.number, address, self._now()))
 
-    def received(self, line: ClientTransport, frame: bytes) -> None:
-        """Somebody says something."""
-        now = self._now()
+    def received(self, connection: ClientTransport, frame: bytes) -> None:
+        """Handle a frame from a client; a frame that cannot be decoded is refused."""
+        now, number = self._now(), connection.number
         try:
-            request = line.language.decode(frame, line.number in self._administrators)
+            request = connection.format.decode(frame, number in self._administrators)
         except Unreadable as error:
             text, re = str(error), error.request_id
-            self._do(self._hub.refuse(line.number, error.code, text, now, re))
+            self._carry_out(self._hub.refuse(number, error.code, text, now, re))
             return
-        lag_s = line.lag_s() if type(request) is Move else 0.0
+        lag_s = connection.lag_s() if type(request) is Move else 0.0
         try:
-            effects = self._hub.receive(line.number, request, now, lag_s)
-        except Exception:  # a fault here or in a game of others must not end the connection
+            effects = self._hub.receive(number, request, now, lag_s)
+        except Exception:  # a fault here or in a third party's game must not end the connection
             _log.failure("cannot handle {kind}", kind=type(request).__name__)
-            text = "the server has a fault and could not do that"
-            effects = self._hub.refuse(line.number, Code.INTERNAL, text, now, request.id)
-        self._do(effects)
+            text = "the server failed to handle this request; the operator finds why in the log"
+            effects = self._hub.refuse(number, Code.INTERNAL, text, now, request.id)
+        self._carry_out(effects)
 
-    def refused(self, line: ClientTransport, code: Code, text: str) -> None:
-        """Somebody said something that is not even a frame."""
-        self._do(self._hub.refuse(line.number, code, text, self._now()))
+    def refused(self, connection: ClientTransport, code: Code, text: str) -> None:
+        """Answer bytes from a client that are not even a frame with an error."""
+        self._carry_out(self._hub.refuse(connection.number, code, text, self._now()))
 
-    def disconnected(self, line: ClientTransport) -> None:
-        """Somebody is gone."""
-        self._lines.pop(line.number, None)
-        self._administrators.discard(line.number)
-        self._do(self._hub.disconnect(line.number, self._now()))
+    def disconnected(self, connection: ClientTransport) -> None:
+        """Remove a connection that is closed."""
+        self._connections.pop(connection.number, None)
+        self._administrators.discard(connection.number)
+        self._carry_out(self._hub.disconnect(connection.number, self._now()))
 
-    def do(self, call: Callable[[float], list[Effect]]) -> None:
-        """Do what a call of the hub decides, which is given the time."""
-        self._do(call(self._now()))
+    def call_hub(self, call: Callable[[float], list[Effect]]) -> None:
+        """Carry out the effects of a call of the hub; `call` is given the time."""
+        self._carry_out(call(self._now()))
 
     def bot_ended(self, bot: str, why: str) -> None:
-        """A bot has ended by itself."""
-        self._do(self._hub.bot_ended(bot, why, self._now()))
+        """Tell the hub that the process of a bot exited by itself, and why."""
+        self._carry_out(self._hub.bot_ended(bot, why, self._now()))
 
     def stop(self, grace_s: float) -> None:
-        """No new matches; `stopped` is called after those that run."""
-        self._do(self._hub.stop(self._now(), grace_s))
+        """Start no new matches; `stopped` is called when those that run have ended."""
+        self._carry_out(self._hub.stop(self._now(), grace_s))
 
-    # Of the storage.
+    # Reports of the storage: see `storage.client.StorageListener`.
 
     def stored(self, number: int, records: int, seconds: float) -> None:
-        """All records up to a number are safe."""
+        """All records up to a number are stored, the last `records` of them in `seconds`."""
         self.metrics.committed(seconds, records)
         if number == self._recorded:
-            self._turn.release()
+            self._scheduler.release()
         self.recovered()
         self._commit(number)
 
     def recovered(self) -> None:
-        """Records can be stored, again if they could not."""
+        """Records can be stored; if they could not until now, clients are told."""
         if self.fault:
             self.fault = None
             _log.info("the database works again")
-            self._do(self._hub.storage_fails(False))
+            self._carry_out(self._hub.storage_fails(False))
 
     def failed(self, reason: str) -> None:
-        """Nothing can be stored at the moment."""
+        """Nothing can be stored at the moment, for this reason."""
         if self.fault != reason:
             _log.error("the database fails: {reason}", reason=reason)
         self.fault = reason
-        self._do(self._hub.storage_fails(True))
+        self._carry_out(self._hub.storage_fails(True))
 
     def account_changed(self, account: Account) -> None:
-        """An operator has changed an account."""
-        self._do(self._hub.account_changed(account, self._now()))
+        """An operator has changed an account in the database."""
+        self._carry_out(self._hub.account_changed(account, self._now()))
 
     def _commit(self, number: int) -> None:
         now, arrivals = self._now(), self._arrivals
         while arrivals and arrivals[0][0] <= number:
             self.metrics.announced(now - arrivals.popleft()[1])
-        self._do(self._hub.committed(number, now))
+        self._carry_out(self._hub.committed(number, now))
 
-    # What the hub wants.
+    # Effects of the hub.
 
-    def _do(self, effects: list[Effect]) -> None:
+    def _carry_out(self, effects: list[Effect]) -> None:
         recorded = self._recorded
         for effect in effects:
             if type(effect) is Send:  # most are
                 self._send(effect)
             else:
-                self._do_rarer(effect)
-        if self.keeper is None and self._recorded != recorded:
+                self._carry_out_rarer(effect)
+        if self.storage is None and self._recorded != recorded:
             self._commit(self._recorded)
 
-    def _do_rarer(self, effect: Effect) -> None:
+    def _carry_out_rarer(self, effect: Effect) -> None:
         match effect:
             case Store(number, record):
                 self._store(number, record)
             case Wake(at):
                 self._wake_at(at)
             case SendToSpectators(connections, messages):
-                for onlooker, data in self._written(connections, messages):
-                    onlooker.say(data, patient=True)
+                for spectator, data in self._written(connections, messages):
+                    spectator.send(data, when_idle=True)
             case CallWhenIdle():
-                self._turn.when_idle(self._show)
+                self._scheduler.when_idle(self._show)
             case Log(text, fields):
                 _log.info(text, **fields)
             case StartBot() if self.bots:
@@ -259,12 +266,12 @@ class Driver:
             case EndBot(bot) if self.bots:
                 self.bots.end(bot)
             case SetFrameLimit(number, administrator):
-                self._trust(number, administrator=administrator)
+                self._set_frame_limit(number, administrator=administrator)
             case PauseReading(number, seconds):
-                self._pause(number, seconds)
+                self._pause_reading(number, seconds)
             case Close(number):
-                if line := self._lines.pop(number, None):
-                    line.close()
+                if connection := self._connections.pop(number, None):
+                    connection.close()
             case Stopped():
                 self._stopped()
 
@@ -272,21 +279,21 @@ class Driver:
         message = effect.message
         if isinstance(message, Error):
             self.metrics.refused(message.code)
-        for line, data in self._written(effect.connections, (message,)):
-            line.say(data)
+        for connection, data in self._written(effect.connections, (message,)):
+            connection.send(data)
 
     def _written(
-        self, connections: tuple[int, ...], messages: tuple[Event, ...]
+        self, numbers: tuple[int, ...], messages: tuple[Event, ...]
     ) -> Iterator[tuple[ClientTransport, bytes]]:
-        """The lines, each with the messages in its language."""
+        """Yield the connections, each with the messages in its format, encoded once a format."""
         written: dict[MessageFormat, bytes] = {}
-        for number in connections:
-            if line := self._lines.get(number):
-                language = line.language
-                data = written.get(language)
+        for number in numbers:
+            if connection := self._connections.get(number):
+                format_ = connection.format
+                data = written.get(format_)
                 if data is None:
-                    data = written[language] = b"".join(map(language.encode, messages))
-                yield line, data
+                    data = written[format_] = b"".join(map(format_.encode, messages))
+                yield connection, data
 
     def _store(self, number: int, record: Record) -> None:
         self._recorded = number
@@ -294,38 +301,37 @@ class Driver:
             self._arrivals.append((number, self._now()))
         elif isinstance(record, MatchEnded):
             self.metrics.ended(record.reason)
-        if self.keeper:
-            self._turn.hold()
-            self.keeper.put(number, record)
+        if self.storage:
+            self._scheduler.hold()
+            self.storage.put(number, record)
 
-    def _trust(self, number: int, *, administrator: bool) -> None:
-        line = self._lines.get(number)
-        if line and administrator:
+    def _set_frame_limit(self, number: int, *, administrator: bool) -> None:
+        connection = self._connections.get(number)
+        if connection and administrator:
             self._administrators.add(number)
-            line.trust(ADMINISTRATORS_FRAME)
-        elif line:
+            connection.set_frame_limit(ADMINISTRATORS_FRAME)
+        elif connection:
             self._administrators.discard(number)
-            line.trust(MAX_FRAME)
+            connection.set_frame_limit(MAX_FRAME)
 
-    def _pause(self, number: int, seconds: float) -> None:
-        line = self._lines.get(number)
-        if line:
-            line.ignore()
-            self._timer.callLater(seconds, line.listen)
+    def _pause_reading(self, number: int, seconds: float) -> None:
+        if connection := self._connections.get(number):
+            connection.pause_reading()
+            self._timer.callLater(seconds, connection.resume_reading)
 
     def _wake_at(self, at: float | None) -> None:
-        if self._waiting and self._waiting.active():
-            self._waiting.cancel()
-        self._waiting = None
+        if self._next_wake and self._next_wake.active():
+            self._next_wake.cancel()
+        self._next_wake = None
         if at is not None:
-            # Not for long at a time: the reactor follows the system's clock, which may be set.
+            # A short delay at most: the reactor follows the system's clock, which may be set.
             delay = min(max(0.0, at - self._now()), LONGEST_SLEEP_S)
-            self._waiting = self._timer.callLater(delay, self._wake)
+            self._next_wake = self._timer.callLater(delay, self._wake)
 
     def _show(self) -> bool:
-        self._do(self._hub.show())
+        self._carry_out(self._hub.show())
         return self._hub.unshown
 
     def _wake(self) -> None:
-        self._waiting = None
-        self._do(self._hub.wake(self._now()))
+        self._next_wake = None
+        self._carry_out(self._hub.wake(self._now()))

@@ -1,4 +1,4 @@
-"""How late the event loop is: what keeps it busy keeps everybody waiting."""
+"""How late the event loop makes its calls: a long task delays every client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVERY_S = 0.5
 
 
 class DelayMeter:
-    """Asks to be called twice a second, and observes how many seconds late that comes."""
+    """Schedules a call twice a second, and observes how many seconds late each is made."""
 
     def __init__(
         self,
@@ -21,6 +21,7 @@ class DelayMeter:
         observe: Callable[[float], None],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`observe` is given the delay of each call in seconds; `now` returns the time."""
         self._timer = timer
         self._observe = observe
         self._now = now

@@ -1,4 +1,4 @@
-"""TCP, with TLS or without: frames in, frames out. All else is the hub's."""
+"""TCP connections, with TLS or without: bytes to frames and back. The hub does everything else."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ def _framed(event: Event) -> bytes:
     return _LENGTH(len(body)) + body
 
 
-_LANGUAGE = MessageFormat(_framed, decode_request)
+_FORMAT = MessageFormat(_framed, decode_request)
 
 
 class TcpConnection(StreamConnection, Int32StringReceiver):
-    """One client's line."""
+    """The connection of one client over TCP."""
 
     MAX_LENGTH = MAX_FIRST_FRAME
-    language = _LANGUAGE
+    format = _FORMAT
 
     def __init__(
-        self, service: Driver, turn: LoopScheduler, *, unread_bytes: int, proxied: bool = False
+        self, driver: Driver, scheduler: LoopScheduler, *, unread_bytes: int, proxied: bool = False
     ) -> None:
-        """`unread_bytes`: what is kept at most for one that does not read; 0 for any amount.
+        """`unread_bytes`: output that may wait for a peer that does not read it; 0: no limit.
 
-        `proxied`: a proxy says where it comes from, before anything else.
+        `proxied`: a proxy announces the client's address before anything else.
         """
-        super().__init__(service, turn, unread_bytes=unread_bytes)
+        super().__init__(driver, scheduler, unread_bytes=unread_bytes)
         self._unlocated = proxied
 
     def connectionMade(self) -> None:
-        """The line is there."""
+        """Called by Twisted: the connection is open."""
         self.opened()
 
     def dataReceived(self, data: bytes) -> None:
-        """Bytes have come, most often those of one frame."""
+        """Called by Twisted: bytes have come, most often those of one frame."""
         if self._unlocated:
             self._unlocated = False
-            self._service.located(self)
+            self._driver.located(self)
         whole = len(data) - 4
         if (
             0 <= whole <= self.MAX_LENGTH
@@ -67,54 +67,55 @@ class TcpConnection(StreamConnection, Int32StringReceiver):
             super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def stringReceived(self, frame: bytes) -> None:
-        """A frame is complete."""
+        """Called by Twisted: a frame is complete."""
         if not self._closing:
-            self._service.received(self, frame)
+            self._driver.received(self, frame)
 
     def lengthLimitExceeded(self, length: int) -> None:
-        """A frame is announced that nobody should send."""
+        """Called by Twisted: a frame is announced that is longer than `MAX_LENGTH`."""
         text = f"a frame has at most {self.MAX_LENGTH} bytes, not {length}"
         if self.MAX_LENGTH < MAX_FRAME:
             text += f"; after hello {MAX_FRAME}"
-        self._service.refused(self, Code.FRAME_TOO_LARGE, text)
+        self._driver.refused(self, Code.FRAME_TOO_LARGE, text)
         self.close()
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        """The line is gone."""
+        """Called by Twisted: the connection is closed."""
         self.closed()
 
     def address(self) -> str | None:
-        """Where it comes from, None as long as that is not known."""
+        """Return the client's IP address; None until a proxy has announced it."""
         return None if self._unlocated else getattr(self.transport.getPeer(), "host", "")
 
-    def trust(self, most: int) -> None:
-        """It has said who it is: its frames may have so many bytes."""
+    def set_frame_limit(self, most: int) -> None:
+        """Allow frames of up to `most` bytes, now that the client has said hello."""
         self.MAX_LENGTH = most
 
-    def turn_away(self) -> None:
-        """Read nothing, until `turn_to`."""
+    def stop_reading(self) -> None:
+        """Handle no more frames until `start_reading`."""
         Int32StringReceiver.pauseProducing(self)
 
-    def turn_to(self) -> None:
-        """Read what has come meanwhile, and what comes."""
+    def start_reading(self) -> None:
+        """Handle the frames that came since `stop_reading`, and those that come."""
         Int32StringReceiver.resumeProducing(self)
 
 
 class TcpConnectionFactory(Factory):
-    """Makes the lines as they come."""
+    """Makes a `TcpConnection` for each client that connects."""
 
     noisy = False
 
     def __init__(
-        self, service: Driver, turn: LoopScheduler, *, unread_bytes: int, proxied: bool
+        self, driver: Driver, scheduler: LoopScheduler, *, unread_bytes: int, proxied: bool
     ) -> None:
-        self._service = service
-        self._turn = turn
+        """The parameters are those of each `TcpConnection`."""
+        self._driver = driver
+        self._scheduler = scheduler
         self._unread_bytes = unread_bytes
         self._proxied = proxied
 
     def buildProtocol(self, addr: IAddress | None) -> TcpConnection:
-        """Somebody calls."""
+        """Called by Twisted: a client connects."""
         return TcpConnection(
-            self._service, self._turn, unread_bytes=self._unread_bytes, proxied=self._proxied
+            self._driver, self._scheduler, unread_bytes=self._unread_bytes, proxied=self._proxied
         )

@@ -1,4 +1,4 @@
-"""The server's side of storing: gives records to a process of its own, hears when they are safe."""
+"""The server's side of storage: sends records to a process, and learns when they are stored."""
 
 from __future__ import annotations
 
@@ -37,89 +37,97 @@ from server.storage.ipc import (
 
 #: When a process that exited is followed by another: moves wait for it.
 _BACK_OFF = BackOff(first_s=0.25, longest_s=2.0)
-_GONE = "the process that stores has ended"
+_GONE = "the storage process exited"
 
 
 class StorageListener(Protocol):
-    """Who is told what has become of records."""
+    """Is told what becomes of records, in the reactor's loop."""
 
     def stored(self, number: int, records: int, seconds: float) -> None:
-        """All records up to that number are stored; the last transaction took so long."""
+        """All records up to a number are stored, the last `records` of them in `seconds`."""
 
     def failed(self, reason: str) -> None:
-        """Nothing can be stored; it is tried again and again."""
+        """Nothing can be stored at the moment; it is tried again and again."""
 
     def recovered(self) -> None:
         """Records can be stored again, though none has been yet."""
 
     def account_changed(self, account: Account) -> None:
-        """An operator has changed an account."""
+        """An operator has changed an account in the database."""
 
 
 class StorageClient:
-    """Has records stored in their order, each of them at some time, whatever dies meanwhile."""
+    """Stores records in their order in a process of its own, which it keeps running.
 
-    def __init__(self, url: str, reactor: Any, turn: LoopScheduler) -> None:
+    Records that a process had not stored when it exited are sent to the next one.
+    """
+
+    def __init__(self, url: str, reactor: Any, scheduler: LoopScheduler) -> None:
+        """Nothing is started yet: call `start`, `wait` and `attach`, in this order."""
         self._url = url
         self._reactor = reactor
-        self._turn = turn
+        self._scheduler = scheduler
         self._listener: StorageListener | None = None
+        #: The last revision of the accounts that the listener knows.
         self._revision: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._line: socket.socket | None = None
-        self._speaking: _Line | None = None
+        self._socket: socket.socket | None = None
+        self._connection: _Connection | None = None
         self._closing = False
         self._restarts = Restarts(_BACK_OFF)
-        #: What it means when the line to the process ends.
+        #: Why nothing is stored, if the connection to the process is closed now.
         self._why = _GONE
         self._unsent: list[tuple[int, Record]] = []
         self._unstored: deque[tuple[int, Record]] = deque()
 
     def start(self) -> None:
-        """Start the process; `wait` for it."""
+        """Start the process, which opens the database: see `wait`. Raises OSError."""
         ours, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "server.storage.worker"],
                 stdin=its.fileno(),
-                process_group=0,  # what a terminal sends to its group is for the server to hear
+                process_group=0,  # the server alone handles the signals of a terminal
                 env=os.environ | {"PYTHONPATH": python_path()},
             )
         ours.sendall(framed(encode(OpenDatabase(self._url, self._revision))))
-        self._line = ours
+        self._socket = ours
 
     def wait(self) -> None:
-        """Until the database is open, up to date and nobody else's. Raises StorageError."""
-        match self._hear():
-            case DatabaseReady(revision):
+        """Wait until the database is open, locked and up to date. Raises StorageError."""
+        match self._receive():
+            case DatabaseReady(revision=revision):
                 self._revision = revision
-            case DatabaseUnusable(reason):
+            case DatabaseUnusable(reason=reason):
                 raise StorageError(reason)
             case _:
                 raise StorageError(_GONE)
 
-    def go_on(self, listener: StorageListener) -> None:
-        """From now on in the reactor's loop, in which the listener is told."""
+    def attach(self, listener: StorageListener) -> None:
+        """From now on use the reactor's loop, in which the listener is called."""
         self._listener = listener
-        assert self._line is not None
-        self._line.setblocking(False)
+        assert self._socket is not None
+        self._socket.setblocking(False)
         self._reactor.adoptStreamConnection(
-            self._line.fileno(), socket.AF_UNIX, Factory.forProtocol(lambda: _Line(self))
+            self._socket.fileno(), socket.AF_UNIX, Factory.forProtocol(lambda: _Connection(self))
         )
 
     def put(self, number: int, record: Record) -> None:
-        """Store a record, after those before it. Returns at once."""
+        """Store a record with its number, after those before it. Returns at once."""
         if not self._unsent:
-            self._turn.end_of_iteration(self._send)
+            self._scheduler.end_of_iteration(self._send)
         self._unsent.append((number, record))
         self._unstored.append((number, record))
 
-    def cease(self) -> None:
-        """The reactor is about to stop: no process follows this one until `close`."""
+    def stop_restarting(self) -> None:
+        """Start no other process until `close`: the reactor is about to stop."""
         self._closing = True
 
     def close(self, patience_s: float) -> bool:
-        """When the reactor has stopped: store what is left; False if that was not done in time."""
+        """Store what is left, after the reactor has stopped, for at most `patience_s` seconds.
+
+        Returns whether everything is stored.
+        """
         self._closing = True
         until = time.monotonic() + patience_s
         self._end()
@@ -127,44 +135,44 @@ class StorageClient:
             with contextlib.suppress(StorageError, OSError):
                 self.start()
                 self.wait()
-                self._finish(until)
+                self._store_rest(until)
             self._end()
         return not self._unstored
 
-    # What the process says.
+    # Called by the connection to the process.
 
-    def connected(self, line: _Line) -> None:
-        """It can be spoken to; the one before, if any, may not have stored what it was given."""
-        self._speaking = line
+    def connected(self, connection: _Connection) -> None:
+        """Send all that is unstored: a process before this one may not have stored it."""
+        self._connection = connection
         self._unsent = list(self._unstored)
         self._send()
 
     def disconnected(self) -> None:
-        """It has ended, or the server has."""
-        self._speaking = None
+        """Note that the process exited, or that the server is about to stop."""
+        self._connection = None
         if not self._closing and self._listener:
             self._listener.failed(self._why)
             wait_s = self._restarts.failed(self._reactor.seconds())
             self._reactor.callLater(wait_s, self._restart)
 
-    def reported(self, report: Report) -> None:
-        """What has become of records."""
+    def received(self, report: Report) -> None:
+        """Handle a report of the process."""
         listener = self._listener
         assert listener is not None
         match report:
-            case RecordsStored(number, records, seconds):
+            case RecordsStored(number=number, records=records, seconds=seconds):
                 self._forget(number)
                 listener.stored(number, records, seconds)
-            case StorageFailed(reason):
+            case StorageFailed(reason=reason):
                 listener.failed(reason)
-            case DatabaseUnusable(reason):  # and it ends
+            case DatabaseUnusable(reason=reason):  # and it exits
                 self._why = reason
             case DatabaseReady():
                 self._why = _GONE
                 self._restarts.succeeded()
                 if not self._unstored:
                     listener.recovered()
-            case AccountChanged(account, revision):
+            case AccountChanged(account=account, revision=revision):
                 self._revision = revision
                 listener.account_changed(account)
 
@@ -173,15 +181,16 @@ class StorageClient:
             self._end()
             try:
                 self.start()
-            except OSError as error:  # no memory, say; `start` may have begun one
-                self._why = f"cannot start the process that stores: {error}"
+            except OSError as error:  # no memory, for example; `start` may have started one
+                self._why = f"cannot start the storage process: {error}"
                 self.disconnected()
             else:
-                self.go_on(self._listener)
+                self.attach(self._listener)
 
     def _send(self) -> None:
-        if self._speaking and self._unsent:
-            self._speaking.sendString(encode_records(self._unsent))  # type: ignore[no-untyped-call]
+        if self._connection and self._unsent:
+            frame = encode_records(self._unsent)
+            self._connection.sendString(frame)  # type: ignore[no-untyped-call]
             self._unsent = []
 
     def _forget(self, number: int) -> None:
@@ -190,49 +199,49 @@ class StorageClient:
 
     # Without the reactor.
 
-    def _finish(self, until: float) -> None:
-        assert self._line is not None
-        self._line.sendall(framed(encode_records(self._unstored)))
+    def _store_rest(self, until: float) -> None:
+        assert self._socket is not None
+        self._socket.sendall(framed(encode_records(self._unstored)))
         while self._unstored:
-            self._line.settimeout(max(0.01, until - time.monotonic()))
-            match self._hear():
-                case RecordsStored(number):
+            self._socket.settimeout(max(0.01, until - time.monotonic()))
+            match self._receive():
+                case RecordsStored(number=number):
                     self._forget(number)
                 case None:
                     return
 
-    def _hear(self) -> Report | None:
-        """What it says next; None if it has ended."""
-        assert self._line is not None
-        length = self._line.recv(LENGTH.size, socket.MSG_WAITALL)
+    def _receive(self) -> Report | None:
+        """Return the next report of the process; None if it has exited."""
+        assert self._socket is not None
+        length = self._socket.recv(LENGTH.size, socket.MSG_WAITALL)
         if len(length) < LENGTH.size:
             return None
-        frame = self._line.recv(LENGTH.unpack(length)[0], socket.MSG_WAITALL)
+        frame = self._socket.recv(LENGTH.unpack(length)[0], socket.MSG_WAITALL)
         report: Report = decode_report(frame)
         return report
 
     def _end(self) -> None:
-        """Let the process end, which it does when it has stored what it was given."""
-        if self._line:
-            self._line.close()
+        """Wait until the process exits, which it does when it has stored what it was sent."""
+        if self._socket:
+            self._socket.close()
         if self._process:
             self._process.wait()
-        self._line = self._process = None
+        self._socket = self._process = None
 
 
-class _Line(Int32StringReceiver):
-    """To the process."""
+class _Connection(Int32StringReceiver):
+    """The connection to the process, in the reactor's loop."""
 
     MAX_LENGTH = 2**20
 
-    def __init__(self, keeper: StorageClient) -> None:
-        self._keeper = keeper
+    def __init__(self, client: StorageClient) -> None:
+        self._client = client
 
     def connectionMade(self) -> None:
-        self._keeper.connected(self)
+        self._client.connected(self)
 
     def stringReceived(self, frame: bytes) -> None:
-        self._keeper.reported(decode_report(frame))
+        self._client.received(decode_report(frame))
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        self._keeper.disconnected()
+        self._client.disconnected()

@@ -50,7 +50,7 @@ def _framed(event: Event) -> bytes:
     return _LONGEST.pack(_TEXT, 127, size) + body
 
 
-_LANGUAGE = MessageFormat(_framed, decode_json_request)
+_FORMAT = MessageFormat(_framed, decode_json_request)
 
 
 class WebSocketResource(Resource):
@@ -60,8 +60,8 @@ class WebSocketResource(Resource):
 
     def __init__(
         self,
-        service: Driver,
-        turn: LoopScheduler,
+        driver: Driver,
+        scheduler: LoopScheduler,
         timer: Any,
         *,
         unread_bytes: int,
@@ -73,8 +73,8 @@ class WebSocketResource(Resource):
         `local`: nobody else's machine reaches this one. Then no other host has a page here.
         """
         super().__init__()  # type: ignore[no-untyped-call]
-        self._service = service
-        self._turn = turn
+        self._driver = driver
+        self._scheduler = scheduler
         self._timer = timer
         self._unread_bytes = unread_bytes
         self._proxied = proxied
@@ -90,7 +90,7 @@ class WebSocketResource(Resource):
             return NOT_DONE_YET
         address = _address(request) if self._proxied else None
         line = WebSocketConnection(
-            self._service, self._turn, self._timer, address, unread_bytes=self._unread_bytes
+            self._driver, self._scheduler, self._timer, address, unread_bytes=self._unread_bytes
         )
         channel: Any = request.channel
         channel.switch(line, _ACCEPTED % generate_accept_token(key))
@@ -100,19 +100,19 @@ class WebSocketResource(Resource):
 class WebSocketConnection(StreamConnection, Protocol):
     """One client's line."""
 
-    language = _LANGUAGE
+    format = _FORMAT
 
     def __init__(
         self,
-        service: Driver,
-        turn: LoopScheduler,
+        driver: Driver,
+        scheduler: LoopScheduler,
         timer: Any,
         address: str | None,
         *,
         unread_bytes: int,
     ) -> None:
         """`address`: where it comes from, if not where the transport says."""
-        super().__init__(service, turn, unread_bytes=unread_bytes)
+        super().__init__(driver, scheduler, unread_bytes=unread_bytes)
         self._timer = timer
         self._address = address
         self._frames = FrameProtocol(client=False, extensions=[])
@@ -142,7 +142,7 @@ class WebSocketConnection(StreamConnection, Protocol):
         """Where it comes from."""
         return self._address or getattr(self.transport.getPeer(), "host", "")
 
-    def trust(self, most: int) -> None:
+    def set_frame_limit(self, most: int) -> None:
         """It has said who it is: its messages may have so many bytes."""
         self._most = most
 
@@ -150,11 +150,11 @@ class WebSocketConnection(StreamConnection, Protocol):
         """Say no more and hear no more; what was said still goes out."""
         self._end(CloseReason.NORMAL_CLOSURE, "")
 
-    def turn_away(self) -> None:
-        """Read nothing, until `turn_to`."""
+    def stop_reading(self) -> None:
+        """Read nothing, until `start_reading`."""
         self.transport.pauseProducing()
 
-    def turn_to(self) -> None:
+    def start_reading(self) -> None:
         """Read what has come meanwhile, and what comes."""
         self.transport.resumeProducing()
         self._read()
@@ -164,12 +164,12 @@ class WebSocketConnection(StreamConnection, Protocol):
         self._closing = True
 
     def _read(self) -> None:
-        if self._deaf or self._closing:
+        if self._paused_by or self._closing:
             return
         try:
             for frame in self._frames.received_frames():
                 self._take(frame)
-                if self._deaf or self._closing:
+                if self._paused_by or self._closing:
                     return
         except ParseFailed as fault:
             self._refuse(Code.MALFORMED, str(fault), fault.code)
@@ -186,7 +186,7 @@ class WebSocketConnection(StreamConnection, Protocol):
                 self._message += text.encode()
                 self._take_text(whole)
             case Opcode.PING, bytes() as payload:
-                self.say(bytes(self._frames.pong(payload)))
+                self.send(bytes(self._frames.pong(payload)))
             case Opcode.PONG, _:
                 self._missed = 0
             case Opcode.CLOSE, _:
@@ -203,24 +203,24 @@ class WebSocketConnection(StreamConnection, Protocol):
             self._refuse(Code.FRAME_TOO_LARGE, text, CloseReason.MESSAGE_TOO_BIG)
         elif whole:
             message, self._message = bytes(self._message), bytearray()
-            self._service.received(self, message)
+            self._driver.received(self, message)
 
     def _refuse(self, code: Code, text: str, reason: int) -> None:
-        self._service.refused(self, code, text)
+        self._driver.refused(self, code, text)
         self._end(reason, text)
 
     def _end(self, reason: int, text: str) -> None:
         if not self._closing:
-            self.say(bytes(self._frames.close(reason, text)))
+            self.send(bytes(self._frames.close(reason, text)))
             super().close()
 
     def _ping(self) -> None:
         if self._missed >= MISSED_PINGS:
             self.transport.abortConnection()
             return
-        if not self._deaf:
+        if not self._paused_by:
             self._missed += 1
-        self.say(_PING)
+        self.send(_PING)
         self._next_ping = self._timer.callLater(PING_S, self._ping)
 
 

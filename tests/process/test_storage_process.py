@@ -206,7 +206,7 @@ def test_a_server_that_is_stopped_during_an_outage_says_what_is_lost(url: str) -
     with outage(url) as (server, duel):
         code, log = server.stop()
     assert code == 1
-    assert "moves that nobody has been told of are lost" in log
+    assert "moves that were not announced yet are lost" in log
     assert kept(url, duel).moves == moves(2)
 
 

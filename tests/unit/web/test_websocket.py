@@ -55,10 +55,15 @@ class Web:
     ) -> None:
         self.clock = Clock()
         self.hub = Hub(source=random.Random(1))
-        turn = LoopScheduler(self.clock)
-        self.service = Driver(self.hub, self.clock, turn, lambda: None, now=self.clock.seconds)
+        scheduler = LoopScheduler(self.clock)
+        self.driver = Driver(self.hub, self.clock, scheduler, lambda: None, now=self.clock.seconds)
         sockets = WebSocketResource(
-            self.service, turn, self.clock, unread_bytes=unread_bytes, proxied=proxied, local=local
+            self.driver,
+            scheduler,
+            self.clock,
+            unread_bytes=unread_bytes,
+            proxied=proxied,
+            local=local,
         )
         self.site: Any = site(metrics(), lambda: None, socket=sockets)
         self.site.reactor = self.clock
@@ -217,7 +222,7 @@ def test_one_for_whom_too_much_waits_is_dropped() -> None:
         if not line.open:
             break
         fails = notices % 2 == 0
-        web.service.do(lambda now, fails=fails: web.hub.storage_fails(fails))  # type: ignore[misc]
+        web.driver.call_hub(lambda now, fails=fails: web.hub.storage_fails(fails))  # type: ignore[misc]
         web.clock.advance(0)
     assert line.transport.disconnected
     assert sum(len(str(frame.payload)) for frame in line.heard()) <= 5000
