@@ -20,7 +20,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 import games
-from server.core.hub import Hub
+from server.core.assembly import make_hub
 from server.core.policy import Policy
 from server.model.records import Account, StoredMatch, StoredTournament
 from server.net.bot_processes import BotProcesses
@@ -127,7 +127,7 @@ class _Server:
         found = _Stored()
         if storage:
             found = _read_stored(settings.database, started_at - policy.reconnect_s)
-        self._hub = Hub(
+        self._hub = make_hub(
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
         self._driver = Driver(self._hub, reactor(), scheduler, self._finish)
@@ -137,8 +137,8 @@ class _Server:
             self._driver.storage = storage
             storage.attach(self._driver)
             reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
-            self._hub.take_up(found.tournaments)
-            self._driver.call_hub(lambda now: self._hub.restore(found.matches, now))
+            self._hub.restore_tournaments(found.tournaments)
+            self._driver.call_hub(lambda now: self._hub.restore_matches(found.matches, now))
 
     def run(self) -> None:
         """Listen and serve until stopped, then exit the process."""

@@ -8,7 +8,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import msgpack
 import msgspec
@@ -74,7 +74,7 @@ def turn(event: Message) -> Turn | None:
 #: A match, and the ply at which it stands.
 Turn = tuple[str, int]
 Way = tuple[str, Callable[[Message], Input]]
-KINDS: tuple[type[Request], ...] = get_args(REQUESTS)
+KINDS: tuple[type[Request], ...] = REQUESTS
 
 
 class Mutator:

@@ -9,8 +9,8 @@ import time
 
 import msgspec
 
+from server.core.assembly import make_hub
 from server.core.effects import Effect, Send, Store
-from server.core.hub import Hub
 from server.core.policy import Policy
 from server.model.codec import decode_request, encode
 from server.model.messages import Hello, Move, Request, Seek, Started
@@ -26,7 +26,7 @@ class Referee:
         """`full`: the players have asked for legal actions, and their moves carry ids."""
         self._game = game
         self._full = full
-        self._hub = Hub(Policy(messages_per_s=0), random.Random(1))
+        self._hub = make_hub(Policy(messages_per_s=0), random.Random(1))
         self._now = itertools.count(1.0, 0.001)
         self._choose = random.Random(1).choice
         for number in (1, 2):
@@ -48,7 +48,7 @@ class Referee:
         started = self._ask(2, Seek(game=self._game, seat=2))
         messages = [effect.message for effect in started if isinstance(effect, Send)]
         match_id = next(each.match for each in messages if isinstance(each, Started))
-        match, taken = self._hub.tables[match_id].match, []
+        match, taken = self._hub.rooms[match_id].match, []
         while match.to_move:
             action = self._choose(match.game.legal_actions(match.state))
             request_id = match.ply if self._full else None

@@ -1,4 +1,4 @@
-"""What the hub wants done, as values; `server.net.driver` does it.
+"""What the hub wants done, as values; `server.net.driver` carries them out.
 
 Structs, because a dozen are made for each move, and dataclasses take six times as long.
 """
@@ -14,43 +14,43 @@ from server.model.records import Record
 
 
 class Send(Struct, frozen=True, gc=False):
-    """Say this on these connections."""
+    """Send a message on these connections."""
 
     connections: tuple[int, ...]
     message: Event
 
 
 class SendToSpectators(Struct, frozen=True, gc=False):
-    """Say these on connections of those who only look on, when nothing else is to be done."""
+    """Send messages on these connections of spectators when nothing else is to be done."""
 
     connections: tuple[int, ...]
     messages: tuple[Event, ...]
 
 
 class Close(Struct, frozen=True, gc=False):
-    """End a connection, after what was sent on it."""
+    """Close a connection after all that was sent on it."""
 
     connection: int
 
 
 class SetFrameLimit(Struct, frozen=True, gc=False):
-    """A connection has said who it is: it may send frames of the size that is allowed to it."""
+    """Accept frames of the size for administrators, or for all others, on a connection."""
 
     connection: int
     administrator: bool
 
 
 class PauseReading(Struct, frozen=True, gc=False):
-    """Do not listen to a connection for so long."""
+    """Read nothing from a connection for some seconds."""
 
     connection: int
     seconds: float
 
 
 class Store(Struct, frozen=True, gc=False):
-    """Keep this, and call `committed` with its number when it is safe.
+    """Store a record, and call `committed` with its number when it is safe.
 
-    Numbers grow by one; what is stored is stored in their order.
+    Numbers grow by one; records are stored in their order.
     """
 
     number: int
@@ -58,9 +58,9 @@ class Store(Struct, frozen=True, gc=False):
 
 
 class StartBot(Struct, frozen=True, gc=False):
-    """Have this player come and play this game: by that name, with the token of its session.
+    """Start this player for this game, under a name and with the token of its session.
 
-    `bot` is what it is called here: call `bot_ended` with it when it has ended by itself.
+    `bot` is its id in the core: call `bot_ended` with it if its process ends by itself.
     """
 
     bot: str
@@ -71,30 +71,30 @@ class StartBot(Struct, frozen=True, gc=False):
 
 
 class EndBot(Struct, frozen=True, gc=False):
-    """It is not wanted any more, wherever it is."""
+    """End the process of a bot, whatever it is doing."""
 
     bot: str
 
 
-class Wake(Struct, frozen=True, gc=False):
-    """Call `wake` at that time, and not before; instead of any other time asked for."""
+class WakeAt(Struct, frozen=True, gc=False):
+    """Call `wake` at that time and not before, instead of any time asked for earlier."""
 
     at: float | None
 
 
 class CallWhenIdle(Struct, frozen=True, gc=False):
-    """Call `show` when nothing else is to be done, as long as something is `unshown`."""
+    """Call `show` when nothing else is to be done, again and again while `has_unshown`."""
 
 
 class Log(Struct, frozen=True, gc=False):
-    """Something that the operator may want to know; `text` is a format over `fields`."""
+    """Write to the log for the operator; `text` is a format over `fields`."""
 
     text: str
     fields: Mapping[str, object]
 
 
 class Stopped(Struct, frozen=True, gc=False):
-    """Nothing is left to be done."""
+    """End the process: nothing is left to be done."""
 
 
 Effect = (
@@ -106,7 +106,7 @@ Effect = (
     | Store
     | StartBot
     | EndBot
-    | Wake
+    | WakeAt
     | CallWhenIdle
     | Log
     | Stopped

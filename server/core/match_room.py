@@ -1,4 +1,4 @@
-"""A table: a match, who plays it, who watches, what each is told, and what is stored of it."""
+"""A match with its players and spectators: what each is sent, and what is stored of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from server.core.drawing import MatchView
 from server.core.match import Match
 from server.core.sessions import Session
+from server.core.timers import Timer
+from server.core.view import MatchView
 from server.model.messages import (
     Analysis,
     ClockState,
@@ -17,91 +18,98 @@ from server.model.messages import (
     RequestId,
     Seat,
     Started,
+    Summary,
     Update,
 )
 from server.model.records import MatchEnded, MatchStarted, MovePlayed
 
 
 class _Audience(NamedTuple):
-    """Those who watch and are told the same.
+    """Spectators that are sent the same messages.
 
-    `informed` are those who are told what the mover thinks: all who are not called as a player is.
+    `informed` spectators are sent the mover's analysis: all whose name is not a player's.
     """
 
-    legal: bool
+    legal_actions: bool
     views: bool
     informed: bool
 
 
 class PendingUpdate(NamedTuple):
-    """A move that those who watch are to be told of: all of it that may change meanwhile."""
+    """A move that spectators have not been sent, with what may change until then."""
 
     ply: int
     info: Analysis | None
     clocks: tuple[ClockState, ClockState] | None
+    #: Number of the record that must be stored before the move is announced.
     record: int
 
 
 @dataclass
 class MatchRoom:
-    """`seats` are those of player 1 and player 2."""
+    """A match that is being played; `seats` are the sessions of player 1 and player 2."""
 
     match: Match
     seats: tuple[Session, Session]
-    #: The number of the record that must be stored before the match goes on.
+    #: Number of the record that must be stored before the match goes on.
     awaits: int = 0
-    #: Of a tournament: which, which of its matches this is, and the length of its opening.
+    #: The match's tournament, its place in the schedule, and the length of its opening in plies.
     tournament: str | None = None
     fixture: str | None = None
     opening: int = 0
     #: In seconds since 1970.
     begun_at: float = 0.0
-    #: The players of the bots that the server has started for these seats.
+    #: For each seat, which player the server has started for it.
     bots: tuple[str | None, str | None] = (None, None)
+    #: Ends the match when the time of the player to move is up.
+    clock_timer: Timer | None = None
 
     def __post_init__(self) -> None:
-        self.drawing = MatchView(self.match)
-        #: Moves that those who watch have not been told of.
+        self.view = MatchView(self.match)
+        #: Moves that spectators have not been sent.
         self.unshown: list[PendingUpdate] = []
         self._watchers: dict[_Audience, dict[str, Session]] = {}
 
     def seat_of(self, session: Session) -> Seat | None:
-        """Which side a session plays."""
+        """The seat of a session; None if it does not play here."""
         return 1 if self.seats[0] is session else 2 if self.seats[1] is session else None
 
-    def has(self, session: Session) -> bool:
-        """Does it play here, or another session of the same name?"""
+    def has_player_named_like(self, session: Session) -> bool:
+        """Whether the session, or another one of the same name, plays here."""
         return session.skeleton in (self.seats[0].skeleton, self.seats[1].skeleton)
 
     def reseat(self, seat: Seat, session: Session) -> None:
-        """Another session plays on."""
+        """Give a seat to another session."""
         first, second = self.seats
         self.seats = (session, second) if seat == 1 else (first, session)
         self.unwatch(session)
 
     def watchers(self) -> list[Session]:
-        """Those who watch and do not play."""
+        """The sessions that watch and do not play."""
         return [each for sessions in self._watchers.values() for each in sessions.values()]
 
     def watch(self, session: Session) -> None:
-        """Show the match to a session from now on."""
+        """Send the match to a session from now on."""
         self.unwatch(session)
         hello = session.hello
-        audience = _Audience(hello.legal_actions, hello.views, not self.has(session))
+        informed = not self.has_player_named_like(session)
+        audience = _Audience(hello.legal_actions, hello.views, informed)
         self._watchers.setdefault(audience, {})[session.key] = session
         session.watching.add(self.match.id)
 
     def unwatch(self, session: Session) -> None:
-        """Show it no longer."""
+        """Stop sending the match to a session."""
         for sessions in self._watchers.values():
             sessions.pop(session.key, None)
         session.watching.discard(self.match.id)
 
+    # What is sent.
+
     def started(self, session: Session, now: float, re: RequestId | None = None) -> Started:
-        """All of the match, as one session sees it."""
+        """The whole match as one session sees it."""
         match, hello = self.match, session.hello
         seat, views = self.seat_of(session), hello.views
-        chooses = views and seat == match.to_move
+        moves = views and seat == match.to_move
         return Started(
             re=re,
             match=match.id,
@@ -116,48 +124,49 @@ class MatchRoom:
             state=match.state,
             to_move=match.to_move,
             legal_actions=match.legal_actions() if hello.legal_actions else None,
-            board=self.drawing.board() if views else None,
-            view=self.drawing.view(match.ply) if views else None,
-            legal_moves=self.drawing.legal_moves(match.ply) if chooses else None,
+            board=self.view.board() if views else None,
+            view=self.view.position(match.ply) if views else None,
+            legal_moves=self.view.legal_moves(match.ply) if moves else None,
         )
 
     def updates(
         self, ply: int, now: float, mover: Session, re: RequestId | None
     ) -> Iterator[tuple[Session, Update]]:
-        """Move number `ply`, for both who play; the mover's, with its request's id, comes last.
+        """Move number `ply` for both players; the mover's, with the request's id, comes last.
 
-        Who is to move begins to think a little sooner for it, above all on a core that both share.
-        Only those who asked for them get legal actions and views, and choices when it is their
-        turn. Neither is told what the other thinks.
+        So the opponent begins to think a little sooner, above all on a core that both share.
+        Legal actions and views are for players that asked for them, legal moves for the one to
+        move. Neither is sent the other's analysis.
         """
         to_move = self.match.to_move_at(ply + 1)
         clocks = self.match.clock_states(now)
         for session in sorted(self.seats, key=lambda each: each is mover):
             hello = session.hello
             audience = _Audience(hello.legal_actions, hello.views, informed=False)
-            chooses = hello.views and self.seat_of(session) == to_move
+            moves = hello.views and self.seat_of(session) == to_move
             yield (
                 session,
                 self._update(
                     PendingUpdate(ply, None, clocks, 0),
                     audience,
                     re=re if session is mover else None,
-                    choices=self.drawing.legal_moves(ply + 1) if chooses else None,
+                    legal_moves=self.view.legal_moves(ply + 1) if moves else None,
                 ),
             )
 
     def show_later(self, ply: int, now: float, info: Analysis | None, record: int) -> None:
-        """Have move number `ply` among those that are `shown` next; it rests on that record."""
+        """Keep move number `ply` for the spectators until record number `record` is stored."""
         if any(self._watchers.values()):
-            self.unshown.append(PendingUpdate(ply, info, self.match.clock_states(now), record))
+            clocks = self.match.clock_states(now)
+            self.unshown.append(PendingUpdate(ply, info, clocks, record))
 
-    def shown(
+    def spectator_updates(
         self, moves: list[PendingUpdate]
     ) -> Iterator[tuple[list[Session], tuple[Update, ...]]]:
-        """Moves for those who watch, the same messages for all who see the same.
+        """Moves for spectators: the same messages for all that are sent the same.
 
-        Only those who are not called as one of the players are told what the mover thinks; legal
-        actions and views are as for players.
+        A spectator with the name of a player is not sent the mover's analysis. Legal actions and
+        views are as for players.
         """
         for audience, sessions in self._watchers.items():
             if sessions:
@@ -170,7 +179,7 @@ class MatchRoom:
         audience: _Audience,
         *,
         re: RequestId | None = None,
-        choices: tuple[LegalMove, ...] | None = None,
+        legal_moves: tuple[LegalMove, ...] | None = None,
     ) -> Update:
         match, after = self.match, move.ply + 1
         info = move.info if audience.informed else None
@@ -184,13 +193,13 @@ class MatchRoom:
             to_move=match.to_move_at(after),
             clocks=move.clocks,
             info=info,
-            legal_actions=match.legal_actions(after) if audience.legal else None,
-            view=self.drawing.view(after, info) if audience.views else None,
-            legal_moves=choices,
+            legal_actions=match.legal_actions(after) if audience.legal_actions else None,
+            view=self.view.position(after, info) if audience.views else None,
+            legal_moves=legal_moves,
         )
 
     def ended(self) -> Ended:
-        """How it ended."""
+        """The message about the end of the match, which must have ended."""
         result = self.match.result
         assert result is not None
         return Ended(
@@ -202,8 +211,21 @@ class MatchRoom:
             state=self.match.state,
         )
 
-    def begun(self, at: float) -> MatchStarted:
-        """What is stored when it begins."""
+    def summary(self) -> Summary:
+        """The match in one line of a list."""
+        match = self.match
+        return Summary(
+            match=match.id,
+            game=str(match.game),
+            players=match.players,
+            clock=match.clock_name,
+            ply=match.ply,
+        )
+
+    # What is stored.
+
+    def started_record(self, at: float) -> MatchStarted:
+        """The record of the match's start; `at` in seconds since 1970."""
         match, (first, second) = self.match, self.seats
         return MatchStarted(
             match=match.id,
@@ -226,8 +248,8 @@ class MatchRoom:
             at=at,
         )
 
-    def played(self, ply: int, now: float, info: Analysis | None, at: float) -> MovePlayed:
-        """What is stored of move number `ply`, the last."""
+    def move_record(self, ply: int, now: float, info: Analysis | None, at: float) -> MovePlayed:
+        """The record of move number `ply`, the last one; `at` in seconds since 1970."""
         match = self.match
         return MovePlayed(
             match=match.id,
@@ -239,8 +261,8 @@ class MatchRoom:
             at=at,
         )
 
-    def finished(self, at: float) -> MatchEnded:
-        """What is stored of its end."""
+    def ended_record(self, at: float) -> MatchEnded:
+        """The record of the match's end; `at` in seconds since 1970."""
         result = self.match.result
         assert result is not None
         return MatchEnded(

@@ -1,59 +1,124 @@
-"""Matches from before the server was started, made again from what is stored of them."""
+"""Goes on with the matches and tournaments from before the server was started."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from msgspec import DecodeError
+
 import games
 from server.core.accounts import Directory
+from server.core.context import Context
+from server.core.handlers.bots import BotManager
+from server.core.handlers.tournament_director import TournamentDirector
 from server.core.match import Match, Result, Status, Terms
 from server.core.match_room import MatchRoom
-from server.core.people import People
-from server.core.sessions import Session
+from server.core.rooms import Rooms
+from server.core.session_manager import SessionManager
+from server.core.sessions import Session, SessionRegistry
 from server.model.messages import PROTOCOL, Hello, Seat
-from server.model.records import StoredMatch
+from server.model.records import StoredMatch, StoredTournament
 from server.model.time_control import parse_time_control
+from server.tournament.openings import OpeningError
+from server.tournament.state import restore_tournament
 
 
-def table_of(kept: StoredMatch, people: People, accounts: Directory) -> MatchRoom:
-    """A match as it stood, with the sessions of its players: those that are known, or new ones.
+class Restorer:
+    """Makes rooms and tournaments again from what is stored of them."""
 
-    Raises games.SpecError or games.IllegalAction if the rules are not those of then.
+    def __init__(
+        self,
+        context: Context,
+        accounts: Directory,
+        sessions: SessionManager,
+        rooms: Rooms,
+        bots: BotManager,
+        director: TournamentDirector,
+    ) -> None:
+        self._context = context
+        self._accounts = accounts
+        self._sessions = sessions
+        self._rooms = rooms
+        self._bots = bots
+        self._director = director
+
+    def tournaments(self, stored: Iterable[StoredTournament]) -> None:
+        """Add tournaments; their matches are restored after them."""
+        for each in stored:
+            try:
+                self._director.restore(restore_tournament(each))
+            except (games.SpecError, OpeningError, DecodeError, ValueError) as error:
+                text = "tournament {tournament} cannot go on, and stays as it is: {why}"
+                fields = {"tournament": each.created.tournament, "why": str(error)}
+                self._context.log(text, fields)
+
+    def matches(self, stored: Iterable[StoredMatch], now: float) -> None:
+        """Go on with matches, whose players are expected back.
+
+        The players of matches that have ended are sent the result when they come back.
+        """
+        for each in stored:
+            match_id = each.started.match
+            try:
+                room = room_of(each, self._sessions.registry, self._accounts)
+            except (games.SpecError, games.IllegalAction) as error:
+                text = "match {match} cannot go on, and stays as it is: {why}"
+                self._context.log(text, {"match": match_id, "why": str(error)})
+                self._director.match_lost(match_id, each.started.tournament, now)
+                continue
+            for session in room.seats:
+                self._sessions.expect(session, now)
+            if each.ended:
+                self._rooms.restore_ended(room, each.ended.at - self._context.epoch)
+            else:
+                self._rooms.restore(room, now)
+                self._bots.restore(room, now)
+        self._director.start_due_matches(now)
+
+
+def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory) -> MatchRoom:
+    """The room of a stored match, with its players' sessions: known ones, or new ones.
+
+    Raises games.SpecError or games.IllegalAction if the rules have changed since.
     """
-    begun = kept.started
+    started = stored.started
     match = Match(
-        begun.match,
-        games.load(begun.game),
-        begun.players,
+        started.match,
+        games.load(started.game),
+        started.players,
         Terms(
-            time_control=parse_time_control(begun.clock),
-            rated=begun.rated,
-            illegal_moves=begun.illegal_moves,
-            credit_cap_s=begun.credit_cap_s,
-            void_unmoved=begun.tournament is None,
-            max_plies=begun.max_plies,
+            time_control=parse_time_control(started.clock),
+            rated=started.rated,
+            illegal_moves=started.illegal_moves,
+            credit_cap_s=started.credit_cap_s,
+            void_unmoved=started.tournament is None,
+            max_plies=started.max_plies,
         ),
     )
-    clocks = kept.moves[-1].clocks if kept.moves else None
-    match.restore([(played.seat, played.action) for played in kept.moves], clocks)
-    if kept.ended:
-        end = kept.ended
+    clocks = stored.moves[-1].clocks if stored.moves else None
+    match.restore([(played.seat, played.action) for played in stored.moves], clocks)
+    if stored.ended:
+        end = stored.ended
         match.result = Result(end.winner, end.returns, end.reason, end.text)
         match.status = Status.ENDED
     return MatchRoom(
         match,
-        (_session(kept, 1, people, accounts), _session(kept, 2, people, accounts)),
-        tournament=begun.tournament,
-        fixture=begun.fixture,
-        opening=begun.opening,
-        begun_at=begun.at,
-        bots=begun.bots,
+        (_session(stored, 1, registry, accounts), _session(stored, 2, registry, accounts)),
+        tournament=started.tournament,
+        fixture=started.fixture,
+        opening=started.opening,
+        begun_at=started.at,
+        bots=started.bots,
     )
 
 
-def _session(kept: StoredMatch, seat: Seat, people: People, accounts: Directory) -> Session:
-    begun, place = kept.started, seat - 1
-    known = people.sessions.get(begun.sessions[place])
+def _session(
+    stored: StoredMatch, seat: Seat, registry: SessionRegistry, accounts: Directory
+) -> Session:
+    started, place = stored.started, seat - 1
+    known = registry.sessions.get(started.sessions[place])
     if known:
         return known
-    name = begun.players[place]
+    name = started.players[place]
     hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
-    return Session(begun.sessions[place], name, hello, accounts.get(begun.accounts[place]))
+    return Session(started.sessions[place], name, hello, accounts.get(started.accounts[place]))

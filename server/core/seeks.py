@@ -1,109 +1,103 @@
-"""Who looks for an opponent, and who fits whom."""
+"""Open seeks, and which of them fit each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from server.model.messages import Seat, Seeking
+from msgspec import structs
+
+from server.core.sessions import Session
+from server.model.messages import RequestId, Seek, Seeking
 from server.model.names import skeleton
 
 
-@dataclass
+@dataclass(eq=False)
 class OpenSeek:
-    """A seek that is open: whose it is, and how many matches it still wants.
+    """A seek that is open: the session's `request`, with game and clock in their usual notation.
 
-    `likeness` is the name's skeleton, `rival` that of the only opponent who will do.
+    `matches` is how many matches it still wants.
     """
 
     id: str
-    session: str
-    name: str
-    likeness: str
-    game: str
-    clock: str | None = None
-    rated: bool = False
-    opponent: str | None = None
-    seat: Seat | None = None
-    matches: int = 1
+    session: Session
+    request: Seek
+    matches: int = field(init=False)
+    #: Skeleton of the only opponent that is accepted; None for any opponent.
     opponent_skeleton: str | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.opponent_skeleton = skeleton(self.opponent) if self.opponent else None
+        self.matches = self.request.matches
+        opponent = self.request.opponent
+        self.opponent_skeleton = skeleton(opponent) if opponent else None
 
     def fits(self, other: OpenSeek) -> bool:
-        """Would both play each other?"""
+        """Whether the two can be paired: same game, rating, compatible clocks and seats."""
+        mine, theirs = self.request, other.request
         return (
-            self.likeness != other.likeness
-            and self.game == other.game
-            and self.rated == other.rated
-            and (self.clock is None or other.clock in (None, self.clock))
-            and self.wants(other.likeness)
-            and other.wants(self.likeness)
-            and (self.seat is None or self.seat != other.seat)
+            self.session.skeleton != other.session.skeleton
+            and mine.game == theirs.game
+            and mine.rated == theirs.rated
+            and (mine.clock is None or theirs.clock in (None, mine.clock))
+            and self.accepts(other.session.skeleton)
+            and other.accepts(self.session.skeleton)
+            and (mine.seat is None or mine.seat != theirs.seat)
         )
 
-    def wants(self, likeness: str) -> bool:
-        """May somebody whose name looks like this be the opponent?"""
-        return self.opponent_skeleton is None or self.opponent_skeleton == likeness
+    def accepts(self, opponent: str) -> bool:
+        """Whether a player may be the opponent, by the skeleton of its name."""
+        return self.opponent_skeleton is None or self.opponent_skeleton == opponent
 
-    def message(self, re: int | str | None = None) -> Seeking:
-        """What others are told of it."""
-        return Seeking(
-            re=re,
-            seek=self.id,
-            name=self.name,
-            game=self.game,
-            clock=self.clock,
-            rated=self.rated,
-            opponent=self.opponent,
-            seat=self.seat,
-            matches=self.matches,
-        )
+    def to_message(self, re: RequestId | None = None) -> Seeking:
+        """The message about this seek for other players."""
+        terms = structs.asdict(self.request) | {"matches": self.matches}
+        del terms["id"]
+        return Seeking(re=re, seek=self.id, name=self.session.name, **terms)
 
 
 class Lobby:
-    """The open offers, oldest first, by game."""
+    """The open seeks of each game, oldest first."""
 
     def __init__(self) -> None:
         self._by_game: dict[str, dict[str, OpenSeek]] = {}
         self._games: dict[str, str] = {}
 
-    def add(self, offer: OpenSeek) -> None:
-        """Open an offer."""
-        self._by_game.setdefault(offer.game, {})[offer.id] = offer
-        self._games[offer.id] = offer.game
+    def add(self, seek: OpenSeek) -> None:
+        """Open a seek."""
+        game = seek.request.game
+        self._by_game.setdefault(game, {})[seek.id] = seek
+        self._games[seek.id] = game
 
-    def remove(self, offer_id: str) -> None:
-        """Close an offer, if it is still open."""
-        game = self._games.pop(offer_id, None)
+    def remove(self, seek_id: str) -> None:
+        """Close a seek, if it is still open."""
+        game = self._games.pop(seek_id, None)
         if game is not None:
-            del self._by_game[game][offer_id]
+            del self._by_game[game][seek_id]
             if not self._by_game[game]:
                 del self._by_game[game]
 
-    def get(self, offer_id: str) -> OpenSeek | None:
-        """An open offer."""
-        game = self._games.get(offer_id)
-        return None if game is None else self._by_game[game][offer_id]
+    def get(self, seek_id: str) -> OpenSeek | None:
+        """The open seek of this id."""
+        game = self._games.get(seek_id)
+        return None if game is None else self._by_game[game][seek_id]
 
-    def partner(self, offer: OpenSeek) -> OpenSeek | None:
-        """The oldest open offer that fits."""
-        others = self._by_game.get(offer.game, {}).values()
-        return next((other for other in others if offer.fits(other)), None)
+    def partner(self, seek: OpenSeek) -> OpenSeek | None:
+        """The oldest open seek that fits."""
+        others = self._by_game.get(seek.request.game, {}).values()
+        return next((other for other in others if seek.fits(other)), None)
 
-    def take(self, offer: OpenSeek) -> None:
-        """One match of `offer` is being played; it closes with the last."""
-        offer.matches -= 1
-        if offer.matches == 0:
-            self.remove(offer.id)
+    def take(self, seek: OpenSeek) -> None:
+        """Count one match of `seek` as begun; the last one closes it."""
+        seek.matches -= 1
+        if seek.matches == 0:
+            self.remove(seek.id)
 
-    def of_session(self, session: str) -> list[OpenSeek]:
-        """What a session has open."""
-        return [offer for offer in self if offer.session == session]
+    def of_session(self, session: Session) -> list[OpenSeek]:
+        """The open seeks of a session."""
+        return [seek for seek in self if seek.session is session]
 
     def __iter__(self) -> Iterator[OpenSeek]:
-        return (offer for offers in self._by_game.values() for offer in offers.values())
+        return (seek for seeks in self._by_game.values() for seek in seeks.values())
 
     def __len__(self) -> int:
         return len(self._games)

@@ -1,35 +1,32 @@
-"""A session: somebody who has said hello, connected or expected back."""
+"""Connections, and the sessions that they begin or take up.
+
+A session outlives its connection: its matches go on, and its player may come back to it.
+"""
 
 from __future__ import annotations
 
-import enum
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from server.core.rate_limits import TokenBucket
-from server.model.messages import Ended, Hello, Person
+from server.core.rate_limits import TokenBucket, network
+from server.core.timers import Timer
+from server.model.messages import Ended, Hello, Person, Sender
 from server.model.names import skeleton
 from server.model.records import Account
 
-#: Results that a session may be told again when it comes back, at most.
+#: Results of matches that are kept for a session, at most.
 _RESULTS = 100
-
-
-class Stage(enum.StrEnum):
-    """What a connection is, and so what it may ask for."""
-
-    NEW = "has not said hello"
-    PLAYER = "is a player"
-    SPECTATOR = "is a spectator"
 
 
 @dataclass(eq=False)
 class Session:
-    """`key` is a digest of its token; `connection` is None while the line is broken.
+    """A player or spectator that has said hello, connected or expected back.
 
-    `name` is what others know it by; `account` is None for a guest.
+    `key` is the digest of its token; `connection` is None while it is not connected; `name` is the
+    name that others see; `account` is None for a guest.
     """
 
     key: str
@@ -37,37 +34,42 @@ class Session:
     hello: Hello
     account: Account | None = None
     connection: int | None = None
+    #: When its connection was lost.
     left_at: float = 0.0
     matches: set[str] = field(default_factory=set)
     watching: set[str] = field(default_factory=set)
-    #: What it may not have heard: when a match of its ended, and how.
+    #: Results that its player may not have received: when each match ended, and how.
     results: deque[tuple[float, Ended]] = field(default_factory=lambda: deque(maxlen=_RESULTS))
+    #: Which player it is, if the server has started it as a bot.
+    bot_player: str | None = None
+    #: Ends the session when it does not come back; None before it was ever needed.
+    expiry: Timer | None = None
 
     def __post_init__(self) -> None:
         self.skeleton = skeleton(self.name)
-        #: What others see of it.
+        #: What others see of it in lists.
         self.person = Person(name=self.name, role=self.hello.role, guest=self.account is None)
 
     @property
-    def stage(self) -> Stage:
-        """Players play and watch, spectators watch."""
-        return Stage.SPECTATOR if self.hello.role == "spectator" else Stage.PLAYER
+    def sender(self) -> Sender:
+        """What decides which requests it may send: players play and watch, spectators watch."""
+        return Sender.SPECTATOR if self.hello.role == "spectator" else Sender.PLAYER
 
     @property
     def label(self) -> str:
-        """What the log calls it: a part of the key, from which no token follows."""
+        """A part of the key for the log; no token follows from it."""
         return self.key[:8]
 
     @property
     def is_administrators(self) -> bool:
-        """May it do what others may not?"""
+        """Whether its account is an administrator's."""
         return self.account is not None and self.account.administrator
 
     def is_of(self, account: Account | None) -> bool:
-        """Does it belong to this account?"""
+        """Whether it belongs to this account; False for guests and for None."""
         return account is not None and self.account is not None and self.account.id == account.id
 
-    def news(self, since: float) -> list[Ended]:
+    def results_since(self, since: float) -> list[Ended]:
         """The results since then, oldest first; older ones are dropped."""
         while self.results and self.results[0][0] < since:
             self.results.popleft()
@@ -76,29 +78,89 @@ class Session:
 
 @dataclass(eq=False)
 class Connection:
-    """A connection: how much it says, where it comes from, and who it has turned out to be."""
+    """A connection: its message rate, its address, and its session after `hello`."""
 
     number: int
     bucket: TokenBucket
+    #: When its last message came.
     heard_at: float
     address: str = ""
     session: Session | None = None
+    #: Closes the connection if no `hello` comes.
+    hello_timer: Timer | None = None
+    #: Sends a ping when nothing was received for too long.
+    idle_timer: Timer | None = None
 
 
 class RequestContext(Struct, frozen=True, gc=False):
-    """Who asks for something, and when; `lag_s` is how long the network takes there and back."""
+    """Where a request comes from, and when; `lag_s` is the round trip of the network in seconds."""
 
-    caller: Connection
+    connection: Connection
     now: float
     lag_s: float
 
     @property
-    def connection(self) -> int:
-        """The number of its connection."""
-        return self.caller.number
-
-    @property
     def session(self) -> Session:
-        """The session of one who has said hello."""
-        assert self.caller.session is not None
-        return self.caller.session
+        """The session of the connection. Only for requests that need a `hello` before."""
+        assert self.connection.session is not None
+        return self.connection.session
+
+
+class SessionRegistry:
+    """Connections by number, sessions by key and by the skeleton of their name."""
+
+    def __init__(self) -> None:
+        self.connections: dict[int, Connection] = {}
+        self.sessions: dict[str, Session] = {}
+        self._by_skeleton: dict[str, dict[str, Session]] = {}
+        self._addresses: Counter[str] = Counter()
+
+    def connect(self, connection: Connection) -> None:
+        """Add a connection."""
+        self.connections[connection.number] = connection
+
+    def locate(self, connection: Connection, address: str) -> None:
+        """Note the address of a connection, and count it there."""
+        connection.address = address
+        self._addresses[network(address)] += 1
+
+    def disconnect(self, number: int) -> Connection | None:
+        """Remove a connection and return it; None if it was removed before."""
+        connection = self.connections.pop(number, None)
+        if connection and connection.address:
+            address = network(connection.address)
+            self._addresses[address] -= 1
+            if not self._addresses[address]:
+                del self._addresses[address]
+        return connection
+
+    def connections_from(self, address: str) -> int:
+        """How many connections an address has."""
+        return self._addresses[network(address)]
+
+    def add(self, session: Session) -> None:
+        """Add a session, or one that is expected back."""
+        self.sessions[session.key] = session
+        self._by_skeleton.setdefault(session.skeleton, {})[session.key] = session
+
+    def remove(self, session: Session) -> bool:
+        """Remove a session. False if it was removed before."""
+        if self.sessions.pop(session.key, None) is None:
+            return False
+        named = self._by_skeleton[session.skeleton]
+        del named[session.key]
+        if not named:
+            del self._by_skeleton[session.skeleton]
+        return True
+
+    def like(self, skeleton: str) -> list[Session]:
+        """The sessions with a name of this skeleton: the same name, or one that looks like it."""
+        return list(self._by_skeleton.get(skeleton, {}).values())
+
+    def present(self) -> Iterable[Session]:
+        """The sessions that are connected."""
+        return [each.session for each in self.connections.values() if each.session]
+
+    def is_empty(self) -> bool:
+        """Whether nothing is left of any connection or session."""
+        return not (self.connections or self.sessions or self._by_skeleton or self._addresses)

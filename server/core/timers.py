@@ -1,63 +1,118 @@
-"""When something has to be looked at again: one time per key, cheap to postpone."""
+"""Timers of the hub: each has at most one time at which its callback is due, cheap to postpone."""
 
 from __future__ import annotations
 
 import heapq
+import itertools
+from collections.abc import Callable, Iterator
 
-#: Entries of the heap that nobody waits for any more, beyond as many as are waited for.
+#: Outdated heap entries that are kept, beyond as many as there are pending timers.
 _STALE = 100
+
+_NEVER = float("inf")
+
+
+class Timer:
+    """A callback and the time at which it is due. Made by `Timers.new`."""
+
+    __slots__ = ("_timers", "call", "due_at", "is_due", "queued_at")
+
+    def __init__(self, timers: Timers, call: Callable[[float], None]) -> None:
+        self._timers = timers
+        #: Called with the time, when it is due.
+        self.call = call
+        #: When the callback is due, infinity while the timer is not set.
+        self.due_at = _NEVER
+        #: The time of its heap entry that counts, infinity without one.
+        self.queued_at = _NEVER
+        #: Whether its time has come, and the callback was not called yet.
+        self.is_due = False
+
+    def set(self, at: float | None) -> None:
+        """Call back at `at` instead of any other time; None stops the timer."""
+        if at is None:
+            self.stop()
+        else:
+            self.due_at = at
+            self.is_due = False
+            self._timers.schedule(self)
+
+    def stop(self) -> None:
+        """Do not call back."""
+        self.due_at = _NEVER
+        self.is_due = False
+        self._timers.discard(self)
 
 
 class Timers:
-    """Times by key. Postponing does not touch the heap; an entry is checked when it comes up."""
+    """All timers of a hub.
+
+    To postpone a timer does not touch the heap: its entry is checked when it comes up.
+    """
 
     def __init__(self) -> None:
-        self._wanted: dict[str, float] = {}
-        self._queued: dict[str, float] = {}
-        self._heap: list[tuple[float, str]] = []
+        self._pending: set[Timer] = set()
+        self._heap: list[tuple[float, int, Timer]] = []
+        self._numbers = itertools.count()
 
-    def set(self, key: str, at: float | None) -> None:
-        """Ring for `key` at that time instead of any other; None for never."""
-        if at is None:
-            self._wanted.pop(key, None)
-        else:
-            self._wanted[key] = at
-            if at < self._queued.get(key, float("inf")):
-                self._queue(key, at)
-        if len(self._heap) > 2 * len(self._wanted) + _STALE:
-            self._rebuild()
+    def new(self, call: Callable[[float], None]) -> Timer:
+        """A timer that is not set yet and will call `call(now)`."""
+        return Timer(self, call)
 
-    def wanted(self, key: str) -> float:
-        """When it will ring for `key`; infinity for never."""
-        return self._wanted.get(key, float("inf"))
+    def schedule(self, timer: Timer) -> None:
+        """Make sure that the timer comes up at its `due_at`."""
+        self._pending.add(timer)
+        if timer.due_at < timer.queued_at:
+            self._queue(timer)
+        self._drop_stale()
 
-    def due(self, now: float) -> list[str]:
-        """The keys whose time has come; each rings once."""
-        ringing = []
-        while self._heap and self._heap[0][0] <= now:
-            at, key = heapq.heappop(self._heap)
-            if self._queued.get(key) != at:
-                continue
-            del self._queued[key]
-            wanted = self._wanted.get(key)
-            if wanted is None:
-                continue
-            if wanted <= now:
-                del self._wanted[key]
-                ringing.append(key)
-            else:
-                self._queue(key, wanted)
-        return ringing
+    def discard(self, timer: Timer) -> None:
+        """Forget a timer that was stopped; its heap entry goes later."""
+        self._pending.discard(timer)
+        self._drop_stale()
+
+    def due(self, now: float) -> Iterator[Timer]:
+        """The timers whose time has come, earliest first; none of them is pending any more.
+
+        A timer that is stopped or set anew before its turn is left out.
+        """
+        for timer in self._take_due(now):
+            if timer.is_due:
+                timer.is_due = False
+                yield timer
 
     def next(self) -> float | None:
-        """When to call `due` next, at the latest."""
+        """The time at which `due` must be called next, at the latest; None for never."""
         return self._heap[0][0] if self._heap else None
 
-    def _rebuild(self) -> None:
-        self._queued = dict(self._wanted)
-        self._heap = [(at, key) for key, at in self._wanted.items()]
-        heapq.heapify(self._heap)
+    def __len__(self) -> int:
+        return len(self._pending)
 
-    def _queue(self, key: str, at: float) -> None:
-        self._queued[key] = at
-        heapq.heappush(self._heap, (at, key))
+    def _take_due(self, now: float) -> list[Timer]:
+        taken: list[Timer] = []
+        heap = self._heap
+        while heap and heap[0][0] <= now:
+            at, _, timer = heapq.heappop(heap)
+            if timer.queued_at != at:
+                continue
+            timer.queued_at = _NEVER
+            if timer.due_at <= now:
+                timer.due_at = _NEVER
+                self._pending.discard(timer)
+                timer.is_due = True
+                taken.append(timer)
+            elif timer.due_at < _NEVER:
+                self._queue(timer)
+        return taken
+
+    def _drop_stale(self) -> None:
+        if len(self._heap) > 2 * len(self._pending) + _STALE:
+            for _, _, timer in self._heap:
+                timer.queued_at = _NEVER
+            self._heap = []
+            for timer in self._pending:
+                self._queue(timer)
+
+    def _queue(self, timer: Timer) -> None:
+        timer.queued_at = timer.due_at
+        heapq.heappush(self._heap, (timer.due_at, next(self._numbers), timer))

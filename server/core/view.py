@@ -1,25 +1,80 @@
-"""What a page needs to draw a match: the board, its positions, and where to click.
+"""What a client needs to draw a match: the board, a view of each position, the cells to click.
 
-Games of others may fail in any way, and then these functions raise what the game does.
+A game that is installed from elsewhere may fail in any way. The functions here then raise what the
+game raises; `MatchView` notes the fault and goes on without views.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import nlargest
+from typing import TypeVar
 
 from msgspec import structs
 
 from games import Game, State
 from games.core.view import BoardView
+from server.core.match import Match
 from server.model.messages import Analysis, Board, Candidate, LegalMove, PositionView
 
-#: Moves that are named of a line, and of those that a bot has looked at.
+#: Moves of a principal variation that are named, and candidates that are shown.
 NAMED = 20
+
+T = TypeVar("T")
+
+
+class MatchView:
+    """The board, positions and legal moves of a match; None for each once the game has failed.
+
+    The match goes on without them: it is played by its states.
+    """
+
+    def __init__(self, match: Match) -> None:
+        self._match = match
+        self._works = True
+        self._fault: str | None = None
+        self._last: tuple[int, PositionView | None] | None = None
+
+    def board(self) -> Board | None:
+        """The part that is the same for all positions."""
+        return self._guarded(lambda: board_of(self._match.game))
+
+    def position(self, ply: int, info: Analysis | None = None) -> PositionView | None:
+        """The position after `ply` moves; `info` was sent with the last of them."""
+        match = self._match
+        if self._last is None or self._last[0] != ply:
+            plain = self._guarded(
+                lambda: position_view_of(match.game, match.states, match.moves, ply)
+            )
+            self._last = ply, plain
+        view = self._last[1]
+        if view is None or info is None:
+            return view
+        return self._guarded(lambda: with_analysis(view, match.game, match.states[ply - 1], info))
+
+    def legal_moves(self, ply: int) -> tuple[LegalMove, ...] | None:
+        """The legal moves after `ply` moves."""
+        match = self._match
+        return self._guarded(lambda: legal_moves_of(match.game, match.states[ply]))
+
+    def take_fault(self) -> str | None:
+        """The fault of the game, the first time that this is called after it."""
+        fault, self._fault = self._fault, None
+        return fault
+
+    def _guarded(self, make: Callable[[], T]) -> T | None:
+        if not self._works:
+            return None
+        try:
+            return make()
+        except Exception as error:
+            self._works = False
+            self._fault = f"{type(error).__name__}: {error}"
+            return None
 
 
 def board_of(game: Game) -> Board:
-    """What is the same for all positions."""
+    """The board of a game: the part of its view that is the same for all positions."""
     view = game.view(game.initial_state())
     return Board(
         rows=view.rows,
@@ -39,35 +94,32 @@ def position_view_of(
     ply: int,
     info: Analysis | None = None,
 ) -> PositionView:
-    """The position after `ply` moves; `info` is what the last of them was sent with."""
-    view = game.view(states[ply])
-    picture = PositionView(
-        cells=tuple(map(int, view.cells)),  # such as numpy's cannot be sent
+    """The position after `ply` moves; `info` was sent with the last of them."""
+    shape = game.view(states[ply])
+    view = PositionView(
+        cells=tuple(map(int, shape.cells)),  # numpy's integers cannot be sent
         last=(),
-        note=view.note,
+        note=shape.note,
         pv=(),
         candidates=(),
-        blocks=tuple(map(int, view.blocks)),
+        blocks=tuple(map(int, shape.blocks)),
     )
     if ply == 0:
-        return picture
+        return view
     before, action = states[ply - 1], moves[ply - 1]
     last, name = _cells(game.view(before), action), game.action_name(before, action)
-    picture = structs.replace(picture, last=last, name=name)
-    return with_thought(picture, game, before, info) if info else picture
+    view = structs.replace(view, last=last, name=name)
+    return with_analysis(view, game, before, info) if info else view
 
 
-def with_thought(picture: PositionView, game: Game, before: State, info: Analysis) -> PositionView:
-    """The picture, with what was thought of in the position before."""
-    return structs.replace(
-        picture,
-        pv=tuple(_names(game, before, info.pv)),
-        candidates=tuple(_tops(game, before, info)),
-    )
+def with_analysis(view: PositionView, game: Game, before: State, info: Analysis) -> PositionView:
+    """The view with the names of what was analysed in the position `before` the last move."""
+    pv, candidates = tuple(_names(game, before, info.pv)), tuple(_candidates(game, before, info))
+    return structs.replace(view, pv=pv, candidates=candidates)
 
 
 def legal_moves_of(game: Game, state: State) -> tuple[LegalMove, ...]:
-    """All that is legal."""
+    """All legal moves of a position."""
     view = game.view(state)
     return tuple(
         LegalMove(action=action, name=game.action_name(state, action), cells=_cells(view, action))
@@ -79,17 +131,17 @@ def _cells(view: BoardView, action: int) -> tuple[int, ...]:
     return tuple(map(int, view.clicks.get(action, ())))
 
 
-def _names(game: Game, state: State, line: Sequence[int]) -> Iterator[str]:
-    """How people write what a bot expects; up to what is not legal, for it may say anything."""
-    for action in line[:NAMED]:
+def _names(game: Game, state: State, pv: Sequence[int]) -> Iterator[str]:
+    """The names of a principal variation, up to the first move that is not legal."""
+    for action in pv[:NAMED]:
         if action not in game.legal_actions(state):
             return
         yield game.action_name(state, action)
         state = game.next_state(state, action)
 
 
-def _tops(game: Game, state: State, info: Analysis) -> Iterator[Candidate]:
-    """The most visited first."""
+def _candidates(game: Game, state: State, info: Analysis) -> Iterator[Candidate]:
+    """The most visited legal moves, the most visited first."""
     view, legal = game.view(state), game.legal_actions(state)
     for action, visits, win_rate in nlargest(NAMED, info.actions, key=lambda each: each[1]):
         if action in legal:

@@ -5,10 +5,9 @@ The transports frame them: with a length over TCP, as text messages over WebSock
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import UnionType
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast
 
 import msgpack
 import msgspec
@@ -30,8 +29,11 @@ _LIMITS = {
 _ADMINISTRATORS_LIMITS = _LIMITS | {"max_array_len": ADMINISTRATORS_FRAME}
 
 
-def _by_tag(union: UnionType) -> dict[str, Any]:
-    return {kind.__struct_config__.tag: kind for kind in get_args(union)}
+K = TypeVar("K", Request, Event)
+
+
+def _by_tag(kinds: Iterable[type[K]]) -> dict[str, type[K]]:
+    return {kind.tag(): kind for kind in kinds}
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -130,7 +132,7 @@ def _request(raw: object) -> Request:
         text = f"unknown message type {shown}; known types: {known}"
         raise Unreadable(Code.UNKNOWN_TYPE, text, _request_id(raw))
     try:
-        return cast(Request, msgspec.convert(raw, _REQUESTS[tag]))
+        return msgspec.convert(raw, _REQUESTS[tag])
     except (msgspec.ValidationError, ValueError, OverflowError) as error:
         raise Unreadable(Code.INVALID, f"{tag}: {error}", _request_id(raw)) from error
 
@@ -139,7 +141,7 @@ def decode_event(frame: bytes) -> Event:
     """Decodes an event of the server. Raises ValueError, and nothing else, for any bytes."""
     try:
         raw = msgpack.unpackb(frame)
-        return cast(Event, msgspec.convert(raw, _EVENTS[raw["type"]]))
+        return msgspec.convert(raw, _EVENTS[raw["type"]])
     except (msgspec.ValidationError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the server sent an event that cannot be decoded: {error}") from error
 

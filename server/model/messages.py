@@ -1,14 +1,18 @@
-"""Every message of the protocol, declared once: fields, types and limits.
+"""Every message of the protocol, declared once: fields, types, limits, and who may send it.
 
 On the wire a message is a map whose `type` is the name of its class in snake case. A field that
-holds its default may be left out, and is left out by the server.
+holds its default may be left out, and the server leaves it out.
+
+`Request` is the base of what clients send, `Event` of what the server sends. A request says which
+senders may send it (`sent_by`, `administrators_only`), an event whether it waits for storage
+(`durable`). `REQUESTS` and `EVENTS` are derived from the classes.
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -30,7 +34,7 @@ Seat = Literal[1, 2]
 
 
 class Code(enum.StrEnum):
-    """What was wrong, for programs; the text of an error says it to people."""
+    """What was wrong with a request, for programs; the text of an error is for people."""
 
     FRAME_TOO_LARGE = "frame_too_large"
     MALFORMED = "malformed"
@@ -67,7 +71,7 @@ class Code(enum.StrEnum):
 
 
 class Reason(enum.StrEnum):
-    """Why a match ended."""
+    """The reason for which a match ended."""
 
     RULES = "rules"
     RESIGNATION = "resignation"
@@ -80,15 +84,30 @@ class Reason(enum.StrEnum):
     ABORTED = "aborted"
 
 
+class Sender(enum.StrEnum):
+    """What a connection is, which decides the requests that it may send."""
+
+    NEWCOMER = "before hello"
+    PLAYER = "to players"
+    SPECTATOR = "to spectators"
+
+
+NEWCOMERS = frozenset({Sender.NEWCOMER})
+PLAYERS = frozenset({Sender.PLAYER})
+#: Every connection after its `hello`.
+SESSIONS = frozenset({Sender.PLAYER, Sender.SPECTATOR})
+ANYBODY = frozenset(Sender)
+
+
 def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 class TimeControl(Struct, frozen=True, gc=False):
-    """A time control in numbers; a player without clock has none of them.
+    """A time control in seconds; a match without clocks has none.
 
-    Each move may use `main_s`, which grows by `increment_s` with each move, and then `periods`
-    periods of `period_s`, of which those not used up are kept.
+    A player has `main_s`, which grows by `increment_s` with each move, and after it `periods`
+    periods of `period_s`; a period that a move does not use up is kept.
     """
 
     main_s: float
@@ -98,41 +117,41 @@ class TimeControl(Struct, frozen=True, gc=False):
 
 
 class ClockState(Struct, frozen=True, gc=False):
-    """What a player has left: main time, or the rest of a period that has begun; whole periods."""
+    """The time that a player has left: main time or the rest of a period, and whole periods."""
 
     main_s: float
     periods: int
 
 
 class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a bot thinks of the move it sends, from its own point of view."""
+    """A bot's analysis of the move that it sends, from its own point of view."""
 
     win_rate: Fraction | None = None
     simulations: Count | None = None
     seconds: Seconds | None = None
     depth: Count | None = None
-    #: A win, a tie, a loss with best play.
+    #: 1 for a win, 0 for a tie, -1 for a loss with best play.
     proven: Literal[1, 0, -1] | None = None
     pv: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
-    #: For the most visited actions: action, visits, win rate.
+    #: Action, visits and win rate of the most visited actions.
     actions: Annotated[tuple[tuple[Action, Count, Fraction], ...], Meta(max_length=400)] = ()
 
 
 class Board(Struct, frozen=True):
-    """What a match is played on: rows and columns of cells, which count row by row."""
+    """The board of a game: rows and columns of cells, which are numbered row by row."""
 
     rows: int
     columns: int
     geometry: Literal["grid", "columns", "heap"]
     piece: Literal["mark", "disc", "stone", "chip"]
-    #: A heavy line after every so many cells, 0 for none.
+    #: A heavy line is drawn after every `block` cells, 0 for none.
     block: int
     column_labels: tuple[str, ...]
     row_labels: tuple[str, ...]
 
 
 class Candidate(Struct, frozen=True, gc=False):
-    """One of the moves that a bot has looked at most: how people write it, and where it is."""
+    """One of the moves that a bot has visited most: its name, and its cells on the board."""
 
     action: int
     name: str
@@ -144,9 +163,9 @@ class Candidate(Struct, frozen=True, gc=False):
 class PositionView(Struct, frozen=True, omit_defaults=True):
     """A position, to be drawn on a board: for each cell 0, or the player whose piece is there.
 
-    `last` are the cells of the move that led here, and `name` is how people write it. `line` and
-    `tops` are what the one who made it thought of: the moves it expected, and those it looked at.
-    `blocks` says of each block of the board, row by row, who has won it, 0 for nobody.
+    `last` are the cells of the move that led here, and `name` is its name. `pv` (the moves that the
+    mover expected) and `candidates` come from the mover's analysis. `blocks` gives for each block
+    of the board, row by row, the player that has won it, 0 for none.
     """
 
     cells: tuple[int, ...]
@@ -159,14 +178,14 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
 
 
 class LegalMove(Struct, frozen=True, gc=False):
-    """A legal action: how people write it, and the cells to click for it, in order."""
+    """A legal action: its name, and the cells to click for it, in order."""
 
     action: int
     name: str
     cells: tuple[int, ...]
 
 
-# From the client. A field that the protocol does not know is an error, so that a typo shows.
+# Requests, which clients send. An unknown field is an error, so that a typo shows.
 
 
 class Request(
@@ -180,15 +199,26 @@ class Request(
 ):
     """The answer or error to a request with an `id` repeats it as `re`."""
 
+    #: Which senders may send it.
+    sent_by: ClassVar[frozenset[Sender]] = PLAYERS
+    administrators_only: ClassVar[bool] = False
+
     id: RequestId | None = None
+
+    @classmethod
+    def tag(cls) -> str:
+        """Its `type` on the wire."""
+        return str(cls.__struct_config__.tag)
 
 
 class Hello(Request, frozen=True, kw_only=True):
-    """The first message of a connection.
+    """The first message of a connection: begins a session.
 
-    `token` proves that the name is one's own; without it, a free name is registered, unless one
-    comes as a `guest`. `session` takes an earlier session up again.
+    `token` proves that the sender owns the name; without it a free name is registered, unless the
+    sender is a `guest`. `session` takes an earlier session up again.
     """
+
+    sent_by: ClassVar = NEWCOMERS
 
     protocol_min: Count
     protocol_max: Count
@@ -203,7 +233,7 @@ class Hello(Request, frozen=True, kw_only=True):
 
 
 class Seek(Request, frozen=True, kw_only=True):
-    """Look for opponents; without `clock`, whatever the other one wants."""
+    """Seek opponents for `matches` matches; without `clock`, with the opponent's clock."""
 
     game: Text
     clock: Key | None = None
@@ -214,7 +244,7 @@ class Seek(Request, frozen=True, kw_only=True):
 
 
 class ChallengeBot(Request, frozen=True, kw_only=True):
-    """Have the server start a bot, one of those in `welcome`, and play it when it is there."""
+    """Start one of the server's bots, listed in `welcome`, and play a match against it."""
 
     player: Text
     game: Text
@@ -223,7 +253,7 @@ class ChallengeBot(Request, frozen=True, kw_only=True):
 
 
 class Cancel(Request, frozen=True, kw_only=True):
-    """Stop looking."""
+    """Close one of the session's open seeks."""
 
     seek: Key
 
@@ -238,61 +268,77 @@ class Move(Request, frozen=True, kw_only=True):
 
 
 class Resign(Request, frozen=True, kw_only=True):
-    """Give a match up."""
+    """Resign a match that the session plays."""
 
     match: Key
 
 
 class TakeOver(Request, frozen=True, kw_only=True):
-    """Take over a match of one's own account whose session is gone."""
+    """Play on a match of the same account whose session is not connected."""
 
     match: Key
 
 
 class Watch(Request, frozen=True, kw_only=True):
-    """See a match's moves."""
+    """Be sent a match: its position now, then every move."""
+
+    sent_by: ClassVar = SESSIONS
 
     match: Key
 
 
 class Unwatch(Request, frozen=True, kw_only=True):
-    """See them no longer."""
+    """Stop being sent the moves of a match."""
+
+    sent_by: ClassVar = SESSIONS
 
     match: Key
 
 
 class List(Request, frozen=True, kw_only=True):
-    """Ask who and what is here."""
+    """Ask for the players, open seeks and running matches, once."""
+
+    sent_by: ClassVar = SESSIONS
 
 
 class SubscribeLobby(Request, frozen=True, kw_only=True):
-    """See who and what is here: how it stands, then what is new."""
+    """Be sent the lobby: an overview now, then the changes."""
+
+    sent_by: ClassVar = SESSIONS
 
 
 class Ping(Request, frozen=True, kw_only=True):
-    """Ask for a sign of life, or give one: the answer to the server's `ping`."""
+    """Ask for a `pong`; also the answer to the server's `ping`."""
+
+    sent_by: ClassVar = ANYBODY
 
 
 class Abort(Request, frozen=True, kw_only=True):
-    """End a match without result. Administrators only."""
+    """End a match without result."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
 
     match: Key
     text: Label = ""
 
 
 class Kick(Request, frozen=True, kw_only=True):
-    """Send somebody away: every session of this name. Administrators only."""
+    """End every session of this name."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
 
     name: Name
     text: Label = ""
 
 
 class Join(Request, frozen=True, kw_only=True):
-    """Be there for the matches of the tournaments in which one's name is entered, or of one.
+    """Play the matches of one tournament, or of all, in which the session's name is an entrant.
 
     They begin by themselves, at most `matches` at once, as long as the connection lasts. A match
-    of the same account whose session is gone is taken over. `process` is for those who follow: the
-    number by which whoever has started several for an account tells them apart.
+    of the same account whose session is not connected is taken over. `process` is a number for the
+    watchers of the tournament, by which they tell several sessions of an account apart.
     """
 
     tournament: Key | None = None
@@ -301,42 +347,56 @@ class Join(Request, frozen=True, kw_only=True):
 
 
 class CreateTournament(Request, frozen=True, kw_only=True):
-    """Hold a tournament. Administrators only."""
+    """Begin a tournament, and watch it."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
 
     spec: TournamentSpec
 
 
 class WatchTournament(Request, frozen=True, kw_only=True):
-    """See all of a tournament: how it stands, then what happens."""
+    """Be sent a tournament: its state now, then what happens."""
+
+    sent_by: ClassVar = SESSIONS
 
     tournament: Key
 
 
 class Withdraw(Request, frozen=True, kw_only=True):
-    """Go on with a tournament without one of its entrants. Administrators only."""
+    """Withdraw an entrant from a tournament, which goes on without it."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
 
     tournament: Key
     entrant: Name
 
 
 class EndTournament(Request, frozen=True, kw_only=True):
-    """End a tournament as it stands; what is being played is aborted. Administrators only."""
+    """End a tournament as it stands; its running matches are aborted."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
 
     tournament: Key
 
 
 class Adjudicate(Request, frozen=True, kw_only=True):
-    """End a match of a tournament with what is proven of it. Administrators only.
+    """End a match of a tournament with its proven result.
 
-    The proof is of the position before move number `ply`: `winner` 1 or 2, or -1 for a tie.
+    The proof is about the position before move number `ply`: `winner` 1 or 2, or -1 for a tie.
     """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
 
     match: Key
     ply: Count
     winner: Literal[1, 2, -1]
 
 
-# From the server. A client should ignore fields that it does not know.
+# Events, which the server sends. A client should ignore fields that it does not know.
 
 
 class Event(
@@ -344,16 +404,26 @@ class Event(
 ):
     """`re` repeats the `id` of the request that this answers."""
 
+    #: Whether it may be sent only when all records before it are stored.
+    durable: ClassVar[bool] = False
+
     re: RequestId | None = None
+
+    @classmethod
+    def tag(cls) -> str:
+        """Its `type` on the wire."""
+        return str(cls.__struct_config__.tag)
 
 
 class Welcome(Event, frozen=True, kw_only=True):
-    """The answer to `hello`. Who is cut off comes back with `session`.
+    """The answer to `hello`. After a lost connection, `session` takes the session up again.
 
-    `token` is there when the name was registered just now, and never again. `away` are matches of
-    the account whose session is gone: `claim` takes one over. `frame_bytes` is there for those who
-    may send longer frames than others. `bots` are those to `summon`.
+    `token` is sent once, when the name was registered just now. `away` are matches of the account
+    whose session is not connected: `take_over` takes one over. `frame_bytes` is sent to those that
+    may send longer frames than others. `bots` can be challenged with `challenge_bot`.
     """
+
+    durable: ClassVar = True
 
     protocol: int
     session: str
@@ -368,7 +438,7 @@ class Welcome(Event, frozen=True, kw_only=True):
 
 
 class Seeking(Event, frozen=True, kw_only=True):
-    """Somebody looks for an opponent: the answer to `seek`, and what a challenged player gets."""
+    """A seek is open: the answer to `seek`, and what a challenged player is sent."""
 
     seek: str
     name: str
@@ -381,7 +451,9 @@ class Seeking(Event, frozen=True, kw_only=True):
 
 
 class Started(Event, frozen=True, kw_only=True):
-    """A match begins, is taken up again, or is watched; `seat` is None for those who watch."""
+    """A match begins, is taken up again, or is watched; `seat` is None for spectators."""
+
+    durable: ClassVar = True
 
     match: str
     game: str
@@ -403,6 +475,8 @@ class Started(Event, frozen=True, kw_only=True):
 class Update(Event, frozen=True, kw_only=True):
     """Move number `ply` was played. `state` is the position after it."""
 
+    durable: ClassVar = True
+
     match: str
     ply: int
     player: Seat
@@ -419,6 +493,8 @@ class Update(Event, frozen=True, kw_only=True):
 class Ended(Event, frozen=True, kw_only=True):
     """A match is over: winner 1 or 2, -1 for a tie, 0 for no result."""
 
+    durable: ClassVar = True
+
     match: str
     winner: int
     returns: tuple[float, float]
@@ -428,7 +504,7 @@ class Ended(Event, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True):
-    """A match that is being played."""
+    """A match that is being played, in a list."""
 
     match: str
     game: str
@@ -438,7 +514,7 @@ class Summary(Struct, frozen=True):
 
 
 class Person(Struct, frozen=True, omit_defaults=True):
-    """Somebody who is here."""
+    """A player or spectator that is connected."""
 
     name: str
     role: str
@@ -446,7 +522,9 @@ class Person(Struct, frozen=True, omit_defaults=True):
 
 
 class Listing(Event, frozen=True, kw_only=True):
-    """The answer to `list`; each list is cut off at 200."""
+    """The answer to `list`; each list has at most 200 entries."""
+
+    durable: ClassVar = True
 
     players: tuple[Person, ...]
     seeks: tuple[Seeking, ...]
@@ -454,7 +532,7 @@ class Listing(Event, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True):
-    """A match that has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+    """The result of a match: winner 1 or 2, -1 for a tie, 0 for no result."""
 
     match: str
     game: str
@@ -466,7 +544,7 @@ class Outcome(Struct, frozen=True):
 
 
 class LobbyTotals(Struct, frozen=True):
-    """How many there are of each, listed or not."""
+    """The number of entries of each kind, listed or not."""
 
     humans: int = 0
     bots: int = 0
@@ -476,7 +554,12 @@ class LobbyTotals(Struct, frozen=True):
 
 
 class Overview(Event, frozen=True, kw_only=True):
-    """The answer to `look`; each list is cut off at 50. Spectators are counted only."""
+    """The answer to `subscribe_lobby`; each list has at most 50 entries.
+
+    Spectators are counted, and not listed.
+    """
+
+    durable: ClassVar = True
 
     players: tuple[Person, ...]
     seeks: tuple[Seeking, ...]
@@ -486,11 +569,13 @@ class Overview(Event, frozen=True, kw_only=True):
 
 
 class News(Event, frozen=True, kw_only=True):
-    """What is other than in the overview, after all news before; sent to those who look.
+    """The changes of the lobby since the overview and all news before; sent to subscribers.
 
-    Those who `came` join `players`, those who `left` leave it; `opened` and `closed` are of
-    `seeks`, where one that is there already is replaced; `began` and `gone` of `matches`.
+    `came` are added to `players` and `left` removed; `opened` are added to `seeks`, or replace the
+    same seek, and `closed` are removed; `began` are added to `matches` and `gone` removed.
     """
+
+    durable: ClassVar = True
 
     came: tuple[Person, ...] = ()
     left: tuple[Person, ...] = ()
@@ -503,11 +588,14 @@ class News(Event, frozen=True, kw_only=True):
 
 
 class Tournament(Event, frozen=True, kw_only=True):
-    """The answer to `organize` and `follow`, and sent again when it is over or loses an entrant.
+    """A tournament: the answer to `create_tournament` and `watch_tournament`.
 
-    `out` are the entrants that were suspended, in that order, as places in the list of entrants.
-    The openings of `spec` are without their `lines`, of which there may be thousands.
+    Sent again when it is over or loses an entrant. `withdrawn` are the places of the withdrawn
+    entrants in the list of entrants, in the order of their withdrawal. The openings of `spec` are
+    sent without their `lines`, which may be thousands.
     """
+
+    durable: ClassVar = True
 
     tournament: str
     spec: TournamentSpec
@@ -516,14 +604,16 @@ class Tournament(Event, frozen=True, kw_only=True):
 
 
 class Fixture(Event, frozen=True, kw_only=True):
-    """A match of a tournament begins or has ended; who follows gets one for each there was.
+    """A match of a tournament begins or has ended; new watchers are sent one for each so far.
 
     `round`, `board` and `number` are the place of its pair in the schedule, `leg` is 1 for the
     first match of the pair and 2 for the second. `attempt` grows when a pair is played again after
-    one of its matches came to no result: what is of earlier attempts does not count. Until the end
-    `winner` and `reason` are missing, and `processes` are the numbers that those who play have said
-    in `enter`. `repeated`: the same moves between the same two as before.
+    one of its matches had no result: matches of earlier attempts do not count. Until the end
+    `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
+    `repeated`: the same moves between the same two players as in an earlier match.
     """
+
+    durable: ClassVar = True
 
     tournament: str
     round: int
@@ -542,31 +632,33 @@ class Fixture(Event, frozen=True, kw_only=True):
 
 
 class Ok(Event, frozen=True, kw_only=True):
-    """Done, for a request that has no other answer."""
+    """The answer to a request that has no other answer: it was done."""
+
+    durable: ClassVar = True
 
 
 class Pong(Event, frozen=True, kw_only=True):
-    """The answer to `ping`."""
+    """The answer to a client's `ping`."""
 
 
 class ServerPing(Event, frozen=True, kw_only=True, tag="ping"):
-    """Nothing was heard for long; who says nothing for `seconds` more is taken for gone."""
+    """Nothing was received for long: the connection is closed after `seconds` more of silence."""
 
     seconds: float
 
 
 class Notice(Event, frozen=True, kw_only=True):
-    """Something that concerns everybody who plays or watches, or what one waits for."""
+    """News about the server as a whole, or about something that the session waits for."""
 
     code: Literal["storage_down", "storage_up", "bot_failed", "seeks_closed"]
     text: str
 
 
 class Closing(Event, frozen=True, kw_only=True):
-    """The server will stop, in `seconds` at the latest.
+    """The server will stop within `seconds`.
 
-    With `kept`, matches that are not over by then go on when it is back; otherwise they are
-    aborted.
+    With `kept`, matches that are not over by then go on when it is started again; otherwise they
+    are aborted.
     """
 
     seconds: float
@@ -574,50 +666,25 @@ class Closing(Event, frozen=True, kw_only=True):
 
 
 class Error(Event, frozen=True, kw_only=True):
-    """A request was refused; `seconds` says when it may be made again, where time is the matter."""
+    """A request was refused; `seconds`, if any, is the time after which it may be sent again."""
 
     code: Code
     text: str
     seconds: float | None = None
 
 
-REQUESTS = (
-    Hello
-    | Seek
-    | ChallengeBot
-    | Cancel
-    | Move
-    | Resign
-    | TakeOver
-    | Watch
-    | Unwatch
-    | List
-    | SubscribeLobby
-    | Ping
-    | Abort
-    | Kick
-    | Join
-    | CreateTournament
-    | WatchTournament
-    | Withdraw
-    | EndTournament
-    | Adjudicate
-)
-EVENTS = (
-    Welcome
-    | Seeking
-    | Started
-    | Update
-    | Ended
-    | Listing
-    | Overview
-    | News
-    | Tournament
-    | Fixture
-    | Ok
-    | Pong
-    | ServerPing
-    | Notice
-    | Closing
-    | Error
-)
+K = TypeVar("K")
+
+
+def _kinds_of(base: type[K]) -> tuple[type[K], ...]:
+    """The messages of this module that are derived from `base`, in the order of declaration."""
+    return tuple(
+        kind
+        for kind in globals().values()
+        if isinstance(kind, type) and issubclass(kind, base) and kind is not base
+    )
+
+
+#: All messages that clients send, and all that the server sends.
+REQUESTS: tuple[type[Request], ...] = _kinds_of(Request)
+EVENTS: tuple[type[Event], ...] = _kinds_of(Event)

@@ -77,6 +77,13 @@ class MatchEnded(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
+def match_without_result(match: str, text: str, at: float) -> MatchEnded:
+    """The record of a match that was aborted; `text` says why."""
+    return MatchEnded(
+        match=match, winner=0, returns=(0.0, 0.0), reason=Reason.ABORTED, text=text, at=at
+    )
+
+
 class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False):
     """A tournament was created; `spec` is its specification as JSON."""
 

@@ -27,7 +27,7 @@ from server.core.effects import (
     StartBot,
     Stopped,
     Store,
-    Wake,
+    WakeAt,
 )
 from server.core.hub import Hub
 from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
@@ -126,11 +126,11 @@ class Driver:
         self.bots: BotLauncher | None = None
         self.fault: str | None = None
         self.metrics = Metrics(
-            connections=lambda: len(hub.people.callers),
-            sessions=lambda: len(hub.people.sessions),
-            matches=lambda: len(hub.tables),
+            connections=lambda: len(hub.registry.connections),
+            sessions=lambda: len(hub.registry.sessions),
+            matches=lambda: len(hub.rooms),
             accounts=lambda: len(hub.accounts),
-            bots=lambda: len(hub.summoning),
+            bots=lambda: len(hub.bots),
             storage_up=lambda: self.fault is None,
         )
         self._hub = hub
@@ -217,14 +217,14 @@ class Driver:
         if self.fault:
             self.fault = None
             _log.info("the database works again")
-            self._carry_out(self._hub.storage_fails(False))
+            self._carry_out(self._hub.storage_fails(False, self._now()))
 
     def failed(self, reason: str) -> None:
         """Nothing can be stored at the moment, for this reason."""
         if self.fault != reason:
             _log.error("the database fails: {reason}", reason=reason)
         self.fault = reason
-        self._carry_out(self._hub.storage_fails(True))
+        self._carry_out(self._hub.storage_fails(True, self._now()))
 
     def account_changed(self, account: Account) -> None:
         """An operator has changed an account in the database."""
@@ -252,7 +252,7 @@ class Driver:
         match effect:
             case Store(number, record):
                 self._store(number, record)
-            case Wake(at):
+            case WakeAt(at):
                 self._wake_at(at)
             case SendToSpectators(connections, messages):
                 for spectator, data in self._written(connections, messages):
@@ -329,8 +329,8 @@ class Driver:
             self._next_wake = self._timer.callLater(delay, self._wake)
 
     def _show(self) -> bool:
-        self._carry_out(self._hub.show())
-        return self._hub.unshown
+        self._carry_out(self._hub.show(self._now()))
+        return self._hub.has_unshown
 
     def _wake(self) -> None:
         self._next_wake = None

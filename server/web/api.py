@@ -145,7 +145,7 @@ class Api:
 
     async def _seeks(self, asked: HttpRequest) -> ResultPage[Seeking]:
         given = Parameters(asked, ("page", "per_page"))
-        return cut([offer.message() for offer in self._hub.lobby], given.page, given.per_page)
+        return cut([seek.to_message() for seek in self._hub.lobby], given.page, given.per_page)
 
 
 def described() -> list[Description]:

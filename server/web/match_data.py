@@ -99,12 +99,12 @@ def match_data(kept: StoredMatch) -> MatchData:
     return _data(kept.started, replayed.game, replayed.states, made, kept.ended)
 
 
-def unstored_match_data(table: MatchRoom) -> Callable[[], MatchData]:
+def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
     """What makes the same of a match that is being played and stored nowhere.
 
     It may be called in another thread, while the match goes on.
     """
-    match, begun = table.match, table.begun(table.begun_at)
+    match, begun = room.match, room.started_record(room.begun_at)
     states = tuple(match.states)
     made = [_Made(action, match.mover(ply)) for ply, action in enumerate(match.moves)]
     return lambda: _data(begun, match.game, states, made, None)

@@ -47,7 +47,7 @@ class MatchLookup:
         likenesses = {skeleton(each) for each in (player, opponent) if each is not None}
         found = [
             table
-            for table in self._hub.tables.values()
+            for table in self._hub.rooms.values()
             if (game is None or str(table.match.game) == game)
             and likenesses <= {each.skeleton for each in table.seats}
             and (tournament is None or table.tournament == tournament)
@@ -69,20 +69,20 @@ class MatchLookup:
         self._known.move_to_end(match)
         if len(self._known) > _KNOWN:
             self._known.popitem(last=False)
-        table = self._hub.tables.get(match)
+        table = self._hub.rooms.get(match)
         if table is None or data.result:
             return data
         return structs.replace(data, clocks=table.match.clock_states(self._now()))
 
     def _remembered(self, match: str) -> MatchData | None:
         """Unless it is older than what there is at the table."""
-        data, table = self._known.get(match), self._hub.tables.get(match)
+        data, table = self._known.get(match), self._hub.rooms.get(match)
         if data is None or data.result:
             return data
         return data if table and len(data.positions) > table.match.ply else None
 
     async def _made(self, match: str) -> MatchData:
-        table = self._hub.tables.get(match)
+        table = self._hub.rooms.get(match)
         try:
             kept = await self._archive.match(match)
         except WorkUnavailable:
@@ -102,8 +102,8 @@ class MatchLookup:
             raise HttpError(http.NOT_FOUND, text) from error
 
 
-def _row(table: MatchRoom) -> MatchRow:
-    begun = table.begun(table.begun_at)
+def _row(room: MatchRoom) -> MatchRow:
+    begun = room.started_record(room.begun_at)
     return MatchRow(
         match=begun.match,
         game=begun.game,
@@ -111,7 +111,7 @@ def _row(table: MatchRoom) -> MatchRow:
         linked=linked(begun.accounts, begun.rated),
         clock=begun.clock,
         rated=begun.rated,
-        plies=table.match.ply,
+        plies=room.match.ply,
         begun_at=begun.at,
         tournament=begun.tournament,
     )

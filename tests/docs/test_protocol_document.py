@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgpack
 import msgspec
@@ -23,9 +23,8 @@ from support.commands import RunningServer
 from support.requirements import skip_without
 
 import games
-from server.core.handlers.requests import LISTED, TABLE
+from server.core.handlers.lobby_feed import LISTED
 from server.core.hub import Policy
-from server.core.sessions import Stage
 from server.main import main as server_command
 from server.model.codec import MAX_FRAME, decode_event, decode_request
 from server.model.messages import (
@@ -45,6 +44,7 @@ from server.model.messages import (
     PositionView,
     Reason,
     Request,
+    Sender,
     ServerPing,
     Summary,
     TimeControl,
@@ -116,8 +116,8 @@ def parsed_exchange() -> list[tuple[str, Message]]:
 
 SECTIONS = parsed_sections()
 #: By heading.
-REQUEST_KINDS = {tag_of(kind): kind for kind in get_args(REQUESTS)}
-EVENT_KINDS = {heading_of(kind): kind for kind in get_args(EVENTS)}
+REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
+EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
     TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, Summary, Person,
     Outcome, LobbyTotals,
@@ -192,15 +192,15 @@ def test_every_reason_is_explained() -> None:
 
 
 def test_what_is_allowed_when() -> None:
-    stages = (Stage.NEW, Stage.PLAYER, Stage.SPECTATOR)
-    assert set(stages) == set(Stage)
+    senders = (Sender.NEWCOMER, Sender.PLAYER, Sender.SPECTATOR)
+    assert set(senders) == set(Sender)
     described = {
-        (stage, bare(name))
+        (sender, bare(name))
         for name, *cells in table(SECTIONS["What is allowed when"], "Request")
-        for stage, cell in zip(stages, cells, strict=True)
+        for sender, cell in zip(senders, cells, strict=True)
         if cell == "yes"
     }
-    assert described == {(stage, tag_of(kind)) for stage, kind in TABLE}
+    assert described == {(sender, tag_of(kind)) for kind in REQUESTS for sender in kind.sent_by}
 
 
 def test_the_table_of_games() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from support.commands import PATIENCE_S
-from support.hub_harness import HubHarness, TestConnection
+from support.hub_harness import HubHarness, MemoryClient
 from support.tournaments import NAMES, Bots, last, member, organized, spec_of, stored_tournament
 
 import games
@@ -203,7 +203,7 @@ def test_those_who_play_come_first(prover: Prover) -> None:
 class Organizer:
     """Passes between a server and the prover, at once."""
 
-    def __init__(self, line: TestConnection, prover: Prover) -> None:
+    def __init__(self, line: MemoryClient, prover: Prover) -> None:
         self.docket = OpenMatches()
         self._line = line
         self._prover = prover
@@ -222,7 +222,7 @@ class Organizer:
                         self._line.say(verdict)
 
 
-def hosted(prover: Prover, **fields: Any) -> tuple[TestConnection, Bots, Organizer]:
+def hosted(prover: Prover, **fields: Any) -> tuple[MemoryClient, Bots, Organizer]:
     """A tournament with proofs, its entrants and who organizes it."""
     house = HubHarness()
     zoe, _ = organized(house, spec_of(adjudication=Adjudication(proofs=True), **fields))

@@ -20,7 +20,7 @@ from support.hub_harness import (
     GAME,
     WON,
     HubHarness,
-    TestConnection,
+    MemoryClient,
     administrator,
     hello_of,
     only,
@@ -36,7 +36,7 @@ from players.client.main import main as playout_player
 from players.client.player_cache import PlayerCache
 from server.cli.options import OFFERED as OFFERED_BY_DEFAULT
 from server.core.effects import StartBot
-from server.core.handlers.bots import COMING_S
+from server.core.handlers.bots import CONNECT_S
 from server.core.policy import Policy
 from server.main import main as playout_server
 from server.model.messages import (
@@ -80,7 +80,7 @@ def the_bot(house: HubHarness) -> StartBot:
     return order
 
 
-def come(house: HubHarness, order: StartBot) -> TestConnection:
+def come(house: HubHarness, order: StartBot) -> MemoryClient:
     """A bot says hello, as its process would."""
     return house.client(order.name, session=order.token)
 
@@ -242,7 +242,7 @@ def test_a_bot_that_does_not_come_is_waited_for_only_so_long() -> None:
     house = host()
     ann = house.client("Ann")
     ann.say(SUMMON)
-    house.wait(COMING_S - 0.1)
+    house.wait(CONNECT_S - 0.1)
     assert not failed(ann.inbox)
     house.wait(0.2)
     assert failed(ann.inbox)
@@ -331,7 +331,7 @@ def test_an_administrator_sends_a_bot_away() -> None:
 # After a restart.
 
 
-def interrupted(**policy: Any) -> tuple[HubHarness, TestConnection, StartBot]:
+def interrupted(**policy: Any) -> tuple[HubHarness, MemoryClient, StartBot]:
     """A server that was started again, who played a bot on it, and the bot of then."""
     house = host(stored=True)
     ann = house.client("Ann")
@@ -372,7 +372,7 @@ def test_a_bot_that_is_not_offered_any_more_does_not_come_back(policy: dict[str,
 def test_a_bot_that_does_not_come_back_loses() -> None:
     house, ann, _ = interrupted()
     ann = house.client("Ann", session=ann.token)
-    house.wait(COMING_S)
+    house.wait(CONNECT_S)
     ended = only(ann.inbox, Ended)
     assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
     assert not house.bots

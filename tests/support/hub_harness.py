@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from server.core.accounts import digest
+from server.core.assembly import make_hub
 from server.core.effects import (
     CallWhenIdle,
     Close,
@@ -21,11 +22,11 @@ from server.core.effects import (
     StartBot,
     Stopped,
     Store,
-    Wake,
+    WakeAt,
 )
-from server.core.hub import ENDED_KEPT, Hub
 from server.core.match import Match
 from server.core.policy import Policy
+from server.core.rooms import ENDED_KEPT
 from server.model.codec import decode_event, encode
 from server.model.messages import (
     Analysis,
@@ -64,7 +65,7 @@ class HubHarness:
 
     def __init__(self, **policy: Any) -> None:
         self.policy = Policy(**({"messages_per_s": 0, "registrations_per_hour": 0} | policy))
-        self.hub = Hub(
+        self.hub = make_hub(
             self.policy, random.Random(1), software="a test", epoch=EPOCH, started_at=EPOCH
         )
         self.slow = False
@@ -80,17 +81,17 @@ class HubHarness:
         self.alarm: float | None = None
         self.idle = self.busy = False
         self.stopped = 0
-        self.lines: dict[int, TestConnection] = {}
+        self.lines: dict[int, MemoryClient] = {}
         self._numbers = itertools.count(1)
 
-    def line(self, address: str | None = "192.0.2.1") -> TestConnection:
+    def line(self, address: str | None = "192.0.2.1") -> MemoryClient:
         """Somebody calls."""
-        line = TestConnection(self, next(self._numbers))
+        line = MemoryClient(self, next(self._numbers))
         self.lines[line.number] = line
         self.do(self.hub.connect(line.number, address, self.now))
         return line
 
-    def client(self, name: str, **hello: Any) -> TestConnection:
+    def client(self, name: str, **hello: Any) -> MemoryClient:
         """Somebody calls and says hello, as a guest if nothing else is said."""
         line = self.line()
         line.welcome = line.ask(hello_of(name, **hello), Welcome)
@@ -111,7 +112,7 @@ class HubHarness:
                 case Close(number):
                     assert self.lines[number].open
                     self.lines[number].open = False
-                case Wake(at):
+                case WakeAt(at):
                     self.alarm = at
                 case CallWhenIdle():
                     self.idle = True
@@ -145,8 +146,8 @@ class HubHarness:
         """There is nothing else to be done; while it is `busy`, there always is."""
         if self.idle:
             self.idle = False
-            while self.hub.unshown:
-                self.do(self.hub.show())
+            while self.hub.has_unshown:
+                self.do(self.hub.show(self.now))
 
     def wait(self, seconds: float) -> None:
         """Let time pass, and wake the hub when it asked for it."""
@@ -160,7 +161,7 @@ class HubHarness:
     @property
     def matches(self) -> dict[str, Match]:
         """What is being played."""
-        return {match_id: table.match for match_id, table in self.hub.tables.items()}
+        return {match_id: table.match for match_id, table in self.hub.rooms.items()}
 
     def only_match(self) -> Match:
         (match,) = self.matches.values()
@@ -169,20 +170,17 @@ class HubHarness:
     def is_empty(self) -> bool:
         """Is nothing left of anybody, but that matches have ended?"""
         hub = self.hub
-        tables: list[dict[Any, Any]] = [
-            hub.people.sessions,
-            hub.people.callers,
-            hub.people._by_likeness,
-            hub.people._addresses,
-            hub.tables,
-            hub.gallery._onlookers,
-            hub._alarms._wanted,
-        ]
-        counted = len(hub.lobby) + len(hub.summoning) + len(self.bots)
-        return not any(tables) and counted == 0 and len(hub._ended) <= ENDED_KEPT
+        counted = len(hub.rooms) + len(hub.lobby) + len(hub.bots) + len(self.bots)
+        timers = len(hub._context.timers)
+        return (
+            hub.registry.is_empty()
+            and not hub.lobby_feed.is_watched
+            and counted + timers == 0
+            and len(hub._rooms._ended) <= ENDED_KEPT
+        )
 
 
-class TestConnection:
+class MemoryClient:
     """One connection: what was said on it, and what was heard."""
 
     def __init__(self, house: HubHarness, number: int) -> None:
@@ -247,14 +245,14 @@ def hello_of(name: str, **fields: Any) -> Hello:
 
 def sit_down(
     house: HubHarness, *, clock: str = "none", **hello: Any
-) -> tuple[TestConnection, TestConnection, str]:
+) -> tuple[MemoryClient, MemoryClient, str]:
     """Ann and Bob, who moves second, and their match."""
     ann, bob = house.client("Ann", **hello), house.client("Bob")
     match = match_between(ann, bob, clock=clock)
     return ann, bob, match
 
 
-def administrator(house: HubHarness, name: str, **hello: Any) -> TestConnection:
+def administrator(house: HubHarness, name: str, **hello: Any) -> MemoryClient:
     """Somebody who may do more than others."""
     token = "0" * 32
     known = Account(id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True)
@@ -263,8 +261,8 @@ def administrator(house: HubHarness, name: str, **hello: Any) -> TestConnection:
 
 
 def match_between(
-    first: TestConnection,
-    second: TestConnection,
+    first: MemoryClient,
+    second: MemoryClient,
     *,
     game: str = GAME,
     clock: str = "none",
@@ -275,7 +273,7 @@ def match_between(
 
 
 def play(
-    match: str, players: tuple[TestConnection, TestConnection], actions: Sequence[int], ply: int = 0
+    match: str, players: tuple[MemoryClient, MemoryClient], actions: Sequence[int], ply: int = 0
 ) -> None:
     for number, action in enumerate(actions, start=ply):
         update = players[number % 2].ask(Move(match=match, ply=number, action=action), Update)

@@ -10,7 +10,7 @@ from support.hub_harness import (
     HubHarness,
 )
 
-from server.core.hub import Hub
+from server.core.assembly import make_hub
 from server.model.records import (
     MatchEnded,
     MatchStarted,
@@ -45,13 +45,13 @@ def restarted(house: HubHarness, after_s: float = 3.0, lost: int = 0, **policy: 
     records = house.stored[: len(house.stored) - lost]
     again = HubHarness(stored=True, **policy)
     accounts = [record for record in records if type(record).__name__ == "Account"]
-    again.hub = Hub(
+    again.hub = make_hub(
         again.policy,
-        house.hub.random,  # no secret is made twice
+        house.hub._context.random,  # no secret is made twice
         software="a test",
         accounts=accounts,  # type: ignore[arg-type]
         epoch=EPOCH + house.now + after_s,
         started_at=EPOCH + house.now + after_s,
     )
-    again.do(again.hub.restore(kept_of(records), again.now))
+    again.do(again.hub.restore_matches(kept_of(records), again.now))
     return again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.hub_harness import WON, HubHarness, TestConnection, match_between, play
+from support.hub_harness import WON, HubHarness, MemoryClient, match_between, play
 from support.tournaments import TOKEN, Bots, account, member, organized, spec_of
 
 from server.core.accounts import digest
@@ -54,7 +54,7 @@ class SeededDatabase:
         play(self.unfinished, (ann, cyd), WON[:2])
         self._store(url)
 
-    def _match(self, first: TestConnection, second: TestConnection, **terms: object) -> str:
+    def _match(self, first: MemoryClient, second: MemoryClient, **terms: object) -> str:
         self._house.wait(1)
         return match_between(first, second, **terms)  # type: ignore[arg-type]
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from support.hub_harness import HubHarness, TestConnection, administrator
+from support.hub_harness import HubHarness, MemoryClient, administrator
 
 from server.core.accounts import digest
 from server.model.messages import (
@@ -51,7 +51,7 @@ def spec_of(entrants: int = 2, **fields: Any) -> TournamentSpec:
     return TournamentSpec(**given | fields)
 
 
-def member(house: HubHarness, name: str) -> TestConnection:
+def member(house: HubHarness, name: str) -> MemoryClient:
     """One who has an account."""
     account(house, name)
     return house.client(name, token=TOKEN, legal_actions=True)
@@ -62,7 +62,7 @@ def account(house: HubHarness, name: str) -> None:
     house.do(house.hub.account_changed(known, house.now))
 
 
-def organized(house: HubHarness, spec: TournamentSpec) -> tuple[TestConnection, Tournament]:
+def organized(house: HubHarness, spec: TournamentSpec) -> tuple[MemoryClient, Tournament]:
     line = administrator(house, "Zoe")
     return line, line.ask(CreateTournament(id=1, spec=spec), Tournament)
 
@@ -70,11 +70,11 @@ def organized(house: HubHarness, spec: TournamentSpec) -> tuple[TestConnection, 
 class Bots:
     """Play random legal moves whenever it is their turn, until nothing happens any more."""
 
-    def __init__(self, house: HubHarness, *lines: TestConnection, seed: int = 1) -> None:
+    def __init__(self, house: HubHarness, *lines: MemoryClient, seed: int = 1) -> None:
         self.house = house
         self.lines = list(lines)
         self.random = random.Random(seed)
-        self._read: dict[TestConnection, int] = {}
+        self._read: dict[MemoryClient, int] = {}
 
     def play(self, moves: int = 1_000_000) -> None:
         """At most so many."""
@@ -87,7 +87,7 @@ class Bots:
                     line.say(move)
                     moves -= 1
 
-    def _replies(self, line: TestConnection) -> list[tuple[TestConnection, Move]]:
+    def _replies(self, line: MemoryClient) -> list[tuple[MemoryClient, Move]]:
         start = self._read.get(line, 0)
         self._read[line] = len(line.inbox)
         return [
@@ -96,8 +96,8 @@ class Bots:
             if isinstance(event, Started | Update) and self._has_turn(line, event)
         ]
 
-    def _has_turn(self, line: TestConnection, event: Started | Update) -> bool:
-        table = self.house.hub.tables.get(event.match)
+    def _has_turn(self, line: MemoryClient, event: Started | Update) -> bool:
+        table = self.house.hub.rooms.get(event.match)
         if table is None or event.to_move == 0 or table.match.ply != _ply(event):
             return False
         return table.seats[event.to_move - 1].connection == line.number
@@ -111,7 +111,7 @@ def _ply(event: Started | Update) -> int:
     return len(event.moves) if isinstance(event, Started) else event.ply + 1
 
 
-def last(line: TestConnection) -> dict[tuple[int, ...], Fixture]:
+def last(line: MemoryClient) -> dict[tuple[int, ...], Fixture]:
     """What was told last of each match: by pair, leg and attempt."""
     told = {}
     for event in line.heard(Fixture):

@@ -1,76 +1,165 @@
-"""Bots that the server has started, each for one match against somebody who asked for it."""
+"""Bots that the server starts, each for one match against the player that challenged it."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
 from games.core import spec
-from server.core.accounts import digest
+from server.core.accounts import Directory, digest
+from server.core.context import Context
+from server.core.dispatch import handles
 from server.core.effects import EndBot, StartBot
-from server.core.handlers.pairing import pair
+from server.core.events import MatchOver, SeekClosed, SessionClosed
+from server.core.handlers.pairing import Pairing
+from server.core.handlers.seeks import Seeks, normalised
 from server.core.match import Refused
 from server.core.match_room import MatchRoom
 from server.core.rate_limits import Quota, network
-from server.core.seeks import OpenSeek
+from server.core.rooms import Rooms
+from server.core.seeks import Lobby, OpenSeek
+from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext, Session
-from server.model.messages import PROTOCOL, Code, Hello, Notice, Reason
+from server.core.timers import Timer
+from server.model.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, Seek
 from server.model.names import skeleton
 
-if TYPE_CHECKING:
-    from server.core.hub import Hub
-
-#: How long one may take to come.
-COMING_S = 30.0
-#: Of the name of a player, so much is in that of a bot.
+#: Seconds in which a bot must connect after it was started.
+CONNECT_S = 30.0
+#: Characters of a player's name that a bot's name begins with, at most.
 _STEM = 24
 
 
 @dataclass(eq=False)
 class _Bot:
-    """`session` is made for it, and taken up by it when it comes: nobody else has its token.
+    """A bot. Its `session` is made before it connects; only the bot has the session's token.
 
-    `rival` is who asked for it, with the `offer` that is open until it comes; if its match was
-    begun before the server was started, there is none.
+    `rival` is the session that challenged it, `seek` the seek that is open until it connects: None
+    if its match was begun before the server was started.
     """
 
     session: Session
     player: str
     rival: Session
-    offer: OpenSeek | None
-    here: bool = False
+    seek: OpenSeek | None
+    timer: Timer
+    connected: bool = False
 
 
 class BotManager:
     """The bots of a hub, by the keys of their sessions."""
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
+    def __init__(
+        self,
+        context: Context,
+        accounts: Directory,
+        sessions: SessionManager,
+        lobby: Lobby,
+        rooms: Rooms,
+        seeks: Seeks,
+        pairing: Pairing,
+    ) -> None:
+        self._context = context
+        self._accounts = accounts
+        self._sessions = sessions
+        self._lobby = lobby
+        self._rooms = rooms
+        self._seeks = seeks
+        self._pairing = pairing
         self._bots: dict[str, _Bot] = {}
-        self._quota = Quota(hub.policy.summons_per_hour)
+        self._quota = Quota(context.policy.summons_per_hour)
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The players that may be summoned."""
-        return self._hub.policy.offered if self._hub.policy.bots else ()
+        """The players that can be challenged."""
+        return self._context.policy.offered if self._context.policy.bots else ()
 
-    def player_of(self, session: Session) -> str | None:
-        """The player of a bot, here or on its way; None if the session is none of those."""
+    @handles(ChallengeBot)
+    def challenge_bot(self, request: ChallengeBot, origin: RequestContext) -> None:
+        """Start a bot; its match begins when it has connected."""
+        session, player = origin.session, request.player
+        clock = request.clock or self._context.policy.default_clock
+        terms = normalised(Seek(id=request.id, game=request.game, clock=clock, seat=request.seat))
+        self._seeks.require_room(session, 1)
+        self._require_allowed(player, origin)
+        seek = self._seeks.open(session, _against(terms, self._new_name(player)))
+        assert seek.request.opponent is not None
+        bot_session, token = self._new_session(seek.request.opponent, player)
+        self._start(bot_session, player, session, seek, seek.request.game, token, origin.now)
+
+    def restore(self, room: MatchRoom, now: float) -> None:
+        """Start the bots of a match from before the server was started again, if there is room."""
+        match = room.match
+        for number, player in enumerate(room.bots if match.id in self._rooms.running else ()):
+            if player in self.offered and len(self._bots) < self._context.policy.bots:
+                session, token = self._new_session(match.players[number], player)
+                self._sessions.reseat(room, 2 if number else 1, session, now)
+                rival = room.seats[1 - number]
+                self._start(session, player, rival, None, str(match.game), token, now)
+
+    def connected(self, session: Session, now: float) -> None:
+        """Begin the match that waits for this session, if it is a bot's first `hello`."""
         bot = self._bots.get(session.key)
-        return bot.player if bot else None
+        if bot is None or bot.connected:
+            return
+        minutes = self._context.policy.bot_minutes
+        bot.connected = True
+        bot.timer.set(now + minutes * 60 if minutes else None)
+        if bot.seek:
+            terms = Seek(game=bot.seek.request.game, opponent=bot.rival.name)
+            answer = OpenSeek(self._context.new_id(), session, terms)
+            self._pairing.pair(bot.seek, answer, now)
 
-    def admit(self, asker: RequestContext, player: str) -> None:
-        """May it be summoned now? Raises Refused."""
-        policy, session, bots = self._hub.policy, asker.session, self._bots.values()
+    def process_ended(self, key: str, why: str, now: float) -> None:
+        """End a bot whose process has ended by itself."""
+        if bot := self._bots.get(key):
+            fields = {"bot": bot.session.name, "player": bot.player, "why": why}
+            self._context.log("{bot} ({player}) has failed: {why}", fields)
+            self._sessions.forget(bot.session, now)
+
+    def __len__(self) -> int:
+        return len(self._bots)
+
+    # Events.
+
+    def seek_closed(self, event: SeekClosed, now: float) -> None:
+        """End a bot that was started for a seek."""
+        for bot in list(self._bots.values()):
+            if bot.seek is event.seek:
+                self._sessions.forget(bot.session, now)
+
+    def match_over(self, event: MatchOver, now: float) -> None:
+        """End the bots of a match."""
+        for session in event.room.seats:
+            if session.key in self._bots:
+                self._sessions.end(session, now)
+
+    def session_closed(self, event: SessionClosed, now: float) -> None:
+        """End the process of a bot whose session is over, and tell a rival that still waits."""
+        bot = self._bots.pop(event.session.key, None)
+        if bot is None:
+            return
+        bot.timer.stop()
+        self._context.do(EndBot(event.session.key))
+        if bot.seek and self._lobby.get(bot.seek.id):
+            self._lobby.remove(bot.seek.id)
+            text = f"{bot.session.name} has failed to start; the log of the server says why"
+            self._context.tell(bot.rival, Notice(code="bot_failed", text=text))
+
+    # The rest.
+
+    def _require_allowed(self, player: str, origin: RequestContext) -> None:
+        """Raise Refused if the bot cannot be started now for this session."""
+        policy, session, bots = self._context.policy, origin.session, self._bots.values()
         if not self.offered:
             raise Refused(Code.NOT_ALLOWED, "this server starts no bots")
         if player not in self.offered:
             listed = ", ".join(self.offered)
             raise Refused(Code.NOT_ALLOWED, f"{player!r} is not among the bots here: {listed}")
-        if any(bot.rival is session and not bot.here for bot in bots):
-            raise Refused(Code.TOO_MANY, "a bot is on its way to you already")
+        if any(bot.rival is session and not bot.connected for bot in bots):
+            raise Refused(Code.TOO_MANY, "a bot is being started for you already")
         most = policy.bots_per_account
         if 0 < most <= sum(bot.rival.skeleton == session.skeleton for bot in bots):
             text = f"the server starts at most {most} bots at once for one player, and has for you"
@@ -78,120 +167,60 @@ class BotManager:
         if policy.bots <= len(bots):
             text = f"the server starts at most {policy.bots} bots at once, and has: try again later"
             raise Refused(Code.TOO_MANY, text)
-        if wait_s := self._quota.take(network(asker.caller.address), asker.now):
-            text = f"your address has summoned {policy.summons_per_hour} bots of late; wait"
+        if wait_s := self._quota.take(network(origin.connection.address), origin.now):
+            text = (
+                f"your address may challenge {policy.summons_per_hour} bots an hour, and has; "
+                f"try again in {wait_s:.0f} s"
+            )
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
-    def name_of(self, player: str) -> str:
-        """What the next bot of this player is called: a name that nobody has."""
-        hub = self._hub
+    def _new_name(self, player: str) -> str:
+        """An unused name for the next bot of this player, such as `uct-1`."""
         stem = re.sub("[^A-Za-z0-9]", "", spec.parse(player).name.split(":")[-1])[:_STEM] or "bot"
         names = (f"{stem}-{number}" for number in itertools.count(1))
         return next(
             name
             for name in names
-            if not hub.accounts.like(name) and not hub.people.like(skeleton(name))
+            if not self._accounts.like(name) and not self._sessions.registry.like(skeleton(name))
         )
 
-    def summon(self, rival: Session, offer: OpenSeek, player: str, now: float) -> None:
-        """Have one come for the match that is offered to it by name."""
-        name = offer.opponent
-        assert name is not None
-        session, token = self._session(name)
-        self._start(_Bot(session, player, rival, offer), offer.game, token, now)
-
-    def take_up(self, table: MatchRoom, now: float) -> None:
-        """A match from before the server was started goes on: so do its bots, if there is room."""
-        hub, match = self._hub, table.match
-        for number, player in enumerate(table.bots if match.id in hub.tables else ()):
-            if player in self.offered and len(self._bots) < hub.policy.bots:
-                session, token = self._session(match.players[number])
-                bot = _Bot(session, player, table.seats[1 - number], None)
-                hub.reseat(table, 2 if number else 1, session, now)
-                self._start(bot, str(match.game), token, now)
-
-    def came(self, session: Session, now: float) -> None:
-        """A session has said hello: if a match was waiting for it, that begins."""
-        hub, bot = self._hub, self._bots.get(session.key)
-        if bot is None or bot.here:
-            return
-        bot.here, minutes = True, hub.policy.bot_minutes
-        hub.look_at_bot(session.key, now + minutes * 60 if minutes else None)
-        if bot.offer:
-            pair(hub, bot.offer, self._answer(bot.offer, session), now)
-
-    def withdrawn(self, offer: OpenSeek, now: float) -> None:
-        """A seek is closed; a bot that was on its way for it has nothing to come for."""
-        for bot in list(self._bots.values()):
-            if bot.offer is offer:
-                self._hub.forget(bot.session, now)
-
-    def over(self, table: MatchRoom, now: float) -> None:
-        """A match has ended, and with it what its bots are there for."""
-        for session in table.seats:
-            if session.key in self._bots:
-                self._hub.part_with(session, now)
-
-    def ended(self, key: str, why: str, now: float) -> None:
-        """A bot has ended by itself: it does not come, or does not come back."""
-        if bot := self._bots.get(key):
-            fields = {"bot": bot.session.name, "player": bot.player, "why": why}
-            self._hub.log("{bot} ({player}) has failed: {why}", fields)
-            self._hub.forget(bot.session, now)
-
-    def time_is_up(self, key: str, now: float) -> None:
-        """A bot has not come in time, or has been here for as long as it may."""
-        hub, bot = self._hub, self._bots.get(key)
-        if bot is None:
-            return
-        if not bot.here:
-            self.ended(key, f"it did not come within {COMING_S:g} s", now)
-            return
-        for match_id in list(bot.session.matches):
-            text = f"a bot may play for {hub.policy.bot_minutes:g} minutes, and these are over"
-            table = hub.tables[match_id]
-            table.match.abort(text, Reason.ABORTED)
-            hub.settle(table, now)
-
-    def left(self, session: Session) -> None:
-        """A session is over: if it was a bot's, so is the bot, and nobody waits for it."""
-        hub, bot = self._hub, self._bots.pop(session.key, None)
-        if bot is None:
-            return
-        hub.look_at_bot(session.key, None)
-        hub.do(EndBot(session.key))
-        if bot.offer and hub.lobby.get(bot.offer.id):
-            hub.lobby.remove(bot.offer.id)
-            text = f"{session.name} has failed to come; the log of the server says why"
-            hub.tell(bot.rival, Notice(code="bot_failed", text=text))
-
-    def __len__(self) -> int:
-        return len(self._bots)
-
-    def _session(self, name: str) -> tuple[Session, str]:
-        """One for a bot to take up, and its token."""
-        token = self._hub.new_token()
+    def _new_session(self, name: str, player: str) -> tuple[Session, str]:
+        """A session for a bot to take up, and its token."""
+        token = self._context.new_token()
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
-        session = Session(digest(token), name, hello)
-        self._hub.people.add(session)
+        session = Session(digest(token), name, hello, bot_player=player)
+        self._sessions.registry.add(session)
         return session, token
 
-    def _start(self, bot: _Bot, game: str, token: str, now: float) -> None:
-        hub, key, name = self._hub, bot.session.key, bot.session.name
-        self._bots[key] = bot
-        hub.look_at_bot(key, now + COMING_S)
-        fields = {"bot": name, "player": bot.player}
-        hub.log("{bot} ({player}) is started for {name}",
-                fields | {"name": bot.rival.name, "session": bot.rival.label})  # fmt: skip
-        hub.do(StartBot(key, name, bot.player, game, token))
+    def _start(
+        self,
+        session: Session,
+        player: str,
+        rival: Session,
+        seek: OpenSeek | None,
+        game: str,
+        token: str,
+        now: float,
+    ) -> None:
+        key, name = session.key, session.name
+        timer = self._context.timers.new(partial(self._time_is_up, key))
+        timer.set(now + CONNECT_S)
+        self._bots[key] = _Bot(session, player, rival, seek, timer)
+        fields = {"bot": name, "player": player, "name": rival.name, "session": rival.label}
+        self._context.log("{bot} ({player}) is started for {name}", fields)
+        self._context.do(StartBot(key, name, player, game, token))
 
-    def _answer(self, offer: OpenSeek, session: Session) -> OpenSeek:
-        """What a bot offers to who has asked for it."""
-        return OpenSeek(
-            id=self._hub.new_id(),
-            session=session.key,
-            name=session.name,
-            likeness=session.skeleton,
-            game=offer.game,
-            opponent=offer.name,
-        )
+    def _time_is_up(self, key: str, now: float) -> None:
+        """End a bot that did not connect in time, or its matches if it may play no longer."""
+        bot = self._bots[key]
+        if not bot.connected:
+            self.process_ended(key, f"it did not connect within {CONNECT_S:g} s", now)
+            return
+        for match_id in list(bot.session.matches):
+            minutes = self._context.policy.bot_minutes
+            text = f"a bot may play for {minutes:g} minutes, and these are over"
+            self._rooms.abort(self._rooms.running[match_id], text, now)
+
+
+def _against(terms: Seek, opponent: str) -> Seek:
+    return Seek(id=terms.id, game=terms.game, clock=terms.clock, seat=terms.seat, opponent=opponent)

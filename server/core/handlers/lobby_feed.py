@@ -1,4 +1,4 @@
-"""Those who look at all that goes on here: an overview once, then what is new, once a second."""
+"""The lobby as its subscribers see it: an overview, then the differences, once a second."""
 
 from __future__ import annotations
 
@@ -6,93 +6,132 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from server.core.context import Context
+from server.core.dispatch import handles
+from server.core.events import MatchOver, SessionDisconnected
 from server.core.match import Match
-from server.core.match_room import MatchRoom
-from server.core.sessions import Session
-from server.model.messages import LobbyTotals, News, Outcome, Overview, RequestId, Summary
-
-if TYPE_CHECKING:
-    from server.core.hub import Hub
+from server.core.rooms import Rooms
+from server.core.seeks import Lobby
+from server.core.sessions import RequestContext, Session, SessionRegistry
+from server.model.messages import (
+    List,
+    Listing,
+    LobbyTotals,
+    News,
+    Outcome,
+    Overview,
+    SubscribeLobby,
+)
 
 INTERVAL_S = 1.0
-#: Entries of each list at most; all are counted.
+#: Entries of each list of an overview, at most; all are counted.
 SHOWN = 50
-_NOBODY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals())
+#: Entries of each list of a listing, at most.
+LISTED = 200
+
+_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals())
+_NO_NEWS = News()
 
 
 class LobbyFeed:
-    """The onlookers of a hub. All have been told the same, so that what is new is for all the same.
+    """Sends the lobby to its subscribers.
 
-    Nothing is computed while there are none.
+    All subscribers have been sent the same, so that each difference is computed once. Nothing is
+    computed while there are none.
     """
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-        self._onlookers: dict[str, Session] = {}
-        self._shown = _NOBODY
+    def __init__(
+        self, context: Context, registry: SessionRegistry, lobby: Lobby, rooms: Rooms
+    ) -> None:
+        self._context = context
+        self._registry = registry
+        self._lobby = lobby
+        self._rooms = rooms
+        self._subscribers: dict[str, Session] = {}
+        self._shown = _EMPTY
         self._outcomes: deque[Outcome] = deque(maxlen=SHOWN)
         self._latest: deque[Outcome] = deque(maxlen=SHOWN)
+        self._timer = context.timers.new(self._send_news)
 
-    def enter(self, session: Session, now: float, re: RequestId | None) -> None:
-        """Show a session what there is, and from now on what is new."""
-        if not self._onlookers:
+    @handles(SubscribeLobby)
+    def subscribe(self, request: SubscribeLobby, origin: RequestContext) -> None:
+        """Send a session the overview, and from now on the differences."""
+        if not self._subscribers:
             self._shown = self.overview()
             self._latest.clear()
-            self._hub.look_around(now + INTERVAL_S)
-        self._onlookers[session.key] = session
-        self._hub.tell(session, structs.replace(self._shown, re=re))
+            self._timer.set(origin.now + INTERVAL_S)
+        self._subscribers[origin.session.key] = origin.session
+        self._context.tell(origin.session, structs.replace(self._shown, re=request.id))
 
-    def leave(self, session: Session) -> None:
-        """A session looks no longer."""
-        if self._onlookers.pop(session.key, None) and not self._onlookers:
-            self._hub.look_around(None)
-
-    def ended(self, table: MatchRoom) -> None:
-        """A match has ended."""
-        outcome = _outcome(table.match)
-        self._outcomes.append(outcome)
-        self._latest.append(outcome)
-
-    def look(self, now: float) -> None:
-        """Tell all onlookers what is new."""
-        before, self._shown = self._shown, self.overview()
-        news = difference(before, self._shown, self._latest)
-        self._latest.clear()
-        if news != _NOTHING:
-            self._hub.tell_onlookers(self._onlookers.values(), news)
-        self._hub.look_around(now + INTERVAL_S)
+    @handles(List)
+    def send_listing(self, request: List, origin: RequestContext) -> None:
+        """Send the players, seeks and matches, once."""
+        present = [session.person for session in self._registry.present()]
+        rooms = islice(self._rooms.running.values(), LISTED)
+        listing = Listing(
+            re=request.id,
+            players=tuple(present[:LISTED]),
+            seeks=tuple(seek.to_message() for seek in islice(self._lobby, LISTED)),
+            matches=tuple(room.summary() for room in rooms),
+        )
+        self._context.tell(origin.session, listing)
 
     def overview(self) -> Overview:
-        """Who and what is here."""
-        hub = self._hub
+        """The players, seeks, matches and last results."""
         # An account may have many sessions.
-        persons = {session.person: None for session in hub.people.present()}
+        persons = {session.person: None for session in self._registry.present()}
         players = [person for person in persons if person.role != "spectator"]
         players.sort(key=attrgetter("guest"))
         roles = Counter(person.role for person in persons)
+        rooms = self._rooms.running
         return Overview(
             players=tuple(players[:SHOWN]),
-            seeks=tuple(offer.message() for offer in islice(hub.lobby, SHOWN)),
-            matches=tuple(summary(table.match) for table in islice(hub.tables.values(), SHOWN)),
+            seeks=tuple(seek.to_message() for seek in islice(self._lobby, SHOWN)),
+            matches=tuple(room.summary() for room in islice(rooms.values(), SHOWN)),
             outcomes=tuple(self._outcomes),
             totals=LobbyTotals(
                 humans=roles["human"],
                 bots=roles["bot"],
                 spectators=roles["spectator"],
-                seeks=len(hub.lobby),
-                matches=len(hub.tables),
+                seeks=len(self._lobby),
+                matches=len(rooms),
             ),
         )
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether there are subscribers."""
+        return bool(self._subscribers)
+
+    # Events.
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """Remove a subscriber that has lost its connection."""
+        if self._subscribers.pop(event.session.key, None) and not self._subscribers:
+            self._timer.stop()
+
+    def match_over(self, event: MatchOver, now: float) -> None:
+        """Add a result."""
+        outcome = _outcome(event.room.match)
+        self._outcomes.append(outcome)
+        self._latest.append(outcome)
+
+    def _send_news(self, now: float) -> None:
+        before, self._shown = self._shown, self.overview()
+        news = difference(before, self._shown, self._latest)
+        self._latest.clear()
+        if news != _NO_NEWS:
+            self._context.tell_spectators(self._subscribers.values(), news)
+        self._timer.set(now + INTERVAL_S)
+
 
 def difference(before: Overview, after: Overview, outcomes: Iterable[Outcome]) -> News:
-    """What leads from one overview to another; `outcomes` are those since the first.
+    """The changes from one overview to the next; `outcomes` are the results in between.
 
-    A match that is listed in both counts as the same, however many moves were made.
+    A match that both list counts as unchanged, however many moves were made.
     """
     players_before, players_after = set(before.players), set(after.players)
     seeks_before = {seek.seek: seek for seek in before.seeks}
@@ -108,20 +147,6 @@ def difference(before: Overview, after: Overview, outcomes: Iterable[Outcome]) -
         gone=tuple(each.match for each in before.matches if each.match not in matches_after),
         outcomes=tuple(outcomes),
         totals=None if before.totals == after.totals else after.totals,
-    )
-
-
-_NOTHING = News()
-
-
-def summary(match: Match) -> Summary:
-    """A match that is being played, in a line."""
-    return Summary(
-        match=match.id,
-        game=str(match.game),
-        players=match.players,
-        clock=match.clock_name,
-        ply=match.ply,
     )
 
 

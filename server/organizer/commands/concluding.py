@@ -12,8 +12,7 @@ import click
 from server.cli.database import opened
 from server.client.connection import ServerConnection
 from server.client.tls import security
-from server.core.handlers.tournaments import void
-from server.model.records import Record, TournamentEnded
+from server.model.records import Record, TournamentEnded, match_without_result
 from server.organizer import stored_tournaments
 from server.organizer.commands.options import (
     database_option,
@@ -76,5 +75,7 @@ def _in_database(tournament: str, url: str) -> None:
             ) from error
         at = time.time()
         running = (each.started.match for each in held.matches if not each.ended)
-        records: list[Record] = [void(each, "the tournament is over", at) for each in running]
+        records: list[Record] = [
+            match_without_result(each, "the tournament is over", at) for each in running
+        ]
         database.save([*records, TournamentEnded(tournament=tournament, at=at)])

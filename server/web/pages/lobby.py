@@ -25,7 +25,7 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
     described = [asdict(games.describe(name)) for name in games.names()]
 
     def page(stored: ResultPage[MatchRow]) -> HttpResponse:
-        overview = hub.gallery.overview()
+        overview = hub.lobby_feed.overview()
         body = render(
             "lobby.html",
             overview=overview,

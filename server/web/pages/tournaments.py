@@ -39,7 +39,7 @@ def index(source: PageSource) -> Handler:
         return page(
             "tournaments.html",
             found=found,
-            running=Counter(table.tournament for table in source.hub.tables.values()),
+            running=Counter(table.tournament for table in source.hub.rooms.values()),
             progress={each.tournament: each.report for each in records if each},
         )
 

@@ -11,7 +11,7 @@ from support.hub_harness import (
     GAME,
     THOUGHT,
     HubHarness,
-    TestConnection,
+    MemoryClient,
     administrator,
     hello_of,
     match_between,
@@ -48,7 +48,7 @@ def newcomer(name: str, **fields: Any) -> Hello:
     return hello_of(name, guest=False, **fields)
 
 
-def member(house: HubHarness, name: str) -> TestConnection:
+def member(house: HubHarness, name: str) -> MemoryClient:
     return house.client(name, guest=False)
 
 
@@ -231,7 +231,7 @@ def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
 # Several sessions.
 
 
-def workers(house: HubHarness, count: int = 2) -> list[TestConnection]:
+def workers(house: HubHarness, count: int = 2) -> list[MemoryClient]:
     """Sessions of Ann's, with the one that registered her first."""
     first = member(house, "Ann")
     return [first, *(house.client("Ann", token=first.account_token) for _ in range(count - 1))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from support.hub_harness import (
@@ -12,7 +12,7 @@ from support.hub_harness import (
     THOUGHT,
     WON,
     HubHarness,
-    TestConnection,
+    MemoryClient,
     administrator,
     hello_of,
     match_between,
@@ -22,9 +22,8 @@ from support.hub_harness import (
 )
 
 from server.core.accounts import digest
-from server.core.handlers.requests import TABLE
-from server.core.hub import Hub
-from server.core.sessions import Stage
+from server.core.assembly import make_hub
+from server.core.seeks import OpenSeek
 from server.model.messages import (
     REQUESTS,
     Abort,
@@ -52,6 +51,7 @@ from server.model.messages import (
     Resign,
     Seek,
     Seeking,
+    Sender,
     Started,
     SubscribeLobby,
     TakeOver,
@@ -129,32 +129,40 @@ SAYINGS: dict[type[Request], Request] = {
     EndTournament: EndTournament(id="q", tournament="t"),
     Adjudicate: Adjudicate(id="q", match="m", ply=0, winner=1),
 }
-EVERYTHING = list(itertools.product(Stage, get_args(REQUESTS)))
+EVERYTHING = list(itertools.product(Sender, REQUESTS))
+ALLOWED = [(sender, kind) for sender, kind in EVERYTHING if sender in kind.sent_by]
 
 
-def at(stage: Stage) -> TestConnection:
+def seeks_of(house: HubHarness, line: MemoryClient) -> list[OpenSeek]:
+    session = house.hub.registry.sessions[digest(line.token)]
+    return house.hub.lobby.of_session(session)
+
+
+def at(sender: Sender) -> MemoryClient:
     house = HubHarness(bots=1, offered=("random",))
-    if stage is Stage.NEW:
+    if sender is Sender.NEWCOMER:
         return house.line()
-    role = "spectator" if stage is Stage.SPECTATOR else "human"
+    role = "spectator" if sender is Sender.SPECTATOR else "human"
     return administrator(house, "Ann", role=role)
 
 
 @pytest.mark.parametrize(
-    ("stage", "kind"), [pair for pair in EVERYTHING if pair not in TABLE], ids=str
+    ("sender", "kind"), [pair for pair in EVERYTHING if pair not in ALLOWED], ids=str
 )
-def test_what_is_not_in_the_table_is_not_allowed(stage: Stage, kind: type[Request]) -> None:
-    line = at(stage)
+def test_a_request_of_another_sender_is_not_allowed(sender: Sender, kind: type[Request]) -> None:
+    line = at(sender)
     (error,) = line.say(SAYINGS[kind])
     assert isinstance(error, Error)
     assert (error.code, error.re) == (Code.NOT_ALLOWED, "q")
-    assert stage.value in error.text
+    assert sender.value in error.text
     assert line.ask(Ping(id=1), Pong).re == 1
 
 
-@pytest.mark.parametrize(("stage", "kind"), list(TABLE), ids=str)
-def test_what_is_in_the_table_is_answered(stage: Stage, kind: type[Request]) -> None:
-    (answer,) = at(stage).say(SAYINGS[kind])
+@pytest.mark.parametrize(("sender", "kind"), ALLOWED, ids=str)
+def test_a_request_of_a_sender_that_may_send_it_is_answered(
+    sender: Sender, kind: type[Request]
+) -> None:
+    (answer,) = at(sender).say(SAYINGS[kind])
     assert answer.re == "q"
     assert not (isinstance(answer, Error) and answer.code is Code.NOT_ALLOWED)
 
@@ -529,12 +537,12 @@ def test_who_makes_no_move_is_given_no_other_match_by_itself() -> None:
     ann.say(Seek(game=GAME, seat=2, matches=5))
     assert len(bob.heard(Started)) == 5
     bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
-    assert house.hub.lobby.of_session(digest(bob.token))
+    assert seeks_of(house, bob)
     house.wait(10.0)
     (notice,) = bob.heard(Notice)
     assert notice.code == "seeks_closed"
     assert not house.matches
-    assert not house.hub.lobby.of_session(digest(bob.token))
+    assert not seeks_of(house, bob)
     ann.say(Seek(game=GAME))
     ann.say(Seek(game="nim"))
     assert not house.matches
@@ -740,12 +748,14 @@ def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
 
 def test_a_server_that_is_started_again_uses_no_id_again() -> None:
     """Whoever comes back must not find another match under the name of its own."""
-    first, again = (Hub(epoch=5.0, started_at=at) for at in (100.0, 100.5))
-    assert {first.new_id() for _ in range(9)}.isdisjoint({again.new_id() for _ in range(9)})
+    first, again = (make_hub(epoch=5.0, started_at=at) for at in (100.0, 100.5))
+    assert {first._context.new_id() for _ in range(9)}.isdisjoint(
+        {again._context.new_id() for _ in range(9)}
+    )
 
 
 def test_who_comes_while_storage_fails_is_told() -> None:
     house = HubHarness()
-    house.do(house.hub.storage_fails(True))
+    house.do(house.hub.storage_fails(True, house.now))
     ann = house.client("Ann")
     assert [type(event) for event in ann.inbox] == [Notice, Welcome]

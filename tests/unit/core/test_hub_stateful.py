@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from support.hub_harness import GAME, THOUGHT, HubHarness, TestConnection, hello_of
+from support.hub_harness import GAME, THOUGHT, HubHarness, MemoryClient, hello_of
 
 from server.core.accounts import digest
 from server.core.match import Match
@@ -59,7 +59,7 @@ class View:
 class Person:
     """Somebody who comes and goes, and remembers what it heard since it came."""
 
-    def __init__(self, line: TestConnection) -> None:
+    def __init__(self, line: MemoryClient) -> None:
         self.line = line
         self.token = line.token
         self.views: dict[str, View] = {}
@@ -120,7 +120,7 @@ class Evening(RuleBasedStateMachine):
         token = self.tokens[name]
         line = self.house.line()
         hello = hello_of(name, session=token)
-        if digest(token) not in self.house.hub.people.sessions:
+        if digest(token) not in self.house.hub.registry.sessions:
             assert line.refused(hello) is Code.UNKNOWN_SESSION
             line.hang_up()
             return
@@ -130,9 +130,9 @@ class Evening(RuleBasedStateMachine):
         self.seat(name, line)
 
     def sessions_of(self, name: str) -> list[Session]:
-        return self.house.hub.people.like(skeleton(name))
+        return self.house.hub.registry.like(skeleton(name))
 
-    def seat(self, name: str, line: TestConnection) -> None:
+    def seat(self, name: str, line: MemoryClient) -> None:
         self.here[name] = Person(line)
         self.tokens[name] = line.token
         self.watching[name].clear()
@@ -272,16 +272,16 @@ class Evening(RuleBasedStateMachine):
         connected = {name: person.line.number for name, person in self.here.items()}
         assert {
             number: caller.session and caller.session.name
-            for number, caller in hub.people.callers.items()
+            for number, caller in hub.registry.connections.items()
         } == {number: name for name, number in connected.items()}
-        for session in hub.people.sessions.values():
+        for session in hub.registry.sessions.values():
             assert self.sessions_of(session.name) == [session]
             assert session.connection == connected.get(session.name)
             assert session.connection is not None or session.matches or session.results
-            assert all(session in hub.tables[match].seats for match in session.matches)
-            promised = sum(offer.matches for offer in hub.lobby.of_session(session.key))
+            assert all(session in hub.rooms[match].seats for match in session.matches)
+            promised = sum(offer.matches for offer in hub.lobby.of_session(session))
             assert len(session.matches) + promised <= hub.policy.matches_per_session
-        assert all(hub.people.sessions[offer.session].connection for offer in hub.lobby)
+        assert all(offer.session.connection for offer in hub.lobby)
 
     @invariant()
     def no_offers_that_fit_wait_beside_each_other(self) -> None:

@@ -8,7 +8,7 @@ from support.hub_harness import (
     GAME,
     WON,
     HubHarness,
-    TestConnection,
+    MemoryClient,
     match_between,
     only,
     play,
@@ -164,7 +164,7 @@ def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
     house = HubHarness()
     eve = house.client("Eve", role="spectator")
     view = View(eve.ask(SubscribeLobby(), Overview))
-    lines: list[TestConnection] = []
+    lines: list[MemoryClient] = []
     for number in range(400):
         act(house, lines, source, number)
         if source.random() < 0.3:
@@ -177,7 +177,7 @@ def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
             newcomer.hang_up()
 
 
-def act(house: HubHarness, lines: list[TestConnection], source: random.Random, number: int) -> None:
+def act(house: HubHarness, lines: list[MemoryClient], source: random.Random, number: int) -> None:
     """Somebody comes, goes, seeks or gives up."""
     doing = source.random()
     if doing < 0.4 or not lines:
@@ -191,7 +191,7 @@ def act(house: HubHarness, lines: list[TestConnection], source: random.Random, n
         line.say(Seek(game=source.choice(["nim", GAME]), matches=source.choice([1, 3])))
     else:
         for match_id in list(house.matches)[:1]:
-            table = house.hub.tables[match_id]
+            table = house.hub.rooms[match_id]
             seated = [each for each in lines if each.number == table.seats[0].connection]
             for each in seated:
                 each.say(Resign(match=match_id))
@@ -214,11 +214,11 @@ class View:
         self.outcomes = [*self.outcomes, *news.outcomes][-SHOWN:]
 
 
-def heard(line: TestConnection) -> list[News]:
+def heard(line: MemoryClient) -> list[News]:
     return line.heard(News)
 
 
-def match_between_unheard(first: TestConnection, second: TestConnection) -> None:
+def match_between_unheard(first: MemoryClient, second: MemoryClient) -> None:
     """What they are told waits, as all else."""
     first.say(Seek(game=GAME, seat=1))
     second.say(Seek(game=GAME, seat=2))

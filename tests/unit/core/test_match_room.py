@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.hub_harness import WON, HubHarness, TestConnection, play, sit_down
+from support.hub_harness import WON, HubHarness, MemoryClient, play, sit_down
 
 from server.model.messages import Ended, Move, Ping, Pong, Resign, Started, Unwatch, Update, Watch
 from server.runtime import scheduler
@@ -27,7 +27,7 @@ class Evening(HubHarness):
         play(self.match, (self.ann, self.bob), WON[:moves])
 
 
-def plies(line: TestConnection) -> list[int]:
+def plies(line: MemoryClient) -> list[int]:
     return [update.ply for update in line.heard(Update)]
 
 

@@ -13,7 +13,7 @@ from support.hub_harness import (
     GAME,
     WON,
     HubHarness,
-    TestConnection,
+    MemoryClient,
     hello_of,
     match_between,
     only,
@@ -182,10 +182,10 @@ def test_everybody_is_told_when_nothing_can_be_stored_and_when_it_can_again() ->
     house.slow = True
     ann.say(Move(match=match, ply=0, action=4))
     for _ in "12":
-        house.do(house.hub.storage_fails(True))
+        house.do(house.hub.storage_fails(True, house.now))
     for line in (ann, bob):
         assert only(line.inbox, Notice).code == "storage_down"
-    house.do(house.hub.storage_fails(False))
+    house.do(house.hub.storage_fails(False, house.now))
     house.commit()
     assert [type(event) for event in ann.inbox[-2:]] == [Notice, Update]
     assert bob.heard(Notice)[-1].code == "storage_up"
@@ -240,7 +240,7 @@ def test_the_outbox_keeps_the_order_and_lets_nothing_out_too_early(
 # After a restart.
 
 
-def back(house: HubHarness, line: TestConnection, name: str) -> TestConnection:
+def back(house: HubHarness, line: MemoryClient, name: str) -> MemoryClient:
     return house.client(name, session=line.token)
 
 

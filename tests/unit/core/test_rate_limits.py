@@ -9,7 +9,7 @@ from msgspec import structs
 from support.hub_harness import (
     GAME,
     HubHarness,
-    TestConnection,
+    MemoryClient,
     administrator,
     hello_of,
     match_between,
@@ -35,7 +35,7 @@ from server.model.messages import (
 from server.model.names import skeleton
 
 
-def error(line: TestConnection) -> Error:
+def error(line: MemoryClient) -> Error:
     last = line.inbox[-1]
     assert isinstance(last, Error)
     return last

@@ -202,8 +202,8 @@ def test_a_match_without_result_has_its_pair_played_again() -> None:
 
 
 def _settled(house: HubHarness, match: str) -> Any:
-    house.hub.settle(house.hub.tables[match], house.now)
-    return house.hub._done()
+    house.hub._rooms.settle(house.hub.rooms[match], house.now)
+    return house.hub._finish_call(house.now)
 
 
 def test_the_first_illegal_move_loses() -> None:
@@ -294,14 +294,14 @@ def restarted(house: HubHarness) -> HubHarness:
     kept = stored_tournament(house.stored)
     again = HubHarness()
     again.now = house.now + 10.0
-    again.hub._era = f"{again.now:g}-"
+    again.hub._context._id_prefix = f"{again.now:g}-"
     again.stored = list(house.stored)
-    again.hub._records = len(again.stored)
+    again.hub._context.records = len(again.stored)
     again.commit()
     for name in NAMES:
         account(again, name)
-    again.hub.take_up([kept])
-    again.do(again.hub.restore([k for k in kept.matches if not k.ended], again.now))
+    again.hub.restore_tournaments([kept])
+    again.do(again.hub.restore_matches([k for k in kept.matches if not k.ended], again.now))
     return again
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.hub_harness import HubHarness, TestConnection, match_between, only, sit_down
+from support.hub_harness import HubHarness, MemoryClient, match_between, only, sit_down
 
 import games
 from games.core.view import BoardView
@@ -14,7 +14,7 @@ from server.core.view import NAMED, board_of, legal_moves_of, position_view_of
 from server.model.messages import Analysis, Ended, Move, Started, TakeOver, Update, Watch
 
 
-def watcher(house: HubHarness, name: str, **hello: Any) -> TestConnection:
+def watcher(house: HubHarness, name: str, **hello: Any) -> MemoryClient:
     return house.client(name, role="spectator", **hello)
 
 

@@ -15,7 +15,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
-from server.core.hub import Hub
+from server.core.assembly import make_hub
 from server.net.driver import Driver
 from server.runtime.scheduler import LoopScheduler
 from server.web.site import MAX_CONNECTIONS, REQUEST_S, site
@@ -54,7 +54,7 @@ class Web:
         self, *, proxied: bool = False, local: bool = False, unread_bytes: int = 0
     ) -> None:
         self.clock = Clock()
-        self.hub = Hub(source=random.Random(1))
+        self.hub = make_hub(source=random.Random(1))
         scheduler = LoopScheduler(self.clock)
         self.driver = Driver(self.hub, self.clock, scheduler, lambda: None, now=self.clock.seconds)
         sockets = WebSocketResource(
@@ -161,7 +161,7 @@ def test_one_who_has_gone_is_not_asked_any_more() -> None:
     line = web.line()
     hello(line)
     line.hang_up()
-    assert not web.hub.people.callers
+    assert not web.hub.registry.connections
     web.wait(PING_S * 3)
     assert line.heard() == []
 
@@ -170,7 +170,7 @@ def test_those_who_have_become_lines_leave_room_for_pages() -> None:
     web = Web()
     for _ in range(MAX_CONNECTIONS + 5):
         assert web.line().open
-    assert len(web.hub.people.callers) == MAX_CONNECTIONS + 5
+    assert len(web.hub.registry.connections) == MAX_CONNECTIONS + 5
     assert all(Line(web).open for _ in range(MAX_CONNECTIONS))
     assert web.site.buildProtocol(HERE) is None
 
@@ -189,14 +189,14 @@ def test_those_who_have_become_lines_leave_room_for_pages() -> None:
 def test_where_a_line_behind_a_proxy_comes_from(headers: list[str], address: str) -> None:
     web = Web(proxied=True)
     web.line(*headers)
-    (caller,) = web.hub.people.callers.values()
+    (caller,) = web.hub.registry.connections.values()
     assert caller.address == address
 
 
 def test_without_a_proxy_nobody_is_believed_to_come_from_elsewhere() -> None:
     web = Web()
     web.line("X-Forwarded-For: 192.0.2.7")
-    (caller,) = web.hub.people.callers.values()
+    (caller,) = web.hub.registry.connections.values()
     assert caller.address == "127.0.0.1"
 
 
@@ -222,7 +222,7 @@ def test_one_for_whom_too_much_waits_is_dropped() -> None:
         if not line.open:
             break
         fails = notices % 2 == 0
-        web.driver.call_hub(lambda now, fails=fails: web.hub.storage_fails(fails))  # type: ignore[misc]
+        web.driver.call_hub(lambda now, fails=fails: web.hub.storage_fails(fails, now))  # type: ignore[misc]
         web.clock.advance(0)
     assert line.transport.disconnected
     assert sum(len(str(frame.payload)) for frame in line.heard()) <= 5000

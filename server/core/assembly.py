@@ -1,0 +1,98 @@
+"""Puts a hub together: its features, the events that each listens for, the handlers of requests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+
+from server.core.accounts import Directory
+from server.core.context import Context
+from server.core.dispatch import handlers_of
+from server.core.events import (
+    HubEvent,
+    MatchOver,
+    SeekClosed,
+    SessionClosed,
+    SessionDisconnected,
+    TournamentOver,
+)
+from server.core.handlers.admin import Administration
+from server.core.handlers.bots import BotManager
+from server.core.handlers.hello import Greeting
+from server.core.handlers.lobby_feed import LobbyFeed
+from server.core.handlers.pairing import Pairing
+from server.core.handlers.play import Play
+from server.core.handlers.seeks import Seeks
+from server.core.handlers.tournament_director import TournamentDirector
+from server.core.handlers.tournaments import TournamentRequests
+from server.core.handlers.watch import WatchMatches
+from server.core.hub import Hub, Listener
+from server.core.policy import Policy
+from server.core.restore import Restorer
+from server.core.rooms import Rooms
+from server.core.seeks import Lobby
+from server.core.session_manager import SessionManager
+from server.core.sessions import SessionRegistry
+from server.model.records import Account
+
+
+def make_hub(
+    policy: Policy | None = None,
+    source: random.Random | None = None,
+    software: str = "",
+    accounts: Iterable[Account] = (),
+    epoch: float = 0.0,
+    started_at: float = 0.0,
+) -> Hub:
+    """A hub with all its features. `software` is the server's name and version for `welcome`.
+
+    In seconds since 1970: `epoch` is when `now` was 0, `started_at` is the time now.
+    """
+    context = Context(policy, source, epoch, started_at)
+    directory, registry, lobby, rooms = (
+        Directory(accounts),
+        SessionRegistry(),
+        Lobby(),
+        Rooms(context),
+    )
+    sessions = SessionManager(context, registry, rooms)
+    pairing = Pairing(context, lobby, rooms)
+    seeks = Seeks(context, registry, lobby, pairing)
+    bots = BotManager(context, directory, sessions, lobby, rooms, seeks, pairing)
+    feed = LobbyFeed(context, registry, lobby, rooms)
+    director = TournamentDirector(context, rooms, sessions)
+    features = (
+        Greeting(context, directory, sessions, lobby, rooms, bots, software),
+        seeks,
+        bots,
+        Play(context, rooms, sessions),
+        WatchMatches(context, rooms),
+        feed,
+        TournamentRequests(context, director),
+        Administration(context, rooms, sessions),
+    )
+    # In the order in which they are called.
+    listeners: Mapping[type[HubEvent], Sequence[Listener]] = {
+        MatchOver: (seeks.match_over, feed.match_over, bots.match_over, director.match_over),
+        SessionDisconnected: (
+            seeks.session_disconnected,
+            director.session_disconnected,
+            feed.session_disconnected,
+        ),
+        SessionClosed: (bots.session_closed,),
+        SeekClosed: (bots.seek_closed,),
+        TournamentOver: (director.tournament_over,),
+    }
+    return Hub(
+        context,
+        accounts=directory,
+        sessions=sessions,
+        rooms=rooms,
+        lobby=lobby,
+        seeks=seeks,
+        bots=bots,
+        feed=feed,
+        restorer=Restorer(context, directory, sessions, rooms, bots, director),
+        handlers=handlers_of(features),
+        listeners=listeners,
+    )

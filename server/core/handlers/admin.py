@@ -1,0 +1,51 @@
+"""What administrators may do to matches and sessions."""
+
+from __future__ import annotations
+
+from server.core.context import Context
+from server.core.dispatch import handles
+from server.core.match import Refused
+from server.core.rooms import Rooms
+from server.core.session_manager import SessionManager
+from server.core.sessions import RequestContext
+from server.model.messages import Abort, Adjudicate, Code, Kick, Ok, Reason
+from server.model.names import skeleton
+
+
+class Administration:
+    """Ends matches and sessions at an administrator's request."""
+
+    def __init__(self, context: Context, rooms: Rooms, sessions: SessionManager) -> None:
+        self._context = context
+        self._rooms = rooms
+        self._sessions = sessions
+
+    @handles(Abort)
+    def abort(self, request: Abort, origin: RequestContext) -> None:
+        """End a match without result."""
+        text = request.text or "ended by an administrator"
+        room = self._rooms.get(request.match)
+        self._rooms.abort(room, text, origin.now, Reason.ADMINISTRATOR)
+        self._context.tell(origin.session, Ok(re=request.id))
+
+    @handles(Adjudicate)
+    def adjudicate(self, request: Adjudicate, origin: RequestContext) -> None:
+        """End a match of a tournament with its proven result."""
+        room = self._rooms.get(request.match)
+        if room.tournament is None:
+            text = f"match {request.match} belongs to no tournament"
+            raise Refused(Code.NOT_ALLOWED, text)
+        room.match.adjudicate(request.ply, request.winner)
+        self._rooms.settle(room, origin.now)
+        self._context.tell(origin.session, Ok(re=request.id))
+
+    @handles(Kick)
+    def kick(self, request: Kick, origin: RequestContext) -> None:
+        """End all sessions of a name."""
+        text = request.text or "an administrator has ended your session"
+        sessions = self._sessions.registry.like(skeleton(request.name))
+        if not sessions:
+            raise Refused(Code.INVALID, f"no session is named {request.name!r}")
+        self._context.tell(origin.session, Ok(re=request.id))
+        for session in sessions:
+            self._sessions.kick(session, text, origin.now)

@@ -1,0 +1,142 @@
+"""Seeks: opened, matched with each other, and closed."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+import games
+from server.core.context import Context
+from server.core.dispatch import handles
+from server.core.events import MatchOver, SeekClosed, SessionDisconnected
+from server.core.handlers.pairing import Pairing
+from server.core.match import Refused
+from server.core.seeks import Lobby, OpenSeek
+from server.core.sessions import RequestContext, Session, SessionRegistry
+from server.model.messages import Cancel, Code, Notice, Ok, Seek, Sender
+from server.model.names import skeleton
+from server.model.time_control import TimeControlError, canonical_time_control
+
+_SEEKS_CLOSED = Notice(
+    code="seeks_closed",
+    text="you made no move, so your open seeks are closed: seek again when you can play",
+)
+
+
+class Seeks:
+    """Opens and closes the seeks of the lobby."""
+
+    def __init__(
+        self, context: Context, registry: SessionRegistry, lobby: Lobby, pairing: Pairing
+    ) -> None:
+        self._context = context
+        self._registry = registry
+        self._lobby = lobby
+        self._pairing = pairing
+
+    @handles(Seek)
+    def seek(self, request: Seek, origin: RequestContext) -> None:
+        """Open a seek, and begin matches with the seeks that fit."""
+        session = origin.session
+        self.require_room(session, request.matches)
+        if request.rated and session.account is None:
+            raise Refused(Code.NOT_FOR_GUESTS, "guests cannot play rated matches")
+        challenged = self._challenged(session, request.opponent)
+        seek = self.open(session, normalised(request))
+        self._context.tell_all(challenged, seek.to_message())
+        while seek.matches and (partner := self._lobby.partner(seek)):
+            self._pairing.pair(partner, seek, origin.now)
+
+    @handles(Cancel)
+    def cancel(self, request: Cancel, origin: RequestContext) -> None:
+        """Close one of the session's own seeks."""
+        seek = self._lobby.get(request.seek)
+        if seek is None or seek.session is not origin.session:
+            raise Refused(Code.UNKNOWN_SEEK, f"you have no open seek {request.seek!r}")
+        self._close(seek)
+        self._context.tell(origin.session, Ok(re=request.id))
+
+    def open(self, session: Session, request: Seek) -> OpenSeek:
+        """Open a seek of normalised terms, and confirm it to its session."""
+        seek = OpenSeek(self._context.new_id(), session, request)
+        self._lobby.add(seek)
+        self._context.tell(session, seek.to_message(request.id))
+        return seek
+
+    def require_room(self, session: Session, matches: int) -> None:
+        """Raise Refused if a session seeks more matches than it may play at once.
+
+        A seek is a promise to play: open seeks count as matches.
+        """
+        if self._context.closing:
+            raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
+        policy, account = self._context.policy, session.account
+        named = self._registry.like(session.skeleton)
+        mine = [each for each in named if each is session or each.is_of(account)]
+        seeks = {each.key: self._lobby.of_session(each) for each in mine}
+        if 0 < policy.seeks_per_account <= sum(len(each) for each in seeks.values()):
+            text = f"an account may have {policy.seeks_per_account} open seeks, and yours has"
+            raise Refused(Code.TOO_MANY, text)
+        for most, sessions, owner in (
+            (policy.matches_per_session, [session], "a session"),
+            (policy.matches_per_account, mine, "an account"),
+        ):
+            playing = sum(len(each.matches) for each in sessions)
+            sought = sum(seek.matches for each in sessions for seek in seeks[each.key])
+            if 0 < most < playing + sought + matches:
+                text = (
+                    f"{owner} may have {most} matches at once; "
+                    f"you play {playing} and seek {sought} already"
+                )
+                raise Refused(Code.TOO_MANY, text)
+
+    def close_all(self) -> None:
+        """Close every seek."""
+        for seek in list(self._lobby):
+            self._close(seek)
+
+    # Events.
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """Close the seeks of a session that has lost its connection."""
+        for seek in self._lobby.of_session(event.session):
+            self._close(seek)
+
+    def match_over(self, event: MatchOver, now: float) -> None:
+        """Close the seeks of a player that never moved, so that it spoils no other match."""
+        if missing := event.room.match.missing:
+            session = event.room.seats[missing - 1]
+            seeks = self._lobby.of_session(session)
+            for seek in seeks:
+                self._close(seek)
+            if seeks:
+                self._context.tell(session, _SEEKS_CLOSED)
+
+    def _close(self, seek: OpenSeek) -> None:
+        self._lobby.remove(seek.id)
+        self._context.queue(SeekClosed(seek))
+
+    def _challenged(self, session: Session, opponent: str | None) -> list[Session]:
+        """The sessions to which a challenge is announced. Raises Refused."""
+        if not opponent:
+            return []
+        rival = skeleton(opponent)
+        if rival == session.skeleton:
+            raise Refused(Code.INVALID, "you cannot challenge yourself")
+        named = self._registry.like(rival)
+        players = [each for each in named if each.sender is Sender.PLAYER]
+        if named and not players:
+            raise Refused(Code.INVALID, f"{named[0].name} only watches")
+        return players
+
+
+def normalised(request: Seek) -> Seek:
+    """The request with game and clock in their usual notation. Raises Refused."""
+    try:
+        game = str(games.load(request.game))
+    except games.SpecError as error:
+        raise Refused(Code.BAD_GAME, str(error)) from error
+    try:
+        text = None if request.clock is None else canonical_time_control(request.clock)
+    except TimeControlError as error:
+        raise Refused(Code.BAD_CLOCK, str(error)) from error
+    return structs.replace(request, game=game, clock=text)

@@ -1,0 +1,289 @@
+"""Runs the tournaments of a hub: which match begins next, between which sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from msgspec import structs
+
+import games
+from server.core.context import Context
+from server.core.events import MatchOver, SessionDisconnected, TournamentOver
+from server.core.match import Match, Refused, Terms
+from server.core.match_room import MatchRoom
+from server.core.rooms import Rooms
+from server.core.session_manager import SessionManager
+from server.core.sessions import Session
+from server.model.messages import Code, Fixture, Join, Tournament
+from server.model.names import skeleton
+from server.model.records import (
+    EntrantWithdrawn,
+    TournamentCreated,
+    TournamentEnded,
+    match_without_result,
+)
+from server.model.time_control import parse_time_control
+from server.model.tournament_spec import TournamentSpec, dumps
+from server.tournament import spec_validation
+from server.tournament.openings import OpeningError
+from server.tournament.state import DueMatch, TournamentState
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """A session that plays matches of tournaments, and its request to do so."""
+
+    session: Session
+    request: Join
+
+
+class TournamentDirector:
+    """The tournaments of a hub, the sessions that play in them, and those that watch them."""
+
+    def __init__(self, context: Context, rooms: Rooms, sessions: SessionManager) -> None:
+        self._context = context
+        self._rooms = rooms
+        self._sessions = sessions
+        self._tournaments: dict[str, TournamentState] = {}
+        self._joined: dict[str, _Joined] = {}
+        self._watchers: dict[str, dict[str, Session]] = {}
+        #: Rings when a seat that its session has left may be given to another session.
+        self._timer = context.timers.new(self.start_due_matches)
+
+    def restore(self, tournament: TournamentState) -> None:
+        """Add a tournament from before the server was started."""
+        self._tournaments[tournament.id] = tournament
+
+    def create(self, spec: TournamentSpec, now: float) -> TournamentState:
+        """Begin a tournament. Raises Refused."""
+        context = self._context
+        tournament_id = context.new_id()
+        try:
+            spec_validation.check(spec)
+            tournament = TournamentState(tournament_id, spec)
+        except (games.SpecError, OpeningError) as error:
+            raise Refused(Code.BAD_TOURNAMENT, str(error)) from error
+        self._tournaments[tournament_id] = tournament
+        at = now + context.epoch
+        context.store(
+            TournamentCreated(tournament=tournament_id, name=spec.name, spec=dumps(spec), at=at)
+        )
+        context.log("tournament {tournament} begins: {name}", _log_fields(tournament))
+        self._go_on(tournament, now)
+        return tournament
+
+    def get(self, tournament_id: str) -> TournamentState:
+        """The tournament of this id. Raises Refused."""
+        if tournament := self._tournaments.get(tournament_id):
+            return tournament
+        text = f"there is no tournament {tournament_id!r}, or it ended long ago"
+        raise Refused(Code.UNKNOWN_TOURNAMENT, text)
+
+    def join(self, session: Session, request: Join, now: float) -> None:
+        """Let a session play matches. Raises Refused."""
+        if request.tournament is not None:
+            tournament = self.get(request.tournament)
+            if session.skeleton not in tournament.entrants:
+                text = f"{session.name!r} is not an entrant of {tournament.spec.name!r}"
+                raise Refused(Code.NOT_ALLOWED, text)
+        self._joined[session.key] = _Joined(session, request)
+        self.start_due_matches(now)
+
+    def watch(self, session: Session, tournament: TournamentState) -> None:
+        """Send a session all that has happened so far, and from now on what happens."""
+        self._watchers.setdefault(tournament.id, {})[session.key] = session
+        for fixture in tournament.fixtures.values():
+            self._context.tell(session, self._with_processes(fixture))
+
+    def withdraw(self, tournament: TournamentState, name: str, now: float) -> None:
+        """Go on without an entrant. Raises Refused."""
+        place = tournament.entrants.get(skeleton(name))
+        if place is None:
+            raise Refused(Code.INVALID, f"{name!r} is not an entrant")
+        if place in tournament.withdrawn or tournament.over:
+            return
+        tournament.withdraw(place)
+        number, at = len(tournament.withdrawn), now + self._context.epoch
+        record = EntrantWithdrawn(tournament=tournament.id, number=number, entrant=place, at=at)
+        self._context.store(record)
+        self._context.log("tournament {tournament} goes on without {entrant}",
+                          _log_fields(tournament) | {"entrant": name})  # fmt: skip
+        self._announce(tournament, to_message(tournament))
+        self._go_on(tournament, now)
+
+    def end(self, tournament: TournamentState, now: float) -> None:
+        """End a tournament as it stands; matches that are being played are aborted."""
+        if tournament.over:
+            return
+        tournament.over = True
+        self._abort(tournament.running, "the tournament is over", now)
+        at = now + self._context.epoch
+        self._context.store(TournamentEnded(tournament=tournament.id, at=at))
+        self._context.log("tournament {tournament} is over: {name}", _log_fields(tournament))
+        self._context.queue(TournamentOver(tournament.id))
+
+    def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
+        """Note that a match cannot go on after a restart: its pair is played again."""
+        tournament = self._tournaments.get(tournament_id or "")
+        if tournament and match_id in tournament.running:
+            text, at = "it could not go on after a restart", now + self._context.epoch
+            record = match_without_result(match_id, text, at)
+            self._context.store(record)
+            tournament.ended(record, ())
+
+    def start_due_matches(self, now: float) -> None:
+        """Begin the matches of all tournaments that can begin now."""
+        for tournament in list(self._tournaments.values()):
+            if not tournament.over:
+                self._go_on(tournament, now)
+
+    # Events.
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """Remove a session that has lost its connection, as player and as watcher."""
+        self._joined.pop(event.session.key, None)
+        for watchers in self._watchers.values():
+            watchers.pop(event.session.key, None)
+        if event.session.matches:
+            self.start_due_matches(now)
+
+    def match_over(self, event: MatchOver, now: float) -> None:
+        """Count the result of a match that belongs to a tournament."""
+        tournament = self._tournaments.get(event.room.tournament or "")
+        if tournament is None or event.record.match not in tournament.running:
+            return
+        fixture = tournament.ended(event.record, event.room.match.moves)
+        self._announce(tournament, fixture)
+        if not tournament.over:
+            self._go_on(tournament, now)
+
+    def tournament_over(self, event: TournamentOver, now: float) -> None:
+        """Tell the watchers of a tournament that it is over, after the ends of its matches."""
+        tournament = self._tournaments[event.tournament]
+        self._announce(tournament, to_message(tournament))
+
+    # The rest.
+
+    def _go_on(self, tournament: TournamentState, now: float) -> None:
+        if pointless := list(tournament.in_vain()):
+            # Their ends are events, each of which leads here again.
+            self._abort(pointless, "the other match of the pair has no result", now)
+        elif tournament.is_decided():
+            self.end(tournament, now)
+        elif not self._context.closing:
+            self._hand_over_seats(tournament, now)
+            self._begin_matches(tournament, now)
+
+    def _begin_matches(self, tournament: TournamentState, now: float) -> None:
+        """Begin the first matches of the schedule for which both players are free."""
+        most = tournament.spec.concurrency or len(self._joined)
+        free = self._free_sessions(tournament)
+        for due in tournament.due():
+            if len(free) < 2 or len(tournament.running) >= most:
+                return
+            first, second = due.entrants
+            if free.get(first) and free.get(second):
+                sessions = free[first].pop(0), free[second].pop(0)
+                free = {place: some for place, some in free.items() if some}
+                self._begin(tournament, due, sessions, now)
+
+    def _free_sessions(self, tournament: TournamentState) -> dict[int, list[Session]]:
+        """For each entrant the sessions that could play now, once for each match they could."""
+        free: dict[int, list[Session]] = {}
+        for joined in self._joined.values():
+            session, request = joined.session, joined.request
+            place = tournament.entrants.get(session.skeleton)
+            if place is not None and request.tournament in (None, tournament.id):
+                room = request.matches - len(session.matches)
+                if room > 0:
+                    free.setdefault(place, []).extend([session] * room)
+        return free
+
+    def _begin(
+        self,
+        tournament: TournamentState,
+        due: DueMatch,
+        sessions: tuple[Session, Session],
+        now: float,
+    ) -> None:
+        context, spec = self._context, tournament.spec
+        first, second = (spec.entrants[place].name for place in due.entrants)
+        terms = Terms(
+            time_control=parse_time_control(spec.clock),
+            rated=True,
+            illegal_moves=0,
+            credit_cap_s=context.policy.credit_cap_s,
+            max_plies=spec.adjudication.max_plies,
+        )
+        match = Match(context.new_id(), games.load(due.game), (first, second), terms)
+        match.open(due.opening)
+        room = MatchRoom(
+            match,
+            sessions,
+            tournament=tournament.id,
+            fixture=str(due.slot),
+            opening=len(due.opening),
+        )
+        fixture = tournament.began(room.started_record(now + context.epoch))
+        self._rooms.begin(room, now)
+        self._announce(tournament, fixture)
+
+    def _hand_over_seats(self, tournament: TournamentState, now: float) -> None:
+        """Give the seats of sessions that were gone for long to others of the same account."""
+        for room, session in list(self._abandoned_seats(tournament, now)):
+            place = tournament.entrants.get(session.skeleton, -1)
+            free = self._free_sessions(tournament).get(place, ())
+            heirs = [each for each in free if each.is_of(session.account)]
+            seat = room.seat_of(session)
+            if heirs and seat:
+                self._sessions.reseat(room, seat, heirs[0], now)
+                self._context.tell(heirs[0], room.started(heirs[0], now))
+
+    def _abandoned_seats(
+        self, tournament: TournamentState, now: float
+    ) -> Iterator[tuple[MatchRoom, Session]]:
+        """Seats whose session was gone for long; the timer is set for the next one."""
+        for match_id in tournament.running:
+            if room := self._rooms.running.get(match_id):
+                for session in room.seats:
+                    if session.connection is None:
+                        at = session.left_at + self._context.policy.claim_after_s
+                        if now >= at:
+                            yield room, session
+                        elif at < self._timer.due_at:
+                            self._timer.set(at)
+
+    def _abort(self, matches: Iterable[str], text: str, now: float) -> None:
+        for match_id in list(matches):
+            if room := self._rooms.running.get(match_id):
+                self._rooms.abort(room, text, now)
+
+    def _announce(self, tournament: TournamentState, event: Fixture | Tournament) -> None:
+        if watchers := self._watchers.get(tournament.id):
+            if isinstance(event, Fixture):
+                event = self._with_processes(event)
+            self._context.tell_all(watchers.values(), event)
+
+    def _with_processes(self, fixture: Fixture) -> Fixture:
+        """The fixture of a match that is being played, with its players' process numbers."""
+        room = self._rooms.running.get(fixture.match)
+        if room is None or fixture.winner is not None:
+            return fixture
+        first, second = (self._joined.get(session.key) for session in room.seats)
+        numbers = (first and first.request.process, second and second.request.process)
+        return structs.replace(fixture, processes=numbers)
+
+
+def to_message(tournament: TournamentState) -> Tournament:
+    """The message about the state of a tournament for its watchers."""
+    return Tournament(
+        tournament=tournament.id,
+        spec=tournament.outline,
+        over=tournament.over,
+        withdrawn=tuple(tournament.withdrawn),
+    )
+
+
+def _log_fields(tournament: TournamentState) -> dict[str, object]:
+    return {"tournament": tournament.id, "name": tournament.spec.name}

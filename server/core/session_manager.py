@@ -1,0 +1,220 @@
+"""How connections and sessions begin, go idle, are lost, come back and end."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from server.core.context import Context
+from server.core.effects import PauseReading, Send, SetFrameLimit
+from server.core.events import SessionClosed, SessionDisconnected
+from server.core.match import Refused
+from server.core.match_room import MatchRoom
+from server.core.rate_limits import BURST_S, TokenBucket
+from server.core.rooms import Rooms
+from server.core.sessions import Connection, Session, SessionRegistry
+from server.model.messages import Code, Notice, Seat, ServerPing
+
+#: Seconds in which a peer must answer the server's ping.
+PING_ANSWER_S = 60.0
+
+_STORAGE_NOTICE = {
+    True: Notice(
+        code="storage_down",
+        text="the server cannot store anything at the moment: moves wait, and clocks with them",
+    ),
+    False: Notice(code="storage_up", text="the server stores again: matches go on"),
+}
+
+
+class SessionManager:
+    """Connections and sessions of a hub, with their timers."""
+
+    def __init__(self, context: Context, registry: SessionRegistry, rooms: Rooms) -> None:
+        self.registry = registry
+        self._context = context
+        self._rooms = rooms
+        self._storage_fails = False
+
+    # Connections.
+
+    def connect(self, number: int, address: str | None, now: float) -> None:
+        """Add a connection, unless there are too many; `address` is None until `locate`."""
+        policy = self._context.policy
+        rate = policy.messages_per_s
+        connection = Connection(number, TokenBucket(rate, rate * BURST_S, now), now)
+        self.registry.connect(connection)
+        if 0 < policy.connections < len(self.registry.connections):
+            text = f"the server has {policy.connections} connections and accepts no more"
+            self._turn_away(number, text, now)
+        elif policy.hello_s:
+            timer = self._context.timers.new(partial(self._hello_timeout, number))
+            timer.set(now + policy.hello_s)
+            connection.hello_timer = timer
+        if address is not None:
+            self.locate(number, address, now)
+
+    def locate(self, number: int, address: str, now: float) -> None:
+        """Note the address of a connection, and close it if there are too many from there."""
+        connection = self.registry.connections.get(number)
+        most = self._context.policy.connections_per_address
+        if connection is None:
+            return
+        self.registry.locate(connection, address)
+        if 0 < most < self.registry.connections_from(address):
+            self._turn_away(number, f"your address has {most} connections already", now)
+
+    def count_message(self, connection: Connection, now: float) -> None:
+        """Count one more message. Raises Refused, and pauses reading, if there were too many."""
+        connection.heard_at = now
+        wait_s = connection.bucket.take(now)
+        if wait_s:
+            self._context.do(PauseReading(connection.number, wait_s))
+            most = self._context.policy.messages_per_s
+            text = (
+                f"more than {most:g} messages a second; "
+                f"the server reads no further message for {wait_s:.1f} s"
+            )
+            raise Refused(Code.RATE_LIMITED, text, wait_s)
+
+    def disconnect(self, number: int, now: float) -> None:
+        """Remove a connection. Its session may come back if it has matches or results to hear."""
+        connection = self.registry.disconnect(number)
+        if connection is None:
+            return
+        self._context.forget_connection(number)
+        for timer in (connection.hello_timer, connection.idle_timer):
+            if timer:
+                timer.stop()
+        session = connection.session
+        if session is None:
+            return
+        session.connection, session.left_at = None, now
+        for match_id in list(session.watching):
+            self._rooms.running[match_id].unwatch(session)
+        self._context.queue(SessionDisconnected(session))
+        reconnect_s = self._context.policy.reconnect_s
+        if session.matches or session.results_since(now - reconnect_s):
+            self._expire_at(session, now + reconnect_s)
+        else:
+            self.forget(session, now)
+
+    def close(self, number: int, now: float, after: int = 0) -> None:
+        """End a connection once record `after` is stored; what it still sends is ignored."""
+        self._context.close(number, after)
+        self.disconnect(number, now)
+
+    def close_all(self, now: float) -> None:
+        """End all connections once all records are stored."""
+        for number in list(self.registry.connections):
+            self.close(number, now, self._context.records)
+
+    def storage_fails(self, fails: bool) -> None:
+        """Tell every session at once that nothing can be stored, or that storage works again."""
+        if fails != self._storage_fails:
+            self._storage_fails = fails
+            present = self.registry.present()
+            connections = tuple(each.connection for each in present if each.connection)
+            if connections:
+                self._context.do(Send(connections, _STORAGE_NOTICE[fails]))
+
+    # Sessions.
+
+    def admit(self, session: Session, connection: Connection, now: float) -> None:
+        """Begin a session, or take it up again on another connection."""
+        context = self._context
+        if session.connection is not None:
+            replaced = Refused(Code.REPLACED, "this session goes on at another connection")
+            context.decline(session.connection, replaced, None)
+            self.close(session.connection, now)
+        session.connection = connection.number
+        connection.session = session
+        self.registry.add(session)
+        if session.expiry:
+            session.expiry.stop()
+        if connection.hello_timer:
+            connection.hello_timer.stop()
+        self.set_frame_limit(session)
+        if self._storage_fails:  # its welcome may have to wait
+            context.do(Send((connection.number,), _STORAGE_NOTICE[True]))
+        if context.policy.idle_s:
+            connection.idle_timer = context.timers.new(partial(self._check_idle, connection))
+            connection.idle_timer.set(now + context.policy.idle_s)
+
+    def set_frame_limit(self, session: Session) -> None:
+        """Allow a connected session frames of the size for its account."""
+        if session.connection is not None:
+            self._context.do(SetFrameLimit(session.connection, session.is_administrators))
+
+    def expect(self, session: Session, now: float) -> None:
+        """Wait for a session from before the server was started to come back."""
+        session.left_at = now
+        self.registry.add(session)
+        policy = self._context.policy
+        self._expire_at(session, now + max(policy.reconnect_s, policy.restart_grace_s))
+
+    def kick(self, session: Session, text: str, now: float) -> None:
+        """End a session with an error, so that its player does not come back."""
+        if session.connection is not None:
+            self._context.decline(session.connection, Refused(Code.KICKED, text), None)
+        self.end(session, now)
+
+    def end(self, session: Session, now: float) -> None:
+        """End a session, and its connection if there is one."""
+        if session.connection is not None:
+            self.close(session.connection, now)
+        self.forget(session, now)
+
+    def forget(self, session: Session, now: float) -> None:
+        """End a session that is not connected; matches that it still plays are abandoned."""
+        for match_id in list(session.matches):
+            room = self._rooms.running[match_id]
+            if seat := room.seat_of(session):
+                room.match.abandon(seat)
+                self._rooms.settle(room, now)
+        if self.registry.remove(session):
+            if session.expiry:
+                session.expiry.stop()
+            self._context.queue(SessionClosed(session))
+
+    def reseat(self, room: MatchRoom, seat: Seat, session: Session, now: float) -> None:
+        """Give a seat to another session of the account; the session before ends if it is idle."""
+        before = room.seats[seat - 1]
+        self._rooms.reseat(room, seat, session)
+        if not before.matches:
+            self.forget(before, now)
+
+    # Timers.
+
+    def _expire_at(self, session: Session, at: float) -> None:
+        if session.expiry is None:
+            session.expiry = self._context.timers.new(partial(self.forget, session))
+        session.expiry.set(at)
+
+    def _hello_timeout(self, number: int, now: float) -> None:
+        text = f"no hello within {self._context.policy.hello_s:g} seconds"
+        self._context.decline(number, Refused(Code.TIMEOUT, text), None)
+        self.close(number, now)
+
+    def _check_idle(self, connection: Connection, now: float) -> None:
+        """Send a ping to a peer that has sent nothing for long, then close its connection.
+
+        A player in a match may think for as long as its clock allows.
+        """
+        timer, idle_s = connection.idle_timer, self._context.policy.idle_s
+        assert timer
+        silent_s = now - connection.heard_at
+        if connection.session and connection.session.matches:
+            timer.set(now + idle_s)
+        elif silent_s < idle_s:
+            timer.set(connection.heard_at + idle_s)
+        elif silent_s < idle_s + PING_ANSWER_S:
+            self._context.send((connection.number,), ServerPing(seconds=PING_ANSWER_S))
+            timer.set(connection.heard_at + idle_s + PING_ANSWER_S)
+        else:
+            text = f"nothing was received for {silent_s:.0f} seconds"
+            self._context.decline(connection.number, Refused(Code.TIMEOUT, text), None)
+            self.close(connection.number, now)
+
+    def _turn_away(self, number: int, text: str, now: float) -> None:
+        self._context.decline(number, Refused(Code.TOO_MANY, text), None)
+        self.close(number, now)
