@@ -1,4 +1,4 @@
-"""The rules of the games.
+"""Games: their rules, loaded by name.
 
     import games
     game = games.load("mnk(m=8,n=8,k=5)")
@@ -6,8 +6,8 @@
     state = game.next_state(state, game.legal_actions(state)[0])
     print(game.show(state))
 
-Each plain module of this package is a game; `games.core` is what games are made with.
-Games from elsewhere are found through the entry point group `playout.games`.
+Each plain module of this package is a game; `games.core` holds the base classes and the compiler.
+Games of other packages are found through the entry point group `playout.games`.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ _GROUP = "playout.games"
 
 
 def names() -> list[str]:
-    """Every game there is, those of others too."""
+    """Return the names of all games, including those of other packages, sorted."""
     return plugins.names(sys.modules[__name__], _GROUP)
 
 
 @functools.lru_cache(maxsize=256)
 def load(text: str) -> Game:
-    """The game that `text` names, as in `othello(size=6)`. Raises SpecError."""
+    """Return the game that `text` names, as in `othello(size=6)`. Raises SpecError."""
     wanted = spec.parse(text)
     make = _class_of(wanted.name)
     arguments = spec.bind(make, wanted)
@@ -75,7 +75,7 @@ def load(text: str) -> Game:
 
 @functools.lru_cache(maxsize=256)
 def describe(name: str) -> Description:
-    """What people are told of the game of that name, without parameters. Raises SpecError."""
+    """Return the description of the game of that name, for people. Raises SpecError."""
     return described(name, _class_of(name))
 
 

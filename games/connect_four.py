@@ -11,8 +11,8 @@ from games.core.random import GAMMA, Rng, below
 ROWS, COLUMNS = 6, 7
 
 # board: player, outcome, discs of player 1, discs of player 2. A column takes seven bits, lowest
-# row first; the seventh stays empty, so that no line runs from one column's top to the next one's
-# foot. The whole board is 49 bits.
+# row first; the seventh stays empty, so that no line of four continues from the top of one column
+# to the bottom of the next. The whole board has 49 bits.
 _STRIDE = 7
 _COLUMN = (1 << ROWS) - 1
 _TOPS = sum(1 << (column * _STRIDE + ROWS - 1) for column in range(COLUMNS))
@@ -22,7 +22,7 @@ _CELLS = sum(_COLUMN << (column * _STRIDE) for column in range(COLUMNS))
 
 @helper
 def has_four(discs: int) -> bool:
-    """Is there a line of four? Two shifts a direction: pairs, then pairs of pairs."""
+    """Return whether there is a line of four: in each direction pairs, then pairs of pairs."""
     vertical = discs & discs >> 1
     level = discs & discs >> 7
     rising = discs & discs >> 8
@@ -37,14 +37,14 @@ def has_four(discs: int) -> bool:
 
 @helper
 def landing(taken: int, column: int) -> int:
-    """The bit where a disc comes to rest: the carry of an addition at the column's foot."""
+    """Return the bit where a disc lands: the carry of an addition at the bottom of the column."""
     shift = column * _STRIDE
     return taken + (1 << shift) & _COLUMN << shift
 
 
 @helper
 def completions(discs: int) -> int:
-    """The cells of the board, taken or not, that would make a line of four with those discs."""
+    """Return the cells, taken or not, that would complete a line of four with those discs."""
     cells = discs << 1 & discs << 2 & discs << 3
     for stride in (6, 7, 8):
         pair = discs << stride & discs << 2 * stride
@@ -56,7 +56,7 @@ def completions(discs: int) -> int:
 
 @helper
 def count(cells: int) -> int:
-    """How many cells there are."""
+    """Return how many bits are set."""
     n = 0
     while cells:
         cells &= cells - 1
@@ -66,7 +66,7 @@ def count(cells: int) -> int:
 
 @helper
 def nth_bit(cells: int, n: int) -> int:
-    """The n-th of those cells, counted from 0."""
+    """Return the n-th bit that is set, counted from 0."""
     for _ in range(n):
         cells &= cells - 1
     return cells & -cells
@@ -74,14 +74,14 @@ def nth_bit(cells: int, n: int) -> int:
 
 @helper
 def worth_playing(own: int, other: int, room: int) -> int:
-    """Of the cells in `room`: those that win, else those that do not lose at once, else all."""
+    """Return the cells of `room` that win, else those that do not lose at once, else all."""
     wins = completions(own) & room
     if wins:
         return wins
     threats = completions(other)
     if threats & room:
         room &= threats
-    safe = room & ~(threats >> 1)  # not below a cell that the other needs
+    safe = room & ~(threats >> 1)  # not below a cell where the opponent would win
     return safe if safe else room
 
 
@@ -122,7 +122,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         return 0
     player = board[0]
     own, other = board[1 + player], board[4 - player]
-    # The columns with room, four bits each, so that a random one is found by a shift.
+    # The columns that are not full, four bits each, so that a shift selects a random one.
     room = n = ply = outcome = 0
     for column in range(COLUMNS):
         if not (own | other) >> (column * _STRIDE + ROWS - 1) & 1:
@@ -195,7 +195,7 @@ def sensible(board: Board, actions: Vector) -> int:
         disc = cells & -cells
         cells ^= disc
         column = np.int64(trailing_zeros(disc)) // _STRIDE
-        # More threats first, and of equals the more central.
+        # More threats first; with equal threats, the more central column first.
         promise = 8 * count(completions(own | disc) & ~taken) - abs(column - COLUMNS // 2)
         place = n
         while place > 0 and actions[place - 1] >> 8 < promise:
@@ -234,8 +234,8 @@ class ConnectFour(KernelGame):
 
     about = (
         "Players take turns to drop a disc into one of seven columns, where it falls onto the "
-        "discs that are there already; a column holds six. Who first has four in a row, upright, "
-        "level or diagonal, wins; a full board without them is a tie."
+        "discs below; a column holds six. The first player with four in a row, vertically, "
+        "horizontally or diagonally, wins; a full board without four in a row is a tie."
     )
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)

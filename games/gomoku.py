@@ -1,4 +1,4 @@
-"""Gomoku: five in a row on a square board, six count too; the rules and kernels of `mnk`."""
+"""Gomoku: five or more in a row on a square board, with the rules and kernels of `mnk`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Gomoku(MNK):
     """`connect` in a row on a square board."""
 
     about = (
-        "Players take turns to put a stone on an empty cell of a square board. Who first has five "
-        "in a row, upright, level or diagonal, wins; six count too, and nothing else is forbidden. "
-        "A full board without them is a tie."
+        "Players take turns to put a stone on an empty cell of a square board. The first player "
+        "with five or more in a row, vertically, horizontally or diagonally, wins. Every empty "
+        "cell is a legal move. A full board without five in a row is a tie."
     )
     about_parameters: ClassVar = {
         "size": f"rows and columns, 1 to {MAX_SIDE}",
-        "connect": "how many in a row win, at most as many as the size",
+        "connect": "stones in a row that win, 1 to the size",
     }
 
     def __init__(self, size: int = 15, connect: int = 5) -> None:

@@ -1,4 +1,4 @@
-"""m,n,k: k in a row on m columns and n rows; more than k count too.
+"""m,n,k: k or more in a row on m columns and n rows.
 
 Actions are the cells, row by row, as in OpenSpiel. `gomoku` is the same game under another name.
 """
@@ -28,9 +28,9 @@ from games.core.random import GAMMA, Rng, below
 
 # board: the header below, then for each player the lines of all four directions, a word each:
 # rows, columns, falling diagonals, rising diagonals. A stone is one bit in each of its four lines,
-# so that a row of k is found by shifts, without walking and without a branch. Last, for each player
-# and row, the cells where a stone makes a row of k, some of them taken since; _NOTED has a bit for
-# each row that has any.
+# so that shifts find a row of k, without a loop over cells and without a branch. Last, for each
+# player and row, the cells where a stone completes a row of k, some of them taken since; _NOTED has
+# a bit for each row with such cells.
 _M, _N, _RECIPROCAL, _EMPTY, _K, _NOTED, _SHIFTS = 2, 3, 4, 5, 6, 7, 9
 _LINES = 14
 
@@ -39,13 +39,13 @@ MAX_SIDE = 19
 
 @helper
 def lines_of(m: int, n: int) -> int:
-    """How many lines a player has."""
+    """Return how many lines a board has in the four directions."""
     return n + m + 2 * (m + n - 1)
 
 
 @inlined
 def put(board: Board, player: int, action: int) -> bool:
-    """Put a stone on an empty cell; does it make a row of k?"""
+    """Put a stone on an empty cell, and return whether it makes a row of k."""
     m, n = board[_M], board[_N]
     row = action * board[_RECIPROCAL] >> 16  # action // m, exact for every cell of 19x19
     column = action - row * m
@@ -58,8 +58,8 @@ def put(board: Board, player: int, action: int) -> bool:
     board[upright] |= 1 << row
     board[falling] |= 1 << column
     board[rising] |= 1 << column
-    # Two lines a word, with room between them; after each shift, a bit says that a longer run
-    # starts there. The shifts add up to k - 1; those not needed are 0 and change nothing.
+    # Two lines per word, with a gap between them; after each shift, a bit marks the start of a
+    # longer run. The shifts add up to k - 1; the unused ones are 0 and change nothing.
     straight = board[level] | board[upright] << 32
     oblique = board[falling] | board[rising] << 32
     for i in range(_SHIFTS, _LINES):
@@ -70,12 +70,12 @@ def put(board: Board, player: int, action: int) -> bool:
 
 @inlined
 def completions(stones: int, k: int) -> int:
-    """The places in a line, taken or not, that would make a row of k with those stones.
+    """Return the places in a line, taken or not, that would complete a row of k.
 
-    For each number of stones before the place: the rest must follow it.
+    For each number of stones before the place, the rest of the k must follow it.
     """
     rest = stones
-    for _ in range(k - 2):  # most lines have less than k - 1 stones
+    for _ in range(k - 2):  # most lines have fewer than k - 1 stones
         rest &= rest - 1
     if rest == 0 and k > 1:
         return 0
@@ -92,7 +92,7 @@ def completions(stones: int, k: int) -> int:
 
 @helper
 def note_row(board: Board, player: int, row: int, places: int) -> None:
-    """Add cells of a row to those that would make a row of k."""
+    """Record cells of a board row that would complete a row of k."""
     m, n = board[_M], board[_N]
     places &= (1 << m) - 1
     if places:
@@ -102,7 +102,7 @@ def note_row(board: Board, player: int, row: int, places: int) -> None:
 
 @inlined
 def note_line(board: Board, player: int, line: int, window: int) -> None:
-    """Look for completions among those places of one line of a player, and note them."""
+    """Record the completions of one line of a player, within the places of `window`."""
     m, n = board[_M], board[_N]
     stones = board[_LINES + (player - 1) * lines_of(m, n) + line] & window
     places = completions(stones, board[_K])
@@ -126,7 +126,7 @@ def note_line(board: Board, player: int, line: int, window: int) -> None:
 
 @inlined
 def note_around(board: Board, player: int, action: int) -> None:
-    """Look for completions in the four lines of a stone that was put."""
+    """Record the completions in the four lines through a new stone."""
     m, n = board[_M], board[_N]
     row = action * board[_RECIPROCAL] >> 16
     column = action - row * m
@@ -141,7 +141,7 @@ def note_around(board: Board, player: int, action: int) -> None:
 
 @helper
 def note_all(board: Board) -> None:
-    """Look for completions in every line of both players."""
+    """Record the completions in every line of both players."""
     for line in range(lines_of(board[_M], board[_N])):
         note_line(board, 1, line, -1)
         note_line(board, 2, line, -1)
@@ -149,7 +149,7 @@ def note_all(board: Board) -> None:
 
 @inlined
 def winning_cell(board: Board, player: int) -> int:
-    """The first empty cell where a stone makes a row of k; -1 if there is none."""
+    """Return the first empty cell where a stone makes a row of k, or -1."""
     m, n = board[_M], board[_N]
     lines = lines_of(m, n)
     rows = board[_NOTED + player - 1]
@@ -298,13 +298,13 @@ class MNK(KernelGame):
 
     about = (
         "Players take turns to put a stone on an empty cell of a board with m columns and n rows. "
-        "Who first has k or more in a row, upright, level or diagonal, wins; a full board without "
-        "them is a tie."
+        "The first player with k or more in a row, vertically, horizontally or diagonally, wins; a "
+        "full board without k in a row is a tie."
     )
     about_parameters: ClassVar = {
         "m": f"columns, 1 to {MAX_SIDE}",
         "n": f"rows, 1 to {MAX_SIDE}",
-        "k": "how many in a row win, at most as many as the longer side has cells",
+        "k": "stones in a row that win, 1 to the length of the longer side",
     }
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive)
@@ -319,7 +319,7 @@ class MNK(KernelGame):
 
     @functools.cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:
-        """For each action those at most two steps away: where stones have to do with each other."""
+        """For each action, the actions at most two cells away; stones there affect each other."""
         cells = [divmod(action, self.m) for action in range(self.m * self.n)]
         return tuple(
             tuple(

@@ -1,4 +1,4 @@
-"""Nim with one heap: take 1 to max_take chips; who takes the last one wins.
+"""Nim with one heap: take 1 to max_take chips; taking the last chip wins.
 
 Action a takes a + 1 chips.
 """
@@ -65,12 +65,12 @@ class Nim(KernelGame):
     """One heap of chips; a player takes 1 to max_take, and the last chip wins."""
 
     about = (
-        "There is one heap of chips. In turn, each player takes away at least one of them and at "
-        "most as many as were agreed upon. Who takes the last one wins."
+        "There is one heap of chips. Players take turns to remove at least one chip and at most "
+        "max_take chips. The player who takes the last chip wins."
     )
     about_parameters: ClassVar = {
-        "chips": "how many there are at the start, 1 to 1000",
-        "max_take": "how many may be taken in one move, 1 to 100",
+        "chips": "chips at the start, 1 to 1000",
+        "max_take": "most chips that a player may take in one move, 1 to 100",
     }
 
     kernels = Kernels(start, legal, play, playout, write, read)

@@ -1,7 +1,7 @@
 """Othello. Actions are the cells, row by row, and size² is a pass, as in OpenSpiel.
 
-The game ends when neither player can move. With passes=false it ends as soon as the player to
-move cannot, an older rule. Who has more discs wins.
+The game ends when neither player can move. With passes=false it ends as soon as the player to move
+cannot, an older rule. The player with more discs wins.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from games import (
 from games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, discs of player 1, discs of player 2, size, passes, the cells in play.
-# Discs are the bits of a word, eight to a row whatever the size: cell (row, column) is bit
-# 8 * row + column. Words are stored as int64 and worked on as uint64.
+# Discs are the bits of a word, eight per row for every size: cell (row, column) is bit
+# 8 * row + column. Words are stored as int64 and processed as uint64.
 _SIZE, _PASSES, _CELLS = 4, 5, 6
 
 _0, _1 = np.uint64(0), np.uint64(1)
-#: A step in each direction, and the cells that a line in it may cross without leaving the row.
+#: The step in each direction, and the cells that a line may cross without leaving its row.
 _STEPS = tuple(np.uint64(step) for step in (1, 8, 7, 9))
 _INNER = np.uint64(0x7E7E7E7E7E7E7E7E)
 
 
 @helper
 def run_up(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """The `crossed` discs that follow on `begin` without a gap, towards the higher bits.
+    """Return the `crossed` discs that follow `begin` without a gap, towards the higher bits.
 
-    Parallel prefix: after the second line, runs of two are known; then they grow by two and two.
+    Parallel prefix: the first two lines find runs of two; each later line adds two more.
     """
     run = crossed & begin << step
     run |= crossed & run << step
@@ -52,7 +52,7 @@ def run_up(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
 
 @helper
 def run_down(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """The same towards the lower bits."""
+    """Return what `run_up` returns, but towards the lower bits."""
     run = crossed & begin >> step
     run |= crossed & run >> step
     pairs = crossed & crossed >> step
@@ -63,13 +63,13 @@ def run_down(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64
 
 @helper
 def line_moves(own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """The cells at the end of a run of `crossed` that begins at one's own, either way."""
+    """Return the cells at the end of a run of `crossed` next to `own`, in both directions."""
     return run_up(own, crossed, step) << step | run_down(own, crossed, step) >> step
 
 
 @helper
 def mobility(own: np.uint64, other: np.uint64, cells: np.uint64) -> np.uint64:
-    """The cells where `own` may put a disc."""
+    """Return the cells where `own` may put a disc."""
     inner = other & _INNER
     moves = line_moves(own, inner, _STEPS[0])
     moves |= line_moves(own, other, _STEPS[1])
@@ -80,7 +80,7 @@ def mobility(own: np.uint64, other: np.uint64, cells: np.uint64) -> np.uint64:
 
 @helper
 def line_flips(disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """The discs between `disc` and the nearest of `own`, both ways along `step`."""
+    """Return the discs between `disc` and the nearest of `own`, both ways along `step`."""
     up = run_up(disc, crossed, step)
     down = run_down(disc, crossed, step)
     if up << step & own == _0:
@@ -92,7 +92,7 @@ def line_flips(disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uin
 
 @helper
 def flips(disc: np.uint64, own: np.uint64, other: np.uint64) -> np.uint64:
-    """The discs that turn when `own` puts `disc`."""
+    """Return the discs that change sides when `own` puts `disc`."""
     inner = other & _INNER
     return (
         line_flips(disc, own, inner, _STEPS[0])
@@ -104,7 +104,7 @@ def flips(disc: np.uint64, own: np.uint64, other: np.uint64) -> np.uint64:
 
 @helper
 def count(discs: np.uint64) -> int:
-    """How many bits are set."""
+    """Return how many bits are set."""
     n = 0
     while discs:
         discs &= discs - _1
@@ -114,7 +114,7 @@ def count(discs: np.uint64) -> int:
 
 @helper
 def majority(first: np.uint64, second: np.uint64) -> int:
-    """The outcome of a finished game."""
+    """Return the outcome of a finished game: 1, 2, or -1 for a tie."""
     difference = count(first) - count(second)
     if difference == 0:
         return -1
@@ -123,15 +123,15 @@ def majority(first: np.uint64, second: np.uint64) -> int:
 
 @helper
 def bit_of(action: int, size: int) -> np.uint64:
-    """The bit of a cell."""
+    """Return the word with only the bit of a cell set."""
     if size != 8:
         action = action // size * 8 + action % size
     return _1 << np.uint64(action)
 
 
 @helper
-def settle(board: Board) -> None:
-    """Set the outcome if the game is over."""
+def set_outcome(board: Board) -> None:
+    """Set the outcome of a board if the game is over."""
     own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
     cells = np.uint64(board[_CELLS])
     if mobility(own, other, cells):
@@ -188,7 +188,7 @@ def play(board: Board, action: int) -> None:
     turned = flips(disc, own, other)
     board[1 + player] = np.int64(own | disc | turned)
     board[4 - player] = np.int64(other & ~turned)
-    settle(board)
+    set_outcome(board)
 
 
 @kernel
@@ -251,13 +251,13 @@ def read(state: Vector, board: Board) -> None:
 
 
 class Othello(KernelGame):
-    """Enclose the other's discs to turn them; who has more at the end wins."""
+    """Enclose the opponent's discs to turn them; the player with more at the end wins."""
 
     about = (
-        "A disc may be put where it encloses discs of the other in a straight line, in any of the "
-        "eight directions, between itself and another of one's own; all that are enclosed turn and "
-        "change sides. Who cannot do so passes. When neither can, the game is over, and who has "
-        "more discs wins."
+        "A disc must be put where it encloses discs of the opponent in a straight line, in any of "
+        "the eight directions, between itself and another disc of its own colour; all enclosed "
+        "discs change sides. A player who cannot do so passes. When neither player can, the game "
+        "is over, and the player with more discs wins."
     )
     about_parameters: ClassVar = {
         "size": "rows and columns of the board: 4, 6 or 8",
@@ -271,7 +271,7 @@ class Othello(KernelGame):
             raise SpecError(f"othello: size must be 4, 6 or 8, not {size}")
         self.size = size
         cells = size * size
-        # Between two passes there is a move: two in a row would have ended the game.
+        # There is a move between two passes: two passes in a row would have ended the game.
         plies = 2 * (cells - 4)
         super().__init__(
             (size, int(passes)), board=7, state=2 + cells, actions=cells + 1, plies=plies

@@ -10,7 +10,7 @@ from games.core.random import GAMMA, Rng, below
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 FULL = 0o777
 
-#: For each set of cells, nine bits: does it hold a line?
+#: For each set of cells, given as nine bits: whether it holds a line.
 WINS = np.array([any(cells & line == line for line in LINES) for cells in range(512)])
 
 # board: player, outcome, cells of player 1, cells of player 2 (nine bits each)
@@ -18,7 +18,7 @@ WINS = np.array([any(cells & line == line for line in LINES) for cells in range(
 
 @helper
 def mark(board: Board, action: int) -> None:
-    """Put the mark of the player to move; set the outcome if it wins."""
+    """Put the mark of the player to move, and set the outcome if it wins."""
     player = board[0]
     cells = board[1 + player] | 1 << action
     board[1 + player] = cells
@@ -94,8 +94,8 @@ class TicTacToe(KernelGame):
     """Three in a row on a board of three by three."""
 
     about = (
-        "Two players take turns to mark one of nine squares. Who first has three marks in a row, "
-        "a column or a diagonal wins; when the board is full before that, it is a tie."
+        "Two players take turns to mark one of nine squares. The first player with three marks in "
+        "a row, a column or a diagonal wins; a full board without three in a row is a tie."
     )
 
     kernels = Kernels(start, legal, play, playout, write, read)

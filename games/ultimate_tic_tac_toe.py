@@ -1,7 +1,7 @@
-"""Ultimate tic-tac-toe: nine boards of tic-tac-toe, won like one.
+"""Ultimate tic-tac-toe: nine boards of tic-tac-toe that form a larger one.
 
-Action 9 * board + cell. The cell one plays in is the board that the other must play in next; if
-that one is won or full, any will do.
+An action is 9 * board + cell. The cell of a move is the board in which the opponent must play next;
+if that board is won or full, the opponent may play in any other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from games.tic_tac_toe import FULL, WINS
 
 ANYWHERE = 9
 
-#: For each set of nine cells: how many there are, and which is the first, second, ...
+#: For each set of nine cells: how many it holds, and which is the first, second, ...
 COUNT = np.array([cells.bit_count() for cells in range(512)])
 NTH = np.array(
     [([cell for cell in range(9) if cells >> cell & 1] + [0] * 9)[:9] for cells in range(512)],
@@ -28,7 +28,7 @@ _FORCED, _WON, _FINISHED, _CELLS = 2, 3, 5, 6
 
 @helper
 def empty_cells(board: Board, inner: int) -> int:
-    """The cells of one board where one may play."""
+    """Return the cells of one small board that may be played."""
     if board[_FINISHED] >> inner & 1:
         return 0
     return FULL & ~(board[_CELLS + inner] | board[_CELLS + 9 + inner])
@@ -36,7 +36,7 @@ def empty_cells(board: Board, inner: int) -> int:
 
 @helper
 def mark(board: Board, player: int, action: int) -> None:
-    """Put a mark, and record it if the board it is on is won or full."""
+    """Put a mark, and record whether that wins or fills its small board."""
     inner = action // 9
     cell = 1 << action - inner * 9
     place = _CELLS + 9 * (player - 1) + inner
@@ -50,7 +50,7 @@ def mark(board: Board, player: int, action: int) -> None:
 
 @helper
 def advance(board: Board, action: int) -> None:
-    """Play an action: mark, outcome, whose turn and where."""
+    """Play an action: set the mark, the outcome, the player to move and the next board."""
     player = board[0]
     mark(board, player, action)
     if WINS[board[_WON + player - 1]]:
@@ -140,13 +140,14 @@ def read(state: Vector, board: Board) -> None:
 
 
 class UltimateTicTacToe(KernelGame):
-    """Nine boards of tic-tac-toe; where you play decides on which board the other must."""
+    """Nine boards of tic-tac-toe; each move decides the board of the opponent's next move."""
 
     about = (
-        "Nine small boards of tic-tac-toe make up a large one. The cell that a player marks, seen "
-        "within its small board, says on which small board the other must play next; if that one "
-        "is won or full, any will do. Three in a row on a small board win it, and three small "
-        "boards in a row win the game; when all are finished without, it is a tie."
+        "Nine small boards of tic-tac-toe form a large one. The position of a marked cell within "
+        "its small board decides on which small board the opponent must play next; if that board "
+        "is won or full, the opponent may play on any other. Three in a row win a small board, and "
+        "three small boards in a row win the game. If all small boards are finished without that, "
+        "it is a tie."
     )
 
     kernels = Kernels(start, legal, play, playout, write, read)
@@ -170,7 +171,7 @@ class UltimateTicTacToe(KernelGame):
 
 
 def _winner(cells: State) -> int:
-    """Of a small board: who has three in a row there, 0 for nobody."""
+    """Return the player with three in a row on a small board, 0 for none."""
     for player in (1, 2):
         if WINS[sum(1 << cell for cell in range(9) if cells[cell] == player)]:
             return player
@@ -178,7 +179,7 @@ def _winner(cells: State) -> int:
 
 
 def _place(action: int) -> int:
-    """Where an action lies on the nine by nine cells, counted row by row."""
+    """Return the cell of an action on the nine by nine board, counted row by row."""
     outer, inner = divmod(action, 9)
     row = outer // 3 * 3 + inner // 3
     return row * 9 + outer % 3 * 3 + inner % 3

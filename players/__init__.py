@@ -1,13 +1,13 @@
-"""Those who play.
+"""Players: programs that choose actions, loaded by name.
 
     import games, players
     game = games.load("connect_four")
     player = players.load("uct(c=1.2,seed=7)", game)
     choice = player.choose([game.initial_state()], players.Limit(seconds=0.1))
 
-Each plain module of this package is a player; `players.core` says what a player is,
-`players.mcts` is how the searching ones think, `players.client` connects them to a server.
-Players from elsewhere are found through the entry point group `playout.players`.
+Each plain module of this package is a player. `players.core` defines the interface of a player,
+`players.mcts` and `players.alphabeta` are the searches, `players.client` connects players to a
+server. Players of other packages are found through the entry point group `playout.players`.
 """
 
 from __future__ import annotations
@@ -38,19 +38,22 @@ _GROUP = "playout.players"
 
 
 def names() -> list[str]:
-    """Every player there is, those of others too."""
+    """Return the names of all players, including those of other packages, sorted."""
     return plugins.names(sys.modules[__name__], _GROUP)
 
 
 def find(name: str) -> type[Player]:
-    """The class of a player: built in, from an entry point, or `module:Class`. Raises SpecError."""
+    """Return the class of a player: built in, of an entry point, or `module:Class`.
+
+    Raises SpecError for an unknown name.
+    """
     if ":" in name:
         return plugins.find_class(Player, "player", name)
     return plugins.find(sys.modules[__name__], _GROUP, Player, "player", name)
 
 
 def load(text: str | spec.Spec, game: Game) -> Player:
-    """The player that `text` names, as in `uct(c=1.2,seed=7)`, for one game. Raises SpecError."""
+    """Return a new player of `game`, specified as in `uct(c=1.2,seed=7)`. Raises SpecError."""
     wanted = spec.parse(text) if isinstance(text, str) else text
     make = find(wanted.name)
     return plugins.create(make, game, **spec.bind(make, wanted, skip=1))

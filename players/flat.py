@@ -1,4 +1,4 @@
-"""Flat Monte Carlo: as many playouts after each action, and the best average."""
+"""Flat Monte Carlo: the same number of playouts after each action, and the best mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from players.mcts.selection import FLAT, HAND_SELECTED, UNTRIED_FIRST, Selection
 
 
 class Flat(TreeSearch):
-    """Plays the action whose playouts ended best; a baseline for those that grow a tree."""
+    """Plays the action with the best mean of its playouts; a baseline for tree searches."""
 
     def __init__(
         self,

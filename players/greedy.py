@@ -1,4 +1,4 @@
-"""Looks two plies ahead, and plays a few random matches out after each move: a baseline."""
+"""A baseline: looks two plies ahead, and plays a few random playouts after each move."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from players.core.rules import rules_of
 
 
 class Greedy(Player):
-    """Wins at once if it can, prevents that the other does, and prefers what wins more playouts.
+    """Wins at once if possible, prevents an immediate loss, and else maximizes won playouts.
 
-    `playouts` is how many follow each move; equal seeds play equally. It takes no notice of limits.
+    `playouts` is the number of playouts after each move; equal seeds play equally. It ignores
+    limits.
     """
 
     def __init__(self, game: Game, playouts: int = 10, seed: int | None = None) -> None:
@@ -34,22 +35,22 @@ class Greedy(Player):
         if self.game.winner(state):
             raise ValueError("there is nothing to choose: the game is over")
         actions = self._random.permutation(self.game.legal_actions(state)).tolist()
-        promise = {action: self._promise(state, action) for action in actions}
-        best = max(actions, key=lambda action: promise[action])
-        considered = sorted(
-            (ActionStats(a, self._playouts, promise[a][1] * self._playouts) for a in actions),
+        values = {action: self._evaluate(state, action) for action in actions}
+        best = max(actions, key=lambda action: values[action])
+        stats = sorted(
+            (ActionStats(a, self._playouts, values[a][1] * self._playouts) for a in actions),
             key=lambda each: (each.action != best, -each.wins),
         )
         info = Info(
             simulations=self._playouts * len(actions),
-            win_rate=promise[best][1],
+            win_rate=values[best][1],
             pv=(best,),
-            actions=tuple(considered),
+            actions=tuple(stats),
         )
         return PlayResult(best, info)
 
-    def _promise(self, state: State, action: int) -> tuple[int, float]:
-        """1 for a win, -1 if the other can win at once, otherwise 0; and points a playout."""
+    def _evaluate(self, state: State, action: int) -> tuple[int, float]:
+        """Return 1 for a win, -1 if the opponent can win at once, else 0; and points a playout."""
         if self.cancelled.is_set():
             raise Cancelled
         me = state[0]
@@ -68,5 +69,5 @@ class Greedy(Player):
 
 
 def points(winner: int, player: int) -> float:
-    """1 for a win, 0.5 for a tie, 0 for a loss."""
+    """Return the points of a player: 1 for a win, 0.5 for a tie, 0 for a loss."""
     return 0.5 if winner < 1 else float(winner == player)

@@ -1,4 +1,4 @@
-"""A person at a terminal, or whatever is at the other end of a pipe."""
+"""A person at a terminal, or a program that writes moves to a pipe."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ Type a move as it is written on the board's edges, for instance {example}.
 
 
 class Interrupted(Exception):
-    """Ctrl-C, while a line was waited for."""
+    """Raised when Ctrl-C is pressed while a line of input is awaited."""
 
 
 class Terminal:
-    """Reads lines from standard input, and can be disturbed while it waits.
+    """Reads lines from standard input; another thread can interrupt the wait.
 
-    Waiting for input cannot be broken off from another thread; waiting for either input or a byte
-    in a pipe can.
+    A blocking read cannot be interrupted from another thread. So `ask` waits for input or for a
+    byte in a pipe, which `interrupt` and `cancel` write.
     """
 
     def __init__(self) -> None:
         if sys.stdin is None or sys.stdin.closed:
-            raise SpecError("human needs a standard input to read moves from")
+            raise SpecError("human reads moves from standard input, which is closed")
         self._input = sys.stdin.fileno()
         self._awake, self._waker = os.pipe()
         self._pending = b""
 
     def ask(self, prompt: str) -> str:
-        """A line, without its end.
+        """Print `prompt`, and return a line of input without its end.
 
-        Raises EOFError when there are no more, and what it was disturbed with.
+        Raises EOFError at the end of the input, Interrupted or Cancelled if it was interrupted.
         """
         print(prompt, end="", flush=True)
         while b"\n" not in self._pending:
@@ -56,21 +56,21 @@ class Terminal:
         return line.decode(errors="replace").strip()
 
     def interrupt(self) -> None:
-        """Let `ask` raise Interrupted."""
+        """Make `ask` raise Interrupted, from any thread."""
         os.write(self._waker, b"i")
 
     def cancel(self) -> None:
-        """Let `ask` raise Cancelled."""
+        """Make `ask` raise Cancelled, from any thread."""
         os.write(self._waker, b"c")
 
     def forget(self) -> None:
-        """Ignore disturbances from before."""
+        """Discard earlier calls of `interrupt` and `cancel`."""
         while select.select([self._awake], [], [], 0)[0]:
             os.read(self._awake, 1)
 
 
 class Human(Player):
-    """Shows the board and asks for moves."""
+    """Shows the board at a terminal, and asks a person for moves."""
 
     human = True
 
@@ -131,7 +131,7 @@ class Human(Player):
         return False
 
     def _ask(self) -> str:
-        """A line; the end of the input, or Ctrl-C and yes, resigns."""
+        """Return a line of input. The end of the input, or Ctrl-C and yes, resigns."""
         try:
             return self._terminal.ask("Your move: ")
         except EOFError:
@@ -148,7 +148,7 @@ class Human(Player):
         return "board"
 
     def _answer(self, state: State, line: str) -> int | None:
-        """The action that a line stands for; None if it was something else."""
+        """Return the action that a line names; None if it is a command or an illegal move."""
         names = [self.game.action_name(state, a) for a in self.game.legal_actions(state)]
         match line.lower():
             case "":

@@ -1,7 +1,7 @@
 """Minimax: alpha-beta with iterative deepening and a transposition table, and no evaluation.
 
-It knows what is won, tied and lost, and takes what lies beyond its horizon for a tie. So it plays
-at random where nothing is near, and without a fault where the end can be seen.
+It knows wins, ties and losses, and counts everything beyond its horizon as a tie. So it plays at
+random far from the end of the game, and perfectly where the search reaches the end.
 """
 
 from __future__ import annotations
@@ -19,74 +19,75 @@ from players.alphabeta import transposition
 from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
 from players.core.rules import rules_of
 
-#: How long the compiled search runs before it looks at the clock again.
+#: Seconds that the compiled search runs before it reads the clock again.
 SLICE_S = 0.001
 DEFAULT_S = 1.0
-#: With at most so many legal actions, the replies to each are looked at; in plain Python, fewer.
-WIDEST, WIDEST_INTERPRETED = 10, 4
-#: Tests to the end of the game get ten times the nodes of those that deepen, and begin after so
-#: many nodes: what is near is found first.
+#: Positions with at most this many legal actions have the replies to each examined; the second
+#: number is for rules in plain Python.
+MAX_WIDTH, MAX_WIDTH_INTERPRETED = 10, 4
+#: Searches to the end of the game get ten times the nodes of the deepening ones, and start after
+#: this many nodes, so that short wins are found first.
 END_SHARE, END_AFTER = 10, 5_000
 
 
 @dataclass
 class NullWindowSearch:
-    """Whether `attacker` can force a win, within `depth` plies first and at most `most`."""
+    """A search whether `attacker` can force a win within `depth` plies, later up to `max_depth`."""
 
     search: core.WindowSearch
     attacker: int
     depth: int
-    most: int
+    max_depth: int
     share: int = 1
     head_start: int = 0
 
     @property
     def nodes(self) -> int:
-        """So far."""
+        """Number of nodes searched so far."""
         return int(self.search.state[core.NODES])
 
     @property
     def cost(self) -> float:
-        """Of all tests, the one with the least goes on."""
+        """Weighted number of nodes; of several searches, the one with the least runs next."""
         return self.nodes / self.share + self.head_start
 
     @property
     def result(self) -> int:
-        """WIN, or for how many plies `attacker` does not win."""
+        """WIN, or the number of plies within which `attacker` cannot win."""
         return int(self.search.state[core.RESULT])
 
     @property
     def action(self) -> int:
-        """What decided at the root, -1 if nothing did."""
+        """The root action that decided the result, or -1."""
         return int(self.search.state[core.MOVE])
 
     def deepen(self) -> bool:
-        """Look two plies further, on to the attacker's next move; False if that is too far."""
-        if max(self.depth, self.result) >= self.most:
+        """Increase the depth by two plies, to the attacker's next move; False at `max_depth`."""
+        if max(self.depth, self.result) >= self.max_depth:
             return False
-        self.depth = min(max(self.depth, self.result) + 2, self.most)
+        self.depth = min(max(self.depth, self.result) + 2, self.max_depth)
         return True
 
 
 @dataclass
 class ProvenBounds:
-    """What the tests say of the position so far, for the player to move."""
+    """The results of the searches so far, for the player to move."""
 
     action: int
     proven: int | None = None
     safe_for: int = 0
     cannot_win: bool = False
 
-    def take(self, test: NullWindowSearch, player: int) -> None:
-        """Take in the result of a test: the shortest win, or what loses last."""
-        if test.attacker == player:
-            self.cannot_win |= test.result == transposition.NEVER
-            if test.result == transposition.WIN:
-                self.action, self.proven = test.action, 1
-        elif test.result == transposition.WIN:
+    def update(self, search: NullWindowSearch, player: int) -> None:
+        """Include the result of a search: the shortest win, or the action that loses last."""
+        if search.attacker == player:
+            self.cannot_win |= search.result == transposition.NEVER
+            if search.result == transposition.WIN:
+                self.action, self.proven = search.action, 1
+        elif search.result == transposition.WIN:
             self.proven = -1
-        elif test.result > self.safe_for:
-            self.action, self.safe_for = test.action, test.result
+        elif search.result > self.safe_for:
+            self.action, self.safe_for = search.action, search.result
         if self.cannot_win and self.safe_for == transposition.NEVER:
             self.proven = 0
 
@@ -94,8 +95,8 @@ class ProvenBounds:
 class Minimax(Player):
     """Searches until the result is proven, or for `time` seconds, or as the clock allows.
 
-    `depth` bounds the plies that it looks ahead, 0 does not; `seed` is for the choice among equal
-    moves; `memory_mb` bounds the table.
+    `depth` limits the plies that it looks ahead, 0 means no limit; `seed` is for the choice among
+    equal moves; `memory_mb` limits the transposition table.
     """
 
     def __init__(
@@ -108,9 +109,9 @@ class Minimax(Player):
     ) -> None:
         super().__init__(game)
         _require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
-        _require(depth >= 0, "depth must not be negative")
+        _require(depth >= 0, f"depth must be 0 or more, not {depth}")
         _require(memory_mb > 0, "memory_mb must be above 0")
-        _require(game.num_actions <= transposition.MOST_MOVES, f"{game} has too many actions")
+        _require(game.num_actions <= transposition.MAX_MOVES, f"{game} has too many actions")
         self._time = time
         self._depth = depth
         self._rules = rules_of(game)
@@ -119,14 +120,14 @@ class Minimax(Player):
         try:
             self._rows = transposition.new_table(memory_mb)
         except (MemoryError, OverflowError, ValueError) as error:
-            text = f"minimax: there is no memory_mb={memory_mb} to be had: {error}"
+            text = f"minimax: cannot allocate memory_mb={memory_mb}: {error}"
             raise SpecError(text) from error
         self._history = core.new_history(game)
         self._actions = np.zeros(game.num_actions, dtype=np.int64)
-        self._searches = [
+        self._stacks = [
             core.new_search(game, self._rules, self._rows, self._history) for _ in range(4)
         ]
-        self._choices = 0
+        self._generation = 0  # of the rows in the table
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         state = states[-1]
@@ -144,84 +145,88 @@ class Minimax(Player):
     def _search(self, state: State, limit: Limit) -> Info:
         started = now = clock.perf_counter()
         deadline = started + (limit.seconds if limit.seconds is not None else float("inf"))
-        most = limit.simulations if limit.simulations is not None else 2**62
-        tests = self._tests(state)
+        max_nodes = limit.simulations if limit.simulations is not None else 2**62
+        searches = self._new_searches(state)
         found = ProvenBounds(int(self._random.choice(self.game.legal_actions(state))))
         done, count = 0, 1
-        while tests and found.proven is None and (done == 0 or (done < most and now < deadline)):
+        while (
+            searches
+            and found.proven is None
+            and (done == 0 or (done < max_nodes and now < deadline))
+        ):
             if self.cancelled.is_set():
                 raise Cancelled
-            test = min(tests, key=lambda test: test.cost)
-            nodes, finished = self._run(test, count)
+            search = min(searches, key=lambda each: each.cost)
+            nodes, finished = self._run(search, count)
             if finished:
-                found.take(test, state[0])
-                tests = [t for t in tests if _goes_on(t, test)]
+                found.update(search, state[0])
+                searches = [each for each in searches if _continues(each, search)]
             done += nodes
             before, now = now, clock.perf_counter()
             rate = nodes / max(now - before, 1e-7)
             in_time = int(rate * min(SLICE_S, deadline - now))
-            count = max(1, min(2 * count, in_time, most - done))
+            count = max(1, min(2 * count, in_time, max_nodes - done))
         return self._info(state, found, done, now - started)
 
-    def _tests(self, state: State) -> list[NullWindowSearch]:
-        """Those that deepen, and without a bound on the depth, those to the end of the game."""
-        self._choices += 1
+    def _new_searches(self, state: State) -> list[NullWindowSearch]:
+        """Return a deepening search per player, and without a depth limit two to the end."""
+        self._generation += 1
         self._history[:] = 0
         size = self.game.num_actions
         self._history[core.NOISE] = self._random.permutation(size) * core.ONE // size
         me, other = state[0], 3 - state[0]
-        end = core.deepest(self._searches[0])
-        most = min(self._depth or end, end)
-        first, second, third, fourth = self._searches
-        tests = [
-            NullWindowSearch(first, me, 1, most),
-            NullWindowSearch(second, other, min(2, most), most),
+        end = core.max_depth(self._stacks[0])
+        max_depth = min(self._depth or end, end)
+        first, second, third, fourth = self._stacks
+        searches = [
+            NullWindowSearch(first, me, 1, max_depth),
+            NullWindowSearch(second, other, min(2, max_depth), max_depth),
         ]
         if not self._depth:
-            tests.append(NullWindowSearch(third, me, end, end, END_SHARE, END_AFTER))
-            tests.append(NullWindowSearch(fourth, other, end, end, END_SHARE, END_AFTER))
+            searches.append(NullWindowSearch(third, me, end, end, END_SHARE, END_AFTER))
+            searches.append(NullWindowSearch(fourth, other, end, end, END_SHARE, END_AFTER))
         board = self._rules.board(state)
-        widest = WIDEST if self._rules.compiled else WIDEST_INTERPRETED
+        max_width = MAX_WIDTH if self._rules.compiled else MAX_WIDTH_INTERPRETED
         if self._rules.sensible:
-            widest = core.SORTED
-        for test in tests:
-            core.begin(test.search, board, test.attacker, self._choices, widest)
-        return tests
+            max_width = core.SORTED
+        for each in searches:
+            core.start(each.search, board, each.attacker, self._generation, max_width)
+        return searches
 
-    def _run(self, test: NullWindowSearch, count: int) -> tuple[int, bool]:
-        """Go on with a test for about `count` nodes: how many it were, and is there a result?"""
-        rules, nodes = self._rules, test.nodes
+    def _run(self, search: NullWindowSearch, count: int) -> tuple[int, bool]:
+        """Continue a search for about `count` nodes; the nodes searched, and whether it ended."""
+        rules, before = self._rules, search.nodes
         legal = rules.sensible or rules.legal
-        finished = self._advance(test.search, test.depth, count, legal, rules.play, self._rules.key)
-        return test.nodes - nodes, bool(finished)
+        finished = self._advance(search.search, search.depth, count, legal, rules.play, rules.key)
+        return search.nodes - before, bool(finished)
 
     def _info(self, state: State, found: ProvenBounds, nodes: int, seconds: float) -> Info:
         win_rate = 0.5 if found.proven is None else (1 + found.proven) / 2
         return Info(
             simulations=nodes,
             seconds=seconds,
-            depth=1 + max(int(search.state[core.DEEPEST]) for search in self._searches),
+            depth=1 + max(int(stack.state[core.DEEPEST]) for stack in self._stacks),
             win_rate=win_rate,
-            pv=tuple(self._line(state, found.action)),
-            actions=self._considered(state, found.action, win_rate),
+            pv=tuple(self._principal_variation(state, found.action)),
+            actions=self._action_stats(state, found.action, win_rate),
             proven=found.proven,
         )
 
-    def _line(self, state: State, action: int) -> Iterator[int]:
-        """An action, and those that the table has after it."""
+    def _principal_variation(self, state: State, action: int) -> Iterator[int]:
+        """Yield an action, then the moves that the table stores after it."""
         board = self._rules.board(state)
         while action in self._actions[: self._rules.legal(board, self._actions)]:
             yield action
             self._rules.play(board, action)
-            action = transposition.move(self._known(board))
+            action = transposition.move(self._table_entry(board))
 
-    def _considered(self, state: State, chosen: int, win_rate: float) -> tuple[ActionStats, ...]:
-        """All actions, the chosen one first, then those that took most nodes."""
+    def _action_stats(self, state: State, chosen: int, win_rate: float) -> tuple[ActionStats, ...]:
+        """Return all actions, the chosen one first, then by number of nodes."""
         rows = []
         for action in self.game.legal_actions(state):
             board = self._rules.board(state)
             self._rules.play(board, action)
-            known = self._known(board)
+            known = self._table_entry(board)
             winner = int(board[1]) or transposition.winner(known)
             rate = float(winner == state[0]) if winner > 0 else 0.5
             visits = transposition.effort(known) if known else 1
@@ -229,16 +234,16 @@ class Minimax(Player):
             rows.append(ActionStats(action, visits, visits * rate))
         return tuple(sorted(rows, key=lambda each: (each.action != chosen, -each.visits)))
 
-    def _known(self, board: Any) -> int:
-        """The table's word about a position."""
-        return int(transposition.find(self._rows, self._rules.key(board) ^ self._choices))
+    def _table_entry(self, board: Any) -> int:
+        """Return the word that the table stores for a position, 0 for none."""
+        return int(transposition.find(self._rows, self._rules.key(board) ^ self._generation))
 
 
-def _goes_on(test: NullWindowSearch, finished: NullWindowSearch) -> bool:
-    """Is there more to find out by `test`, after `finished` has come to a result?"""
-    if test.attacker == finished.attacker and finished.result == transposition.NEVER:
+def _continues(search: NullWindowSearch, finished: NullWindowSearch) -> bool:
+    """Return whether `search` can still find something, after `finished` has a result."""
+    if search.attacker == finished.attacker and finished.result == transposition.NEVER:
         return False
-    return test is not finished or test.deepen()
+    return search is not finished or search.deepen()
 
 
 def _require(holds: bool, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Plays any legal action, each as likely as the others."""
+"""A random player: every legal action is equally likely."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from players.core.player import Limit, Player, PlayResult
 
 
 class Random(Player):
-    """Plays at random; equal seeds play equally."""
+    """Plays a random legal action; equal seeds play equally."""
 
     def __init__(self, game: Game, seed: int | None = None) -> None:
         super().__init__(game)

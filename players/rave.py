@@ -1,4 +1,4 @@
-"""RAVE: UCT that also learns from the moves that a player made later."""
+"""RAVE: UCT that also learns from the later moves of each simulation."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SCHEDULES = {"hand": HAND_SELECTED, "mse": MINIMUM_MSE}
 class Rave(TreeSearch):
     """Rapid action value estimation (Gelly & Silver 2011), for games of placing stones.
 
-    Beside the results of an action stand those of all simulations in which the player chose it
-    later. `schedule` says how long they count: `hand` for the hand-selected one, where both weigh
-    the same at `k` visits, `mse` for the one with the least mean square error, given how far they
-    are off by `bias`. `c` weighs exploration; `fpu` is the score of what nothing is known of.
-    `near_first` tries actions next to stones before the others: by default wherever the game says
-    which are neighbours.
+    The score of an action combines its own results with those of all simulations in which the
+    player chose it later. `schedule` sets the weight of the latter: `hand` is the hand-selected
+    schedule, where both weigh the same at `k` visits; `mse` is the schedule of minimum mean square
+    error, for the given `bias`. `c` weighs exploration; `fpu` is the score of an action without any
+    results. `near_first` tries actions next to stones before the others; by default it is on for
+    games that define neighbours.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class Rave(TreeSearch):
         self._require(0 < k < math.inf, f"k must be a number above 0, not {k}")
         self._require(math.isfinite(bias), f"bias must be a number, not {bias}")
         self._require(schedule in SCHEDULES, f"schedule is hand or mse, not {schedule!r}")
-        self._require(c >= 0, f"c must not be negative, as {c} is")
-        how = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias)
+        self._require(c >= 0, f"c must be 0 or more, not {c}")
+        selection = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias)
         if near_first is None:
             near_first = hasattr(game, "neighbours")
-        super().__init__(game, how, near_first=near_first, **options)
+        super().__init__(game, selection, near_first=near_first, **options)

@@ -12,8 +12,8 @@ from players.mcts.selection import HAND_SELECTED, TUNED, UCB1, UNTRIED_FIRST, Se
 class UCT(TreeSearch):
     """Upper confidence bounds applied to trees (Kocsis & Szepesvári 2006).
 
-    `c` weighs exploration; `tuned` takes the variance into account (UCB1-tuned); `fpu`, first-play
-    urgency, is the score of what was never tried: above 1 it is tried before anything twice.
+    `c` weighs exploration; `tuned` uses the variance (UCB1-tuned); `fpu`, first-play urgency, is
+    the score of an untried action: above 1, every action is tried once before any is tried twice.
     """
 
     def __init__(
@@ -25,6 +25,6 @@ class UCT(TreeSearch):
         fpu: float = UNTRIED_FIRST,
         **options: Any,
     ) -> None:
-        self._require(c >= 0, f"c must not be negative, as {c} is")
+        self._require(c >= 0, f"c must be 0 or more, not {c}")
         rule = TUNED if tuned else UCB1
         super().__init__(game, Selection(rule, c, fpu, HAND_SELECTED, 0.0, 0.0), **options)

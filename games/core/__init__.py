@@ -1,1 +1,1 @@
-"""What games are made with: kernels, the tuple interface, specifications, discovery."""
+"""Base of all games: kernels, the tuple interface, specifications, discovery of plugins."""

@@ -1,4 +1,4 @@
-"""What people are told of a game: its rules in a paragraph, and its parameters."""
+"""The description of a game for people: its rules in a paragraph, and its parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Value = int | float | bool | str
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as one may give it; `default` is None where one has to. `about` may be empty."""
+    """A parameter of a game; `default` is None if it is required. `about` may be empty."""
 
     name: str
     kind: str
@@ -23,7 +23,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Description:
-    """A game and what may be chosen about it."""
+    """The name, the rules and the parameters of a game."""
 
     name: str
     about: str
@@ -31,7 +31,10 @@ class Description:
 
 
 def described(name: str, make: type[Game]) -> Description:
-    """The game of that name and class, by its `about` or the first paragraph of its docstring."""
+    """Describe a game of that name and class.
+
+    The rules are its `about`, or else the first paragraph of its docstring.
+    """
     parameters = tuple(
         Parameter(
             key,
@@ -45,6 +48,6 @@ def described(name: str, make: type[Game]) -> Description:
 
 
 def _first_paragraph(make: type[Game]) -> str:
-    """Of its own docstring: that of a class above it is about another game."""
+    """Take the docstring of the class itself: that of a base class describes another game."""
     text = inspect.cleandoc(vars(make).get("__doc__") or "")
     return " ".join(text.partition("\n\n")[0].split())

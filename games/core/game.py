@@ -1,4 +1,4 @@
-"""The tuple interface: what the server, the players and people see of a game."""
+"""The tuple interface of a game, which the server, the players and the pages use."""
 
 from __future__ import annotations
 
@@ -20,64 +20,70 @@ TIE = -1
 
 
 class IllegalAction(ValueError):
-    """An action that the rules do not allow, or a text that names none."""
+    """Raised for an action that the rules forbid, and for a text that names no action."""
 
 
 class Game(ABC):
     """A game for two players, without chance or hidden information.
 
     A state is a flat tuple of small ints, `(player to move, outcome, ...)`; equal positions are
-    equal tuples, and everything the rules need is in them. A subclass gives the four abstract
-    members below; the rest has defaults that can be overridden. The parameters of its `__init__`
-    (annotated int, float, bool or str, with defaults) are the parameters of the game.
+    equal tuples, and a tuple holds everything that the rules need. A subclass defines the bounds
+    and the three abstract methods below, and may override the other methods. The parameters of its
+    `__init__` (annotated int, float, bool or str, with defaults) are the parameters of the game.
     """
 
-    #: The bounds that hold for every state: actions are 0 .. num_actions - 1.
+    #: Bounds for every state: actions are 0 .. num_actions - 1.
     num_actions: int
     max_plies: int
 
-    #: The rules in a paragraph, and what each parameter means, for people who do not know the game.
+    #: The rules in a paragraph and the meaning of each parameter, for people new to the game.
     about: ClassVar[str] = ""
     about_parameters: ClassVar[Mapping[str, str]] = {}
 
-    #: One spelling per game and parameters, set by `games.load`.
+    #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
 
     @abstractmethod
     def initial_state(self) -> State:
-        """The first position."""
+        """Return the first position of a match."""
 
     @abstractmethod
     def legal_actions(self, state: State) -> tuple[int, ...]:
-        """Ascending; () when the game is over."""
+        """Return the legal actions in ascending order; () when the game is over."""
 
     @abstractmethod
     def next_state(self, state: State, action: int) -> State:
-        """The position after `action`. Raises IllegalAction, which says what was wrong."""
+        """Return the position after `action`. Raises IllegalAction with the reason."""
 
     def current_player(self, state: State) -> int:
-        """1 or 2."""
+        """Return the player to move: 1 or 2."""
         return state[0]
 
     def winner(self, state: State) -> int:
-        """0 while the game goes on, 1 or 2, -1 for a tie."""
+        """Return 1 or 2 for the winner, -1 for a tie, 0 while the game goes on."""
         return state[1]
 
     def returns(self, state: State) -> tuple[float, float]:
-        """(1.0, 0.0), (0.5, 0.5) or (0.0, 1.0); (0.0, 0.0) before the end."""
+        """Return the points of both players: (1.0, 0.0), (0.5, 0.5) or (0.0, 1.0).
+
+        Before the end of the game they are (0.0, 0.0).
+        """
         return RETURNS[self.winner(state)]
 
     def step(self, state: State, action: int) -> tuple[State, tuple[int, ...]]:
-        """`next_state`, and the legal actions there. Raises IllegalAction."""
+        """Return `next_state` and the legal actions in it. Raises IllegalAction."""
         after = self.next_state(state, action)
         return after, self.legal_actions(after)
 
     def action_name(self, state: State, action: int) -> str:
-        """How people write `action`."""
+        """Return `action` as people write it."""
         return str(action)
 
     def parse_action(self, state: State, text: str) -> int:
-        """The legal action that `text` names, in upper or lower case. Raises IllegalAction."""
+        """Return the legal action that `text` names, in upper or lower case.
+
+        Raises IllegalAction, whose message lists the legal actions.
+        """
         wanted = text.strip().lower()
         for action in self.legal_actions(state):
             if self.action_name(state, action).lower() == wanted:
@@ -85,11 +91,11 @@ class Game(ABC):
         raise IllegalAction(self._explain(state, repr(text.strip())))
 
     def view(self, state: State) -> BoardView:
-        """What is needed to draw the position; by default the state's own numbers in a row."""
+        """Return the position as a drawing; by default the numbers of the state in one row."""
         return BoardView(1, len(state) - 2, cells=state[2:])
 
     def show(self, state: State) -> str:
-        """The position as text, with coordinates."""
+        """Return the position as text, with coordinates."""
         return draw(self.view(state))
 
     def _explain(self, state: State, wanted: str) -> str:
@@ -116,9 +122,9 @@ RETURNS: Mapping[int, tuple[float, float]] = {
 
 
 class KernelGame(Game):
-    """The tuple interface over six compiled kernels, the same for all games that have them.
+    """The tuple interface over compiled kernels, the same for all games that have them.
 
-    Boards are made for each call, so that one game can serve several threads.
+    Each call makes its own board, so that several threads can use one game.
     """
 
     kernels: ClassVar[Kernels]
@@ -126,7 +132,7 @@ class KernelGame(Game):
     def __init__(
         self, params: tuple[int, ...] = (), *, board: int, state: int, actions: int, plies: int
     ) -> None:
-        """`board`, `state`: the lengths of both vectors; `actions`, `plies`: the bounds."""
+        """Take the lengths of a board and of a state, and the bounds of actions and plies."""
         self.num_actions = actions
         self.max_plies = plies
         self._numbers = struct.Struct(f"{state}q")
@@ -135,7 +141,10 @@ class KernelGame(Game):
         self.kernels.start(self._origin, np.array(params, dtype=np.int64))
 
     def board(self, state: State | None = None) -> Board:
-        """A new board with that position, or the first one. Raises ValueError for no state."""
+        """Return a new board with that position, by default the first one.
+
+        Raises ValueError if `state` is not a state of this game.
+        """
         board = self._origin.copy()
         if state is not None:
             try:  # on large boards, more than twice as fast as np.array
@@ -149,7 +158,7 @@ class KernelGame(Game):
         return board
 
     def state(self, board: Board) -> State:
-        """The flat state of a board."""
+        """Return the flat state of a board."""
         state = np.empty(self._state_size, dtype=np.int64)
         self.kernels.write(board, state)
         return tuple(state.tolist())
@@ -181,12 +190,12 @@ class KernelGame(Game):
 
 
 def square_name(row: int, column: int) -> str:
-    """`a1` is the top left corner: columns are letters, rows are counted from the top."""
+    """Return the name of a cell: letters for columns, numbers for rows; a1 is the top left."""
     return f"{string.ascii_lowercase[column]}{row + 1}"
 
 
 def checked(game: str, key: str, value: int, low: int, high: int) -> int:
-    """`value` if it is from `low` to `high`; otherwise a SpecError that says so."""
+    """Return `value` if it is from `low` to `high`. Raises SpecError with both bounds."""
     if not low <= value <= high:
         raise spec.SpecError(f"{game}: {key} must be from {low} to {high}, not {value}")
     return value

@@ -1,27 +1,27 @@
-"""The six kernels of a game, and how they are compiled.
+"""The six kernels of a game, and their compilation.
 
-Every built-in game writes six functions over a *board*: a flat `int64` vector whose layout is
-its own, but for `board[0]`, the player to move (1 or 2), and `board[1]`, the outcome (0 while
-the game goes on, 1 or 2 for the winner, -1 for a tie).
+Every built-in game defines six functions over a *board*: a flat `int64` vector. Its layout is up to
+the game, except `board[0]`, the player to move (1 or 2), and `board[1]`, the outcome (0 while the
+game goes on, 1 or 2 for the winner, -1 for a tie).
 
 | kernel | does |
 | --- | --- |
-| `start(board, params)` | sets the first position; sizes are kept in the board |
+| `start(board, params)` | sets the first position; the board also holds its own sizes |
 | `legal(board, actions) -> n` | writes the legal actions, ascending; 0 when the game is over |
 | `play(board, action)` | plays a legal action in place and sets the outcome |
 | `playout(board, rng, trace) -> n` | plays random legal actions to the end, into `trace` |
 | `write(board, state)` | board to flat state |
 | `read(state, board)` | flat state to a board that `start` has set before |
 
-Two more are for games where a line once made is won, and may be missing. In them, who can win at
-once does, and who cannot does not let the other win next, if that can be helped (Teytaud & Teytaud
-2010). Searches count on it: what a decisive playout ends with after a move or two is proven, and of
-the actions that are left out, none is better than all that are not.
+Two more kernels are optional. They consider *sensible* actions only: if the player to move can win
+at once, the actions that win; otherwise, if possible, the actions after which the opponent cannot
+win at once (Teytaud & Teytaud 2010). Searches rely on two properties: a decisive playout that ends
+within two moves proves its result, and no omitted action is better than all sensible ones.
 
 | kernel | does |
 | --- | --- |
-| `decisive(board, rng, trace) -> n` | plays random ones of those actions to the end, into `trace` |
-| `sensible(board, actions) -> n` | writes those actions, the most promising first |
+| `decisive(board, rng, trace) -> n` | plays random sensible actions to the end, into `trace` |
+| `sensible(board, actions) -> n` | writes the sensible actions, the most promising first |
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Board = NDArray[np.int64]
 Vector = NDArray[np.int64]
 
-#: Compiled functions of a version that was last added to so long ago are removed.
+#: Cache folders of compiled functions to which nothing was added for this long are removed.
 CACHES_KEPT_S = 60 * 24 * 3600
 
 _VECTOR = types.int64[::1]
@@ -67,7 +67,7 @@ SIGNATURES = {
 
 
 class Kernels(NamedTuple):
-    """The six compiled functions of a game, and two that it may have beside them."""
+    """The six compiled functions of a game, and the two optional ones."""
 
     start: Callable[..., None]
     legal: Callable[..., int]
@@ -80,26 +80,26 @@ class Kernels(NamedTuple):
 
 
 def kernel(function: F) -> F:
-    """Compile one of the kernels, at once and with its fixed signature, known by its name."""
+    """Compile a kernel at once; its name determines its signature."""
     name = function.__name__
     return compiled(SIGNATURES[name], allocates=name in ("start", "write", "read"))(function)
 
 
 def helper(function: F) -> F:
-    """A function for kernels to call; it becomes part of each kernel that does."""
+    """Compile a function that kernels call; it becomes part of each kernel that calls it."""
     return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 def inlined(function: F) -> F:
-    """A step of a compiled loop, written into it: nothing is passed, no reference is counted."""
+    """Inline a step of a compiled loop: no arguments are passed, no references are counted."""
     return numba.njit(inline="always", error_model="numpy")(function)
 
 
 def compiled(signature: object, *, allocates: bool = True) -> Callable[[F], F]:
-    """Compile at once, without the GIL, found in the cache by the next process.
+    """Compile a function at once, to run without the GIL; later processes read it from the cache.
 
-    What makes no arrays can do without counting references: `allocates=False`. Passing tuples of
-    arrays about took a quarter of the time of a search.
+    `allocates=False` is for functions that create no arrays: their references are not counted.
+    With counting, passing tuples of arrays took a quarter of the time of a search.
     """
 
     def compile_(function: F) -> F:
@@ -116,7 +116,7 @@ def compiled(signature: object, *, allocates: bool = True) -> Callable[[F], F]:
 
 
 def uncompiled(function: F) -> F:
-    """The Python source of a compiled function, as a function, the steps inlined in it too."""
+    """Return the plain Python version of a compiled function, and of the steps inlined in it."""
     source = function.py_func  # type: ignore[attr-defined]
     steps = {
         name: uncompiled(value)
@@ -131,17 +131,17 @@ def _is_inlined(value: object) -> bool:
 
 
 def compiled_before() -> bool:
-    """Have the games been compiled on this machine, as they are now?"""
+    """Return whether the present version of the games has been compiled on this machine."""
     return _cache_folder(Path(__file__).parent.parent).exists()
 
 
 @functools.cache
 def _cache_folder(package: Path) -> Path:
-    """Where the compiled functions of `package` live.
+    """Return the folder of the compiled functions of `package`.
 
-    Numba recompiles a function when its own file changes, but not when a function that it
-    imported from another file does. So the name of the folder holds a digest of every source
-    that can take part: those of the package, of the games, and the helpers here.
+    Numba recompiles a function when its own file changes, but not when a function imported from
+    another file changes. So the name of the folder is a digest of every source file that can
+    contribute: those of the package, of the games, and of `games.core`.
     """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
     core = Path(__file__).parent
@@ -155,7 +155,7 @@ def _cache_folder(package: Path) -> Path:
 
 
 def _forget_old(caches: Path) -> None:
-    """Remove what earlier versions left behind."""
+    """Remove the folders of earlier versions."""
     if caches.is_dir():
         for folder in caches.iterdir():
             with contextlib.suppress(OSError):  # another process may do the same

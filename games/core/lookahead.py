@@ -1,4 +1,4 @@
-"""A short look ahead from a position: who wins by force, and what random playouts come to."""
+"""A short look ahead from a position: forced wins, and the mean result of random playouts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEGAL, _PLAY, _PLAYOUT = (
 
 
 def wins_within(game: Game, state: State, player: int, plies: int) -> bool:
-    """Does `player` win within so many plies, whatever the other does?"""
+    """Return whether `player` can force a win within `plies` plies."""
     if not isinstance(game, KernelGame):
         return _wins_slowly(game, state, player, plies)
     board = game.board(state)
@@ -33,7 +33,7 @@ def wins_within(game: Game, state: State, player: int, plies: int) -> bool:
 
 
 def mean_return(game: Game, state: State, rng: Rng, playouts: int) -> float:
-    """What the first player gets on average, when all moves from there are random."""
+    """Return the mean points of player 1 over random playouts: 1 a win, 0.5 a tie, 0 a loss."""
     if not isinstance(game, KernelGame):
         return sum(_random_return(game, state, rng) for _ in range(playouts)) / playouts
     board, trace = game.board(state), np.empty(game.max_plies, dtype=np.int64)
@@ -50,7 +50,7 @@ def _wins(
     legal: Callable[..., int],
     play: Callable[..., None],
 ) -> bool:
-    """From `boards[0]`; there is a row for each ply and one more, to be written on."""
+    """Search from `boards[0]`; `boards` has one row more than plies, as working memory."""
     depth, last = 0, len(boards) - 1
     down = True
     wins = False
@@ -61,7 +61,7 @@ def _wins(
         elif down:
             wins = board[1] == player
             untried[depth] = 0
-        elif wins == (board[0] == player):  # who moves here wants it so
+        elif wins == (board[0] == player):  # the result that the player to move wants
             untried[depth] = 0
         if untried[depth] > 0:
             untried[depth] -= 1
@@ -80,7 +80,7 @@ def _wins(
 def _points(
     start: Board, board: Board, rng: Rng, trace: Vector, playout: Callable[..., int], playouts: int
 ) -> int:
-    """Of the first player: two for a win, one for a tie."""
+    """Return the half points of player 1: two for a win, one for a tie."""
     points = 0
     for _ in range(playouts):
         board[:] = start

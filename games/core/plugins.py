@@ -1,4 +1,4 @@
-"""Finds what can be loaded by name: the modules of a package, and entry points from outside."""
+"""Finds classes by name: in the modules of a package, and in entry points of other packages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @functools.cache
 def built_in(package: ModuleType) -> tuple[str, ...]:
-    """The names of the plain modules of `package`; subpackages do not count."""
+    """Return the names of the plain modules of `package`, without subpackages, sorted."""
     found = pkgutil.iter_modules(package.__path__)
     return tuple(sorted(m.name for m in found if not m.ispkg))
 
@@ -27,14 +27,14 @@ def _outside(group: str) -> dict[str, EntryPoint]:
 
 
 def names(package: ModuleType, group: str) -> list[str]:
-    """Everything `find` knows, sorted."""
+    """Return all names that `find` accepts, sorted."""
     return sorted({*built_in(package), *_outside(group)})
 
 
 def find(package: ModuleType, group: str, base: type[T], kind: str, name: str) -> type[T]:
-    """The subclass of `base` called `name`: that of `package.name`, or an entry point of `group`.
+    """Return the subclass of `base` called `name`, in `package.name` or an entry point of `group`.
 
-    Raises SpecError for an unknown name, or when what is found is not such a class.
+    Raises SpecError for an unknown name, and for an entry point that is not such a class.
     """
     if name in built_in(package):
         return only_class(importlib.import_module(f"{package.__name__}.{name}"), base)
@@ -44,18 +44,20 @@ def find(package: ModuleType, group: str, base: type[T], kind: str, name: str) -
 
 
 def find_class(base: type[T], kind: str, target: str) -> type[T]:
-    """The subclass of `base` that `module:Class` names. Raises SpecError."""
+    """Return the subclass of `base` that `module:Class` names. Raises SpecError."""
     try:
         found = EntryPoint(name="", value=target, group="").load()
-    except Exception as error:  # whatever a plugin does on import, its user reads one line
+    except Exception as error:  # whatever a plugin raises on import, its user reads one line
         raise spec.SpecError(f"the {kind} {target!r} cannot be loaded: {error}") from error
     if not (isinstance(found, type) and issubclass(found, base)):
-        raise spec.SpecError(f"the {kind} {target!r} is {found!r}, which is no {base.__name__}")
+        raise spec.SpecError(
+            f"the {kind} {target!r} is {found!r}, not a subclass of {base.__name__}"
+        )
     return found
 
 
 def create(make: type[T], *arguments: object, **options: object) -> T:
-    """An instance. Raises SpecError, also for what goes wrong in somebody else's class."""
+    """Return an instance of `make`. Raises SpecError, also for any exception of a plugin."""
     missing = sorted(getattr(make, "__abstractmethods__", ()))
     if missing:
         raise spec.SpecError(f"{make.__name__} does not define {', '.join(missing)}")
@@ -65,7 +67,7 @@ def create(make: type[T], *arguments: object, **options: object) -> T:
         raise
     except Exception as error:
         purpose = "".join(f" for {each}" for each in arguments)
-        raise spec.SpecError(f"{make.__name__} cannot be made{purpose}: {error!r}") from error
+        raise spec.SpecError(f"{make.__name__} cannot be created{purpose}: {error!r}") from error
 
 
 def only_class(module: ModuleType, base: type[T]) -> type[T]:
@@ -78,5 +80,7 @@ def only_class(module: ModuleType, base: type[T]) -> type[T]:
         and value.__module__ == module.__name__
     ]
     if len(here) != 1:
-        raise TypeError(f"{module.__name__} must define one {base.__name__}, not {len(here)}")
+        raise TypeError(
+            f"{module.__name__} must define one subclass of {base.__name__}, not {len(here)}"
+        )
     return here[0]

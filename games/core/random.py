@@ -1,8 +1,8 @@
 """Random numbers for compiled code: SplitMix64 (Steele, Lea & Flood 2014, OOPSLA, figure 16).
 
-A generator is a `uint64` array of one element. Its state advances by an addition, so successive
-numbers do not wait for each other; a playout keeps the state in a local variable and stores it
-once, at the end.
+A generator is a `uint64` array of one element. Its state advances by an addition, so that the
+processor can compute successive numbers in parallel; a playout keeps the state in a local variable
+and stores it once, at the end.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _30, _27, _31, _32 = (np.uint64(n) for n in (30, 27, 31, 32))
 
 
 def seeded(seed: int) -> Rng:
-    """A generator; equal seeds give equal numbers."""
+    """Return a new generator; equal seeds give equal numbers."""
     return np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
 
 
 @helper
 def below(state: np.uint64, n: int) -> int:
-    """A number from 0 to n - 1 for this generator state; the caller adds GAMMA to the state.
+    """Return a number from 0 to n - 1 for a generator state; the caller adds GAMMA to the state.
 
     Multiplies instead of dividing (Lemire 2019); for n < 2**16 the bias is under 2**-16.
     """
@@ -39,6 +39,6 @@ def below(state: np.uint64, n: int) -> int:
 
 @compiled("int64(uint64[::1], int64)")
 def draw(rng: Rng, n: int) -> int:
-    """A number from 0 to n - 1, advancing the generator in place."""
+    """Return a number from 0 to n - 1, and advance the generator in place."""
     rng[0] += GAMMA
     return below(rng[0], n)

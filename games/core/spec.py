@@ -1,4 +1,4 @@
-"""`name(key=value,...)`: how games and players are spelled, as OpenSpiel spells them."""
+"""Specifications of games and players: `name(key=value,...)`, as OpenSpiel spells them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MAX_LENGTH = 500
 
 
 class SpecError(ValueError):
-    """A specification that cannot be used. The message says what is allowed."""
+    """Raised for an invalid specification. The message says what is allowed."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A name and its options, the values still as they were written."""
+    """A name and its options; the values are texts."""
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse(text: str) -> Spec:
-    """Take `mnk(m=8,n=8,k=5)` apart. Raises SpecError."""
+    """Split `mnk(m=8,n=8,k=5)` into name and options. Raises SpecError."""
     if len(text) > MAX_LENGTH:
         raise SpecError(f"a specification has at most {MAX_LENGTH} characters, not {len(text)}")
     match = _SPEC.fullmatch(text)
@@ -40,7 +40,7 @@ def parse(text: str) -> Spec:
 
 
 def parse_options(pieces: Iterable[str]) -> dict[str, str]:
-    """Take `["c=1.2", "seed=7"]` apart. Raises SpecError."""
+    """Split `["c=1.2", "seed=7"]` into keys and values. Raises SpecError."""
     options: dict[str, str] = {}
     for piece in pieces:
         key, equals, value = (part.strip() for part in piece.partition("="))
@@ -53,7 +53,7 @@ def parse_options(pieces: Iterable[str]) -> dict[str, str]:
 
 
 def unknown(kind: str, name: str, allowed: Iterable[str]) -> SpecError:
-    """The error for a name that is not there: what there is, and the nearest to it."""
+    """Return the error for an unknown name: it lists the known ones and suggests the nearest."""
     choices = sorted(allowed)
     near = difflib.get_close_matches(name, choices, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -61,10 +61,10 @@ def unknown(kind: str, name: str, allowed: Iterable[str]) -> SpecError:
 
 
 def parameters_of(make: type, skip: int = 0) -> dict[str, inspect.Parameter]:
-    """The parameters of a class but the first `skip`, by name, their annotations as types.
+    """Return the parameters of a class by name, without the first `skip`; annotations are types.
 
-    A `**name` stands for the parameters of the next `__init__` in the method resolution order,
-    to which it is passed on.
+    A `**name` parameter stands for those of the next `__init__` in the method resolution order, to
+    which it is passed.
     """
     found: dict[str, inspect.Parameter] = {}
     for init in (vars(base)["__init__"] for base in make.__mro__ if "__init__" in vars(base)):
@@ -80,10 +80,10 @@ def parameters_of(make: type, skip: int = 0) -> dict[str, inspect.Parameter]:
 
 
 def bind(make: type, spec: Spec, *, skip: int = 0) -> dict[str, int | float | bool | str]:
-    """The options of `spec` as keyword arguments for `make`, converted by its annotations.
+    """Return the options of `spec` as keyword arguments for `make`, converted by its annotations.
 
-    The first `skip` parameters of `make` are not options. Raises SpecError, which lists what
-    may be given, for a name that `make` does not take or a value of the wrong type.
+    The first `skip` parameters of `make` are not options. Raises SpecError, which lists the known
+    options, for an unknown option, a missing one, or a value of the wrong type.
     """
     parameters = parameters_of(make, skip)
     arguments: dict[str, int | float | bool | str] = {}
@@ -98,7 +98,7 @@ def bind(make: type, spec: Spec, *, skip: int = 0) -> dict[str, int | float | bo
 
 
 def canonical(name: str, make: type, arguments: Mapping[str, object]) -> str:
-    """The one spelling of a thing: parameters in their order, defaults left out."""
+    """Return the canonical spelling: parameters in the order of declaration, without defaults."""
     parts = []
     for key, parameter in parameters_of(make).items():
         if key in arguments and arguments[key] != parameter.default:
@@ -116,7 +116,7 @@ _BOOLS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def wanted(annotation: object) -> str:
-    """What may be given for a parameter with that annotation, in words."""
+    """Return in words what values a parameter with that annotation accepts."""
     return _WANTED.get(_without_none(annotation), "text")
 
 
@@ -129,7 +129,7 @@ def _convert(name: str, key: str, text: str, annotation: object) -> int | float 
             return int(text)
         if kind is float:
             number = float(text)
-            if math.isnan(number):  # which passes every check that it is not below something
+            if math.isnan(number):  # NaN would pass every check that compares with a bound
                 raise ValueError
             return number
     except (ValueError, KeyError):

@@ -1,4 +1,4 @@
-"""What is needed to draw a position, on a page or at a terminal."""
+"""A position as a drawing, for pages and terminals."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class BoardView:
-    """Rows and columns of cells, and where to click.
+    """Rows and columns of cells, and the cells to click for each action.
 
-    `cells` runs row by row from the top left: 0 is empty, otherwise the player whose piece it is
-    (for pieces of nobody, as in nim, 1). `clicks` maps each legal action to the cells that a
-    player clicks for it, in order: one for a placement, none for a pass.
+    `cells` runs row by row from the top left: 0 is empty, otherwise the number of the player that
+    owns the piece (1 for pieces without an owner, as in nim). `clicks` maps each legal action to
+    the cells that a player clicks for it, in order: one for a placement, none for a pass.
     """
 
     rows: int
     columns: int
     cells: tuple[int, ...]
     clicks: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    #: grid: squares. columns: pieces fall, any cell of a column will do. heap: no coordinates.
+    #: grid: squares. columns: pieces fall, any cell of a column can be clicked. heap: no
+    #: coordinates.
     geometry: Literal["grid", "columns", "heap"] = "grid"
-    #: What lies on the cells; a hint for drawing.
+    #: The kind of piece; a hint for drawing.
     piece: Literal["mark", "disc", "stone", "chip"] = "mark"
-    #: A heavy line after every so many cells, 0 for none.
+    #: Cells per block in each direction, separated by heavy lines; 0 for no blocks.
     block: int = 0
-    #: Of each such block of cells, row by row: who has won it, 0 for nobody.
+    #: The winner of each block, row by row; 0 for none.
     blocks: tuple[int, ...] = ()
-    #: What the cells do not tell, for people.
+    #: A text for people about what the cells do not show.
     note: str = ""
 
     @property
     def column_labels(self) -> tuple[str, ...]:
-        """One label per column: 1, 2, ... where pieces fall, otherwise a, b, ..."""
+        """Return one label per column: a, b, ... for a grid, otherwise 1, 2, ..."""
         if self.geometry == "grid":
             return tuple(string.ascii_lowercase[: self.columns])
         return tuple(str(column + 1) for column in range(self.columns))
 
     @property
     def row_labels(self) -> tuple[str, ...]:
-        """One label per row, from the top; empty where rows have no names."""
+        """Return one label per row, from the top; empty texts unless it is a grid."""
         return tuple(str(row + 1) if self.geometry == "grid" else "" for row in range(self.rows))
 
 
@@ -49,7 +50,7 @@ SYMBOLS = {0: ".", 1: "X", 2: "O"}
 
 
 def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
-    """The cells as pieces of text, each with the cell that it shows, None for labels and gaps."""
+    """Yield the drawing in pieces of text, each with its cell; None for labels and gaps."""
     width = max((len(label) for label in view.column_labels), default=1)
     step = view.block or view.columns
     yield "  ", None
@@ -69,7 +70,7 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
 
 
 def draw(view: BoardView) -> str:
-    """The view as text."""
+    """Return the view as text, lines separated by newlines."""
     return ("".join(text for text, _ in pieces(view)) + view.note).rstrip()
 
 

@@ -1,13 +1,14 @@
-"""The search of minimax: can one player, the attacker, force a win within so many plies?
+"""Null-window alpha-beta search: can one player, the attacker, force a win within a depth?
 
-A value of minimax is won, tied or lost, so alpha-beta with a null window is a test with two
-answers, and two tests, one for each player, say all. Where the attacker moves, one move that wins
-will do; where the other moves, all must lose. What lies beyond the depth counts as no win, and
-the answer tells for how many plies it holds: NEVER if nothing beyond could change it.
+A minimax value is a win, a tie or a loss, so that alpha-beta with a null window has two answers,
+and two searches, one for each player as the attacker, determine the value. Where the attacker
+moves, one winning move is enough; where the other player moves, all moves must lose. Positions
+beyond the depth count as no win. The answer includes the number of plies for which it holds: NEVER
+if nothing beyond could change it.
 
-It is compiled once for all games: the rules come in as function pointers. The same source runs
-uncompiled over a game in plain Python. It has its own stack, so that it can stop at any node and
-go on later.
+The search is compiled once for all games: the rules are passed as function pointers. The same
+source runs uncompiled over a game in plain Python. It has its own stack, so that it can stop at any
+node and continue later.
 """
 
 from __future__ import annotations
@@ -23,53 +24,55 @@ from numpy.typing import NDArray
 from games import Game
 from games.core.kernels import SIGNATURES, compiled, inlined, uncompiled
 from players.alphabeta import transposition
-from players.alphabeta.transposition import NEVER, WIN, Rows, find, lasts, store
+from players.alphabeta.transposition import NEVER, WIN, Rows, find, known_result, store
 from players.core.rules import Rules
 
 Ints = NDArray[np.int64]
 
 
 class WindowSearch(NamedTuple):
-    """One test, as far as it has come.
+    """The state of a search that can be continued.
 
     Slots hold the positions of the open nodes and of their children: slot 0 the root, then the
-    children of each node on the path, one after the other.
+    children of each node on the path, in order.
     """
 
     boards: Any  # [slot] board
-    actions: Ints  # [slot] that leads to it
-    keys: Ints  # [slot] in the table, of open nodes
-    scores: Ints  # [slot] the greatest is tried first, DONE are those that were
+    actions: Ints  # [slot] action that leads to it
+    keys: Ints  # [slot] key in the table, of open nodes
+    scores: Ints  # [slot] the greatest is searched next, _DONE marks searched ones
     frames: Ints  # [ply, field] of the open nodes, see below
-    legal: Ints  # [3 * legal actions] room to work in
-    history: Ints  # [2 * player + role, action] how often it decides, a moving average; see NOISE
+    legal: Ints  # [3 * legal actions] working memory
+    history: Ints  # [2 * player + role, action] moving average of cutoffs by the action; see NOISE
     table: Rows
     state: Ints  # [field], see below
 
 
-# The fields of a frame: its own slot, its children's, the plies that it looks ahead, for how many
-# the attacker is known not to win, the nodes when it was opened, and whether the attacker moves.
-SLOT, FIRST, END, LEFT, LASTS, BEFORE, ATTACKS = range(7)
-# The fields of the state: the ply of the open node, the nodes so far, who attacks, the greatest
-# ply, the result and the root's action that decided it, or -1, which search of the table this is,
-# and up to how many legal actions the replies to each are looked at.
-PLY, NODES, ATTACKER, DEEPEST, RESULT, MOVE, NUMBER, WIDEST = range(8)
+# The fields of a frame: its own slot, the first and the end of its children's slots, the plies that
+# it looks ahead, the plies within which the attacker cannot win, the nodes when it was opened, and
+# whether the attacker moves.
+SLOT, FIRST, END, LEFT, SAFE_PLIES, BEFORE, ATTACKS = range(7)
+# The fields of the state: the ply of the open node, the nodes so far, the attacker, the greatest
+# ply, the result, the root's action that decided it or -1, the generation of table rows, and the
+# greatest number of legal actions for which the replies to each are examined.
+PLY, NODES, ATTACKER, DEEPEST, RESULT, MOVE, GENERATION, MAX_WIDTH = range(8)
 
-#: The row of the history that serves the root: any numbers below ONE, for the order of equals.
+#: The row of the history for the root: random numbers below ONE, which order equal actions.
 NOISE = 0
-#: An action that always decides.
+#: History value of an action that always causes a cutoff.
 ONE = 1 << 16
 _OPEN = -2
 _DONE = -(1 << 62)
-#: As many legal actions as are looked at: none, for they come sorted, without those that lose.
+#: A MAX_WIDTH for actions that come sorted and without losing ones: no replies are examined.
 SORTED = -1
-#: What outweighs what, among the children of a node: the table, each reply, the history.
+#: Weights in the order of children: the table's move, then each reply, then the history.
 _TABLE, _REPLY = 1 << 50, 1 << 30
-#: Nearer to the horizon than so many plies, looking into the table, or at replies, costs too much.
-_STORED_FROM, _LOOKED_AT_FROM = 3, 6
-#: Each try moves the history by 2**-8 of the way.
+#: Least remaining plies for which the table is used, and the replies are examined: below them,
+#: either costs more than it saves.
+_STORED_FROM, _REPLIES_FROM = 3, 6
+#: Each result moves the history average by 2**-8 of the difference.
 _MEMORY = 8
-#: Bytes of boards, which bound the depth of games with many large ones.
+#: Bytes of boards; this limits the depth for games with many actions and large boards.
 _BOARDS = 2**26
 
 _V, _M = types.int64[::1], types.int64[:, ::1]
@@ -79,12 +82,12 @@ _KEY = types.FunctionType(types.int64(_V))
 
 
 def new_history(game: Game) -> Ints:
-    """The rows NOISE, unused, and those of both players."""
+    """Return a history of zeros: the row NOISE, an unused one, and two rows for each player."""
     return np.zeros((6, game.num_actions), dtype=np.int64)
 
 
 def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> WindowSearch:
-    """A search with a stack of its own; the table and the history can be shared."""
+    """Return a search with its own stack; searches can share the table and the history."""
     words = len(rules.board(game.initial_state()))
     plies = max(1, min(game.max_plies, NEVER - 1, _BOARDS // (8 * words * game.num_actions)))
     slots = plies * game.num_actions + 3
@@ -105,33 +108,33 @@ def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> WindowSea
     )
 
 
-def deepest(search: WindowSearch) -> int:
-    """For how many plies it has room."""
+def max_depth(search: WindowSearch) -> int:
+    """Return the greatest depth in plies for which the stack has room."""
     return len(search.frames) - 1
 
 
-def begin(search: WindowSearch, root: Any, attacker: int, number: int, widest: int) -> None:
-    """Let it test whether `attacker` wins from the board `root`.
+def start(search: WindowSearch, root: Any, attacker: int, generation: int, max_width: int) -> None:
+    """Reset a search to find out whether `attacker` wins from the board `root`.
 
-    Of the table it uses what searches of the same `number` put there. With at most `widest` legal
-    actions, it looks at the replies to each.
+    It uses the table rows of the same `generation`. In positions with at most `max_width` legal
+    actions, it examines the replies to each.
     """
     search.boards[0][:] = root
     search.state[:] = 0
     search.state[[PLY, MOVE]] = -1
-    search.state[ATTACKER], search.state[NUMBER] = attacker, number
-    search.state[WIDEST] = widest
+    search.state[ATTACKER], search.state[GENERATION] = attacker, generation
+    search.state[MAX_WIDTH] = max_width
 
 
 @inlined
 def copy(source: Any, target: Any) -> None:
-    """Make a board the same as another."""
+    """Copy the elements of one board to another."""
     for i in range(len(source)):
         target[i] = source[i]
 
 
 @compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY), allocates=False)
-def play_all(
+def expand(
     search: WindowSearch,
     slot: int,
     ply: int,
@@ -139,7 +142,10 @@ def play_all(
     legal: Callable[..., int],
     play: Callable[..., None],
 ) -> int:
-    """Make the children of a node and its frame; the result, if one of them ends the game so."""
+    """Create the children and the frame of a node.
+
+    Returns the result if the end of the game in a child decides it, otherwise _OPEN.
+    """
     boards, actions, frame, state = search.boards, search.legal, search.frames[ply], search.state
     board = boards[slot]
     attacks = board[0] == state[ATTACKER]
@@ -164,15 +170,15 @@ def play_all(
     frame[FIRST] = first
     frame[END] = end
     frame[LEFT] = left
-    frame[LASTS] = NEVER
+    frame[SAFE_PLIES] = NEVER
     frame[BEFORE] = state[NODES]
     frame[ATTACKS] = attacks
     return _OPEN
 
 
 @compiled("int64(int64)")
-def one_more(result: int) -> int:
-    """A child's result, a ply earlier."""
+def one_ply_up(result: int) -> int:
+    """Return the result of a child as seen from its parent, one ply earlier."""
     return result if result in (WIN, NEVER) else result + 1
 
 
@@ -180,10 +186,10 @@ def one_more(result: int) -> int:
 def safe_replies(
     search: WindowSearch, slot: int, free: int, legal: Callable[..., int], play: Callable[..., None]
 ) -> int:
-    """How many replies to the position in `slot` do not let the other win at once; -1 if one wins.
+    """Count the replies to the position in `slot` after which the opponent cannot win at once.
 
-    Uses the slots from `free`. Fewest first is what proves most: in Connect Four because threats
-    are made, in Othello because few moves are left.
+    Returns -1 if a reply wins. Uses the slots from `free` on. Searching positions with the fewest
+    such replies first proves most: in Connect Four threats leave few, in Othello low mobility does.
     """
     boards, actions, state = search.boards, search.legal, search.state
     me = boards[slot][0]
@@ -213,15 +219,18 @@ def safe_replies(
 
 
 @compiled(types.int64(_SEARCH, types.int64, types.int64, _LEGAL, _PLAY, _KEY), allocates=False)
-def arrange(
+def order_children(
     search: WindowSearch,
     ply: int,
-    favourite: int,
+    table_move: int,
     legal: Callable[..., int],
     play: Callable[..., None],
     key: Callable[..., int],
 ) -> int:
-    """Score the children of a node, by what decides soonest; the result, if one decides now."""
+    """Score the children of a node for the order of search.
+
+    Returns the result if the table or a reply decides the node already, otherwise _OPEN.
+    """
     frame, state = search.frames[ply], search.state
     first, end, left = frame[FIRST], frame[END], frame[LEFT]
     role = frame[ATTACKS]
@@ -230,20 +239,20 @@ def arrange(
         action = search.actions[slot]
         child = search.boards[slot]
         score = history[action]
-        if state[WIDEST] == SORTED:
+        if state[MAX_WIDTH] == SORTED:
             score = (first - slot) * ONE
-        if action == favourite:
+        if action == table_move:
             score += _TABLE
-        if left >= _LOOKED_AT_FROM and state[WIDEST] != SORTED:
+        if left >= _REPLIES_FROM and state[MAX_WIDTH] != SORTED:
             # Enhanced transposition cutoffs (Plaat et al. 1996).
             known = _OPEN
-            word = find(search.table, key(child) ^ state[NUMBER])
+            word = find(search.table, key(child) ^ state[GENERATION])
             if word != 0:
-                known = lasts(word, state[ATTACKER])
+                known = known_result(word, state[ATTACKER])
                 if known != WIN and known < left - 1:
                     known = _OPEN
             if known == _OPEN and child[0] != search.boards[frame[SLOT]][0]:
-                if end - first <= state[WIDEST]:
+                if end - first <= state[MAX_WIDTH]:
                     replies = safe_replies(search, slot, end, legal, play)
                     if replies == 0:
                         known = WIN if role else NEVER
@@ -255,16 +264,16 @@ def arrange(
             if known != _OPEN:
                 if (known == WIN) == (role != 0):
                     state[MOVE] = action
-                    return one_more(known)
+                    return one_ply_up(known)
                 if role:
-                    frame[LASTS] = min(frame[LASTS], one_more(known))
+                    frame[SAFE_PLIES] = min(frame[SAFE_PLIES], one_ply_up(known))
                 score = _DONE
         search.scores[slot] = score
     return _OPEN
 
 
 @compiled(types.int64(_SEARCH, *[types.int64] * 3, _LEGAL, _PLAY, _KEY), allocates=False)
-def enter(
+def open_node(
     search: WindowSearch,
     slot: int,
     ply: int,
@@ -273,25 +282,25 @@ def enter(
     play: Callable[..., None],
     key: Callable[..., int],
 ) -> int:
-    """Open the node in `slot`; its result, if that is seen at once, otherwise _OPEN."""
-    result = play_all(search, slot, ply, left, legal, play)
+    """Open the node in `slot`. Returns its result if it is known without a search, else _OPEN."""
+    result = expand(search, slot, ply, left, legal, play)
     if result != _OPEN or left == 1:
         return result
-    favourite = -1
+    table_move = -1
     if left >= _STORED_FROM:
-        search.keys[slot] = key(search.boards[slot]) ^ search.state[NUMBER]
+        search.keys[slot] = key(search.boards[slot]) ^ search.state[GENERATION]
         word = find(search.table, search.keys[slot])
         if word != 0:
-            known = lasts(word, search.state[ATTACKER])
+            known = known_result(word, search.state[ATTACKER])
             if ply > 0 and (known == WIN or known >= left):
                 return known
-            favourite = transposition.move(word)
-    return arrange(search, ply, favourite, legal, play, key)
+            table_move = transposition.move(word)
+    return order_children(search, ply, table_move, legal, play, key)
 
 
 @compiled(types.int64(_SEARCH, types.int64), allocates=False)
 def choose_child(search: WindowSearch, ply: int) -> int:
-    """The slot of the most promising child that is left, 0 if none is."""
+    """Return the slot of the remaining child with the greatest score, 0 if none remains."""
     scores, best, best_score = search.scores, 0, _DONE
     for slot in range(search.frames[ply, FIRST], search.frames[ply, END]):
         if scores[slot] > best_score:
@@ -300,8 +309,8 @@ def choose_child(search: WindowSearch, ply: int) -> int:
 
 
 @compiled(types.boolean(_SEARCH, *[types.int64] * 3), allocates=False)
-def learn(search: WindowSearch, ply: int, action: int, result: int) -> bool:
-    """Take in the result of a child; does it decide the node?"""
+def record_result(search: WindowSearch, ply: int, action: int, result: int) -> bool:
+    """Record the result of a child, and return whether it decides the node."""
     frame = search.frames[ply]
     role = frame[ATTACKS]
     history = search.history[2 * search.boards[frame[SLOT]][0] + role]
@@ -311,7 +320,7 @@ def learn(search: WindowSearch, ply: int, action: int, result: int) -> bool:
     else:
         history[action] -= history[action] >> _MEMORY
         if role:
-            frame[LASTS] = min(frame[LASTS], one_more(result))
+            frame[SAFE_PLIES] = min(frame[SAFE_PLIES], one_ply_up(result))
     return decides
 
 
@@ -324,39 +333,41 @@ def advance(
     play: Callable[..., None],
     key: Callable[..., int],
 ) -> bool:
-    """Go on with a search, to that depth, for about so many nodes; is there a result?
+    """Continue a search to a depth for about `nodes` nodes; return whether it has a result.
 
-    It is in `state[RESULT]`: WIN, or for how many plies the attacker does not win, and in
-    `state[MOVE]` the action at the root that decided, -1 if none did.
+    `state[RESULT]` is WIN, or the number of plies within which the attacker cannot win;
+    `state[MOVE]` is the root action that decided, or -1.
     """
     state = search.state
     until = state[NODES] + nodes
     ply = state[PLY]
     if ply < 0:
         ply = 0
-        state[RESULT] = enter(search, 0, 0, depth, legal, play, key)
+        state[RESULT] = open_node(search, 0, 0, depth, legal, play, key)
         if state[RESULT] != _OPEN:
             return True
     while state[NODES] < until:
-        # Down: open the next child, or find that there is none.
+        # Down: open the next child, if any is left.
         slot = choose_child(search, ply)
         action, result = -1, _OPEN
         if slot > 0:
             search.scores[slot] = _DONE
             action = search.actions[slot]
-            result = enter(search, slot, ply + 1, search.frames[ply, LEFT] - 1, legal, play, key)
+            result = open_node(
+                search, slot, ply + 1, search.frames[ply, LEFT] - 1, legal, play, key
+            )
             if result == _OPEN:
                 ply += 1
                 state[DEEPEST] = max(state[DEEPEST], ply)
                 continue
 
-        # Up: as long as a result decides the node above it, or was the last.
+        # Up: while a result decides its parent, or was the last child's.
         while True:
             frame = search.frames[ply]
             if action < 0:
-                result = frame[LASTS] if frame[ATTACKS] else WIN
-            elif learn(search, ply, action, result):
-                result = one_more(result)
+                result = frame[SAFE_PLIES] if frame[ATTACKS] else WIN
+            elif record_result(search, ply, action, result):
+                result = one_ply_up(result)
             else:
                 break
             if frame[LEFT] >= _STORED_FROM:
@@ -366,7 +377,7 @@ def advance(
                     state[ATTACKER],
                     result,
                     action,
-                    state[NUMBER],
+                    state[GENERATION],
                     state[NODES] - frame[BEFORE],
                 )
             if ply == 0:
@@ -381,9 +392,18 @@ def advance(
 
 
 def interpreted() -> Callable[..., bool]:
-    """`advance` as plain Python, and with it all that touches a board."""
+    """Return `advance` as plain Python, with all functions that access a board."""
     names = dict(globals())
-    for function in (copy, enter, play_all, arrange, safe_replies, choose_child, learn, advance):
+    for function in (
+        copy,
+        open_node,
+        expand,
+        order_children,
+        safe_replies,
+        choose_child,
+        record_result,
+        advance,
+    ):
         source = uncompiled(function)
         names[source.__name__] = FunctionType(source.__code__, names)
     return names["advance"]

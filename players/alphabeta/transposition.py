@@ -1,9 +1,9 @@
-"""The transposition table of minimax: what is known of a position, found by a 64-bit key.
+"""The transposition table of minimax: results of positions by a 64-bit key.
 
-A row is a key and a word. The word holds the winner, if that is proven, and for each player for
-how many plies it is known not to win; such facts hold whatever search found them. Four rows, a
-line of the processor's cache, make a bucket: the row of an older search goes first, then the one
-that cost least to find.
+A row is a key and a word. The word holds the winner, if proven, and for each player the number of
+plies within which that player cannot win; these facts do not depend on the search that found them.
+Four rows, one cache line, form a bucket: a new position replaces a row of an older search first,
+then the row with the fewest nodes.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from games.core.kernels import compiled
 
 Rows = NDArray[np.int64]
 
-#: Results of a test whether a player wins: it does, or it does not within so many plies.
+#: Results of a search whether a player wins: WIN, n (not within n plies) or NEVER.
 WIN, NEVER = -1, 4095
 
 _BUCKET = 4
 _BYTES_PER_ROW = 16
-# winner: 2 bits, lasts: 12 bits for each player, move + 1, age, log2 of the nodes it took
-_LASTS, _MOVE, _AGE, _EFFORT = (-10, 2, 14), 26, 46, 54
-#: What fits into the bits between those places.
-MOST_MOVES, _AGES = (1 << 20) - 2, 255
+# Bits: winner 2, safe plies 12 for each player, move + 1, age, log2 of the nodes of its search.
+_SAFE_PLIES, _MOVE, _AGE, _EFFORT = (-10, 2, 14), 26, 46, 54
+#: Greatest values that fit between those bit positions.
+MAX_MOVES, _AGES = (1 << 20) - 2, 255
 
 _ROWS = types.int64[:, ::1]
 
 
 def new_table(megabytes: int) -> Rows:
-    """Rows for at most so many megabytes, a power of two of them.
+    """Return an empty table of at most that many megabytes; the number of rows is a power of two.
 
-    They are written to, so that no page of them has to be found in the middle of a move.
+    All rows are written once, so that the system allocates no pages during a search. Raises
+    MemoryError, OverflowError or ValueError if the memory cannot be allocated.
     """
     rows = 1 << (megabytes * 2**20 // _BYTES_PER_ROW).bit_length() - 1
     return np.full((rows, 2), 0, dtype=np.int64)
@@ -40,7 +41,7 @@ def new_table(megabytes: int) -> Rows:
 
 @compiled(types.int64(_ROWS, types.int64), allocates=False)
 def find(rows: Rows, key: int) -> int:
-    """The word of a position, 0 if there is none."""
+    """Return the word stored for a position, 0 if none is."""
     bucket = (key & (len(rows) // _BUCKET - 1)) * _BUCKET
     for row in range(bucket, bucket + _BUCKET):
         if rows[row, 0] == key:
@@ -49,39 +50,39 @@ def find(rows: Rows, key: int) -> int:
 
 
 @compiled("int64(int64, int64)", allocates=False)
-def lasts(word: int, attacker: int) -> int:
-    """What the word says on whether `attacker` wins: WIN, or for how many plies it does not."""
+def known_result(word: int, attacker: int) -> int:
+    """Return what a word says about `attacker`: WIN, or the plies within which it cannot win."""
     winner = word & 3
     if winner == attacker:
         return WIN
-    return NEVER if winner else word >> _LASTS[attacker] & NEVER
+    return NEVER if winner else word >> _SAFE_PLIES[attacker] & NEVER
 
 
 @compiled("int64(int64)", allocates=False)
 def winner(word: int) -> int:
-    """Who is proven to win, 0 if nobody is."""
+    """Return the proven winner in a word, 0 for none."""
     return word & 3
 
 
 @compiled("int64(int64)", allocates=False)
 def move(word: int) -> int:
-    """The action that decided, -1 if none did."""
-    return (word >> _MOVE & MOST_MOVES + 1) - 1
+    """Return the action that decided the position, or -1."""
+    return (word >> _MOVE & MAX_MOVES + 1) - 1
 
 
 @compiled("int64(int64)", allocates=False)
 def effort(word: int) -> int:
-    """About how many nodes it took: a power of two."""
+    """Return the approximate number of nodes of the search, a power of two."""
     return 1 << (word >> _EFFORT & 63)
 
 
 @compiled(types.void(*[_ROWS] + [types.int64] * 6), allocates=False)
 def store(
-    rows: Rows, key: int, attacker: int, result: int, action: int, number: int, nodes: int
+    rows: Rows, key: int, attacker: int, result: int, action: int, generation: int, nodes: int
 ) -> None:
-    """Add to what is known: `result` for `attacker`, decided by `action` (or -1) in `nodes`.
+    """Add to a row: `result` for `attacker`, decided by `action` (or -1), after `nodes` nodes.
 
-    Rows stored under another `number` (of the search) are of less worth.
+    Rows of another `generation` are replaced first.
     """
     bucket = (key & (len(rows) // _BUCKET - 1)) * _BUCKET
     place, least, word = bucket, 1 << 30, 0
@@ -90,7 +91,7 @@ def store(
             place, word = row, rows[row, 1]
             break
         worth = rows[row, 1] >> _EFFORT & 63
-        if rows[row, 1] >> _AGE & _AGES == number & _AGES:
+        if rows[row, 1] >> _AGE & _AGES == generation & _AGES:
             worth += 64
         if worth < least:
             place, least = row, worth
@@ -103,7 +104,7 @@ def store(
     if result == WIN:
         facts |= attacker
     else:
-        known = max(result, facts >> _LASTS[attacker] & NEVER)
-        facts = facts & ~(NEVER << _LASTS[attacker]) | known << _LASTS[attacker]
+        known = max(result, facts >> _SAFE_PLIES[attacker] & NEVER)
+        facts = facts & ~(NEVER << _SAFE_PLIES[attacker]) | known << _SAFE_PLIES[attacker]
     rows[place, 0] = key
-    rows[place, 1] = facts | action + 1 << _MOVE | (number & _AGES) << _AGE | log << _EFFORT
+    rows[place, 1] = facts | action + 1 << _MOVE | (generation & _AGES) << _AGE | log << _EFFORT

@@ -1,1 +1,1 @@
-"""What a player is."""
+"""The interface of a player, and what all players and searches share."""

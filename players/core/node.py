@@ -1,22 +1,22 @@
-"""A search tree as it is shown: plain values, cut off where nodes are too rare or too deep."""
+"""An exported search tree: plain values, without nodes that have too few visits or lie too deep."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: So many plies below the root a shown tree ends: what is nested much deeper, neither Python nor
-#: most readers of JSON can follow.
-MOST_DEPTH = 100
+#: Depth of an exported tree, in plies below the root. Python and most JSON readers fail on much
+#: deeper nesting.
+MAX_DEPTH = 100
 
 
 @dataclass(frozen=True)
 class Node:
-    """A position that a search has looked at.
+    """A position that a search has visited.
 
-    `win_rate`, `amaf` (from 0 to 1, a tie counting one half) and `proven` (1, 0, -1 for a win, a
-    tie, a loss with best play) are of the player who moved into it; at the root, of the player who
-    moved before. `amaf` is the mean of the `amaf_visits` playouts in which that player chose the
-    action at any later time; None where it is not kept.
+    `win_rate`, `amaf` (from 0 to 1, a tie counts one half) and `proven` (1, 0, -1 for a win, a tie,
+    a loss with best play) are from the view of the player who made the last move. `amaf` is the
+    mean of the `amaf_visits` playouts in which that player chose the action at any later time; None
+    if the search does not record it.
     """
 
     action: int | None  # None at the root

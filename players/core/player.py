@@ -1,4 +1,4 @@
-"""What a player is: it is given the match so far and a limit, and chooses an action."""
+"""The interface of a player: given the match so far and a limit, it chooses an action."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from players.core.node import Node
 
 
 class Cancelled(Exception):
-    """The thinking is no longer wanted: the match went on or ended meanwhile."""
+    """Raised by `choose` and `ponder` after `cancel`: the result is no longer needed."""
 
 
 class Resigned(Exception):
-    """Raised by `choose` instead of an action."""
+    """Raised by `choose` to resign the match instead of choosing an action."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How long a player may think about one move; None is no limit of that kind.
+    """Limits on the search for one move: seconds and simulations; None means no limit.
 
-    `saves` says whether time that is not used is kept for later moves: true for main time and
-    increments, false for periods. Where it is true, a search may well stop early.
+    `time_carries_over` says whether unused time is added to later moves: true for main time and
+    increments, false for periods. If true, a search may stop early.
     """
 
     seconds: float | None = None
@@ -34,7 +34,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class ActionStats:
-    """What a search found out about one action; `wins` counts a tie as one half.
+    """Statistics of a search about one action; `wins` counts a tie as one half.
 
     `amaf` and `proven` are as in `Node`, for the player who would play the action.
     """
@@ -47,17 +47,17 @@ class ActionStats:
 
     @property
     def win_rate(self) -> float:
-        """Wins per visit, 0.5 for an action that was never tried."""
+        """Wins per visit, from 0 to 1; 0.5 for an action without visits."""
         return self.wins / self.visits if self.visits else 0.5
 
 
 @dataclass(frozen=True)
 class Info:
-    """What a search did for one move, and what it thinks.
+    """The analysis of one move: the effort of the search and its evaluation of the position.
 
     `win_rate` and `proven` (1, 0, -1 for a win, a tie, a loss with best play) are for the player to
-    move, `depth` and `line` (the moves it expects, its own first) are in plies, `actions` has the
-    most visited first. All is optional.
+    move. `depth` is in plies. `pv` (principal variation) is the expected moves, the player's own
+    first. `actions` has the most visited first. All fields are optional.
     """
 
     simulations: int = 0
@@ -71,7 +71,7 @@ class Info:
 
 @dataclass(frozen=True)
 class PlayResult:
-    """A legal action, and why, if the player says so."""
+    """The chosen action, and the analysis behind it if the player gives one."""
 
     action: int
     info: Info | None = None
@@ -80,12 +80,13 @@ class PlayResult:
 class Player(ABC):
     """Plays one side of one game. The keyword parameters of `__init__` are its options.
 
-    `choose` and `ponder` may be called in another thread than the rest, never both at a time.
+    `choose` and `ponder` may be called in another thread than the other methods, but never both at
+    the same time.
     """
 
-    #: What the server is told: is this a person?
+    #: Whether a person chooses the moves; the client tells the server.
     human = False
-    #: Does it think on the opponent's time?
+    #: Whether it thinks on the opponent's time: then `ponder` is called.
     ponders: bool = False
 
     def __init__(self, game: Game) -> None:
@@ -94,54 +95,54 @@ class Player(ABC):
 
     @abstractmethod
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        """An action for `states[-1]`; `states` is the match so far, newest last.
+        """Choose an action for `states[-1]`; `states` is the match so far, newest last.
 
-        Raises Cancelled soon after `cancel`, and Resigned to give up.
+        Raises Cancelled soon after `cancel`, and Resigned to resign the match.
         """
 
     def longest_s(self, limit: Limit) -> float | None:
-        """How many seconds `choose` takes at most; None if that is not known.
+        """Return the longest time that `choose` takes, in seconds; None if unknown.
 
-        Who keeps to little may be called in the thread in which all else is done.
+        If it is short, the client may call `choose` in the thread of its event loop.
         """
         return None
 
     def ponder(self, states: Sequence[State]) -> None:
-        """Think on the opponent's time: `states[-1]` is the opponent's to move.
+        """Think on the opponent's time: in `states[-1]` the opponent is to move.
 
-        Called only if `ponders`. Returns, or raises Cancelled, soon after `cancel`.
+        Called only if `ponders` is true. Returns, or raises Cancelled, soon after `cancel`.
         """
 
     def tree(self, min_visits: int = 1) -> Node | None:
-        """The search tree of the last choice, nodes visited at least so often, not too deep.
+        """Return the search tree of the last choice: the nodes with at least `min_visits` visits.
 
-        `players.core.node` says how deep. None for players without one. Not called while the player
-        thinks.
+        Its depth is at most `players.core.node.MAX_DEPTH`. Returns None for players without a tree.
+        It is never called while the player thinks.
         """
         return None
 
     def cancel(self) -> None:
-        """Give up the thinking that is under way, and any before `ready`; safe from any thread."""
+        """Cancel the search that is running, and any until `ready`; safe from any thread."""
         self.cancelled.set()
 
     def ready(self) -> None:
-        """Thinking is wanted again, after some that was cancelled."""
+        """Allow searches again after `cancel`."""
         self.cancelled.clear()
 
     def close(self) -> None:
-        """Release what the player holds. It is not used afterwards."""
+        """Release threads and memory. The player is not used afterwards."""
 
-    # What happens in a match is told to those who want to know.
+    # Notifications about a match. The defaults do nothing.
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
-        """A match begins or is taken up again; this player has seat 1 or 2."""
+        """Handle the start of a match, or its resumption; this player has seat 1 or 2."""
 
     def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
-        """Somebody, perhaps this player, has played `action`, which led to `states[-1]`."""
+        """Handle a move of either player: `seat` played `action`, which led to `states[-1]`."""
 
     def ended(self, winner: int, reason: str) -> None:
-        """The match is over: 1, 2, -1 for a tie, 0 for no result."""
+        """Handle the end of a match: `winner` is 1, 2, -1 for a tie, 0 for no result."""
 
     def interrupt(self) -> bool:
-        """Ctrl-C was pressed. True if the player deals with it; otherwise the program ends."""
+        """Handle Ctrl-C. Returns whether the player handled it; if not, the program ends."""
         return False

@@ -1,7 +1,7 @@
-"""What a search plays by: the compiled kernels of a game, or any game through its tuples.
+"""The rules that a search uses: the compiled kernels of a game, or any game through its tuples.
 
-Both have the same functions over a board whose first two elements are the player to move and the
-outcome, and that can be copied element by element: an int64 vector for kernels; player, outcome and
+Both have the same functions over a board. Its first two elements are the player to move and the
+outcome, and it can be copied element by element: an int64 vector for kernels; player, outcome and
 state for a game in plain Python.
 """
 
@@ -19,7 +19,7 @@ from players.core.hashing import board_key
 
 
 class Rules(NamedTuple):
-    """See `games.core.kernels` for what the functions do."""
+    """The functions of a game for searches; `games.core.kernels` describes them."""
 
     board: Callable[[State], Any]
     legal: Callable[..., int]
@@ -32,7 +32,7 @@ class Rules(NamedTuple):
 
 
 def rules_of(game: Game) -> Rules:
-    """The rules of `game`, compiled where it has kernels."""
+    """Return the rules of `game`: its kernels if it has any, otherwise its tuple interface."""
     if isinstance(game, KernelGame):
         kernels = game.kernels
         return Rules(
@@ -49,7 +49,7 @@ def rules_of(game: Game) -> Rules:
 
 
 def interpreted_rules(game: Game) -> Rules:
-    """The rules of `game` through its tuples."""
+    """Return the rules of `game` as plain Python, through its tuple interface."""
 
     def board(state: State) -> list[Any]:
         return [game.current_player(state), game.winner(state), state]

@@ -1,5 +1,6 @@
-"""How players search, by `rules` that are compiled or plain Python.
+"""Monte Carlo tree search, over compiled rules or plain Python.
 
-Monte Carlo tree search: `tree` is what grows, `loop` grows it, `worker` is a tree and its thread,
-`searcher` the player around them. Alpha-beta: `minimax`, with the transpositions in `table`.
+`tree` is the search tree, `selection` the rules that choose a child, `simulate` the compiled loop,
+`worker` one tree with its thread, `searcher` the base class of the players. `analysis` reads
+results out of the trees, `pruning` frees memory, `proofs` is a table of proven positions.
 """

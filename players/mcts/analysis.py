@@ -1,4 +1,4 @@
-"""Looking into a search: what it would play and why, from the trees of its workers."""
+"""Results of a search, from the trees of its workers: actions, proofs, principal variation."""
 
 from __future__ import annotations
 
@@ -6,33 +6,36 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from players.core.node import MOST_DEPTH, Node
+from players.core.node import MAX_DEPTH, Node
 from players.core.player import ActionStats
 from players.mcts.tree import LOSS, ROOT, TIE, UNKNOWN, WIN
 from players.mcts.worker import Worker
 
-#: Proofs, as they are told: 1, 0 and -1 for a win, a tie and a loss.
-_TOLD = {UNKNOWN: None, WIN: 1, TIE: 0, LOSS: -1}
+#: Proofs as they are reported: 1, 0 and -1 for a win, a tie and a loss.
+_PROOF_VALUE = {UNKNOWN: None, WIN: 1, TIE: 0, LOSS: -1}
 
 
-def considered(workers: Sequence[Worker]) -> tuple[ActionStats, ...]:
-    """The actions of the root, counted over all workers, the best first.
+def action_stats(workers: Sequence[Worker]) -> tuple[ActionStats, ...]:
+    """Return the statistics of the root's actions, summed over all workers, the best first.
 
-    The best is a proven win, otherwise the most visited, or where all are visited alike, the one
-    with the best mean; a proven tie is better than what looks worse, and a proven loss is the last
-    resort.
+    The best is a proven win, otherwise the most visited action, or the one with the best mean if
+    the selection visits evenly. A proven tie ranks above actions that score worse than a tie, a
+    proven loss ranks last.
     """
     first, *others = (_children(worker, ROOT) for worker in workers)
     merged = {each.action: each for each in first}
     for each in (each for children in others for each in children):
         known = merged.get(each.action)
-        merged[each.action] = _together(known, each) if known else each
-    rank = _ranking(merged.values(), even=workers[0].even)
+        merged[each.action] = _merged(known, each) if known else each
+    rank = _ranking(merged.values(), visits_evenly=workers[0].visits_evenly)
     return tuple(sorted(merged.values(), key=rank, reverse=True))
 
 
-def proven(actions: Sequence[ActionStats], complete: bool) -> int | None:
-    """What the actions prove of the root, for the player to move; `complete`: they are all."""
+def proven_value(actions: Sequence[ActionStats], complete: bool) -> int | None:
+    """Return the value of the root that its actions prove, for the player to move; or None.
+
+    `complete` says that `actions` are all legal actions.
+    """
     proofs = [each.proven for each in actions]
     if 1 in proofs:
         return 1
@@ -41,11 +44,11 @@ def proven(actions: Sequence[ActionStats], complete: bool) -> int | None:
     return max((proof for proof in proofs if proof is not None), default=None)
 
 
-def line(worker: Worker, action: int) -> tuple[int, ...]:
-    """The moves that are expected, `action` first."""
+def principal_variation(worker: Worker, action: int) -> tuple[int, ...]:
+    """Return the expected moves, starting with `action`."""
     found, row = [action], worker.find([action])
     while row is not None:
-        rank = _ranking(children := _children(worker, row), even=worker.even)
+        rank = _ranking(children := _children(worker, row), visits_evenly=worker.visits_evenly)
         best = max(children, key=rank, default=None)
         if best is None or not best.visits:
             break
@@ -54,8 +57,8 @@ def line(worker: Worker, action: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def by_visits(worker: Worker, path: Sequence[int]) -> list[int]:
-    """The actions after those of `path`, the most visited first."""
+def actions_by_visits(worker: Worker, path: Sequence[int]) -> list[int]:
+    """Return the actions after those of `path`, the most visited first."""
     row = worker.find(path)
     if row is None:
         return []
@@ -63,8 +66,8 @@ def by_visits(worker: Worker, path: Sequence[int]) -> list[int]:
     return [int(action) for action in nodes["action"][np.argsort(-nodes["visits"])]]
 
 
-def decided(worker: Worker, left: int) -> bool:
-    """Is one action so far ahead that as many simulations more cannot change that?"""
+def is_decided(worker: Worker, left: int) -> bool:
+    """Return whether the `left` remaining simulations cannot change the most visited action."""
     nodes = worker.tree.nodes[worker.children(ROOT)]
     visits = nodes["visits"][nodes["proof"] != LOSS]
     if len(visits) < 2:
@@ -73,18 +76,18 @@ def decided(worker: Worker, left: int) -> bool:
     return bool(first - second > left)
 
 
-def node(worker: Worker, min_visits: int) -> Node:
-    """The tree as it is shown."""
+def export_tree(worker: Worker, min_visits: int) -> Node:
+    """Return the tree as plain values: the nodes with at least `min_visits` visits."""
     root = worker.tree.nodes[ROOT]
     visits = int(root["visits"])
-    told = _TOLD[int(root["proof"])]
+    proven = _PROOF_VALUE[int(root["proof"])]
     win_rate = int(root["value"]) / 2 / visits
-    children = _shown(worker, ROOT, min_visits, MOST_DEPTH)
-    return Node(None, visits, win_rate, None, 0, told, children)
+    children = _exported_children(worker, ROOT, min_visits, MAX_DEPTH)
+    return Node(None, visits, win_rate, None, 0, proven, children)
 
 
-def _shown(worker: Worker, row: int, min_visits: int, depth: int) -> tuple[Node, ...]:
-    """What is below a row, so many plies deep."""
+def _exported_children(worker: Worker, row: int, min_visits: int, depth: int) -> tuple[Node, ...]:
+    """Return the children of a row, exported to `depth` plies."""
     if depth == 0:
         return ()
     nodes = []
@@ -93,7 +96,7 @@ def _shown(worker: Worker, row: int, min_visits: int, depth: int) -> tuple[Node,
             below = worker.find([child.action], row)
             assert below is not None
             counted = int(worker.tree.amaf["visits"][below]) if len(worker.tree.amaf) else 0
-            children = _shown(worker, below, min_visits, depth - 1)
+            children = _exported_children(worker, below, min_visits, depth - 1)
             nodes.append(
                 Node(
                     child.action,
@@ -120,14 +123,14 @@ def _children(worker: Worker, row: int) -> list[ActionStats]:
         columns = zip(amaf["average"].tolist(), amaf["visits"].tolist(), strict=True)
         means = [mean if count else None for mean, count in columns]
     return [
-        ActionStats(action, count, value / 2, mean, _TOLD[proof])
+        ActionStats(action, count, value / 2, mean, _PROOF_VALUE[proof])
         for action, count, value, mean, proof in zip(
             actions, visits, values, means, proofs, strict=True
         )
     ]
 
 
-def _together(one: ActionStats, other: ActionStats) -> ActionStats:
+def _merged(one: ActionStats, other: ActionStats) -> ActionStats:
     amaf = [each.amaf for each in (one, other) if each.amaf is not None]
     return ActionStats(
         one.action,
@@ -139,19 +142,19 @@ def _together(one: ActionStats, other: ActionStats) -> ActionStats:
 
 
 def _ranking(
-    actions: Collection[ActionStats], *, even: bool
+    actions: Collection[ActionStats], *, visits_evenly: bool
 ) -> Callable[[ActionStats], tuple[int, float]]:
-    """How good an action is beside the others; `even`: their visits do not say."""
+    """Return the sort key of an action; with `visits_evenly`, its mean counts, not its visits."""
     hopes = [each.win_rate for each in actions if each.proven is None and each.visits]
     ties = 3 if max(hopes, default=0.0) < 0.5 else 2
 
     def rank(each: ActionStats) -> tuple[int, float]:
         if each.proven is None:
-            return 2, _mean(each) if even else each.visits
+            return 2, _mean(each) if visits_evenly else each.visits
         return {1: 4, 0: ties, -1: 1}[each.proven], each.visits
 
     return rank
 
 
 def _mean(each: ActionStats) -> float:
-    return each.win_rate if each.visits else -1.0  # what was tried, however badly it went
+    return each.win_rate if each.visits else -1.0  # below every action with visits

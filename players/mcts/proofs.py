@@ -1,7 +1,7 @@
-"""Proven positions by their hash: what was proven on one path is known on every other.
+"""A table of proven positions by their hash: a proof on one path is used on all others.
 
-Positions that can be reached in many ways, as in nim, could not be proven by a tree alone: it has a
-node for each way.
+Games such as nim reach positions by many paths. A tree has a node for each path, and alone could
+not prove such games.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from games.core.kernels import inlined
 Proofs = NDArray[np.int64]
 
 ENTRIES = 2**18
-#: Hashing larger boards takes longer than proofs are worth.
-MOST_WORDS = 64
+#: Boards with more words are not hashed: that costs more time than the proofs save.
+MAX_WORDS = 64
 _OUTCOME, _TIE = 3, 3
 _INDEX = 20
 
 
 def new_proofs(words: int) -> Proofs:
-    """Room for the proofs of boards of so many words; none if they are too large."""
-    return np.zeros(ENTRIES if words <= MOST_WORDS else 0, dtype=np.int64)
+    """Return an empty table for boards of that many words; of length 0 if they are too large."""
+    return np.zeros(ENTRIES if words <= MAX_WORDS else 0, dtype=np.int64)
 
 
 @inlined
 def look_up(proofs: Proofs, key: int) -> int:
-    """The outcome of a position with best play: 1, 2, -1 for a tie, 0 if it is not known."""
+    """Return the proven outcome of a position: 1, 2, -1 for a tie, 0 if unknown."""
     word = proofs[(key >> _INDEX) & (len(proofs) - 1)]
     if (word ^ key) & ~_OUTCOME != 0:
         return 0
@@ -38,6 +38,6 @@ def look_up(proofs: Proofs, key: int) -> int:
 
 @inlined
 def remember(proofs: Proofs, key: int, outcome: int) -> None:
-    """Keep a proof, in place of whichever was there."""
+    """Store a proof, and overwrite the one with the same index."""
     found = _TIE if outcome < 0 else outcome
     proofs[(key >> _INDEX) & (len(proofs) - 1)] = key & ~_OUTCOME | found

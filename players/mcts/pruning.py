@@ -1,6 +1,6 @@
-"""Keeping what is worth keeping of a tree: the subtree of what was played, and what was visited.
+"""Compaction of a tree: it keeps the subtree of the played moves, or the most visited nodes.
 
-Rows are slid down to the front, so that a tree needs no second copy of itself.
+Rows are moved to the front in place, so that no second tree is needed.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 from games.core.kernels import compiled
 from players.mcts.tree import ROOT, TREE, Tree
 
-#: Rows that are gone through in a second, at least: 43 to 218 million here. A full tree of 256 MB
-#: has seven million.
-ROWS_A_SECOND = 3e7
+#: A lower bound of the rows compacted per second; measured: 43 to 218 million. A full tree of
+#: 256 MB has seven million.
+ROWS_PER_SECOND = 3e7
 
 
 @compiled(types.int64(TREE, types.int64, types.int64, types.int64[::1]), allocates=False)
-def keep(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
-    """Make `root` the root, and drop the children of other nodes visited less than `least` times.
+def compact(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
+    """Make `root` the root, and drop the children of other nodes with fewer than `least` visits.
 
-    What was dropped is grown anew when it is visited again; proofs stay. `stack` has room for as
-    many rows as there can be on a path and beside it. The rows that are left.
+    Dropped children are expanded again when their parent is visited again; proofs stay. `stack`
+    must have room for all nodes of a path and their siblings. Returns the number of rows left.
     """
     nodes, owner = tree.nodes, tree.owner
     for row in range(tree.used[0]):
         owner[row] = -1
 
-    # Mark: the first child of each node that keeps its children knows that node.
+    # Mark: `owner` of a first child is its parent, if the parent keeps its children.
     stack[0] = root
     n = 1
     while n > 0:
@@ -46,8 +46,8 @@ def keep(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
             nodes[node].tried = 0
             nodes[node].children = 0
 
-    # Slide: blocks go down in the order in which they lie. A block whose owner has yet to move is
-    # found again through the owner's row; one whose owner has moved, through where that is now.
+    # Move: blocks of siblings move to the front in their order. `owner` of a block is the parent's
+    # row: the old one while the parent has not moved, then the new one.
     used = tree.used[0]
     nodes[ROOT] = nodes[root]
     if nodes[ROOT].width > 0:

@@ -1,4 +1,4 @@
-"""What the players that grow trees have in common: limits, threads, the tree between moves."""
+"""The base class of the players with tree search: limits, threads, the tree between moves."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from players.core.player import ActionStats, Cancelled, Info, Limit, Player, Pla
 from players.mcts import analysis
 from players.mcts.selection import Selection
 from players.mcts.simulate import SearchConfig
-from players.mcts.tree import MOST_ACTIONS, MOST_SIMULATIONS
+from players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS
 from players.mcts.worker import Worker
 
 DEFAULT_S = 1.0
-MOST_THREADS = 256
+MAX_THREADS = 256
 
 
 class TreeSearch(Player):
-    """Searches for `time` seconds a move, or as long as the clock allows.
+    """Searches for `time` seconds per move, or as long as the clock allows.
 
-    `simulations` stops it after so many; with a seed and `simulations`, a search can be repeated
-    exactly. `solver` backs up proofs. `decisive` playouts, where the game has them, win at once if
-    they can and prevent the other from doing so. `near_first` tries actions next to stones before
-    the others. `max_plies` cuts playouts off and counts them as ties. `reuse` keeps the part of
-    the tree that was played, `ponder` thinks on the opponent's time. `threads` grow a tree each
-    and are asked together. `memory_mb` bounds all their trees.
+    `simulations` limits the simulations per move; with it and `seed`, a search is exactly
+    repeatable. `solver` backs up proofs. `decisive` playouts, for games that define them, win at
+    once if possible and prevent immediate losses. `near_first` tries actions next to stones before
+    the others. `max_plies` cuts playouts off and counts them as ties. `reuse` keeps the subtree of
+    the played moves, `ponder` thinks on the opponent's time. Each of `threads` has its own tree,
+    and their results are summed. `memory_mb` limits the memory of all trees together.
     """
 
     def __init__(
         self,
         game: Game,
-        how: Selection,
+        selection: Selection,
         /,
         time: float | None = None,
         simulations: int | None = None,
@@ -57,39 +57,39 @@ class TreeSearch(Player):
         super().__init__(game)
         self._require(time is None or time > 0, f"time must be above 0 seconds, not {time}")
         self._require(simulations is None or simulations > 0, "simulations must be above 0")
-        self._require(max_plies >= 0, f"max_plies must not be negative, as {max_plies} is")
-        self._require(max_depth >= 0, f"max_depth must not be negative, as {max_depth} is")
+        self._require(max_plies >= 0, f"max_plies must be 0 or more, not {max_plies}")
+        self._require(max_depth >= 0, f"max_depth must be 0 or more, not {max_depth}")
         self._require(memory_mb > 0, "memory_mb must be above 0")
         self._require(
-            0 < threads <= MOST_THREADS, f"threads must be from 1 to {MOST_THREADS}, not {threads}"
+            0 < threads <= MAX_THREADS, f"threads must be from 1 to {MAX_THREADS}, not {threads}"
         )
         self._require(
-            game.num_actions <= MOST_ACTIONS,
-            f"{game} has {game.num_actions} actions; {MOST_ACTIONS} can be searched",
+            game.num_actions <= MAX_ACTIONS,
+            f"{game} has {game.num_actions} actions, and at most {MAX_ACTIONS} are supported",
         )
         self._limit = Limit(time, simulations)
         self._reuse = reuse
         self.ponders = ponder
-        around = self._neighbours() if near_first else np.empty(0, dtype=np.int64)
+        neighbours = self._neighbours() if near_first else np.empty(0, dtype=np.int64)
         deepest = game.max_plies + 1
-        plan = SearchConfig(
+        config = SearchConfig(
             solver, decisive, min(max_plies, deepest), min(max_depth or deepest, deepest)
         )
         first = secrets.randbits(64) if seed is None else seed
         try:
             self._workers = [
-                Worker(game, how, plan, first + number, memory_mb / threads, around)
+                Worker(game, selection, config, first + number, memory_mb / threads, neighbours)
                 for number in range(threads)
             ]
         except (OSError, OverflowError, ValueError) as error:
-            raise self._wrong(f"there is no memory_mb={memory_mb} to be had: {error}") from error
+            raise self._error(f"cannot allocate memory_mb={memory_mb}: {error}") from error
         self._require(
-            len(self._workers[0].tree.nodes) > 3 * game.num_actions,  # a root takes that, growing
+            len(self._workers[0].tree.nodes) > 3 * game.num_actions,  # a growing root needs that
             f"memory_mb={memory_mb} is too little for {game}, threads={threads}",
         )
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
-        self._reporting_s = 0.0  # how long it took last time to say what was found out
-        self._searched: tuple[int, State] | None = None  # the ply and the state of the roots
+        self._report_s = 0.0  # seconds that the last report took, after its search
+        self._root: tuple[int, State] | None = None  # the ply and the state of the roots
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         if self.game.winner(states[-1]):
@@ -97,23 +97,23 @@ class TreeSearch(Player):
         started = clock.perf_counter()
         limit = _tighter(limit, self._limit)
         seconds = float("inf") if limit.seconds is None else limit.seconds
-        most = MOST_SIMULATIONS if limit.simulations is None else limit.simulations
-        self._take_up(states, seconds)
-        deadline = started + seconds - min(self._reporting_s, seconds / 4)
-        done = self._think(min(most, MOST_SIMULATIONS), deadline, limit.time_carries_over)
-        thought = clock.perf_counter()
+        simulations = MAX_SIMULATIONS if limit.simulations is None else limit.simulations
+        self._set_root(states, seconds)
+        deadline = started + seconds - min(self._report_s, seconds / 4)
+        done = self._search(min(simulations, MAX_SIMULATIONS), deadline, limit.time_carries_over)
+        searched = clock.perf_counter()
         info = self._info(done)
         if info.proven == 1:
-            info = self._winning_at_once(states[-1], info)
+            info = self._with_immediate_win(states[-1], info)
         reported = clock.perf_counter()
-        self._reporting_s = reported - thought
+        self._report_s = reported - searched
         return PlayResult(info.actions[0].action, replace(info, seconds=reported - started))
 
     def longest_s(self, limit: Limit) -> float | None:
         return _tighter(limit, self._limit).seconds
 
-    def _winning_at_once(self, state: State, info: Info) -> Info:
-        """With the move that wins at once, if there is one, in front of those that win later."""
+    def _with_immediate_win(self, state: State, info: Info) -> Info:
+        """Put an action that wins at once, if any, in front of those that win later."""
         game, player = self.game, self.game.current_player(state)
         for action in game.legal_actions(state):
             if game.winner(game.next_state(state, action)) == player:
@@ -125,72 +125,72 @@ class TreeSearch(Player):
 
     def ponder(self, states: Sequence[State]) -> None:
         if not self.game.winner(states[-1]):
-            self._take_up(states, float("inf"))
-            self._think(MOST_SIMULATIONS, float("inf"), saves=False)
+            self._set_root(states, float("inf"))
+            self._search(MAX_SIMULATIONS, float("inf"), stop_early=False)
 
     def tree(self, min_visits: int = 1) -> Node | None:
-        """The tree of the last choice; with several threads, that of the first."""
-        if self._searched is None:
+        """Return the tree of the last choice; with several threads, that of the first."""
+        if self._root is None:
             return None
-        return analysis.node(self._workers[0], min_visits)
+        return analysis.export_tree(self._workers[0], min_visits)
 
     def close(self) -> None:
         self._pool.shutdown()
 
-    def _take_up(self, states: Sequence[State], seconds: float) -> None:
-        """Set the trees on the newest state, keeping what was found out about it before."""
-        actions = self._since_then(states)
+    def _set_root(self, states: Sequence[State], seconds: float) -> None:
+        """Set the root of each tree to the newest state, and keep its subtree if possible."""
+        actions = self._actions_since_root(states)
         for worker in self._workers:
-            if actions is None or not worker.follow(actions, states[-1], seconds):
-                worker.begin(states[-1])
-        self._searched = len(states) - 1, states[-1]
+            if actions is None or not worker.advance(actions, states[-1], seconds):
+                worker.reset(states[-1])
+        self._root = len(states) - 1, states[-1]
 
-    def _since_then(self, states: Sequence[State]) -> list[int] | None:
-        """The actions that led from the searched state to the newest; None if they did not."""
-        if not self._reuse or self._searched is None:
+    def _actions_since_root(self, states: Sequence[State]) -> list[int] | None:
+        """Return the actions from the root's state to the newest; None if it is not reachable."""
+        if not self._reuse or self._root is None:
             return None
-        ply, state = self._searched
+        ply, state = self._root
         if ply >= len(states) or states[ply] != state:
             return None
         actions: list[int] = []
         for before, after in zip(states[ply:], states[ply + 1 :], strict=False):
-            likely = analysis.by_visits(self._workers[0], actions)
+            likely = analysis.actions_by_visits(self._workers[0], actions)
             action = next((a for a in likely if self.game.next_state(before, a) == after), None)
             if action is None:
                 return None
             actions.append(action)
         return actions
 
-    def _think(self, most: int, deadline: float, saves: bool) -> int:
-        """Let every worker simulate its share; how many simulations there were in all."""
-        share, rest = divmod(most, len(self._workers))
+    def _search(self, simulations: int, deadline: float, stop_early: bool) -> int:
+        """Run a share of the simulations in each worker; return how many were run in all."""
+        share, rest = divmod(simulations, len(self._workers))
         shares = [max(1, share + (number < rest)) for number in range(len(self._workers))]
         first, *others = self._workers
 
-        # Where simulations are counted, none depends on when another thread is done.
-        counted = most < MOST_SIMULATIONS
-        broken_off = threading.Event()
+        # With a number of simulations, no thread may stop depending on another one's speed.
+        counted = simulations < MAX_SIMULATIONS
+        interrupted = threading.Event()
 
         def stop(left: int) -> bool:
             return (
                 self.cancelled.is_set()
-                or broken_off.is_set()
+                or interrupted.is_set()
                 or (not counted and any(worker.proven for worker in self._workers))
             )
 
         def stop_first(left: int) -> bool:
-            return stop(left) or (saves and analysis.decided(first, left))
+            return stop(left) or (stop_early and analysis.is_decided(first, left))
 
         if self.cancelled.is_set():
             raise Cancelled
         running = [
-            self._pool.submit(worker.think, share, deadline, stop)
+            self._pool.submit(worker.search, share, deadline, stop)
             for worker, share in zip(others, shares[1:], strict=True)
         ]
         try:
-            done = first.think(shares[0], deadline, stop_first)
-        except BaseException:  # Ctrl-C, which only one thread hears of
-            broken_off.set()
+            done = first.search(shares[0], deadline, stop_first)
+        except BaseException:  # Ctrl-C is raised in this thread only
+            interrupted.set()
             wait(running)
             raise
         done += sum(each.result() for each in running)
@@ -199,37 +199,37 @@ class TreeSearch(Player):
         return done
 
     def _info(self, simulations: int) -> Info:
-        """What was found out; how long it took is not known yet."""
-        considered = analysis.considered(self._workers)
-        best = considered[0]
-        proven = analysis.proven(considered, any(worker.complete for worker in self._workers))
+        """Return the analysis of the root, without the seconds it took."""
+        actions = analysis.action_stats(self._workers)
+        best = actions[0]
+        proven = analysis.proven_value(actions, any(worker.complete for worker in self._workers))
         return Info(
             simulations=simulations,
             depth=max(worker.depth for worker in self._workers),
             win_rate=best.win_rate if proven is None else (1 + proven) / 2,
-            pv=analysis.line(self._workers[0], best.action),
-            actions=considered,
+            pv=analysis.principal_variation(self._workers[0], best.action),
+            actions=actions,
             proven=proven,
         )
 
     def _neighbours(self) -> NDArray[np.int64]:
-        around = getattr(self.game, "neighbours", None)
-        if around is None:
-            raise self._wrong(f"near_first: {self.game} does not say which actions are neighbours")
-        reach = max((len(each) for each in around), default=0)
-        padded = [[*each, *[-1] * (reach - len(each))] for each in around]
+        neighbours = getattr(self.game, "neighbours", None)
+        if neighbours is None:
+            raise self._error(f"near_first: {self.game} does not define neighbours of its actions")
+        reach = max((len(each) for each in neighbours), default=0)
+        padded = [[*each, *[-1] * (reach - len(each))] for each in neighbours]
         return np.array(padded, dtype=np.int64).reshape(-1)
 
     def _require(self, holds: bool, message: str) -> None:
         if not holds:
-            raise self._wrong(message)
+            raise self._error(message)
 
-    def _wrong(self, message: str) -> SpecError:
+    def _error(self, message: str) -> SpecError:
         return SpecError(f"{type(self).__name__.lower()}: {message}")
 
 
 def _tighter(given: Limit, own: Limit) -> Limit:
-    """Both limits hold; with none at all, a second."""
+    """Return the smaller of both limits; without any limit, DEFAULT_S seconds."""
     seconds = min((s for s in (given.seconds, own.seconds) if s is not None), default=None)
     simulations = min(
         (n for n in (given.simulations, own.simulations) if n is not None), default=None

@@ -1,4 +1,4 @@
-"""The search tree: rows of one array, and the steps that work on them."""
+"""The search tree: an array whose rows are nodes."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from numpy.typing import NDArray
 
 ROOT = 0
 
-#: What is known of a node, for the player who moved into it.
+#: The proof of a node, for the player who moved into it.
 UNKNOWN, WIN, TIE, LOSS = 0, 1, 2, -1
 
-#: A node takes half a cache line, and the children of a node are neighbours: a look at all of them
-#: touches few lines. `average` and `doubt` follow from visits and value; they are kept because a
-#: node is looked at by its parent many times for each time it is visited.
+#: A node takes half a cache line, and the children of a node are adjacent, so that reading all of
+#: touches few lines. `average` and `inverse_sqrt_visits` follow from visits and value; they are
+#: stored because selection at the parent reads a node many times for each visit.
 NODE = np.dtype(
     [
         ("visits", np.int32),
         ("value", np.int32),  # half points, summed, of the player who moved into it
-        ("average", np.float32),  # points a visit, from 0 to 1; of a proven node what it is worth
-        ("doubt", np.float32),  # 1 / sqrt(visits), 0 when proven
+        ("average", np.float32),  # points per visit, from 0 to 1; of a proven node its value
+        ("inverse_sqrt_visits", np.float32),  # 1 / sqrt(visits), 0 when proven
         ("first_child", np.int32),
         ("action", np.uint16),  # that leads into it
         ("children", np.uint16),  # legal actions; 0 until the node is expanded
-        ("width", np.uint16),  # rows that its children have, from first_child on
-        ("tried", np.uint16),  # children that were visited: the first ones
-        ("near", np.uint16),  # children that are to be tried before the others: the first ones
+        ("width", np.uint16),  # rows allocated for children, from first_child on
+        ("tried", np.uint16),  # visited children, which are the first rows
+        ("near", np.uint16),  # children to try before the others, which are the first rows
         ("proof", np.int8),
     ],
     align=True,
 )
-#: All-moves-as-first: what happened when the player chose this action here or later.
+#: All-moves-as-first: the results when the player chose this action here or later.
 AMAF = np.dtype([("visits", np.int32), ("average", np.float32)], align=True)
 
-#: What an action, and a row, must fit in.
-MOST_ACTIONS = 2**16 - 1
-MOST_NODES = 2**31 - 1
-MOST_SIMULATIONS = 2**30 - 1
+#: Limits of the integer types above.
+MAX_ACTIONS = 2**16 - 1
+MAX_NODES = 2**31 - 1
+MAX_SIMULATIONS = 2**30 - 1
 
-#: The mean of a node that is lost for who moves into it: no other score is as low.
-HOPELESS = np.float32(-1e9)
+#: The mean of a node that is proven lost for the player who moved into it: below any other score.
+LOST_MEAN = np.float32(-1e9)
 
 
 class Tree(NamedTuple):
-    """Rows are nodes."""
+    """A search tree: columns whose rows are nodes."""
 
     nodes: Any  # [row] of NODE
-    amaf: Any  # [row] of AMAF; empty for a search that makes no use of it
-    owner: NDArray[np.int32]  # [row] room for `players.mcts.pruning`
-    used: NDArray[np.int64]  # [1] rows that are taken
+    amaf: Any  # [row] of AMAF; empty for a search without RAVE
+    owner: NDArray[np.int32]  # [row] working memory of `players.mcts.pruning`
+    used: NDArray[np.int64]  # [1] number of rows in use
 
 
 TREE = types.NamedTuple(
@@ -66,9 +66,12 @@ TREE = types.NamedTuple(
 
 
 def new_tree(megabytes: float, *, amaf: bool) -> Tree:
-    """A tree with room for that many bytes of nodes. Pages are taken as it grows."""
+    """Return a tree of at most that many megabytes; the system allocates pages as it grows.
+
+    Raises OSError, OverflowError or ValueError if the memory cannot be reserved.
+    """
     row = NODE.itemsize + (AMAF.itemsize if amaf else 0) + np.dtype(np.int32).itemsize
-    rows = min(int(megabytes * 2**20) // row, MOST_NODES)
+    rows = min(int(megabytes * 2**20) // row, MAX_NODES)
     tree = Tree(
         nodes=_column(NODE, rows),
         amaf=_column(AMAF, rows if amaf else 0),
@@ -80,10 +83,10 @@ def new_tree(megabytes: float, *, amaf: bool) -> Tree:
 
 
 def _column(kind: np.dtype[Any], rows: int) -> NDArray[Any]:
-    """Memory that is taken a small page at a time.
+    """Return a column whose memory is allocated in small pages.
 
-    Numpy asks for huge pages. Where the system has to find and clear one, as in a virtual machine,
-    that took 5 ms here, in the middle of a move; the search is as fast without them.
+    Numpy requests huge pages. Finding and clearing one took 5 ms in a virtual machine, in the
+    middle of a move; the search is as fast without them.
     """
     if rows == 0:
         return np.empty(0, dtype=kind)
@@ -95,7 +98,7 @@ def _column(kind: np.dtype[Any], rows: int) -> NDArray[Any]:
 
 
 def apart(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that shares no cache line with what another thread writes to."""
+    """Return a copy of an array that shares no cache line with other data, for use by a thread."""
     padding = 64 // array.itemsize
     spacious = np.empty(len(array) + 2 * padding, dtype=array.dtype)
     copy = spacious[padding : padding + len(array)]
@@ -104,12 +107,12 @@ def apart(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def interpreted(tree: Tree) -> Tree:
-    """The same tree for uncompiled code, where `nodes[i].visits` needs a record array."""
+    """Return the same tree for uncompiled code, where `nodes[i].visits` needs a record array."""
     return tree._replace(nodes=tree.nodes.view(np.recarray), amaf=tree.amaf.view(np.recarray))
 
 
 def clear(tree: Tree) -> None:
-    """Leave nothing but a root, which counts as visited: the first simulation expands it."""
+    """Remove all nodes but a root with one visit, so that the first simulation expands it."""
     tree.nodes[ROOT] = np.zeros((), NODE)
     tree.nodes[ROOT]["visits"] = 1
     tree.used[0] = 1

@@ -1,4 +1,4 @@
-"""One tree and what it takes to grow it, by one thread at a time."""
+"""One search tree with its working memory, used by one thread at a time."""
 
 from __future__ import annotations
 
@@ -13,70 +13,78 @@ from games import Game, State
 from games.core.kernels import uncompiled
 from games.core.random import seeded
 from players.core.rules import rules_of
-from players.mcts.pruning import ROWS_A_SECOND, keep
+from players.mcts.pruning import ROWS_PER_SECOND, compact
 from players.mcts.selection import FLAT, RAVE, Selection
 from players.mcts.simulate import SearchConfig, new_buffers, run_simulations
-from players.mcts.tree import MOST_SIMULATIONS, ROOT, UNKNOWN, apart, clear, interpreted, new_tree
+from players.mcts.tree import MAX_SIMULATIONS, ROOT, UNKNOWN, apart, clear, interpreted, new_tree
 
-#: How long the compiled search runs before it looks at the clock again: a share of the time left.
+#: Seconds that the compiled search runs before it reads the clock again: least, most, and the
+#: share of the remaining time.
 SLICE_S, LONGEST_SLICE_S, SLICE_SHARE = 0.001, 0.004, 0.125
-#: A full tree is pruned after a multiple of so many simulations, whatever the clock says: a search
-#: can be repeated.
-ROUND = 4096
-#: The share of the time left that tidying the tree may take.
-TIDYING_SHARE = 0.1
+#: A full tree is pruned after a multiple of this many simulations, independent of the clock, so
+#: that a search is repeatable.
+PRUNING_INTERVAL = 4096
+#: The share of the remaining time that compacting the tree may take.
+COMPACTING_SHARE = 0.1
 
 
 class Worker:
-    """Grows a tree from a state that it is set on, and keeps what it can when the match goes on."""
+    """Runs simulations on a tree, and keeps its useful part when the match continues."""
 
     def __init__(
         self,
         game: Game,
-        how: Selection,
-        plan: SearchConfig,
+        selection: Selection,
+        config: SearchConfig,
         seed: int,
         megabytes: float,
-        around: NDArray[np.int64],
+        neighbours: NDArray[np.int64],
     ) -> None:
-        """Raises OSError, OverflowError or ValueError if there is not so much memory."""
+        """Allocate the tree. Raises OSError, OverflowError or ValueError if that fails."""
         self._rules = rules_of(game)
-        self._grow = run_simulations if self._rules.compiled else uncompiled(run_simulations)
-        self._how = how._replace(
-            c=float(how.c), fpu=float(how.fpu), k=float(how.k), bias=float(how.bias)
+        self._run_simulations = (
+            run_simulations if self._rules.compiled else uncompiled(run_simulations)
         )
-        #: Are all actions visited alike, so that their means say which is best?
-        self.even = how.rule == FLAT
-        self._plan = plan._replace(sharp=plan.sharp and self._rules.decisive is not None)
+        self._selection = selection._replace(
+            c=float(selection.c),
+            fpu=float(selection.fpu),
+            k=float(selection.k),
+            bias=float(selection.bias),
+        )
+        #: Whether the selection visits all actions evenly, so that only their means rank them.
+        self.visits_evenly = selection.rule == FLAT
+        self._config = config._replace(
+            decisive=config.decisive and self._rules.decisive is not None
+        )
         self._rng = apart(seeded(seed))
         words = len(self._rules.board(game.initial_state()))
-        self._scratch = new_buffers(game, around, words)
-        self.tree = new_tree(megabytes, amaf=how.rule == RAVE)
-        self._grown = self.tree if self._rules.compiled else interpreted(self.tree)
-        #: As many nodes as there can be on a path and beside it: a simulation adds no more.
-        self._widest = (game.max_plies + 1) * game.num_actions
-        self._stack = np.empty(min(len(self.tree.nodes), self._widest), dtype=np.int64)
-        self._least = 2  # visits of a node that keeps its children when the tree is full
+        self._buffers = new_buffers(game, neighbours, words)
+        self.tree = new_tree(megabytes, amaf=selection.rule == RAVE)
+        self._compiled_tree = self.tree if self._rules.compiled else interpreted(self.tree)
+        #: Most nodes on a path with their siblings: a simulation adds no more rows.
+        self._rows_per_simulation = (game.max_plies + 1) * game.num_actions
+        self._stack = np.empty(min(len(self.tree.nodes), self._rows_per_simulation), dtype=np.int64)
+        self._min_visits = 2  # visits of a node that keeps its children when the tree is full
         self._root: Any = None
         self._board: Any = None
 
-    def begin(self, state: State) -> None:
-        """Start a new tree there."""
+    def reset(self, state: State) -> None:
+        """Start a new tree with `state` as its root."""
         clear(self.tree)
-        self._scratch.proofs[:] = 0
-        self._least = 2
+        self._buffers.proofs[:] = 0
+        self._min_visits = 2
         self._set(state)
 
-    def follow(self, actions: Sequence[int], state: State, seconds: float) -> bool:
-        """Keep the subtree that `actions` lead to, as `state`; False if that is not to be had.
+    def advance(self, actions: Sequence[int], state: State, seconds: float) -> bool:
+        """Make `state`, after `actions`, the root and keep its subtree; return whether it was done.
 
-        Nor if it would take a large part of so many seconds.
+        It is not done if the subtree does not exist, or if it would take a large part of `seconds`.
         """
         row = self.find(actions)
-        if row is None or not self._tidy(row, 0, seconds):
+        if row is None or not self._compact(row, 0, seconds):
             return False
         root = self.tree.nodes[ROOT]
-        root["proof"] = UNKNOWN  # it is proven again by its children, one of which can be played
+        root["proof"] = UNKNOWN  # its children prove it again, so that one of them can be played
         root["visits"] = max(1, root["visits"])
         self._set(state)
         return True
@@ -85,10 +93,10 @@ class Worker:
         self._root, self._board = self._rules.board(state), self._rules.board(state)
         if self._rules.compiled:
             self._board = apart(self._board)
-        self._scratch.tally[1] = 0
+        self._buffers.counters[1] = 0
 
     def find(self, actions: Sequence[int], row: int = ROOT) -> int | None:
-        """The row that `actions` lead to."""
+        """Return the row that `actions` lead to from `row`, or None."""
         for action in actions:
             children = self.children(row)
             found = np.flatnonzero(self.tree.nodes["action"][children] == action)
@@ -99,87 +107,90 @@ class Worker:
 
     @property
     def complete(self) -> bool:
-        """Has every action of the root been tried?"""
+        """Whether every action of the root has been visited."""
         root = self.tree.nodes[ROOT]
         return bool(root["tried"] == root["children"])
 
     def children(self, row: int) -> slice:
-        """The rows of a node's children."""
+        """Return the slice of rows of a node's children."""
         node = self.tree.nodes[row]
         first = int(node["first_child"])
         return slice(first, first + int(node["width"]))
 
     @property
     def depth(self) -> int:
-        """How far below the root the tree has been."""
-        return int(self._scratch.tally[1])
+        """The greatest depth reached below the root, in plies."""
+        return int(self._buffers.counters[1])
 
     @property
     def proven(self) -> bool:
-        """Is the value of the root known?"""
+        """Whether the value of the root is proven."""
         return bool(self.tree.nodes[ROOT]["proof"] != UNKNOWN)
 
-    def think(self, most: int, deadline: float, halt: Callable[[int], bool]) -> int:
-        """Simulate until the root is proven, or the number, the time or `halt` says stop.
+    def search(self, simulations: int, deadline: float, halt: Callable[[int], bool]) -> int:
+        """Run simulations until the root is proven, a limit is reached, or `halt` returns true.
 
-        `halt` is asked after each slice, and told how many simulations are still to come at most.
-        At least one is run. Returns how many were.
+        `halt` is called after each slice with the greatest number of simulations still to run. At
+        least one simulation is run. Returns how many were run.
         """
-        most = min(most, MOST_SIMULATIONS - int(self.tree.nodes[ROOT]["visits"]))
+        simulations = min(simulations, MAX_SIMULATIONS - int(self.tree.nodes[ROOT]["visits"]))
         now, count, done = time.perf_counter(), 1, 0
-        while done == 0 or (done < most and now < deadline):
+        while done == 0 or (done < simulations and now < deadline):
             done += self._simulate(count)
             if self.proven:
                 break
             before, now = now, time.perf_counter()
             rate = count / max(now - before, 1e-7)
-            left = most - done
-            if now - before > SLICE_S / 2:  # in less, calling takes longer than searching
-                left = min(left, int(min(rate * max(0.0, deadline - now), MOST_SIMULATIONS)))
+            left = simulations - done
+            if (
+                now - before > SLICE_S / 2
+            ):  # in shorter slices, the call dominates the measured rate
+                left = min(left, int(min(rate * max(0.0, deadline - now), MAX_SIMULATIONS)))
             if halt(left):
                 break
-            if self._full and done % ROUND == 0:
+            if self._full and done % PRUNING_INTERVAL == 0:
                 self._prune(deadline - now)
                 now = time.perf_counter()
             left_s = max(0.0, deadline - now)
             slice_s = min(max(SLICE_S, SLICE_SHARE * left_s), LONGEST_SLICE_S, left_s)
             in_time = int(rate * slice_s)
-            count = max(1, min(2 * count, in_time, most - done))
-            if self.tree.used[0] + count * self._widest > len(self.tree.nodes):  # it may get full
-                count = min(count, ROUND - done % ROUND)
+            count = max(1, min(2 * count, in_time, simulations - done))
+            rows = self.tree.used[0] + count * self._rows_per_simulation
+            if rows > len(self.tree.nodes):  # the tree may become full
+                count = min(count, PRUNING_INTERVAL - done % PRUNING_INTERVAL)
         return done
 
     def _simulate(self, count: int) -> int:
         rules = self._rules
-        return self._grow(
-            self._grown,
+        return self._run_simulations(
+            self._compiled_tree,
             self._root,
             self._board,
             rules.legal,
             rules.play,
-            (rules.decisive if self._plan.sharp else None) or rules.playout,
+            (rules.decisive if self._config.decisive else None) or rules.playout,
             rules.key,
             self._rng,
-            self._scratch,
-            self._how,
-            self._plan,
+            self._buffers,
+            self._selection,
+            self._config,
             count,
         )
 
     @property
     def _full(self) -> bool:
-        return bool(self.tree.used[0] + len(self._scratch.actions) > len(self.tree.nodes))
+        return bool(self.tree.used[0] + len(self._buffers.actions) > len(self.tree.nodes))
 
     def _prune(self, seconds: float) -> None:
-        """Make room, if there is time: nodes that were visited little lose their children."""
-        while self._tidy(ROOT, self._least, seconds):
+        """Free rows if time allows: nodes with few visits lose their children."""
+        while self._compact(ROOT, self._min_visits, seconds):
             if self.tree.used[0] < len(self.tree.nodes) // 2:
                 break
-            self._least *= 2
+            self._min_visits *= 2
 
-    def _tidy(self, row: int, least: int, seconds: float) -> bool:
-        """Compact the tree, if that takes no large part of the time there is."""
-        if self.tree.used[0] / ROWS_A_SECOND > TIDYING_SHARE * seconds:
+    def _compact(self, row: int, least: int, seconds: float) -> bool:
+        """Compact the tree, unless that takes a large part of `seconds`; return whether it did."""
+        if self.tree.used[0] / ROWS_PER_SECOND > COMPACTING_SHARE * seconds:
             return False
-        keep(self.tree, row, least, self._stack)
+        compact(self.tree, row, least, self._stack)
         return True

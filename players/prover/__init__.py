@@ -1,7 +1,7 @@
-"""Proves how matches end, for those who adjudicate them.
+"""A process that proves the results of positions, for the adjudication of matches.
 
     python -m players.prover --seconds 0.05
 
-Each line of its standard input is a position, as JSON, and is answered by one of its standard
-output; see `solver`. It ends at the end of its input.
+Each line of standard input is a position, as JSON, and is answered by one line of standard output;
+see `solver`. The process ends at the end of its input.
 """

@@ -1,4 +1,4 @@
-"""The prover as a process: positions come in and proofs go out, a line each."""
+"""The prover as a process: it reads positions and writes proofs, one per line."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ import msgspec
 
 from players.prover.solver import MatchPosition, Proof, ProofFailure, Solver
 
-#: Those who play have the processors first.
+#: Players have priority on the processors.
 _NICE = 10
 _CHUNK = 65536
 
 
 class LineReader:
-    """Whole lines of a file."""
+    """Reads whole lines from a file descriptor."""
 
     def __init__(self, file: int) -> None:
-        """`file`: its descriptor."""
         self.is_open = True
         self._file = file
         self._rest = b""
 
     def read(self, *, wait: bool) -> list[bytes]:
-        """Those that have come in meanwhile; if there are none, `wait` for some, or the end."""
+        """Return the lines that are there; with `wait`, block for the first one or the end."""
         lines: list[bytes] = []
         while self.is_open and self._is_ready(wait and not lines):
             chunk = os.read(self._file, _CHUNK)
@@ -42,22 +41,22 @@ class LineReader:
 
 
 def prove(lines: LineReader, solver: Solver, answers: int) -> None:
-    """Answer all of them; of the positions of a match that wait, the newest one only."""
+    """Answer all positions; of several waiting positions of one match, only the newest."""
     waiting: dict[str, MatchPosition] = {}
     while waiting or lines.is_open:
         for line in lines.read(wait=not waiting):
             try:
                 position = msgspec.json.decode(line, type=MatchPosition)
             except (msgspec.DecodeError, RecursionError) as error:
-                _say(answers, ProofFailure(None, f"expected a position: {error}"))
+                _write(answers, ProofFailure(None, f"expected a position: {error}"))
             else:
                 waiting[position.match] = position
         if waiting:
             longest = next(iter(waiting))
-            _say(answers, solver.solve(waiting.pop(longest)))
+            _write(answers, solver.solve(waiting.pop(longest)))
 
 
-def _say(answers: int, answer: Proof | ProofFailure) -> None:
+def _write(answers: int, answer: Proof | ProofFailure) -> None:
     os.write(answers, msgspec.json.encode(answer) + b"\n")
 
 
@@ -67,11 +66,11 @@ def _say(answers: int, answer: Proof | ProofFailure) -> None:
     type=click.FloatRange(min=0, min_open=True),
     default=0.05,
     show_default=True,
-    help="How long it thinks about a position.",
+    help="Seconds of search per position.",
 )
 def main(seconds: float) -> None:
-    """Prove how matches end: positions come in and proofs go out, a line of JSON each."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for who started this
+    """Prove the results of positions: read positions and write proofs, a line of JSON each."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     os.nice(_NICE)
     with contextlib.suppress(BrokenPipeError):
         prove(LineReader(sys.stdin.fileno()), Solver(seconds), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Who wins a position with best play, as far as minimax can prove it in a moment."""
+"""The winner of a position with best play, if minimax can prove it in a short time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from games import TIE, Game
 from players.core.player import Limit
 from players.minimax import Minimax
 
-#: Of a search's table: more cannot be filled in a moment.
+#: Size of the transposition table; a short search cannot fill more.
 _MEMORY_MB = 16
 
 
 class MatchPosition(Struct, frozen=True):
-    """A match as far as it has come: the game as it is spelled, and all actions."""
+    """The position of a match: the specification of the game, and all actions so far."""
 
     match: str
     game: str
@@ -22,7 +22,7 @@ class MatchPosition(Struct, frozen=True):
 
 
 class Proof(Struct, frozen=True):
-    """After `ply` actions, `winner` wins with best play: 1, 2, -1 for a tie; None: not proven."""
+    """The proven winner after `ply` actions: 1, 2, -1 for a tie; None if not proven."""
 
     match: str
     ply: int
@@ -30,25 +30,25 @@ class Proof(Struct, frozen=True):
 
 
 class ProofFailure(Struct, frozen=True):
-    """Nothing can be said of a position, or of what should have been one."""
+    """The answer for an invalid position, or for a line that is no position."""
 
     match: str | None
     error: str
 
 
 class Solver:
-    """Keeps what it needs for each game from one position to the next."""
+    """Solves positions; it keeps a search for each game."""
 
     def __init__(self, seconds: float) -> None:
-        """`seconds`: for each position."""
+        """Take the time limit for each position, in seconds."""
         self._limit = Limit(seconds=seconds)
         self._searches: dict[str, tuple[Game, Minimax]] = {}
 
     def solve(self, position: MatchPosition) -> Proof | ProofFailure:
-        """What is proven of it."""
+        """Return the proven winner of a position, or the reason why it cannot be searched."""
         try:
             winner = self._winner(position)
-        except Exception as error:  # games may be anybody's
+        except Exception as error:  # the game may be a plugin
             return ProofFailure(position.match, str(error) or repr(error))
         return Proof(position.match, len(position.actions), winner)
 

@@ -282,9 +282,9 @@ def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
     ("spec", "told"),
     [
         ("minimax(time=0)", "time must be above 0"),
-        ("minimax(depth=-1)", "depth must not be negative"),
+        ("minimax(depth=-1)", "depth must be 0 or more"),
         ("minimax(memory_mb=0)", "memory_mb must be above 0"),
-        ("minimax(memory_mb=100000000000)", "no memory_mb=100000000000 to be had"),
+        ("minimax(memory_mb=100000000000)", "cannot allocate memory_mb=100000000000"),
         ("minimax(dept=5)", "did you mean 'depth'"),
         ("greedy(playouts=0)", "playouts must be at least 1"),
     ],
@@ -301,7 +301,7 @@ def test_the_table_keeps_what_it_is_told_and_no_position_is_taken_for_another() 
     transposition.store(rows, 77, 2, NEVER, -1, 1, 10)
     transposition.store(rows, 77, 1, 4, 6, 1, 10)
     word = transposition.find(rows, 77)
-    assert (transposition.lasts(word, 1), transposition.lasts(word, 2)) == (5, NEVER)
+    assert (transposition.known_result(word, 1), transposition.known_result(word, 2)) == (5, NEVER)
     assert (transposition.winner(word), transposition.move(word), transposition.effort(word)) == (
         0,
         6,
@@ -309,12 +309,15 @@ def test_the_table_keeps_what_it_is_told_and_no_position_is_taken_for_another() 
     )
     transposition.store(rows, 77, 1, WIN, 2, 1, 10)
     word = transposition.find(rows, 77)
-    assert (transposition.lasts(word, 1), transposition.lasts(word, 2)) == (WIN, NEVER)
+    assert (transposition.known_result(word, 1), transposition.known_result(word, 2)) == (
+        WIN,
+        NEVER,
+    )
     assert transposition.winner(word) == 1
     for other in range(1, 200):  # in the same bucket, and cheaper
         key = 77 + other * len(rows)
         transposition.store(rows, key, 1, 7, 0, 1, 1)
-        assert transposition.lasts(transposition.find(rows, key), 1) == 7
+        assert transposition.known_result(transposition.find(rows, key), 1) == 7
     assert transposition.find(rows, 77) == word
     assert transposition.find(rows, 78) == 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from testbed.solved import Solved, solved
+from testbed.solved_positions import SolvedPosition, solved
 
 import games
 import players
@@ -180,7 +180,7 @@ def test_the_solved_positions_are_what_they_are_said_to_be() -> None:
                 assert value == 1
 
 
-def rate_kept(text: str, positions: list[Solved], simulations: int) -> float:
+def rate_kept(text: str, positions: list[SolvedPosition], simulations: int) -> float:
     """How often it keeps the value; nothing that it says of them is wrong."""
     player = players.load(text, games.load("connect_four"))
     kept = 0

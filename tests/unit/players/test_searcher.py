@@ -30,7 +30,7 @@ def told(choice: PlayResult) -> Info:
     return choice.info
 
 
-def think(player: Player, moves: Sequence[int], simulations: int = 5000) -> Info:
+def search(player: Player, moves: Sequence[int], simulations: int = 5000) -> Info:
     return told(player.choose(played(player.game, moves), Limit(simulations=simulations)))
 
 
@@ -54,10 +54,10 @@ def descend(player: Player, ranks: Sequence[int]) -> tuple[list[int], int]:
 def test_visits_are_found_again(player: str, ranks: list[int]) -> None:
     """After one ply, or several at once."""
     searcher = players.load(player, GAME)
-    think(searcher, [], 20_000)
+    search(searcher, [], 20_000)
     moves, kept = descend(searcher, ranks)
     assert kept > 0 or player.startswith("rave")  # which may not have tried a second one
-    info = think(searcher, moves)
+    info = search(searcher, moves)
     assert info.simulations == 5000
     if "threads" in player:  # what was shown is the tree of one, and the others keep theirs
         assert visits(info) >= 5000 + kept
@@ -68,15 +68,15 @@ def test_visits_are_found_again(player: str, ranks: list[int]) -> None:
 
 def test_the_same_state_is_thought_about_further() -> None:
     searcher = players.load("uct(seed=1)", GAME)
-    assert visits(think(searcher, [3])) == 5000
-    assert visits(think(searcher, [3])) == 10_000
+    assert visits(search(searcher, [3])) == 5000
+    assert visits(search(searcher, [3])) == 10_000
 
 
 @pytest.mark.parametrize("move", range(7))
 def test_a_move_that_was_hardly_tried_begins_a_tree(move: int) -> None:
     searcher = players.load("uct(seed=1)", GAME)
-    think(searcher, [], 3)
-    assert visits(think(searcher, [move], 100)) == 100
+    search(searcher, [], 3)
+    assert visits(search(searcher, [move], 100)) == 100
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_a_move_that_was_hardly_tried_begins_a_tree(move: int) -> None:
 )
 def test_an_unrelated_state_begins_a_tree(before: list[int], after: list[int]) -> None:
     searcher = players.load("uct(seed=1,solver=false)", GAME)
-    think(searcher, before, 300)
-    assert visits(think(searcher, after, 300)) == 300
+    search(searcher, before, 300)
+    assert visits(search(searcher, after, 300)) == 300
 
 
 def test_a_state_of_another_match_begins_a_tree() -> None:
     """A state given by itself says nothing of how it came about."""
     searcher = players.load("uct(seed=1)", GAME)
-    think(searcher, [])
+    search(searcher, [])
     state = played(GAME, [3])[-1]
     assert visits(told(searcher.choose([state], Limit(simulations=300)))) == 300
 
@@ -107,12 +107,12 @@ def test_a_state_of_another_match_begins_a_tree() -> None:
 def test_without_reuse_each_tree_is_new() -> None:
     searcher = players.load("uct(seed=1,reuse=false)", GAME)
     for moves in ([], [], [3], [3, 3]):
-        assert visits(think(searcher, moves)) == 5000
+        assert visits(search(searcher, moves)) == 5000
 
 
 def test_no_time_is_taken_to_keep_what_can_be_grown_again() -> None:
     searcher = players.load("uct(seed=1)", GAME)
-    think(searcher, [], 100_000)
+    search(searcher, [], 100_000)
     info = told(searcher.choose(played(GAME, [3]), Limit(seconds=1e-4)))
     assert visits(info) == info.simulations
 
@@ -138,7 +138,7 @@ def test_what_was_proven_before_is_still_known() -> None:
     searcher = players.load("uct(seed=1)", game)
     moves, sign = list[int](), 1
     states = played(game, moves)
-    assert think(searcher, moves, 10_000).proven == sign
+    assert search(searcher, moves, 10_000).proven == sign
     while not game.winner(states[-1]):
         info = told(searcher.choose(states, Limit(simulations=1000)))
         assert info.proven == sign
@@ -159,18 +159,18 @@ def ponder(player: Player, moves: Sequence[int], seconds: float) -> None:
 def test_what_was_pondered_is_made_use_of() -> None:
     searcher = players.load("uct(seed=1,ponder=true,c=1)", GAME)
     assert searcher.ponders
-    think(searcher, [], 1000)
+    search(searcher, [], 1000)
     ponder(searcher, [3], 0.05)
     moves, kept = descend(searcher, [1])
     assert kept > 0
-    assert visits(think(searcher, [3, *moves], 100)) == 100 + kept
+    assert visits(search(searcher, [3, *moves], 100)) == 100 + kept
 
 
 def test_pondering_ends_by_itself_when_all_is_known() -> None:
     game = games.load("nim(chips=5)")
     searcher = players.load("uct(seed=1,ponder=true)", game)
     searcher.ponder(played(game, [0]))
-    assert think(searcher, [0, 0], 10).proven == 1
+    assert search(searcher, [0, 0], 10).proven == 1
     searcher.ponder(played(game, [2, 1]))  # nothing is left
 
 
@@ -180,12 +180,12 @@ def test_a_choice_that_was_cancelled_leaves_a_tree_to_go_on_with() -> None:
     with pytest.raises(Cancelled):
         searcher.choose(played(GAME, []), Limit())
     searcher.ready()
-    assert visits(think(searcher, [], 100)) > 100
+    assert visits(search(searcher, [], 100)) > 100
     searcher.cancel()
     with pytest.raises(Cancelled):
-        think(searcher, [3], 100)
+        search(searcher, [3], 100)
     searcher.ready()
-    assert visits(think(searcher, [3], 100)) > 100
+    assert visits(search(searcher, [3], 100)) > 100
 
 
 @pytest.mark.parametrize(
@@ -234,13 +234,13 @@ def test_it_stops_early_only_where_time_is_saved(saves: bool) -> None:
 def test_a_lost_action_in_front_decides_nothing() -> None:
     """However often it was visited, it will not be played: the choice is among the others."""
     searcher = players.load("uct(seed=1)", GAME)
-    think(searcher, [], 1000)
+    search(searcher, [], 1000)
     worker = searcher._workers[0]  # type: ignore[attr-defined]
     rows = worker.children(0)
     nodes = worker.tree.nodes[rows]
     nodes["visits"] = [10_000, 200, 199, 5, 5, 5, 5]
-    assert analysis.decided(worker, 500)
+    assert analysis.is_decided(worker, 500)
     nodes["proof"][0] = LOSS
-    assert not analysis.decided(worker, 500)
-    assert not analysis.decided(worker, 1)
-    assert analysis.decided(worker, 0)
+    assert not analysis.is_decided(worker, 500)
+    assert not analysis.is_decided(worker, 1)
+    assert analysis.is_decided(worker, 0)

@@ -31,7 +31,7 @@ from players.mcts.selection import (
     sqrt_log,
 )
 from players.mcts.simulate import SearchConfig, new_buffers, run_simulations, set_proven
-from players.mcts.tree import HOPELESS, LOSS, ROOT, TIE, UNKNOWN, WIN, Tree, interpreted, new_tree
+from players.mcts.tree import LOSS, LOST_MEAN, ROOT, TIE, UNKNOWN, WIN, Tree, interpreted, new_tree
 
 #: Scores nearer than that count as equal: ours are of single precision, with a rounded logarithm.
 NEAR = 2e-3
@@ -73,58 +73,61 @@ def family(choose: random.Random, tree: Tree) -> None:
             node.visits = choose.randint(1, most)
             share = min(1.0, max(0.0, choose.gauss(middle, spread)))
             node.value = round(2 * node.visits * share)
-            node["average"], node["doubt"] = node.value / 2 / node.visits, node.visits**-0.5
+            node["average"], node["inverse_sqrt_visits"] = (
+                node.value / 2 / node.visits,
+                node.visits**-0.5,
+            )
             node.proof = UNKNOWN
             set_proven(tree, child, choose.choice([UNKNOWN] * 8 + [TIE, LOSS]))
             root.visits += node.visits
 
 
 def worth(node: Any) -> float:
-    return {TIE: 0.5, LOSS: float(HOPELESS), WIN: 1.0}[int(node.proof)]
+    return {TIE: 0.5, LOSS: float(LOST_MEAN), WIN: 1.0}[int(node.proof)]
 
 
-def ucb1(root: Any, node: Any, how: Selection) -> float:
+def ucb1(root: Any, node: Any, selection: Selection) -> float:
     mean = node.value / 2 / node.visits
-    return mean + how.c * math.sqrt(math.log(root.visits) / node.visits)
+    return mean + selection.c * math.sqrt(math.log(root.visits) / node.visits)
 
 
-def ucb1_tuned(root: Any, node: Any, how: Selection) -> float:
+def ucb1_tuned(root: Any, node: Any, selection: Selection) -> float:
     mean, log = node.value / 2 / node.visits, math.log(root.visits)
     variance = mean - mean**2 + math.sqrt(2 * log / node.visits)
-    return mean + how.c * math.sqrt(log / node.visits * min(0.25, variance))
+    return mean + selection.c * math.sqrt(log / node.visits * min(0.25, variance))
 
 
-def rave(root: Any, node: Any, amaf: Any, how: Selection) -> float:
-    if how.schedule == HAND_SELECTED:
-        beta = math.sqrt(how.k / (3 * root.visits + how.k))
+def rave(root: Any, node: Any, amaf: Any, selection: Selection) -> float:
+    if selection.schedule == HAND_SELECTED:
+        beta = math.sqrt(selection.k / (3 * root.visits + selection.k))
     else:
         n, m = int(node.visits), int(amaf.visits)
-        beta = m / (n + m + 4 * n * m * how.bias**2)
-    exploration = how.c * math.sqrt(math.log(root.visits) / node.visits)
+        beta = m / (n + m + 4 * n * m * selection.bias**2)
+    exploration = selection.c * math.sqrt(math.log(root.visits) / node.visits)
     return beta * float(amaf["average"]) + (1 - beta) * node.value / 2 / node.visits + exploration
 
 
-def scores(tree: Tree, how: Selection) -> dict[int, float]:
+def scores(tree: Tree, selection: Selection) -> dict[int, float]:
     """What each child scores that may be chosen: those tried, and those next in line."""
     root, found = tree.nodes[ROOT], dict[int, float]()
     for child in range(1, 1 + root.tried):
         node = tree.nodes[child]
         if node.proof != UNKNOWN:
-            found[child] = worth(node) if how.rule != FLAT else float(HOPELESS)
-        elif how.rule == RAVE:
-            found[child] = rave(root, node, tree.amaf[child], how)
-        elif how.rule == FLAT:
+            found[child] = worth(node) if selection.rule != FLAT else float(LOST_MEAN)
+        elif selection.rule == RAVE:
+            found[child] = rave(root, node, tree.amaf[child], selection)
+        elif selection.rule == FLAT:
             found[child] = -float(node.visits)
         else:
-            found[child] = (ucb1 if how.rule == UCB1 else ucb1_tuned)(root, node, how)
-    if how.rule == RAVE:
+            found[child] = (ucb1 if selection.rule == UCB1 else ucb1_tuned)(root, node, selection)
+    if selection.rule == RAVE:
         last = root.near if root.tried < root.near else root.width
         for child in range(1 + root.tried, 1 + last):
             amaf = tree.amaf[child]
-            found[child] = float(amaf["average"]) if amaf.visits else how.fpu
+            found[child] = float(amaf["average"]) if amaf.visits else selection.fpu
     elif root.tried < root.width:  # any that is tried would do as well as the first
-        first = root.tried == 0 or how.fpu > 1
-        found[1 + root.tried] = math.inf if first else how.fpu
+        first = root.tried == 0 or selection.fpu > 1
+        found[1 + root.tried] = math.inf if first else selection.fpu
     return found
 
 
@@ -143,8 +146,8 @@ def test_the_child_with_the_best_score_is_chosen() -> None:
     choose, tree = random.Random(1), interpreted(new_tree(0.01, amaf=True))
     for _ in range(5000):
         family(choose, tree)
-        how = some_rule(choose)
-        wanted, chosen = scores(tree, how), select(tree, ROOT, how)
+        selection = some_rule(choose)
+        wanted, chosen = scores(tree, selection), select(tree, ROOT, selection)
         assert chosen in wanted
         best = max(wanted.values())
         assert wanted[chosen] == best or wanted[chosen] > best - NEAR
@@ -218,7 +221,7 @@ def check_amaf(tree: Tree, row: int, path: tuple[int, ...], count: Count) -> int
 
 @pytest.mark.parametrize("schedule", [HAND_SELECTED, MINIMUM_MSE])
 @pytest.mark.parametrize(
-    ("spec", "around"),
+    ("spec", "neighbours"),
     [
         ("connect_four", NOTHING),
         ("mnk(m=4,n=4,k=3)", NOTHING),
@@ -227,21 +230,21 @@ def check_amaf(tree: Tree, row: int, path: tuple[int, ...], count: Count) -> int
     ],
 )
 def test_all_moves_as_first_is_what_can_be_counted(
-    spec: str, around: NDArray[np.int64], schedule: int
+    spec: str, neighbours: NDArray[np.int64], schedule: int
 ) -> None:
     game = games.load(spec)
     assert isinstance(game, KernelGame)
     tree = interpreted(new_tree(1, amaf=True))
     watched, rng = Watched(game), seeded(1)
-    scratch = new_buffers(game, around, len(game.board()))
-    how = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
-    plan = SearchConfig(solver=False, sharp=False, max_plies=0, max_depth=game.max_plies)
+    buffers = new_buffers(game, neighbours, len(game.board()))
+    selection = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
+    config = SearchConfig(solver=False, decisive=False, max_plies=0, max_depth=game.max_plies)
     count: Count = defaultdict(lambda: defaultdict(list))
     for _ in range(300):
         watched.path, watched.playout_moves = [], []
         ran = uncompiled(run_simulations)(
             tree, game.board(), game.board(), game.kernels.legal, watched.play, watched.playout,
-            board_key, rng, scratch, how, plan, 1,
+            board_key, rng, buffers, selection, config, 1,
         )  # fmt: skip
         assert ran == 1
         count_all_moves(count, game, watched.path, watched.playout_moves)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import games
 from games import Game, State
-from players.mcts.pruning import keep
+from players.mcts.pruning import compact
 from players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
@@ -23,7 +23,7 @@ from players.mcts.selection import (
     Selection,
 )
 from players.mcts.simulate import SearchConfig
-from players.mcts.tree import HOPELESS, LOSS, NODE, ROOT, TIE, UNKNOWN, WIN, Tree
+from players.mcts.tree import LOSS, LOST_MEAN, NODE, ROOT, TIE, UNKNOWN, WIN, Tree
 from players.mcts.worker import Worker
 
 SPECS = (
@@ -38,24 +38,24 @@ SPECS = (
 
 
 class Grown(NamedTuple):
-    """A tree, how it was grown and from where."""
+    """A tree, selection it was grown and from where."""
 
     game: Game
     worker: Worker
     state: State
-    how: Selection
-    plan: SearchConfig
+    selection: Selection
+    config: SearchConfig
 
 
 def never(left: int) -> bool:
     return False
 
 
-def think(worker: Worker, simulations: int) -> int:
-    return worker.think(simulations, math.inf, never)
+def search(worker: Worker, simulations: int) -> int:
+    return worker.search(simulations, math.inf, never)
 
 
-hows = st.builds(
+selections = st.builds(
     Selection,
     rule=st.sampled_from((UCB1, TUNED, RAVE, FLAT)),
     c=st.sampled_from((0.0, 0.5, 1.4)),
@@ -76,18 +76,18 @@ def grown(draw: st.DrawFn) -> Grown:
         if game.winner(following):
             break
         state = following
-    how = draw(hows)
-    plan = SearchConfig(
+    selection = draw(selections)
+    config = SearchConfig(
         solver=draw(st.booleans()),
-        sharp=draw(st.booleans()),
+        decisive=draw(st.booleans()),
         max_plies=draw(st.sampled_from((0, 0, 3))),
-        max_depth=1 if how.rule == FLAT else draw(st.sampled_from((game.max_plies + 1, 2))),
+        max_depth=1 if selection.rule == FLAT else draw(st.sampled_from((game.max_plies + 1, 2))),
     )
-    around = np.empty(0, dtype=np.int64)
-    worker = Worker(game, how, plan, draw(st.integers(0, 2**64 - 1)), 2, around)
-    worker.begin(state)
-    think(worker, draw(st.integers(1, 600)))
-    return Grown(game, worker, state, how, plan)
+    neighbours = np.empty(0, dtype=np.int64)
+    worker = Worker(game, selection, config, draw(st.integers(0, 2**64 - 1)), 2, neighbours)
+    worker.reset(state)
+    search(worker, draw(st.integers(1, 600)))
+    return Grown(game, worker, state, selection, config)
 
 
 def rows_below(tree: Tree, row: int) -> range:
@@ -116,8 +116,8 @@ def check(made: Grown, *, fresh: bool) -> None:
         check_rows(made.game, tree, row, state)
         for child in children[: int(tree.nodes[row]["tried"])]:
             check_numbers(tree.nodes[child])
-        check_sums(tree, row, made.plan, fresh)
-        check_proof(tree, row, made.plan)
+        check_sums(tree, row, made.config, fresh)
+        check_proof(tree, row, made.config)
     assert len(set(taken)) == len(taken)
     assert max(taken) < tree.used[0] <= len(tree.nodes)
 
@@ -141,13 +141,13 @@ def check_numbers(node: Any) -> None:
     assert 0 <= node["value"] <= 2 * node["visits"]
     if node["proof"] == UNKNOWN:
         assert math.isclose(node["average"], node["value"] / 2 / node["visits"], rel_tol=1e-5)
-        assert math.isclose(node["doubt"], node["visits"] ** -0.5, rel_tol=1e-5)
+        assert math.isclose(node["inverse_sqrt_visits"], node["visits"] ** -0.5, rel_tol=1e-5)
     else:
-        assert node["average"] == {WIN: 1.0, TIE: 0.5, LOSS: HOPELESS}[int(node["proof"])]
-        assert node["doubt"] == 0
+        assert node["average"] == {WIN: 1.0, TIE: 0.5, LOSS: LOST_MEAN}[int(node["proof"])]
+        assert node["inverse_sqrt_visits"] == 0
 
 
-def check_sums(tree: Tree, row: int, plan: SearchConfig, fresh: bool) -> None:
+def check_sums(tree: Tree, row: int, config: SearchConfig, fresh: bool) -> None:
     """A node has the visits and the results of its children, and those that ended there.
 
     There ended the first; those after the node was proven; and, where children were dropped, those
@@ -159,12 +159,12 @@ def check_sums(tree: Tree, row: int, plan: SearchConfig, fresh: bool) -> None:
         assert ended == 1
     else:
         assert ended >= 1
-    if not plan.solver:  # a proof changes the result on the way up
+    if not config.solver:  # a proof changes the result on the way up
         points = int(node["value"]) - int((2 * children["visits"] - children["value"]).sum())
         assert 0 <= points <= 2 * ended
 
 
-def check_proof(tree: Tree, row: int, plan: SearchConfig) -> None:
+def check_proof(tree: Tree, row: int, config: SearchConfig) -> None:
     """A node is proven by its children, as soon as they do."""
     node, proofs = tree.nodes[row], tree.nodes["proof"][rows_below(tree, row)].tolist()
     all_known = node["tried"] == node["children"] and UNKNOWN not in proofs
@@ -174,7 +174,7 @@ def check_proof(tree: Tree, row: int, plan: SearchConfig) -> None:
         proven = TIE if TIE in proofs else WIN
     else:
         proven = UNKNOWN
-    assert plan.solver or proven == UNKNOWN
+    assert config.solver or proven == UNKNOWN
     # Who moves at the root wants a move, so that a root which was reached by one is proven anew.
     assert node["proof"] == proven or (row == ROOT and node["proof"] == UNKNOWN)
 
@@ -183,7 +183,7 @@ def check_proof(tree: Tree, row: int, plan: SearchConfig) -> None:
 @given(made=grown())
 def test_a_tree_is_sound_as_it_grows(made: Grown) -> None:
     check(made, fresh=True)
-    think(made.worker, 100)
+    search(made.worker, 100)
     check(made, fresh=True)
 
 
@@ -227,14 +227,14 @@ def test_what_is_kept_is_what_was_there(made: Grown, picks: list[int], least: in
     tree = made.worker.tree
     row, state = descended(made, picks)
     wanted = copied(tree, row, least)
-    assert keep(tree, row, least, made.worker._stack) == tree.used[0]
+    assert compact(tree, row, least, made.worker._stack) == tree.used[0]
     assert copied(tree, ROOT, 0) == wanted
     assert tree.used[0] == size(wanted)
     if not made.game.winner(state):
         made = made._replace(state=state)
-        assert made.worker.follow([], state, math.inf)
+        assert made.worker.advance([], state, math.inf)
         check(made, fresh=False)
-        assert think(made.worker, 200) > 0
+        assert search(made.worker, 200) > 0
         check(made, fresh=False)
 
 
@@ -246,14 +246,14 @@ def test_a_tree_that_is_pruned_stays_sound(made: Grown, simulations: int) -> Non
     tree = made.worker.tree
     small = Worker(
         made.game,
-        made.how,
-        made.plan,
+        made.selection,
+        made.config,
         1,
         rows * tree_row(tree) / 2**20,
-        made.worker._scratch.around,
+        made.worker._buffers.neighbours,
     )
-    small.begin(made.state)
-    done = think(small, simulations)
+    small.reset(made.state)
+    done = search(small, simulations)
     assert small.tree.used[0] <= len(small.tree.nodes) <= rows
     assert done == simulations or small.proven
     check(made._replace(worker=small), fresh=False)

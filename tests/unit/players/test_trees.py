@@ -17,7 +17,7 @@ from games import Game, State
 from games.nim import Nim
 from players import ActionStats, Info, Limit, Node, Player, PlayResult
 from players.client.trees import FORMATS, TreeFile, as_json, graphviz, mermaid, text
-from players.core.node import MOST_DEPTH
+from players.core.node import MAX_DEPTH
 
 GAME = games.load("connect_four")
 STATE = GAME.next_state(GAME.initial_state(), 3)
@@ -183,7 +183,7 @@ def deep() -> tuple[Game, Node]:
 
 def test_a_tree_is_shown_as_deep_as_can_be_read() -> None:
     _, node = deep()
-    for _ in range(MOST_DEPTH):
+    for _ in range(MAX_DEPTH):
         (node,) = node.children
     assert node.visits > 1, "it goes on from here"
     assert not node.children
@@ -193,7 +193,7 @@ def test_a_tree_is_shown_as_deep_as_can_be_read() -> None:
 def test_the_deepest_tree_is_written(suffix: str) -> None:
     game, root = deep()
     written = FORMATS[suffix](game, game.initial_state(), root)
-    assert written.count("visits") >= MOST_DEPTH
+    assert written.count("visits") >= MAX_DEPTH
     if suffix == ".json":
         assert from_json(json.loads(written)["root"]) == root
 

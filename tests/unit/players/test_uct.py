@@ -29,7 +29,7 @@ from players.mcts.selection import (
     Selection,
 )
 from players.mcts.simulate import SearchConfig
-from players.mcts.tree import MOST_SIMULATIONS
+from players.mcts.tree import MAX_SIMULATIONS
 from players.mcts.worker import Worker
 from players.uct import UCT
 
@@ -72,7 +72,7 @@ def test_the_same_seed_searches_the_same_and_another_does_not() -> None:
 @pytest.mark.parametrize("spec", ["nim(chips=9)", "connect_four", "mnk(m=4,n=4,k=3)"])
 @pytest.mark.parametrize("solver", [True, False])
 @pytest.mark.parametrize(
-    "how",
+    "selection",
     [
         Selection(UCB1, 0.5, 2.0, HAND_SELECTED, 0.0, 0.0),
         Selection(UCB1, 0.5, 0.6, HAND_SELECTED, 0.0, 0.0),
@@ -83,17 +83,17 @@ def test_the_same_seed_searches_the_same_and_another_does_not() -> None:
     ],
 )
 def test_plain_python_is_searched_by_the_same_source(
-    spec: str, solver: bool, how: Selection
+    spec: str, solver: bool, selection: Selection
 ) -> None:
     """With short playouts that are cut off, both draw the same numbers for the same purposes."""
     compiled = games.load(spec)
-    plan = SearchConfig(solver, False, 3, 1 if how.rule == FLAT else compiled.max_plies)
+    config = SearchConfig(solver, False, 3, 1 if selection.rule == FLAT else compiled.max_plies)
     found = []
     for game in (compiled, Interpreted(compiled)):
         assert rules_of(game).compiled is (game is compiled)
-        worker = Worker(game, how, plan, 3, 1, np.empty(0, dtype=np.int64))
-        worker.begin(game.initial_state())
-        done = worker.think(300, math.inf, lambda left: False)
+        worker = Worker(game, selection, config, 3, 1, np.empty(0, dtype=np.int64))
+        worker.reset(game.initial_state())
+        done = worker.search(300, math.inf, lambda left: False)
         rows = worker.tree.nodes[: worker.tree.used[0]]
         names = ("action", "visits", "value", "proof", "width", "tried")
         found.append((done, worker.depth, [rows[name].tolist() for name in names]))
@@ -199,8 +199,8 @@ def test_flat_always_has_room(spec: str) -> None:
     game = games.load(spec)
     player = players.load("flat(threads=256,seed=1)", game)
     worker = player._workers[0]  # type: ignore[attr-defined]
-    worker.begin(game.initial_state())
-    worker.think(1000, math.inf, lambda left: False)
+    worker.reset(game.initial_state())
+    worker.search(1000, math.inf, lambda left: False)
     assert worker.complete
     assert len(worker.tree.nodes[worker.children(0)]) == game.num_actions
 
@@ -271,7 +271,7 @@ def test_counts_do_not_overflow() -> None:
     game = games.load("connect_four")
     player, state = UCT(game, seed=1, solver=False), game.initial_state()
     player.choose([state], Limit(simulations=1000))
-    player._workers[0].tree.nodes["visits"][0] = MOST_SIMULATIONS - 500
+    player._workers[0].tree.nodes["visits"][0] = MAX_SIMULATIONS - 500
     info = player.choose([state], Limit(simulations=1000)).info
     assert info is not None
     assert info.simulations == 500
@@ -321,7 +321,7 @@ def test_the_interpreter_goes_on_while_it_thinks() -> None:
     assert isinstance(player, UCT)
     assert isinstance(game, KernelGame)
     worker = player._workers[0]
-    worker.begin(game.initial_state())
+    worker.reset(game.initial_state())
     thread = threading.Thread(target=worker._simulate, args=(100_000,))
     thread.start()
     steps = 0
@@ -335,8 +335,8 @@ def test_the_interpreter_goes_on_while_it_thinks() -> None:
     [
         ("time=0", "time must be above 0"),
         ("simulations=0", "simulations must be above 0"),
-        ("c=-1", "must not be negative"),
-        ("max_plies=-1", "must not be negative"),
+        ("c=-1", "must be 0 or more"),
+        ("max_plies=-1", "must be 0 or more"),
         ("memory_mb=0", "memory_mb must be above 0"),
         ("simulation=5", "did you mean 'simulations'"),
         ("c=much", "c must be a number"),
