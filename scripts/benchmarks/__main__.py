@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from testbed.bench import Bench, in_writable_folder, output
 from testbed.machine import described, headline
-from testbed.table import ResultTable
+from testbed.result_table import ResultTable
 
 FOLDER = Path(__file__).parent
 ALL = "all"

@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 
 from testbed.bench import Bench
-from testbed.busy import busy_cores
-from testbed.losses import play
+from testbed.busy_cores import busy_cores
 from testbed.measure import percentile
-from testbed.table import Column, ResultTable, Target
+from testbed.result_table import Column, ResultTable, Target
+from testbed.time_losses import play
 
 import games
 import players

@@ -17,12 +17,12 @@ from collections import Counter
 
 import click
 from testbed.bench import Bench
-from testbed.bystander import NAMES, BystanderReport, playing
 from testbed.fuzzer import Fuzzer
+from testbed.honest_players import NAMES, HonestPlayersReport, playing
 from testbed.machine import resident_kib
 from testbed.measure import percentile
-from testbed.serving import PLAYOUT, UNLIMITED, serving, stored
-from testbed.table import Column, ResultTable, Target
+from testbed.result_table import Column, ResultTable, Target
+from testbed.server_process import PLAYOUT, UNLIMITED, serving, stored
 
 SEED = 1
 #: By name: the server's options, and the share of the inputs.
@@ -94,7 +94,7 @@ def _settled_kib(fuzzer: Fuzzer, pid: int) -> int:
     return resident_kib(pid)
 
 
-def _show(fuzzer: Fuzzer, seen: BystanderReport) -> None:
+def _show(fuzzer: Fuzzer, seen: HonestPlayersReport) -> None:
     """What should not have been, on standard error; the inputs in a file, as they may be long."""
     if seen.fault:
         click.echo(f"The bystanders: {seen.fault}", err=True)

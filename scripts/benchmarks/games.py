@@ -17,7 +17,7 @@ from numba import types
 from testbed.bench import Bench
 from testbed.measure import GAMES, alternate, rate
 from testbed.openspiel import mcts
-from testbed.table import Column, ResultTable
+from testbed.result_table import Column, ResultTable
 
 import games
 from games import Board, KernelGame, Vector

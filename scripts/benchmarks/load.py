@@ -17,20 +17,20 @@ import time
 from collections.abc import Callable, Iterator
 
 from testbed.bench import Bench
-from testbed.footprint import kib_a_match, kib_a_session
 from testbed.measure import Sample, median_interval, percentile
-from testbed.pace import Paced, pace
-from testbed.serving import (
+from testbed.paced_matches import PacedLoad, pace
+from testbed.result_table import Column, ResultTable, Target
+from testbed.server_memory import kib_a_match, kib_a_session
+from testbed.server_process import (
     NOTHING_STORED,
     REPACKING_RELAY,
     UNLIMITED,
-    Served,
+    ServerProcess,
     allow_connections,
     serving,
     stored,
 )
-from testbed.table import Column, ResultTable, Target
-from testbed.traffic import Dialogue, Load, Relayed, connected, drive
+from testbed.traffic import Dialogue, Load, RelayDialogue, connected, drive
 
 STEADY_GAME = "connect_four"
 FAST_GAMES = ("connect_four", "tic_tac_toe")
@@ -100,7 +100,7 @@ def run(bench: Bench) -> list[ResultTable]:
 
 
 @contextlib.contextmanager
-def _stores() -> Iterator[dict[str, Served]]:
+def _stores() -> Iterator[dict[str, ServerProcess]]:
     """Two servers, by what they store in."""
     with (
         stored() as database,
@@ -141,7 +141,7 @@ def _fsync_ms(times: int) -> float:
     return Sample(taken).median
 
 
-def _punctual(paced: Paced) -> dict[str, float]:
+def _punctual(paced: PacedLoad) -> dict[str, float]:
     return {
         "empty": paced.empty,
         "p50_ms": percentile(paced.latencies_s, 50) * 1e3,
@@ -161,7 +161,7 @@ def _fast(bench: Bench) -> ResultTable:
             for _ in range(rounds):
                 for stores, server in servers.items():
                     taken[stores].append(_driven(server, Dialogue(game), seconds))
-                taken["relay"].append(_driven(relay, Relayed(game), seconds))
+                taken["relay"].append(_driven(relay, RelayDialogue(game), seconds))
             bare = _rates(taken["relay"])
             for stores in servers:
                 target = SHARE if stores != "nothing" else None
@@ -172,7 +172,7 @@ def _fast(bench: Bench) -> ResultTable:
     return table
 
 
-def _driven(served: Served, dialogue: Dialogue, seconds: float) -> Load:
+def _driven(served: ServerProcess, dialogue: Dialogue, seconds: float) -> Load:
     """Cores are not kept apart: which process has to share one is up to the system."""
     return drive(served, dialogue, FAST_MATCHES, seconds, apart=False)
 
@@ -231,7 +231,7 @@ def _speed(loads: list[Load]) -> dict[str, Sample]:
     }
 
 
-def _busy(loads: list[Load] | list[Paced]) -> dict[str, Sample]:
+def _busy(loads: list[Load] | list[PacedLoad]) -> dict[str, Sample]:
     return {
         "loop_busy": Sample(load.loop_s / load.seconds for load in loads),
         "storage_busy": Sample(load.storage_s / load.seconds for load in loads),

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import click
 from testbed.bench import Bench
 from testbed.machine import resident_kib
-from testbed.table import Column, ResultTable, Target
+from testbed.result_table import Column, ResultTable, Target
 
 import games
 import players

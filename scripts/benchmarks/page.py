@@ -25,8 +25,8 @@ from playwright.sync_api import Browser, Page
 from testbed.bench import Bench
 from testbed.chromium import ChromiumMissing, chromium
 from testbed.measure import Sample
-from testbed.serving import PAGE, UNLIMITED, Served, serving, stored
-from testbed.table import Column, ResultTable, Target
+from testbed.result_table import Column, ResultTable, Target
+from testbed.server_process import PAGE, UNLIMITED, ServerProcess, serving, stored
 
 #: The last one has most cells and most moves: nobody gets a whole row.
 GAMES = ("connect_four", "othello", "gomoku", "mnk(m=19,n=19,k=19)")
@@ -101,7 +101,7 @@ def run(bench: Bench) -> list[ResultTable]:
     return _tables(matches, taken)
 
 
-def _played(served: Served, game: str) -> OpenedMatch:
+def _played(served: ServerProcess, game: str) -> OpenedMatch:
     """Two bots play, and are gone."""
     options = ("--option=time=0.01", "--clock=none", f"--port={served.port}", "--guest", "--quiet")
     bots = [
@@ -119,7 +119,7 @@ def _played(served: Served, game: str) -> OpenedMatch:
 
 
 def _loads(
-    bench: Bench, browser: Browser, served: Served, paths: Sequence[str], rounds: int
+    bench: Bench, browser: Browser, served: ServerProcess, paths: Sequence[str], rounds: int
 ) -> dict[tuple[str, str], Loads]:
     """By the page and how well the browser knows it; the first round is not counted."""
     taken: dict[tuple[str, str], Loads] = defaultdict(Loads)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from testbed.bench import Bench
 from testbed.measure import Sample
-from testbed.solved import Solved, solved
-from testbed.table import Column, ResultTable, Target
+from testbed.result_table import Column, ResultTable, Target
+from testbed.solved_positions import SolvedPosition, solved
 
 import games
 import players
@@ -93,7 +93,7 @@ def _values(bench: Bench) -> ResultTable:
     return table
 
 
-def _asked(player: Player, positions: list[Solved], seconds: float) -> list[Info]:
+def _asked(player: Player, positions: list[SolvedPosition], seconds: float) -> list[Info]:
     return [_info(player, each.states[-1], seconds) for each in positions]
 
 
@@ -104,7 +104,7 @@ def _info(player: Player, state: State, seconds: float) -> Info:
     return choice.info
 
 
-def _right(position: Solved, info: Info) -> bool:
+def _right(position: SolvedPosition, info: Info) -> bool:
     return info.proven in (None, position.value) and all(
         each.proven in (None, position.values[each.action]) for each in info.actions
     )

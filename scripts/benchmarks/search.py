@@ -19,7 +19,7 @@ from testbed.bench import Bench
 from testbed.measure import alternate, rate
 from testbed.openspiel import mcts, position
 from testbed.positions import middle, states_after
-from testbed.table import Column, ResultTable, Target
+from testbed.result_table import Column, ResultTable, Target
 
 import games
 import players

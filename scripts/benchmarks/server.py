@@ -15,11 +15,11 @@ from __future__ import annotations
 import itertools
 
 from testbed.bench import Bench
+from testbed.hub_timing import STEPS, HubTiming
 from testbed.measure import GAMES, Sample, percentile
-from testbed.referee import STEPS, Referee
-from testbed.serving import NOTHING_STORED, RELAY, UNLIMITED, serving
-from testbed.table import Column, ResultTable, Target
-from testbed.traffic import Dialogue, Load, Relayed, drive
+from testbed.result_table import Column, ResultTable, Target
+from testbed.server_process import NOTHING_STORED, RELAY, UNLIMITED, serving
+from testbed.traffic import Dialogue, Load, RelayDialogue, drive
 
 TARGET = Target("total_us", at_most=100.0)
 LOADS = tuple(itertools.product(("connect_four", "tic_tac_toe"), (64, 1)))
@@ -57,7 +57,7 @@ def _in_process(bench: Bench) -> ResultTable:
     table = ResultTable("Microseconds of work for a move, in process", IN_PROCESS)
     rounds, moves = bench.pick(7, 3), bench.pick(2000, 300)
     for game in bench.track(GAMES):
-        full, plain = Referee(game, full=True), Referee(game, full=False)
+        full, plain = HubTiming(game, full=True), HubTiming(game, full=False)
         taken = [(full.medians(moves), plain.medians(moves)) for _ in range(rounds)]
         steps = {step: Sample(each[step] for each, _ in taken) for step in STEPS}
         table.add(
@@ -79,7 +79,7 @@ def _over_tcp(bench: Bench) -> ResultTable:
             measured = [
                 (
                     drive(server, Dialogue(game), matches, seconds),
-                    drive(relay, Relayed(game), matches, seconds),
+                    drive(relay, RelayDialogue(game), matches, seconds),
                 )
                 for _ in range(rounds)
             ]

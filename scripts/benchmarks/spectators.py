@@ -22,10 +22,17 @@ from functools import partial
 
 from testbed.bench import Bench
 from testbed.measure import Sample, percentile
-from testbed.pace import Paired, pace
-from testbed.serving import PAGE, UNLIMITED, Served, allow_connections, serving, stored
+from testbed.paced_matches import PairedDialogue, pace
+from testbed.result_table import Column, ResultTable, Target
+from testbed.server_process import (
+    PAGE,
+    UNLIMITED,
+    ServerProcess,
+    allow_connections,
+    serving,
+    stored,
+)
 from testbed.spectators import SpectatorReport, Spectators, watching
-from testbed.table import Column, ResultTable, Target
 from testbed.traffic import SILENCE_S, Message, TrafficPlayer, playing, replies
 
 #: Nobody gets a whole row, so that a match has 361 moves.
@@ -60,7 +67,7 @@ class Scene:
     watch: str
     count: int
     matches: int
-    play: Callable[[Served, Spectators | None], list[float]]
+    play: Callable[[ServerProcess, Spectators | None], list[float]]
 
 
 def run(bench: Bench) -> list[ResultTable]:
@@ -90,7 +97,7 @@ def run(bench: Bench) -> list[ResultTable]:
     return [table]
 
 
-def _measure(rounds: int, table: ResultTable, served: Served, scene: Scene) -> None:
+def _measure(rounds: int, table: ResultTable, served: ServerProcess, scene: Scene) -> None:
     without, within, seen = list[list[float]](), list[list[float]](), list[SpectatorReport]()
     for _ in range(rounds):
         without.append(scene.play(served, None))
@@ -117,7 +124,7 @@ def _latency_ms(rounds: list[list[float]], percent: float) -> Sample:
     return Sample(percentile(latencies_s, percent) * 1e3 for latencies_s in rounds)
 
 
-class _Thoughtful(Paired):
+class _AnalysisDialogue(PairedDialogue):
     """They say what bots say."""
 
     def move(self, match: str, ply: int, actions: Sequence[int]) -> Message:
@@ -130,12 +137,15 @@ class _Thoughtful(Paired):
 
 
 def _match(
-    moves: int, pace_s: tuple[float, float] | None, served: Served, spectators: Spectators | None
+    moves: int,
+    pace_s: tuple[float, float] | None,
+    served: ServerProcess,
+    spectators: Spectators | None,
 ) -> list[float]:
     """The latencies of so many moves of one match, which wait until all watch."""
     latencies_s: list[float] = []
     draw = random.Random(1)
-    with playing(served, _Thoughtful(GAME), 2) as selector:
+    with playing(served, _AnalysisDialogue(GAME), 2) as selector:
         turns = _turns(selector, latencies_s)
         player, move = next(turns)
         if spectators:
@@ -153,7 +163,7 @@ def _turns(
     selector: selectors.BaseSelector, latencies_s: list[float]
 ) -> Iterator[tuple[TrafficPlayer, Message]]:
     """Who is to move, and with what, when the mover has its own copy of the move before."""
-    dialogue = _Thoughtful(GAME)
+    dialogue = _AnalysisDialogue(GAME)
     due: tuple[TrafficPlayer, Message] | None = None
     made = 0
     while True:
@@ -166,7 +176,7 @@ def _turns(
             yield turn
 
 
-def _lobby(seconds: float, served: Served, spectators: Spectators | None) -> list[float]:
+def _lobby(seconds: float, served: ServerProcess, spectators: Spectators | None) -> list[float]:
     """The latencies of many matches, which are watched from soon after they have begun."""
     if spectators:
         spectators.watch()

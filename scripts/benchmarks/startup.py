@@ -13,7 +13,7 @@ import time
 
 from testbed.bench import Bench
 from testbed.measure import Sample, alternate
-from testbed.table import Column, ResultTable, Target
+from testbed.result_table import Column, ResultTable, Target
 
 FIRST = "first move of uct at connect_four"
 FIRST_MOVE = """

@@ -16,8 +16,8 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from testbed.bench import Bench
-from testbed.matches import RESULT, Pairing, PlayedPair, pairings, played, result
-from testbed.table import Column, ResultTable, Target
+from testbed.local_matches import RESULT, Pairing, PlayedPair, pairings, played, result
+from testbed.result_table import Column, ResultTable, Target
 
 from players import Limit
 

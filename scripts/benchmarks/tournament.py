@@ -16,8 +16,8 @@ from pathlib import Path
 
 import click
 from testbed.bench import Bench
-from testbed.table import Column, ResultTable, Target
-from testbed.tournament import VICTIMS, play, stored, violations
+from testbed.killed_tournament import VICTIMS, run_tournament, stored, violations
+from testbed.result_table import Column, ResultTable, Target
 
 from server.model.messages import Reason
 from server.model.records import StoredTournament
@@ -93,18 +93,18 @@ def _faults(bench: Bench) -> ResultTable:
     text = SIX.format(rounds=bench.pick(4, 1))
     with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
         spec, url, log = _files(Path(name), text)
-        ordeal = play(spec, url, log, kills=bench.pick(15, 4))
-        held = stored(url)
-        lost = violations(held)
+        counts = run_tournament(spec, url, log, kills=bench.pick(15, 4))
+        tournament = stored(url)
+        lost = violations(tournament)
     for line in lost:
         click.echo(f"{bench.name}: {line}", err=True)
     table.add(
         LOST,
-        matches=len(held.matches),
-        kills=ordeal.kills.total(),
-        **{victim.split()[-1]: ordeal.kills[victim] for victim in VICTIMS},
-        again=sum(not (kept.ended and kept.ended.winner) for kept in held.matches),
-        seconds=ordeal.seconds,
+        matches=len(tournament.matches),
+        kills=counts.kills.total(),
+        **{victim.split()[-1]: counts.kills[victim] for victim in VICTIMS},
+        again=sum(not (match.ended and match.ended.winner) for match in tournament.matches),
+        seconds=counts.seconds,
         lost=len(lost),
     )
     return table
@@ -117,19 +117,20 @@ def _overhead(bench: Bench) -> ResultTable:
         text = TWO.format(game=game, rounds=pairs, cores=cores, seconds=THINKING_S)
         with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
             spec, url, log = _files(Path(name), text)
-            play(spec, url, log)
-            held = stored(url)
-        wall_s, thinking_s = _span_s(held), _thinking_s(held) / cores
+            run_tournament(spec, url, log)
+            tournament = stored(url)
+        wall_s, thinking_s = _span_s(tournament), _thinking_s(tournament) / cores
         table.add(
             OVERHEAD,
             game=game,
-            matches=len(held.matches),
-            moves=sum(len(kept.moves) - kept.started.opening for kept in held.matches),
+            matches=len(tournament.matches),
+            moves=sum(len(match.moves) - match.started.opening for match in tournament.matches),
             wall_s=wall_s,
             thinking_s=thinking_s,
             ratio=wall_s / thinking_s,
             on_time=sum(
-                kept.ended is not None and kept.ended.reason is Reason.TIME for kept in held.matches
+                match.ended is not None and match.ended.reason is Reason.TIME
+                for match in tournament.matches
             ),
         )
     return table
@@ -142,13 +143,13 @@ def _files(folder: Path, text: str) -> tuple[Path, str, Path]:
     return spec, f"sqlite:///{folder / 'tournament.db'}", folder / "log"
 
 
-def _span_s(held: StoredTournament) -> float:
+def _span_s(tournament: StoredTournament) -> float:
     """From the beginning of the first match to the end of the last."""
-    ends = [kept.ended.at for kept in held.matches if kept.ended]
-    return max(ends) - min(kept.started.at for kept in held.matches)
+    ends = [match.ended.at for match in tournament.matches if match.ended]
+    return max(ends) - min(match.started.at for match in tournament.matches)
 
 
-def _thinking_s(held: StoredTournament) -> float:
+def _thinking_s(tournament: StoredTournament) -> float:
     """What the players say they have thought."""
-    thoughts = (move.info for kept in held.matches for move in kept.moves)
+    thoughts = (move.info for match in tournament.matches for move in match.moves)
     return sum(info.seconds or 0.0 for info in thoughts if info)

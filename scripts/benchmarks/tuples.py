@@ -19,7 +19,7 @@ import pyspiel
 from numba import types
 from testbed.bench import Bench
 from testbed.measure import GAMES, alternate, calls_a_second
-from testbed.table import Column, ResultTable
+from testbed.result_table import Column, ResultTable
 
 import games
 from games import Game, State, Vector

@@ -1,1 +1,1 @@
-"""Servers, clients, databases and measurements that tests and benchmarks share."""
+"""What tests and benchmarks share: server processes, clients, databases, measurements."""

@@ -1,4 +1,4 @@
-"""What a benchmark is given: how thorough to be, and ways to show how far it is and what came."""
+"""The context of a benchmark: full or quick, progress on standard error, output of tables."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ T = TypeVar("T")
 
 
 class Bench:
-    """One run of one benchmark."""
+    """One run of one benchmark: its name and whether it is quick."""
 
     def __init__(self, name: str, quick: bool) -> None:
         self.name = name
         self.quick = quick
 
     def pick(self, full: T, quick: T) -> T:
-        """`full`, or with --quick the other."""
+        """Return `full`, or with --quick `quick`."""
         return quick if self.quick else full
 
     def can_play(self, player: str, game: str) -> bool:
-        """Is there such a player with such options? If not, standard error shows why."""
+        """Return whether a player with these options exists; if not, print the reason."""
         try:
             players.load(player, games.load(game)).close()
         except players.SpecError as error:
@@ -40,7 +40,7 @@ class Bench:
         return True
 
     def track(self, things: Sequence[T]) -> Iterator[T]:
-        """Each of `things`; meanwhile, standard error shows which, and how many are left."""
+        """Yield each of `things`, and show on standard error which it is and how many are left."""
         if not sys.stderr.isatty():
             for thing in things:
                 click.echo(f"{self.name}: {_label(thing)} ...", err=True)
@@ -61,14 +61,14 @@ class Bench:
 
 
 def output() -> Console:
-    """Standard output for tables: a terminal wraps what is too wide for it, no number is cut."""
+    """Return a console for tables on standard output; wide rows wrap, so that no number is cut."""
     return Console(width=max(160, shutil.get_terminal_size().columns), highlight=False)
 
 
 def in_writable_folder(
     context: click.Context, parameter: click.Parameter, path: Path | None
 ) -> Path | None:
-    """For an option: a file that can be written when all is done, said before it begins."""
+    """Check an option before the run: the folder of the output file must be writable."""
     if path and not os.access(path.parent, os.W_OK):
         raise click.BadParameter(f"cannot write in {path.parent}")
     return path

@@ -1,4 +1,4 @@
-"""Cores that have something else to do."""
+"""Load on all cores, by processes that never wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-#: Ends with its parent, whatever ends that.
+#: A program that runs until its parent process ends, for whatever reason.
 SPIN = """
 import os
 parent = os.getppid()
@@ -20,7 +20,7 @@ while os.getppid() == parent:
 
 @contextlib.contextmanager
 def busy_cores() -> Iterator[None]:
-    """A process on each core that never waits, until the end of the block."""
+    """Run a busy process per core until the end of the block."""
     with contextlib.ExitStack() as stack:
         for _ in os.sched_getaffinity(0):
             stack.enter_context(_spinning())

@@ -1,4 +1,4 @@
-"""The Chromium of the system, driven by playwright, which brings none of its own."""
+"""The Chromium of the system, driven by playwright without a browser of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser, sync_playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-#: Without a sandbox, which root is refused; and without what it looks up on the network by itself.
+#: Without a sandbox, which root cannot use, and without network requests of the browser itself.
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -23,7 +23,7 @@ FLAGS = (
 
 
 class ChromiumMissing(Exception):
-    """There is no Chromium on this machine."""
+    """Raised if this machine has no Chromium."""
 
     def __init__(self) -> None:
         super().__init__("it needs Chromium; install with: apt install chromium")
@@ -31,7 +31,7 @@ class ChromiumMissing(Exception):
 
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
-    """One that runs, until the end of the block. Raises NotInstalled."""
+    """Run a browser until the end of the block. Raises ChromiumMissing."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         raise ChromiumMissing

@@ -1,4 +1,4 @@
-"""What hostile peers send: messages about what there is, and what is done to their bytes."""
+"""Inputs of hostile peers: messages about existing things, with mutated bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.tournament import formats
 
 Message = dict[str, Any]
 
-#: Names that many of the peers try to have.
+#: Names that many peers try to register.
 NAMES = [f"Peer {number}" for number in range(40)]
 GAMES = ("tic_tac_toe", "nim", "nim(chips=3)", "connect_four", "mnk(m=3,n=3,k=3)", "chess", "nim(")
 CLOCKS = ("none", "300+3", "1/move", "0.05/move", "600+5x30", "0+3", "1/year", "")
@@ -27,7 +27,7 @@ STREAMS = 0.06
 
 
 class Input(NamedTuple):
-    """Bytes for a connection, how they were made, and whether a frame may follow them."""
+    """Bytes for a connection, the kind of mutation, and whether a frame may follow them."""
 
     kind: str
     data: bytes
@@ -39,18 +39,18 @@ def _recent(most: int) -> deque[Any]:
 
 
 @dataclass
-class Known:
-    """What the server has told, or an onlooker could know: what messages may be about."""
+class KnownValues:
+    """Names and identifiers that messages may refer to, learned from the server's messages."""
 
     names: list[str] = field(default_factory=lambda: list(NAMES))
     matches: deque[str] = field(default_factory=lambda: _recent(30))
     seeks: deque[str] = field(default_factory=lambda: _recent(30))
     sessions: deque[str] = field(default_factory=lambda: _recent(30))
-    #: By name, the account's.
+    #: The token of each account, by name.
     tokens: dict[str, str] = field(default_factory=dict)
 
     def learn(self, event: Message) -> None:
-        """From what the server says."""
+        """Add the names and identifiers of a message of the server."""
         kind = event["type"]
         if kind == "welcome":
             self.sessions.append(event["session"])
@@ -65,22 +65,22 @@ class Known:
 
 
 def turn(event: Message) -> Turn | None:
-    """Where a match stands, if the event says so."""
+    """Return the match of an event and its present ply, if the event contains them."""
     if event["type"] == "started":
         return event["match"], len(event["moves"])
     return (event["match"], event["ply"] + 1) if event["type"] == "update" else None
 
 
-#: A match, and the ply at which it stands.
+#: A match and its present ply.
 Turn = tuple[str, int]
 Way = tuple[str, Callable[[Message], Input]]
 KINDS: tuple[type[Request], ...] = REQUESTS
 
 
 class Mutator:
-    """An endless supply of inputs, the same for the same seed and the same things known."""
+    """Generates inputs without end; equal seeds and equal known values give equal inputs."""
 
-    def __init__(self, seed: int, known: Known) -> None:
+    def __init__(self, seed: int, known: KnownValues) -> None:
         self.random = random.Random(seed)
         self.known = known
         self._values: dict[str, Callable[[], Any]] = {
@@ -135,9 +135,9 @@ class Mutator:
         ]
 
     def input(self, turns: Sequence[Turn] = (), streams: float = STREAMS) -> Input:
-        """The next: some message, and something done to it; some moves are for one of `turns`.
+        """Return the next input: a random message with a mutation; some moves are for `turns`.
 
-        `streams` is the share of those after which nobody knows where a frame begins.
+        `streams` is the share of inputs after which the start of a frame is unknown.
         """
         ways = self._streams if self.random.random() < streams else self._frames
         kind, way = self._pick(ways)
@@ -148,7 +148,7 @@ class Mutator:
         return made._replace(kind=kind)
 
     def hello(self) -> Input:
-        """What lets most of those in who say it first."""
+        """Return a `hello` that the server accepts in most cases."""
         name = self._name()
         message: Message = {"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": name}
         chance = self.random.random()
@@ -163,7 +163,7 @@ class Mutator:
         return framed(packed(message))._replace(kind="hello")
 
     def message(self) -> Message:
-        """Of any type, valid as far as its fields go; half of the optional fields are there."""
+        """Return a message of a random type with valid fields and half of the optional ones."""
         kind: type[Request] = self._pick(KINDS)
         message: Message = {"type": kind.__struct_config__.tag}
         for each in msgspec.structs.fields(kind):
@@ -250,25 +250,25 @@ class Mutator:
         return self._pick(list(message))
 
 
-#: Values of every type, at the bounds of what can be written.
+#: Values of every type, many of them at the limits of MessagePack.
 JUNK: list[Any] = [
     None, True, False, 0, -1, 2**31, 2**53, 2**63 - 1, 2**64 - 1, -(2**63),
     0.5, -0.0, math.nan, math.inf, 1e308, "", "x", "x" * 5000, "\0", "é" * 40, "\u202e", "null",
     b"", b"x" * 5000, [], [[]], [0] * 5000, {}, {"type": "ping"}, {1: 2},
     {str(number): 0 for number in range(100)}, msgpack.ExtType(5, b"x"), msgpack.Timestamp(0),
 ]  # fmt: skip
-#: Of strings, binaries, lists, maps and extensions whose length is 4 bytes long.
+#: The headers of strings, binaries, lists, maps and extensions with a length of 4 bytes.
 HEADERS = (b"\xdb", b"\xc6", b"\xdd", b"\xdf", b"\xc9")
 HUGE = (2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 1)
 
 
 def packed(message: Message, raw: Mapping[str, bytes] | None = None) -> bytes:
-    """A map of at most 15 fields, some of which are given as bytes, whatever they mean."""
+    """Return a message of at most 15 fields as MessagePack; `raw` gives fields as raw bytes."""
     fields = {key: msgpack.packb(value) for key, value in message.items()} | dict(raw or {})
     items = (msgpack.packb(key) + value for key, value in fields.items())
     return bytes([0x80 | len(fields)]) + b"".join(items)
 
 
 def framed(body: bytes) -> Input:
-    """With its length before it."""
+    """Return a frame: the body after its length."""
     return Input("", struct.pack(">I", len(body)) + body)

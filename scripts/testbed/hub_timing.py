@@ -1,4 +1,4 @@
-"""The server's work for a move, step by step, without its sockets."""
+"""The time of the server's work for a move, step by step, without sockets."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from server.core.policy import Policy
 from server.model.codec import decode_request, encode
 from server.model.messages import Hello, Move, Request, Seek, Started
 
-#: What a move takes, in this order; then the codec alone, for the same move and the same answers.
+#: The steps of a move, in order; then the codec alone, for the same move and the same answers.
 STEPS = ("decode_us", "hub_us", "encode_us", "total_us", "codec_us")
 
 
-class Referee:
-    """A hub with two players, and what `server.net.driver` does with it."""
+class HubTiming:
+    """Times a hub with two players, called as `server.net.driver` calls it."""
 
     def __init__(self, game: str, *, full: bool) -> None:
-        """`full`: the players have asked for legal actions, and their moves carry ids."""
+        """With `full`, the players request legal actions and their moves have ids."""
         self._game = game
         self._full = full
         self._hub = make_hub(Policy(messages_per_s=0), random.Random(1))
@@ -36,7 +36,7 @@ class Referee:
             self._ask(number, hello)
 
     def medians(self, moves: int) -> dict[str, float]:
-        """Microseconds of each step, over random matches of at least so many moves together."""
+        """Return the median microseconds of each step, over random matches of `moves` moves."""
         taken: list[tuple[float, ...]] = []
         while len(taken) < moves:
             taken += self._match()
@@ -81,6 +81,6 @@ class Referee:
         return self._stored(self._hub.receive(number, request, now), now)
 
     def _stored(self, effects: list[Effect], now: float) -> list[Effect]:
-        """What comes of it when all that was to be stored is stored at once."""
+        """Return all effects, as if the requested storage were done at once."""
         numbers = [effect.number for effect in effects if isinstance(effect, Store)]
         return effects + self._hub.committed(numbers[-1], now) if numbers else effects

@@ -1,4 +1,4 @@
-"""A server that is killed and started again, on the same port and the same database."""
+"""A server that can be killed and restarted on the same port and the same database."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ LONGEST_QUOTE = 2000
 
 
 class KillableServer:
-    """A `playout-server` with some options; its lives share a log."""
+    """A `playout-server` process; all its restarts append to one log."""
 
     def __init__(self, options: Sequence[str], log: Path) -> None:
         self.port = free_port()
-        #: When it was started last, as `time.monotonic` counts.
+        #: When it was started last, by `time.monotonic`.
         self.started_at = 0.0
         self._command = [COMMAND, f"--port={self.port}", *options]
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Begin a life. It listens some time later."""
+        """Start the process; it listens some time later."""
         self.started_at = time.monotonic()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -40,19 +40,19 @@ class KillableServer:
             )
 
     def kill(self) -> None:
-        """With SIGKILL, which leaves it no time for anything."""
+        """End the process with SIGKILL, without any clean-up."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> int:
-        """Ask it to stop, and wait; its exit code."""
+        """Stop the process with SIGTERM, and return its exit code."""
         return self._end(signal.SIGTERM)
 
-    def last_words(self) -> str:
-        """The end of its log."""
+    def log_tail(self) -> str:
+        """Return the end of its log."""
         return self._log.read_text(errors="replace")[-LONGEST_QUOTE:]
 
     def traceback(self) -> str:
-        """The first in its log, if there is any."""
+        """Return the first traceback in its log, or an empty text."""
         _, found, rest = self._log.read_text(errors="replace").partition("Traceback")
         return (found + rest)[:LONGEST_QUOTE]
 
@@ -63,8 +63,8 @@ class KillableServer:
 
 
 @contextlib.contextmanager
-def mortal(options: Sequence[str], log: Path) -> Iterator[KillableServer]:
-    """One that runs, until the end of the block."""
+def killable_server(options: Sequence[str], log: Path) -> Iterator[KillableServer]:
+    """Run a server until the end of the block."""
     server = KillableServer(options, log)
     server.start()
     try:

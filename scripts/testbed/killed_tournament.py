@@ -1,4 +1,4 @@
-"""A tournament that is run by `playout-tournament`, killed in parts, resumed, and looked at."""
+"""A tournament by `playout-tournament` whose processes are killed and resumed, and its check."""
 
 from __future__ import annotations
 
@@ -24,22 +24,25 @@ from server.tournament.openings import Book
 from server.tournament.state import LEGS, MatchSlot, slot_of
 
 COMMAND = str(Path(sys.executable).with_name("playout-tournament"))
-#: Nobody may need longer for a tournament of a benchmark.
+#: Time limit of a tournament.
 PATIENCE_S = 1800.0
 VICTIMS = ("the runner", "the server", "an entrant")
 
 
 @dataclass
-class KillPlan:
-    """How often who was killed."""
+class KillCounts:
+    """Number of kills by victim, and the seconds of the whole tournament."""
 
     kills: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
 
-def play(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 1) -> KillPlan:
-    """Run it to its end; meanwhile, kill so many processes at random moments, and resume."""
-    ordeal, draw = KillPlan(), random.Random(seed)
+def run_tournament(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 1) -> KillCounts:
+    """Run a tournament to its end, killing `kills` processes at random moments and resuming it.
+
+    Raises ClickException if it exits with an error.
+    """
+    counts, draw = KillCounts(), random.Random(seed)
     started, command = time.monotonic(), ["run", str(spec)]
     with contextlib.ExitStack() as stack:
         out = stack.enter_context(log.open("ab"))
@@ -51,19 +54,19 @@ def play(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 1) -> Kill
                 stderr=out,
             )
             try:
-                _kill_some(runner, ordeal, kills, draw, started)
+                _kill_some(runner, counts, kills, draw, started)
                 code = runner.wait(PATIENCE_S)
             finally:
                 runner.kill()
             if code == 0:
-                ordeal.seconds = time.monotonic() - started
-                return ordeal
+                counts.seconds = time.monotonic() - started
+                return counts
             if code != -signal.SIGKILL:
                 raise click.ClickException(f"playout-tournament exits with {code}; see {log}")
-            command = ["resume"] if _has_begun(url) else ["run", str(spec)]
+            command = ["resume"] if _has_started(url) else ["run", str(spec)]
 
 
-def _has_begun(url: str) -> bool:
+def _has_started(url: str) -> bool:
     database = Database(url)
     try:
         database.require()
@@ -74,13 +77,13 @@ def _has_begun(url: str) -> bool:
 
 def _kill_some(
     runner: subprocess.Popen[bytes],
-    ordeal: KillPlan,
+    counts: KillCounts,
     kills: int,
     draw: random.Random,
     started: float,
 ) -> None:
-    """Until the runner is among them, or it was often enough, or all is over."""
-    while ordeal.kills.total() < kills and runner.poll() is None:
+    """Kill processes until the runner is one of them, the kills are used up, or the run ends."""
+    while counts.kills.total() < kills and runner.poll() is None:
         time.sleep(draw.uniform(1.0, 5.0))
         victim = draw.choice(VICTIMS)
         pids = {
@@ -91,7 +94,7 @@ def _kill_some(
         if pids and runner.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(draw.choice(pids), signal.SIGKILL)
-                ordeal.kills[victim] += 1
+                counts.kills[victim] += 1
             if victim == "the runner":
                 return
 
@@ -109,26 +112,26 @@ def _is_server(pid: int) -> bool:
 
 
 def stored(url: str) -> StoredTournament:
-    """The only tournament of a database."""
+    """Return the only tournament of a database."""
     database = Database(url)
     try:
-        (held,) = database.tournaments()
-        found = database.tournament(held.created.tournament)
+        (tournament,) = database.tournaments()
+        found = database.tournament(tournament.created.tournament)
         assert found is not None
         return found
     finally:
         database.close()
 
 
-def violations(held: StoredTournament) -> list[str]:
-    """What is not as in a run that nothing has disturbed: a line each.
+def violations(tournament: StoredTournament) -> list[str]:
+    """Return a line for each difference to an undisturbed run.
 
-    For formats whose schedule does not depend on results.
+    This is for formats whose schedule does not depend on results.
     """
-    spec = loads(held.created.spec)
-    if held.ended is None:
+    spec = loads(tournament.created.spec)
+    if tournament.ended is None:
         return ["the tournament is not over"]
-    expected, played = _expected(spec), _counted(held)
+    expected, played = _expected(spec), _counted(tournament)
     return [
         *(f"{slot} was not played" for slot in expected.keys() - played.keys()),
         *(f"{slot} is not in the schedule" for slot in played.keys() - expected.keys()),
@@ -138,10 +141,10 @@ def violations(held: StoredTournament) -> list[str]:
             if len(played[slot]) > 1
         ),
         *(
-            f"{slot} was {_terms(kept)}, and not {expected[slot]}"
+            f"{slot} was {_terms(match)}, and not {expected[slot]}"
             for slot in expected.keys() & played.keys()
-            for kept in played[slot]
-            if _terms(kept) != expected[slot]
+            for match in played[slot]
+            if _terms(match) != expected[slot]
         ),
     ]
 
@@ -150,7 +153,7 @@ Terms = tuple[str, tuple[str, str], tuple[int, ...]]
 
 
 def _expected(spec: TournamentSpec) -> dict[tuple[int, ...], Terms]:
-    """By round, board, number and leg: the game, the players and the opening."""
+    """Return game, players and opening by round, board, number and leg."""
     books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
     names = [entrant.name for entrant in spec.entrants]
     expected: dict[tuple[int, ...], Terms] = {}
@@ -163,16 +166,16 @@ def _expected(spec: TournamentSpec) -> dict[tuple[int, ...], Terms]:
     return expected
 
 
-def _counted(held: StoredTournament) -> dict[tuple[int, ...], list[StoredMatch]]:
-    """The matches of each pair's last attempt that came to a result."""
-    slots = [(slot_of(kept.started.fixture or ""), kept) for kept in held.matches]
+def _counted(tournament: StoredTournament) -> dict[tuple[int, ...], list[StoredMatch]]:
+    """Return the matches with a result in each pair's last attempt."""
+    slots = [(slot_of(match.started.fixture or ""), match) for match in tournament.matches]
     last = Counter[tuple[int, int, int]]()
     for slot, _ in slots:
         last[slot.key] = max(last[slot.key], slot.attempt)
     counted: dict[tuple[int, ...], list[StoredMatch]] = {}
-    for slot, kept in slots:
-        if slot.attempt == last[slot.key] and kept.ended and kept.ended.winner:
-            counted.setdefault(_place(slot), []).append(kept)
+    for slot, match in slots:
+        if slot.attempt == last[slot.key] and match.ended and match.ended.winner:
+            counted.setdefault(_place(slot), []).append(match)
     return counted
 
 
@@ -180,7 +183,7 @@ def _place(slot: MatchSlot) -> tuple[int, ...]:
     return (*slot.key, slot.leg)
 
 
-def _terms(kept: StoredMatch) -> Terms:
-    begun = kept.started
-    opening = tuple(move.action for move in kept.moves[: begun.opening])
-    return str(games.load(begun.game)), begun.players, opening
+def _terms(match: StoredMatch) -> Terms:
+    started = match.started
+    opening = tuple(move.action for move in match.moves[: started.opening])
+    return str(games.load(started.game)), started.players, opening

@@ -1,7 +1,7 @@
-"""Matches in process, at equal time or equal simulations a move, always in pairs.
+"""Matches in process, at equal time or equal simulations per move, always in pairs.
 
-A pair is two matches from one random opening, with colours swapped. Workers play one pair each, on
-a core of their own, with players made anew for the pair.
+A pair is two matches from one random opening, with colours swapped. Each worker process plays one
+pair at a time on its own core, with new players for each pair.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import players
 from games import Game, State
 from players import Limit, Player, Resigned
 from testbed.positions import opening
+from testbed.result_table import Cell, Column
 from testbed.score import elo, score
-from testbed.table import Cell, Column
-from testbed.workers import each
+from testbed.workers import run_on_cores
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """A pair to be played: at what, by whom (as `players.load` spells it), and how."""
+    """A pair to be played: the game, the players (as `players.load` reads them), and the limit."""
 
     game: str
     players: tuple[str, str]
     limit: Limit
-    #: Of the opening.
+    #: Length of the opening.
     plies: int
     seed: int
 
 
 @dataclass(frozen=True)
 class PlayedPair:
-    """What came of it: the first player's points (0, 0.5 or 1) moving first, and moving second.
+    """The result of a pair: the first player's points (0, 0.5 or 1) moving first, moving second.
 
-    `moves` and `seconds` are sums over both matches, of the first player and of the second.
+    `moves` and `seconds` are sums over both matches, for the first player and for the second.
     """
 
     points: tuple[float, float]
@@ -45,7 +45,7 @@ class PlayedPair:
     seconds: tuple[float, float]
 
 
-#: What `result` fills.
+#: The columns that `result` fills.
 RESULT = (
     Column("games", "games"),
     Column("won", "won"),
@@ -63,18 +63,21 @@ RESULT = (
 def pairings(
     game: str, both: tuple[str, str], limit: Limit, *, count: int, plies: int, seed: int
 ) -> list[Pairing]:
-    """So many pairs, whose openings are drawn independently."""
+    """Return `count` pairs with independent random openings."""
     draw = random.Random(seed)
     return [Pairing(game, both, limit, plies, draw.getrandbits(32)) for _ in range(count)]
 
 
 def played(wanted: Sequence[Pairing], cores: int = 1) -> Iterator[tuple[Pairing, PlayedPair]]:
-    """Play them all, in processes with so many cores each; what came of each as it is done."""
-    return each(play_pair, wanted, cores)
+    """Play all pairs in processes with `cores` cores each; yield each result when it is done."""
+    return run_on_cores(play_pair, wanted, cores)
 
 
 def play_pair(pairing: Pairing) -> PlayedPair:
-    """Play the two matches. What a player raises comes through, but for Resigned, which loses."""
+    """Play the two matches of a pair.
+
+    Resigned loses the match; any other exception of a player is raised.
+    """
     game = games.load(pairing.game)
     first, second = (_Seat(players.load(text, game)) for text in pairing.players)
     moves = opening(game, pairing.plies, pairing.seed)
@@ -88,7 +91,7 @@ def play_pair(pairing: Pairing) -> PlayedPair:
 
 
 def result(pairs: Sequence[PlayedPair]) -> dict[str, Cell]:
-    """The cells of a row under `RESULT`, from the first player's point of view."""
+    """Return the cells of a row under `RESULT`, from the first player's point of view."""
     points = [point for pair in pairs for point in pair.points]
     share, low, high = score([sum(pair.points) / 2 for pair in pairs])
     ms, other_ms = (
@@ -111,7 +114,7 @@ def result(pairs: Sequence[PlayedPair]) -> dict[str, Cell]:
 
 @dataclass
 class _Seat:
-    """A player, and how long it has thought."""
+    """A player with its number of moves and its thinking time."""
 
     player: Player
     moves: int = 0
@@ -129,7 +132,7 @@ class _Seat:
 def _match(
     game: Game, seats: tuple[_Seat, _Seat], moves: Sequence[int], limit: Limit
 ) -> tuple[float, float]:
-    """The points of both seats. Players hear of everything, the opening too, as from a server."""
+    """Play a match; return the points of both seats. Players are notified as by a server."""
     states: tuple[State, ...] = (game.initial_state(),)
     for number, seat in enumerate(seats, start=1):
         seat.player.started(number, "opponent", states)

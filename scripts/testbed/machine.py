@@ -1,4 +1,4 @@
-"""Where a benchmark ran, and with what; what it takes of the machine."""
+"""Facts about the machine and the software of a benchmark, and the resources of processes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "msgpack")
-#: Below those that Linux gives to outgoing connections: while nobody listens on one of these, a
-#: client that tries again and again may be given the very port that it calls, and reach itself.
+#: Ports below those that Linux assigns to outgoing connections: while no process listens on one of
+#: the latter, a client that retries may be assigned the port that it calls, and reach itself.
 _LISTENING = range(10_000, 32_000)
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def machine() -> dict[str, str | int | float]:
-    """The processor, the cores this process may use, and how busy they were in the last minute."""
+    """Return the system, the processor, the cores of this process, and the load average."""
     return {
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processor": _processor(),
@@ -32,7 +32,7 @@ def machine() -> dict[str, str | int | float]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of what the numbers depend on, as far as it is installed."""
+    """Return the versions of Python and of the installed packages that affect the numbers."""
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
@@ -41,7 +41,7 @@ def versions() -> dict[str, str]:
 
 
 def described(command: str) -> dict[str, Any]:
-    """How a document of results begins: what was run, when, where and with what."""
+    """Return the head of a document of results: command, date, machine and versions."""
     return {
         "command": " ".join([command, *sys.argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -51,7 +51,7 @@ def described(command: str) -> dict[str, Any]:
 
 
 def headline(document: dict[str, Any]) -> str:
-    """The same for people."""
+    """Return the head of a document of results as two lines of text."""
     host = document["machine"]
     numbers = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     return (
@@ -63,9 +63,9 @@ def headline(document: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def cores_apart(pid: int) -> Iterator[None]:
-    """One core for this process, the others for another; left alone, both may share one.
+    """Pin this process to one core and the process `pid` to the others, until the end of the block.
 
-    Linux likes to wake who waits for a message on the core of who sent it.
+    Otherwise both may share a core: Linux often wakes the receiver of a message on the sender's.
     """
     cores = os.sched_getaffinity(0)
     mine = {min(cores)}
@@ -78,10 +78,10 @@ def cores_apart(pid: int) -> Iterator[None]:
 
 
 def processor_seconds(pid: int, *, loop: bool = False) -> float:
-    """What a process has used of the processors so far, in user and in system mode.
+    """Return the CPU seconds of a process so far, in user and in system mode.
 
-    Those that it has started count too. With `loop`, only what its main thread has, which is where
-    a server's event loop runs.
+    Its child processes are included. With `loop`, only its main thread counts, which runs the event
+    loop of a server.
     """
     if loop:
         return _ticks(f"/proc/{pid}/task/{pid}/stat") / _TICKS_A_SECOND
@@ -89,12 +89,12 @@ def processor_seconds(pid: int, *, loop: bool = False) -> float:
 
 
 def resident_kib(pid: int | None = None) -> int:
-    """What of a process, or of this one, and of those it has started is in memory (VmRSS)."""
+    """Return the resident memory (VmRSS) of a process, by default this one, and its children."""
     return sum(_resident_kib(each) for each in _family(pid or os.getpid()))
 
 
 def free_port() -> int:
-    """One that nobody on this machine listens on, for a server that will be started again on it."""
+    """Return a port without a listener, for a server that will be restarted on it."""
     while True:
         port = random.choice(_LISTENING)
         with contextlib.suppress(OSError), socket.socket() as line:
@@ -103,7 +103,7 @@ def free_port() -> int:
 
 
 def _family(pid: int) -> list[int]:
-    """A process and those that its main thread has started, which here start no others."""
+    """Return a process and the children of its main thread, which start no others here."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [pid, *map(int, children.split())]
 

@@ -1,4 +1,4 @@
-"""Rounds, medians and rates."""
+"""Measurements: rounds, medians, rates and percentiles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 import timeit
 from collections.abc import Callable, Iterable
 
-#: The first position of these is what the benchmarks of rules, search and server start from.
+#: The games whose first position the benchmarks of rules, search and server use.
 GAMES = (
     "tic_tac_toe",
     "connect_four",
@@ -21,23 +21,24 @@ GAMES = (
 
 
 class Sample(tuple[float, ...]):
-    """One number a round."""
+    """The numbers of a measurement, one per round."""
 
     @property
     def median(self) -> float:
-        """What stands in the table."""
+        """The median of the rounds, which tables show."""
         return statistics.median(self)
 
     def over(self, other: Sample) -> Sample:
-        """The ratio, round by round: what disturbs a round disturbs both."""
+        """Return the ratios round by round: a disturbance of a round affects both numbers."""
         return Sample(mine / theirs for mine, theirs in zip(self, other, strict=True))
 
 
 def median_interval(values: Iterable[float]) -> tuple[float, float]:
-    """Two of the values that hold the true median between them in 95 % of such measurements.
+    """Return the 95 % confidence interval of the median; its bounds are two of the values.
 
-    Each value is above it or below it with equal chances, whatever their distribution (the interval
-    of the sign test). Below six values it is the least and the greatest, which is less sure.
+    It is the interval of the sign test, valid for every distribution: each value is above or below
+    the true median with equal probability. With fewer than six values it is the least and the
+    greatest, and its confidence is lower.
     """
     ordered = sorted(values)
     count, beyond, outside = len(ordered), 0, 2 / 2 ** len(ordered)
@@ -47,7 +48,7 @@ def median_interval(values: Iterable[float]) -> tuple[float, float]:
 
 
 def alternate(rounds: int, **measures: Callable[[], float]) -> dict[str, Sample]:
-    """Take each measure once a round, so that all of them see the same disturbances."""
+    """Take each measure once per round, so that disturbances affect all of them."""
     taken: dict[str, list[float]] = {name: [] for name in measures}
     for _ in range(rounds):
         for name, measure in measures.items():
@@ -56,7 +57,10 @@ def alternate(rounds: int, **measures: Callable[[], float]) -> dict[str, Sample]
 
 
 def rate(run: Callable[[int], object], seconds: float) -> float:
-    """How many a second: `run(n)` does n of them; n grows until that takes so many seconds."""
+    """Return how many repetitions `run` does per second.
+
+    `run(n)` does n repetitions; n grows until that takes `seconds`.
+    """
     count = 1
     while True:
         started = time.perf_counter()
@@ -69,11 +73,11 @@ def rate(run: Callable[[int], object], seconds: float) -> float:
 
 
 def calls_a_second(call: Callable[[], object], seconds: float) -> float:
-    """How often a second `call()` can be made from Python."""
+    """Return how many times per second Python can call `call`."""
     return rate(timeit.Timer(call).timeit, seconds)
 
 
 def percentile(values: Iterable[float], percent: float) -> float:
-    """The smallest value that so many per cent of all do not exceed (nearest rank)."""
+    """Return the smallest value that `percent` per cent of all do not exceed (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]

@@ -1,4 +1,4 @@
-"""OpenSpiel's search in C++ (`MCTSBot`): the peer in speed, and a player to play against."""
+"""OpenSpiel's search in C++ (`MCTSBot`): the reference for speed, and an opponent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyspiel
 from games import Game, SpecError, State
 from players import Limit, Player, PlayResult
 
-#: More than any search here takes.
+#: A limit that no search here reaches.
 MOST_SIMULATIONS = 10**9
 MEMORY_MB = 4000
 
@@ -25,9 +25,9 @@ def mcts(
     seconds: float | None = None,
     seed: int = 1,
 ) -> pyspiel.MCTSBot:
-    """A search with random rollouts that explores as `uct(c=...)` does.
+    """Return a search with random rollouts and the same exploration as `uct(c=...)`.
 
-    OpenSpiel's results run from -1 to 1 and ours from 0 to 1, so twice the constant explores alike.
+    OpenSpiel's results are from -1 to 1 and ours from 0 to 1, so its constant is twice ours.
     """
     return pyspiel.MCTSBot(
         game,
@@ -43,7 +43,7 @@ def mcts(
 
 
 def position(spec: str, actions: Iterable[int]) -> pyspiel.State:
-    """OpenSpiel's position after our actions."""
+    """Return OpenSpiel's position after a sequence of our actions."""
     state = pyspiel.load_game(spec).new_initial_state()
     split = spec == "ultimate_tic_tac_toe"
     for action in actions:
@@ -53,15 +53,15 @@ def position(spec: str, actions: Iterable[int]) -> pyspiel.State:
 
 
 def _halves(state: pyspiel.State, action: int) -> tuple[int, ...]:
-    """OpenSpiel plays ultimate tic-tac-toe in two actions where the board is free to choose."""
+    """Convert an action of ultimate tic-tac-toe: OpenSpiel uses two where any board is legal."""
     free = state.action_to_string(state.legal_actions()[0]).startswith("Choose")
     return divmod(action, 9) if free else (action % 9,)
 
 
 class MCTSBot(Player):
-    """OpenSpiel's search within a time limit, which it keeps itself; `c` is on our scale.
+    """OpenSpiel's search, which observes the time limit itself; `c` is on our scale.
 
-    It follows a match from its first position by what `started` and `moved` tell. With `solve` (its
+    It follows a match from its first position by `started` and `moved`. With `solve` (its
     MCTS-Solver, as in OpenSpiel's own example) it stops early when the result is proven.
     """
 
@@ -76,15 +76,15 @@ class MCTSBot(Player):
         self._state = self._peer.new_initial_state()
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
-        """Take up the first position."""
+        """Set OpenSpiel's position to the first one."""
         self._state = self._peer.new_initial_state()
 
     def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
-        """Make the move here too."""
+        """Apply the action to OpenSpiel's position."""
         self._state.apply_action(action)
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
-        """OpenSpiel's choice."""
+        """Return the action that OpenSpiel's search chooses."""
         self._seed += 1
         bot = mcts(
             self._peer,
@@ -98,11 +98,11 @@ class MCTSBot(Player):
 
 
 def _peer(game: Game) -> pyspiel.Game:
-    """OpenSpiel's game of the same name, if its actions are numbered alike. Raises SpecError."""
+    """Return OpenSpiel's game of the same name and action numbers. Raises SpecError."""
     try:
         peer = pyspiel.load_game(game.spec)
     except pyspiel.SpielError as error:
         raise SpecError(f"OpenSpiel has no {game}: {error}") from error
     if peer.num_distinct_actions() != game.num_actions:
-        raise SpecError(f"OpenSpiel numbers the actions of {game} in another way")
+        raise SpecError(f"OpenSpiel numbers the actions of {game} differently")
     return peer

@@ -1,4 +1,4 @@
-"""Positions to start from: random openings, and one from the middle of a match."""
+"""Start positions: random openings, and a position from the middle of a match."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import click
 from games import Game, State
 
 ATTEMPTS = 1000
-#: How far into a match its middle is, in per cent of the plies of random matches.
+#: The middle of a match, in per cent of the median plies of random matches.
 MIDDLE_PERCENT = 40
 RANDOM_MATCHES = 101
 
 
 def opening(game: Game, plies: int, seed: int) -> list[int]:
-    """So many random legal moves, the same for the same seed.
+    """Return `plies` random legal moves; equal seeds give equal moves.
 
-    After them the match goes on, and the player to move cannot win at once. Raises ClickException
-    where a thousand attempts do not find such moves.
+    After them the match is not over, and the player to move cannot win at once. Raises
+    ClickException if ATTEMPTS attempts find no such moves.
     """
     choose = random.Random(seed)
     for _ in range(ATTEMPTS):
         moves, state = _random_moves(game, plies, choose)
         if len(moves) == plies and _quiet(game, state):
             return moves
-    raise click.ClickException(f"{game} has no opening of {plies} plies that nobody wins at once")
+    raise click.ClickException(f"{game} has no opening of {plies} plies without an immediate win")
 
 
 def middle(game: Game) -> list[int]:
-    """The moves that lead to the middle of a match, always the same."""
+    """Return moves that lead to the middle of a match, always the same."""
     choose = random.Random(1)
     lengths = [len(_random_moves(game, game.max_plies, choose)[0]) for _ in range(RANDOM_MATCHES)]
     return opening(game, int(statistics.median(lengths) * MIDDLE_PERCENT / 100), seed=1)
 
 
 def states_after(game: Game, moves: list[int]) -> list[State]:
-    """The match so far, the first position included."""
+    """Return the states of a match after `moves`, including the first one."""
     states = [game.initial_state()]
     for move in moves:
         states.append(game.next_state(states[-1], move))

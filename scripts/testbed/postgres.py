@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own for a while, made with the programs of Debian's package."""
+"""A temporary PostgreSQL cluster, created with the programs of Debian's package."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from typing import Any
 from testbed.machine import free_port
 
 INSTALLED = Path("/usr/lib/postgresql")
-#: Whom the programs run as when this process is root, which they refuse to be.
+#: The user for the programs when this process is root, because they refuse to run as root.
 UNPRIVILEGED = "postgres"
 HOST, USER = "127.0.0.1", "playout"
 
 
 class PostgresMissing(Exception):
-    """There is no PostgreSQL on this machine."""
+    """Raised if this machine has no PostgreSQL."""
 
     def __init__(self) -> None:
         super().__init__("it needs PostgreSQL; install with: apt install postgresql")
 
 
 class Postgres:
-    """A cluster of databases in a folder, and the server that runs on it, or does not."""
+    """A database cluster in a folder, and its server, which can be stopped and started."""
 
     def __init__(self, programs: Path, folder: Path) -> None:
-        """Make the cluster; it does not run yet."""
+        """Create the cluster without starting its server."""
         self.port = free_port()
         self._programs = programs
         self._folder = folder
@@ -43,11 +43,11 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Of its only database, as SQLAlchemy spells it."""
+        """The URL of its only database, for SQLAlchemy."""
         return f"postgresql+psycopg://{USER}@{HOST}:{self.port}/postgres"
 
     def start(self) -> None:
-        """Run, if it does not, on the port and with the data that it had before."""
+        """Start the server unless it runs, with the same port and data as before."""
         if self._running:
             return
         settings = f"-p {self.port} -c listen_addresses={HOST} -c unix_socket_directories="
@@ -55,7 +55,7 @@ class Postgres:
         self._running = True
 
     def stop(self) -> None:
-        """Stop at once, as if the plug were pulled: the next start recovers from the log."""
+        """Stop the server immediately, as in a power failure; the next start recovers."""
         if self._running:
             self._control("stop", "--mode=immediate")
             self._running = False
@@ -64,11 +64,11 @@ class Postgres:
         self._run("pg_ctl", command, f"--pgdata={self._data}", "--wait", "--silent", *options)
 
     def _run(self, program: str, *arguments: str) -> None:
-        """Raises RuntimeError with what the program said."""
+        """Run a program. Raises RuntimeError with its output if it fails."""
         user: dict[str, Any] = {}
         if os.geteuid() == 0:
             user = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": ()}
-        # A file: the server that pg_ctl leaves behind would keep a pipe open.
+        # A file, because the server that pg_ctl starts would keep a pipe open.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(
                 [self._programs / program, *arguments],
@@ -92,7 +92,7 @@ class Postgres:
 
 @contextlib.contextmanager
 def postgres() -> Iterator[Postgres]:
-    """A new cluster that runs, until the end of the block. Raises NotInstalled."""
+    """Run a new cluster until the end of the block. Raises PostgresMissing."""
     programs = _newest()
     with tempfile.TemporaryDirectory(prefix="playout-postgres-") as folder:
         cluster = Postgres(programs, Path(folder))
@@ -104,7 +104,7 @@ def postgres() -> Iterator[Postgres]:
 
 
 def _newest() -> Path:
-    """The folder of programs; the package does not put them on the PATH."""
+    """Return the folder of the newest programs, which the package does not put on the PATH."""
     found = [path.parent for path in INSTALLED.glob("*/bin/initdb")]
     if not found:
         raise PostgresMissing

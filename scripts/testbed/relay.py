@@ -1,6 +1,6 @@
-"""The least that a server of matches does: frames from one player go to both. A program.
+"""A program with the least work of a match server: it sends each player's frames to both players.
 
-Connections are paired in the order in which they come. It knows no messages, rules or clocks; with
+It pairs connections in the order of their arrival. It knows no messages, rules or clocks; with
 `--repack` it unpacks each frame and packs it again.
 """
 
@@ -16,7 +16,7 @@ from twisted.protocols.basic import Int32StringReceiver
 
 
 class RelayPlayer(Int32StringReceiver):
-    """One of two; the first is heard when the second is there."""
+    """A connection of one player; the first of a pair is paused until the second connects."""
 
     transport: Any
 
@@ -24,7 +24,7 @@ class RelayPlayer(Int32StringReceiver):
         self._pair = pair
 
     def connectionMade(self) -> None:
-        """Join the other."""
+        """Add this player to the pair."""
         self.transport.setTcpNoDelay(True)
         self._pair.append(self)
         if len(self._pair) == 1:
@@ -33,21 +33,21 @@ class RelayPlayer(Int32StringReceiver):
             self._pair[0].transport.resumeProducing()
 
     def stringReceived(self, frame: bytes) -> None:
-        """Say it to both."""
+        """Send a frame to both players of the pair."""
         for player in self._pair:
             player.sendString(frame)  # type: ignore[no-untyped-call]
 
 
-class Repacked(RelayPlayer):
-    """One whose frames are read and written anew."""
+class RepackingPlayer(RelayPlayer):
+    """A relay player that decodes and encodes each frame."""
 
     def stringReceived(self, frame: bytes) -> None:
-        """Say to both what it means."""
+        """Decode a frame, and send its encoding to both players."""
         super().stringReceived(msgpack.packb(msgpack.unpackb(frame)))
 
 
 class RelayPairs(Factory):
-    """Puts players together."""
+    """Creates the connections, and pairs them in the order of arrival."""
 
     noisy = False
 
@@ -56,16 +56,16 @@ class RelayPairs(Factory):
         self._pair: list[RelayPlayer] = []
 
     def buildProtocol(self, addr: object) -> RelayPlayer:
-        """The next one."""
+        """Return the protocol of a new connection, with its pair."""
         if len(self._pair) == 2:
             self._pair = []
         return self._player(self._pair)
 
 
 def main() -> None:
-    """Relay until killed."""
+    """Print the port, and relay frames until killed."""
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    pairs = RelayPairs(Repacked if "--repack" in sys.argv else RelayPlayer)
+    pairs = RelayPairs(RepackingPlayer if "--repack" in sys.argv else RelayPlayer)
     port = reactor.listenTCP(0, pairs, interface="127.0.0.1", backlog=1000)
     print(f"relay: listening on 127.0.0.1:{port.getHost().port}", flush=True)
     reactor.run()

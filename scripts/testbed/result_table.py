@@ -1,4 +1,4 @@
-"""A table of results: for people, for documents, for programs; and what it should have been."""
+"""A table of results with targets, as text for terminals, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NOTHING = "-"
 
 @dataclass(frozen=True)
 class Column:
-    """`key` names it in the JSON, `title` for people; `form` is a format for its numbers."""
+    """A column: `key` in JSON, `title` for people, `form` the format of its numbers."""
 
     key: str
     title: str
     form: str = ",.0f"
 
     def show(self, cell: Cell) -> str:
-        """A cell as people read it; of rounds the median."""
+        """Return a cell as text; of several rounds, the median."""
         if cell is None:
             return NOTHING
         return cell if isinstance(cell, str) else format(_number(cell), self.form)
@@ -33,14 +33,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Target:
-    """What the number in a column should be at least, or at most."""
+    """A limit for the number in a column: a least or a greatest value."""
 
     column: str
     at_least: float | None = None
     at_most: float | None = None
 
     def met(self, cell: Cell) -> bool:
-        """Is it?"""
+        """Return whether a cell meets the target."""
         value = _number(cell)
         return (self.at_least is None or value >= self.at_least) and (
             self.at_most is None or value <= self.at_most
@@ -49,31 +49,31 @@ class Target:
 
 @dataclass
 class ResultRow:
-    """The cells by key, and the target of one of them."""
+    """A row: the cells by key, and the target of one of them, if any."""
 
     cells: dict[str, Cell]
     target: Target | None
 
     @property
     def met(self) -> bool:
-        """True too without a target."""
+        """Whether the row meets its target; true without a target."""
         return self.target is None or self.target.met(self.cells[self.target.column])
 
 
 @dataclass
 class ResultTable:
-    """Rows under columns; the first column says what a row is about."""
+    """Rows under columns; the first column is the label of a row."""
 
     title: str
     columns: Sequence[Column]
     rows: list[ResultRow] = field(default_factory=list)
 
     def add(self, target: Target | None = None, /, **cells: Cell) -> None:
-        """Add a row; a column that is not given stays empty."""
+        """Add a row; omitted columns stay empty."""
         self.rows.append(ResultRow({c.key: cells.get(c.key) for c in self.columns}, target))
 
     def missed(self) -> list[str]:
-        """A line for each row whose target is missed."""
+        """Return a line for each row that misses its target."""
         return [
             f"{self._shown(row)[0]}: {self._column(row.target).title} is "
             f"{self._column(row.target).show(row.cells[row.target.column])}, "
@@ -83,7 +83,7 @@ class ResultTable:
         ]
 
     def as_rich(self) -> rich.table.Table:
-        """For a terminal."""
+        """Return the table for a terminal; rows that miss their target are red."""
         table = rich.table.Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
         for index, heading in enumerate(self._headings()):
             side: Literal["left", "right"] = "left" if index in self._texts() else "right"
@@ -94,7 +94,7 @@ class ResultTable:
         return table
 
     def as_markdown(self) -> str:
-        """For a document."""
+        """Return the table as Markdown."""
         headings = self._headings()
         rules = ["---" if i in self._texts() else "--:" for i in range(len(headings))]
         lines = [headings, rules, *(self._shown(row) for row in self.rows)]
@@ -103,7 +103,7 @@ class ResultTable:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: numbers that are not rounded, with every round."""
+        """Return the table for JSON, with unrounded numbers and every round."""
         return {
             "title": self.title,
             "columns": {column.key: column.title for column in self.columns},

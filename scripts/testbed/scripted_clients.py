@@ -1,6 +1,6 @@
-"""Scripted clients that play at random, are cut off, come back, and note what they are told.
+"""Scripted clients that play at random, are disconnected, reconnect, and record what they receive.
 
-They share no code with the server but MessagePack, and do what `docs/protocol.md` says.
+They share no code with the server but MessagePack, and follow `docs/protocol.md`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ Message = dict[str, Any]
 
 GAMES = ("tic_tac_toe", "connect_four", "nim", "othello(size=4)")
 #: Matches that a client plays or seeks at once.
-SIDE_BY_SIDE = 3
-#: At most, before a move, and before coming back.
+CONCURRENT_MATCHES = 3
+#: Longest delay before a move, and before a reconnection.
 THINK_S, AWAY_S = 0.1, 0.3
-#: How likely a move is sent twice, and a client cut off after a move or an update.
+#: Probability that a move is sent twice, and of a disconnection after a move or an update.
 TWICE, CUT = 0.05, 0.01
-#: What is waited for happens within that, or never.
+#: Time limit of every wait.
 PATIENCE_S = 60.0
 
 
-class CrowdStuck(Exception):
-    """What was waited for did not happen."""
+class WaitTimeout(Exception):
+    """Raised if an expected event does not happen within PATIENCE_S."""
 
 
-class CrowdConnection:
-    """One connection."""
+class ScriptedConnection:
+    """One TCP connection of a scripted client."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opened_at: float
@@ -45,31 +45,31 @@ class CrowdConnection:
         self._writer = writer
 
     @classmethod
-    async def to(cls, port: int) -> CrowdConnection:
-        """Raises OSError."""
+    async def to(cls, port: int) -> ScriptedConnection:
+        """Open a connection to a port of this machine. Raises OSError."""
         opened_at = time.monotonic()
         return cls(*await asyncio.open_connection("127.0.0.1", port), opened_at)
 
-    def say(self, kind: str, **fields: Any) -> None:
-        """A request, with its type as `id`."""
+    def send(self, kind: str, **fields: Any) -> None:
+        """Send a request of type `kind`, with its type as `id`."""
         if not self._writer.is_closing():
             frame = msgpack.packb({"type": kind, "id": kind} | fields)
             self._writer.write(struct.pack(">I", len(frame)) + frame)
 
-    async def hear(self) -> Message:
-        """The next event. Raises EOFError or OSError when there will be none."""
+    async def receive(self) -> Message:
+        """Return the next event. Raises EOFError or OSError when the connection has ended."""
         (length,) = struct.unpack(">I", await self._reader.readexactly(4))
         message: Message = msgpack.unpackb(await self._reader.readexactly(length))
         return message
 
-    def cut(self) -> None:
-        """End it at once: what was not sent yet never will be."""
+    def abort(self) -> None:
+        """Abort the connection; unsent data is discarded."""
         self._writer.transport.abort()
 
 
 @dataclass
-class Notes:
-    """What a client was told of a match; `moves` are the actions by ply."""
+class ReceivedMatch:
+    """The messages that a client received about a match; `moves` are the actions by ply."""
 
     match: str
     client: str
@@ -80,65 +80,65 @@ class Notes:
     ended: Message | None = None
 
 
-class Client:
-    """Somebody who plays, over one line after the other."""
+class ScriptedClient:
+    """A client that plays at random, over one connection after the other."""
 
-    def __init__(self, crowd: Crowd, number: int, guest: bool) -> None:
+    def __init__(self, group: ScriptedClients, number: int, guest: bool) -> None:
         self.name = f"{'guest' if guest else 'member'} {number}"
-        self.notes: dict[str, Notes] = {}
-        #: Is the server's storage down, as far as it was told?
-        self.down = False
-        self._crowd = crowd
+        self.records: dict[str, ReceivedMatch] = {}
+        #: Whether the server last reported that its storage is down.
+        self.storage_down = False
+        self._group = group
         self._guest = guest
-        self._draw = random.Random(f"{crowd.seed} {number}")
+        self._draw = random.Random(f"{group.seed} {number}")
         self._session: str | None = None
         self._token: str | None = None
-        self._line: CrowdConnection | None = None
+        self._connection: ScriptedConnection | None = None
         self._playing: set[str] = set()
         #: The last ply and action that were sent.
         self._sent: dict[str, tuple[int, int]] = {}
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
-        """What counts for one line only."""
-        #: Has all been said that was to be said after `welcome`?
-        self.here = False
-        self.down = False
-        self._told: set[str] = set()
+    def _reset(self) -> None:
+        """Reset the state of a connection."""
+        #: Whether all messages that follow `welcome` have been received.
+        self.ready = False
+        self.storage_down = False
+        self._announced: set[str] = set()
         self._seeking: list[str] = []
         self._seeks_unanswered = 0
 
     @property
-    def at_rest(self) -> bool:
-        """Is it here, with no match, and no seek on its way?"""
-        return self.here and not self._playing and not self._seeks_unanswered
+    def idle(self) -> bool:
+        """Whether it is connected, without a match and without an unanswered seek."""
+        return self.ready and not self._playing and not self._seeks_unanswered
 
-    async def live(self) -> None:
-        """Come, and come back, again and again."""
+    async def run(self) -> None:
+        """Connect, and reconnect after each disconnection, until cancelled."""
         while True:
             with contextlib.suppress(OSError, EOFError):
-                await self._converse(await CrowdConnection.to(self._crowd.port))
-            self._line = None
-            self._begin()
+                await self._handle_connection(await ScriptedConnection.to(self._group.port))
+            self._connection = None
+            self._reset()
             await asyncio.sleep(self._draw.uniform(0, AWAY_S))
 
-    def say(self, kind: str, **fields: Any) -> None:
-        """Make a request, if there is a line."""
-        if self._line:
-            self._line.say(kind, **fields)
+    def send(self, kind: str, **fields: Any) -> None:
+        """Send a request, if connected."""
+        if self._connection:
+            self._connection.send(kind, **fields)
 
-    async def _converse(self, line: CrowdConnection) -> None:
-        self._line = line
+    async def _handle_connection(self, connection: ScriptedConnection) -> None:
+        self._connection = connection
         self._hello()
         try:
-            while self._line:
-                self._hear(await line.hear(), line)
-                self._crowd.heard.set()
+            while self._connection:
+                self._handle(await connection.receive(), connection)
+                self._group.changed.set()
         finally:
-            line.cut()
+            connection.abort()
 
     def _hello(self) -> None:
-        self.say(
+        self.send(
             "hello",
             protocol_min=1,
             protocol_max=1,
@@ -149,12 +149,12 @@ class Client:
             legal_actions=True,
         )
 
-    def _hear(self, message: Message, line: CrowdConnection) -> None:
+    def _handle(self, message: Message, connection: ScriptedConnection) -> None:
         match message["type"]:
             case "welcome":
-                self._welcome(message, line)
+                self._welcome(message, connection)
             case "pong":
-                self._all_said()
+                self._synchronized()
             case "seeking":
                 self._seeks_unanswered -= "re" in message
             case "started":
@@ -164,44 +164,44 @@ class Client:
             case "ended":
                 self._ended(message)
             case "error":
-                self._refused(message)
+                self._handle_error(message)
             case "notice":
-                self.down = message["code"] == "storage_down"
+                self.storage_down = message["code"] == "storage_down"
             case "listing":
-                self._crowd.listed = len(message["matches"])
+                self._group.listed = len(message["matches"])
             case "ping":
-                self.say("ping")
+                self.send("ping")
 
-    def _welcome(self, message: Message, line: CrowdConnection) -> None:
+    def _welcome(self, message: Message, connection: ScriptedConnection) -> None:
         self._session = message["session"]
         self._token = message.get("token", self._token)
-        self._crowd.welcomed(line)
-        self.say("ping")
+        self._group.welcomed(connection)
+        self.send("ping")
 
-    def _all_said(self) -> None:
-        for match in self._playing - self._told:
-            self._fault(f"match {match} is not told of after the return")
-        self._playing &= self._told
-        self.here = True
+    def _synchronized(self) -> None:
+        for match in self._playing - self._announced:
+            self._fault(f"match {match} is not announced after the reconnection")
+        self._playing &= self._announced
+        self.ready = True
         self._seek()
 
     def _seek(self) -> None:
-        """Look for opponents until there are enough."""
+        """Seek opponents until CONCURRENT_MATCHES are played or sought."""
         while (
-            self.here
-            and self._crowd.wants_more()
-            and len(self._seeking) + len(self._playing) < SIDE_BY_SIDE
+            self.ready
+            and self._group.wants_more()
+            and len(self._seeking) + len(self._playing) < CONCURRENT_MATCHES
         ):
             game = self._draw.choice(GAMES)
             self._seeking.append(game)
             self._seeks_unanswered += 1
-            self.say("seek", game=game, clock="none")
+            self.send("seek", game=game, clock="none")
 
     def _started(self, message: Message) -> None:
         match, moves = message["match"], message["moves"]
-        self._told.add(match)
-        if match not in self.notes:
-            self.notes[match] = Notes(
+        self._announced.add(match)
+        if match not in self.records:
+            self.records[match] = ReceivedMatch(
                 match=match,
                 client=self.name,
                 game=message["game"],
@@ -210,92 +210,92 @@ class Client:
                 moves=moves,
             )
             self._playing.add(match)
-            self._crowd.begun.add(match)
+            self._group.started_matches.add(match)
             if message["game"] in self._seeking:
                 self._seeking.remove(message["game"])
-        notes = self.notes[match]
-        if notes.ended:
-            self._fault(f"match {match} goes on after its end")
-        if moves[: len(notes.moves)] != notes.moves:
-            self._fault(f"match {match} had the moves {notes.moves}, and now has {moves}")
-        notes.moves = moves
-        self._think(message, len(moves))
+        record = self.records[match]
+        if record.ended:
+            self._fault(f"match {match} continues after its end")
+        if moves[: len(record.moves)] != record.moves:
+            self._fault(f"match {match} had the moves {record.moves}, and now has {moves}")
+        record.moves = moves
+        self._schedule_move(message, len(moves))
 
     def _update(self, message: Message) -> None:
         match, ply, action = message["match"], message["ply"], message["action"]
-        moves = self.notes[match].moves
+        moves = self.records[match].moves
         if ply > len(moves):
-            self._fault(f"match {match} is at ply {len(moves)}, and move {ply} is told")
+            self._fault(f"match {match} is at ply {len(moves)}, and move {ply} is announced")
         elif ply < len(moves):  # the answer to a move that was sent twice
             if moves[ply] != action:
                 self._fault(f"move {ply} of match {match} was {moves[ply]}, and is now {action}")
         else:
-            if self.down:
-                self._fault(f"move {ply} of match {match} is told while storage is down")
+            if self.storage_down:
+                self._fault(f"move {ply} of match {match} is announced while storage is down")
             moves.append(action)
-            self._think(message, ply + 1)
-            self._perhaps_cut()
+            self._schedule_move(message, ply + 1)
+            self._maybe_disconnect()
 
-    def _think(self, message: Message, ply: int) -> None:
-        """Move in a while, where it is one's turn; what was sent before is sent again."""
+    def _schedule_move(self, message: Message, ply: int) -> None:
+        """Schedule a move if it is this client's turn; an action sent before is sent again."""
         match = message["match"]
-        if message["to_move"] != self.notes[match].seat:
+        if message["to_move"] != self.records[match].seat:
             return
         if self._sent.get(match, (-1, -1))[0] != ply:
             self._sent[match] = ply, self._draw.choice(message["legal_actions"])
         asyncio.get_running_loop().call_later(
-            self._draw.uniform(0, THINK_S), self._move, self._line, match
+            self._draw.uniform(0, THINK_S), self._move, self._connection, match
         )
 
-    def _move(self, line: CrowdConnection | None, match: str) -> None:
-        if line is None or line is not self._line:
+    def _move(self, connection: ScriptedConnection | None, match: str) -> None:
+        if connection is None or connection is not self._connection:
             return
         ply, action = self._sent[match]
         twice = self._draw.random() < TWICE
-        self._crowd.twice += twice
+        self._group.twice += twice
         for _ in range(1 + twice):
-            line.say("move", match=match, ply=ply, action=action)
-        self._perhaps_cut()
+            connection.send("move", match=match, ply=ply, action=action)
+        self._maybe_disconnect()
 
     def _ended(self, message: Message) -> None:
         match = message["match"]
-        notes = self.notes.get(match)
-        if notes is None:
-            self._fault(f"match {match} ends, of which it was not told")
-        elif notes.ended is None:
-            notes.ended = message
-            self._told.add(match)
+        record = self.records.get(match)
+        if record is None:
+            self._fault(f"match {match} ends, but its start was not announced")
+        elif record.ended is None:
+            record.ended = message
+            self._announced.add(match)
             self._playing.discard(match)
-            self._crowd.ends[match] += 1
+            self._group.ends[match] += 1
             self._seek()
-        elif notes.ended != message:
-            self._fault(f"match {match} ended so: {notes.ended}, and now so: {message}")
+        elif record.ended != message:
+            self._fault(f"match {match} ended with {record.ended}, and now with {message}")
 
-    def _refused(self, message: Message) -> None:
+    def _handle_error(self, message: Message) -> None:
         request, code = message.get("re"), message["code"]
         if request == "hello" and code == "unknown_session" and self._session:
-            self._session = None  # without a match it ends with its line
+            self._session = None  # a session without a match ends with its connection
             self._hello()
         elif request == "hello" and code == "name_taken" and not self._session:
-            self.name += " again"  # it got the name, but the welcome was lost
+            self.name += " again"  # the name was registered, but the welcome was lost
             self._hello()
-        elif request != "move" or code != "match_over":  # that, the end of the match explains
+        elif request != "move" or code != "match_over":  # a late move is no fault
             self._fault(f"refused: {message}")
 
-    def _perhaps_cut(self) -> None:
-        if self._line and not self._crowd.calm and self._draw.random() < CUT:
-            self._crowd.cuts += 1
-            self._line.cut()
-            self._line = None
+    def _maybe_disconnect(self) -> None:
+        if self._connection and not self._group.calm and self._draw.random() < CUT:
+            self._group.cuts += 1
+            self._connection.abort()
+            self._connection = None
 
     def _fault(self, text: str) -> None:
-        self._crowd.faults.append(f"{self.name}: {text}")
+        self._group.faults.append(f"{self.name}: {text}")
 
 
-class Crowd:
-    """Clients at the server on a port, who play so many matches against each other.
+class ScriptedClients:
+    """Clients that play a number of matches against each other at the server on a port.
 
-    `faults` are what they were told and should not have been.
+    `faults` describes the wrong messages that they received.
     """
 
     def __init__(self, port: int, clients: int, matches: int, seed: int) -> None:
@@ -303,88 +303,88 @@ class Crowd:
         self.seed = seed
         self.cuts = self.twice = 0
         self.faults: list[str] = []
-        #: Nobody is cut off.
+        #: Whether random disconnections have stopped.
         self.calm = False
-        #: More matches are begun, however many there were.
+        #: Whether clients keep starting matches, beyond the requested number.
         self.busy = True
-        self.begun: set[str] = set()
-        #: How many clients were told of a match's end.
+        self.started_matches: set[str] = set()
+        #: By match, how many clients received its end.
         self.ends: Counter[str] = Counter()
-        self.heard = asyncio.Event()
-        #: How many matches are played, as the server said when it was asked.
+        self.changed = asyncio.Event()
+        #: Number of running matches in the server's last `listing`.
         self.listed: int | None = None
         self._matches = matches
-        # When the server was started, and the first was welcomed on a line that was opened since.
+        # When the server was started, and the first welcome on a connection opened since.
         self._started_at = 0.0
         self._welcomed_at: float | None = None
-        self.clients = [Client(self, number, number % 2 == 0) for number in range(clients)]
+        self.clients = [ScriptedClient(self, number, number % 2 == 0) for number in range(clients)]
 
     def wants_more(self) -> bool:
-        """Are there too few matches?"""
-        return self.busy or len(self.begun) < self._matches
+        """Return whether clients should start more matches."""
+        return self.busy or len(self.started_matches) < self._matches
 
     @property
     def ended(self) -> int:
-        """How many matches both players know the end of."""
-        return sum(told == 2 for told in self.ends.values())
+        """Number of matches whose end both players have received."""
+        return sum(count == 2 for count in self.ends.values())
 
     @property
     def running(self) -> int:
-        """How many others were begun."""
-        return len(self.begun) - self.ended
+        """Number of matches that have started and not ended."""
+        return len(self.started_matches) - self.ended
 
     @property
-    def told(self) -> list[Notes]:
-        """What was told of each match to each client."""
-        return [notes for client in self.clients for notes in client.notes.values()]
+    def records(self) -> list[ReceivedMatch]:
+        """The records of all matches of all clients."""
+        return [record for client in self.clients for record in client.records.values()]
 
     @contextlib.asynccontextmanager
     async def playing(self) -> AsyncIterator[None]:
-        """They live until the end of the block."""
-        async with asyncio.TaskGroup() as group:
-            lives = [group.create_task(client.live()) for client in self.clients]
+        """Run the clients until the end of the block."""
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(client.run()) for client in self.clients]
             try:
                 yield
             finally:
-                for life in lives:
-                    life.cancel()
+                for task in running:
+                    task.cancel()
 
-    async def until(self, happened: Callable[[], bool], what: str) -> None:
-        """Wait for something that shows in what clients hear. Raises Stuck."""
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for a condition on the received messages. Raises WaitTimeout."""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while not happened():
-                    self.heard.clear()
-                    await self.heard.wait()
+                while not condition():
+                    self.changed.clear()
+                    await self.changed.wait()
         except TimeoutError:
-            raise CrowdStuck(f"waited {PATIENCE_S:g} s in vain: {what}") from None
+            raise WaitTimeout(f"waited {PATIENCE_S:g} s without success for {what}") from None
 
     async def until_ended(self, matches: float) -> None:
-        """Wait until so many matches have ended."""
+        """Wait until that number of matches has ended. Raises WaitTimeout."""
         await self.until(lambda: self.ended >= matches, f"{matches:.0f} matches to end")
 
-    def welcomed(self, line: CrowdConnection) -> None:
-        """Somebody was, on that line."""
-        if self._welcomed_at is None and line.opened_at > self._started_at:
+    def welcomed(self, connection: ScriptedConnection) -> None:
+        """Record that a client was welcomed on a connection."""
+        if self._welcomed_at is None and connection.opened_at > self._started_at:
             self._welcomed_at = time.monotonic()
 
     async def until_welcomed(self, started_at: float) -> float:
-        """Wait until the server that was started then welcomes somebody; how long it took."""
+        """Wait for a welcome of the server started at `started_at`; return the seconds it took."""
         self._started_at, self._welcomed_at = started_at, None
-        await self.until(lambda: self._welcomed_at is not None, "the server to welcome somebody")
+        await self.until(lambda: self._welcomed_at is not None, "a welcome by the server")
         assert self._welcomed_at
         return self._welcomed_at - started_at
 
-    async def until_all(self, holds: Callable[[Client], bool], what: str) -> None:
-        """Wait until it holds for every client."""
+    async def until_all(self, holds: Callable[[ScriptedClient], bool], what: str) -> None:
+        """Wait until `holds` is true for every client. Raises WaitTimeout."""
         await self.until(lambda: all(map(holds, self.clients)), f"all clients {what}")
 
     async def finish(self) -> None:
-        """Begin no more than the matches that are wanted, and wait for the end of all."""
+        """Start no more than the requested matches, and wait for the end of all."""
         self.busy = False
         await self.until_ended(self._matches)
-        while self.listed != 0:  # a match may have begun of which nobody was told yet
-            await self.until_all(lambda client: client.at_rest, "to have played their matches")
+        while self.listed != 0:  # a match may have started without any client knowing it yet
+            await self.until_all(lambda client: client.idle, "to have played their matches")
             self.calm, self.listed = True, None
-            self.clients[0].say("list")
+            self.clients[0].send("list")
             await self.until(lambda: self.listed is not None, "a listing")

@@ -1,4 +1,4 @@
-"""What a session and a match take of a server's memory, by how it grows with many of them."""
+"""Memory per session and per match, by the growth of a server's memory with many of them."""
 
 from __future__ import annotations
 
@@ -6,50 +6,50 @@ import contextlib
 from collections.abc import Iterator
 
 from testbed.machine import resident_kib
-from testbed.pace import Paired
-from testbed.serving import Served
+from testbed.paced_matches import PairedDialogue
+from testbed.server_process import ServerProcess
 from testbed.traffic import Dialogue, Message, TrafficPlayer, connected, playing, replies
 
 GAME = "connect_four"
-#: As many matches as two sessions may play at once.
+#: Greatest number of matches that two sessions may play at once.
 TOGETHER = 100
-#: So many moves, and then the players think: no match of the game can be over by then.
+#: Moves per match, after which the players wait: no match of the game can be over by then.
 PLIES = 6
-#: Nothing for so long, and all has been said.
+#: After this many seconds without a message, all messages have arrived.
 QUIET_S = 0.5
 
 
-class Thoughtful(Paired):
-    """Two who play many matches, and stop at a ply."""
+class StoppingDialogue(PairedDialogue):
+    """The dialogue of two players that play many matches, and stop at a ply."""
 
     def seek(self, player: TrafficPlayer) -> Message:
-        """The neighbour, for all matches."""
+        """Seek the neighbour, for all matches at once."""
         return super().seek(player) | {"matches": TOGETHER}
 
     def answer(self, player: TrafficPlayer, message: Message) -> Message | None:
-        """Until then."""
+        """Answer with moves up to ply PLIES."""
         reply = super().answer(player, message)
         return reply if reply and reply["ply"] < PLIES else None
 
 
-def kib_a_session(served: Served, sessions: int) -> float:
-    """Of somebody who has said hello, and nothing since: the line and the session."""
+def kib_a_session(served: ServerProcess, sessions: int) -> float:
+    """Return the KiB per idle session, its connection included."""
     with connected(served, Dialogue(GAME), TOGETHER):  # what is made once is not counted
         before = resident_kib(served.pid)
         with connected(served, Dialogue(GAME), sessions):
             return (resident_kib(served.pid) - before) / sessions
 
 
-def kib_a_match(served: Served, matches: int) -> float:
-    """Of a match with a few moves; those who play are so few that they do not count."""
+def kib_a_match(served: ServerProcess, matches: int) -> float:
+    """Return the KiB per match with a few moves; the players are too few to matter."""
     with _resident_kib(served, TOGETHER) as before, _resident_kib(served, matches) as after:
         return (after - before) / matches
 
 
 @contextlib.contextmanager
-def _resident_kib(served: Served, matches: int) -> Iterator[int]:
-    """While so many more matches run."""
-    dialogue = Thoughtful(GAME)
+def _resident_kib(served: ServerProcess, matches: int) -> Iterator[int]:
+    """Yield the memory of the server while that many more matches run."""
+    dialogue = StoppingDialogue(GAME)
     with playing(served, dialogue, 2 * matches // TOGETHER) as selector:
         while selector.select(QUIET_S):
             for player, reply, now in replies(selector, dialogue, 0.0, lambda latency_s: None):

@@ -1,4 +1,4 @@
-"""The processes that serve matches, and how they are run."""
+"""Processes that serve matches: commands, start and stop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 
 import click
 
-#: What would stop one peer with thousands of connections, who is all the world.
+#: Options that limit a single peer; benchmarks have one peer with thousands of connections.
 LIMITS = (
     "connections",
     "connections-per-address",
@@ -24,17 +24,17 @@ LIMITS = (
     "matches-per-account",
 )
 PLAYOUT = [str(Path(sys.executable).with_name("playout-server")), "--port=0", "--http=none"]
-#: Without limits. Who leaves is not waited for.
+#: A server without limits, which ends a session as soon as its connection ends.
 UNLIMITED = [*PLAYOUT, "--reconnect-s=0", *(f"--{name}=0" for name in LIMITS)]
 NOTHING_STORED = "--database=none"
-#: With its page, too.
+#: Option of a server with web pages.
 PAGE = "--http=127.0.0.1:0"
 RELAY = [sys.executable, "-P", str(Path(__file__).with_name("relay.py"))]
 REPACKING_RELAY = [*RELAY, "--repack"]
 
 
-class Served(NamedTuple):
-    """A running process: where it listens, what it says on standard error, where its page is."""
+class ServerProcess(NamedTuple):
+    """A running server: its port, its standard error, and the port of its web pages or 0."""
 
     port: int
     pid: int
@@ -43,10 +43,10 @@ class Served(NamedTuple):
 
 
 @contextlib.contextmanager
-def serving(command: Sequence[str]) -> Iterator[Served]:
-    """Run a program that prints `... listening on HOST:PORT`, until the end of the block.
+def serving(command: Sequence[str]) -> Iterator[ServerProcess]:
+    """Run a program until the end of the block; it must print `... listening on HOST:PORT` first.
 
-    With a page, its address is on the next line.
+    With web pages, their address is on the next line. Raises ClickException if it does not start.
     """
     with (
         tempfile.TemporaryFile() as log,
@@ -62,7 +62,7 @@ def serving(command: Sequence[str]) -> Iterator[Served]:
                 said = log.read().decode(errors="replace")[-2000:]
                 raise click.ClickException(f"{command[0]} does not start:\n{said}")
             page = _port(process.stdout.readline()) if PAGE in command else 0
-            yield Served(_port(announced), process.pid, log, page)
+            yield ServerProcess(_port(announced), process.pid, log, page)
         finally:
             process.kill()
 
@@ -73,16 +73,19 @@ def _port(announced: str) -> int:
 
 @contextlib.contextmanager
 def stored() -> Iterator[str]:
-    """The option of a server that stores in SQLite, in a folder of its own that goes with it.
+    """Yield the option for a new SQLite database, which is removed at the end of the block.
 
-    The folder is where temporary ones are (TMPDIR), which should be on a disk.
+    It is in the folder for temporary files (TMPDIR), which should be on a disk.
     """
     with tempfile.TemporaryDirectory() as folder:
         yield f"--database=sqlite:///{folder}/playout.db"
 
 
 def allow_connections(count: int) -> None:
-    """Let this process, and those that it starts, have so many. Raises ClickException."""
+    """Raise the limit of open files for `count` connections, for child processes too.
+
+    Raises ClickException if the hard limit is lower.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + 100
     if soft >= wanted:

@@ -1,4 +1,4 @@
-"""Positions of Connect Four whose value is known: `tests/data/connect_four.txt` says how."""
+"""Positions of Connect Four with known values; `tests/data/connect_four.txt` names the source."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _VALUES = {"+": 1, "=": 0, "-": -1}
 
 
 @dataclass(frozen=True)
-class Solved:
-    """The match so far, and what it is worth to the player to move: 1, 0 or -1.
+class SolvedPosition:
+    """The match so far, and its value for the player to move: 1, 0 or -1.
 
-    `values` are those of the legal actions, for the same player.
+    `values` are the values of the legal actions, for the same player.
     """
 
     states: tuple[State, ...]
@@ -26,16 +26,16 @@ class Solved:
     values: Mapping[int, int]
 
     def kept_by(self, action: int) -> bool:
-        """Does playing `action` lead to what the position is worth?"""
+        """Return whether `action` preserves the value of the position."""
         return self.values[action] == self.value
 
 
-def solved(kind: str) -> list[Solved]:
-    """Those that are `hard`, or `easy`."""
+def solved(kind: str) -> list[SolvedPosition]:
+    """Return the positions of a kind: `hard` or `easy`."""
     game = ConnectFour()
     lines = [line.split() for line in FILE.read_text().splitlines() if not line.startswith("#")]
     return [
-        Solved(
+        SolvedPosition(
             tuple(states_after(game, [int(column) - 1 for column in moves])),
             _VALUES[value],
             {action: _VALUES[each] for action, each in enumerate(values) if each in _VALUES},

@@ -1,6 +1,6 @@
-"""Spectators at pages, in a process of their own that gets out of the way of everybody else.
+"""Spectators over WebSocket, in a process of their own with the lowest priority.
 
-They read what they are sent, see that no move is left out, and do nothing more.
+They read their messages, and check that no move is missing.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from typing import Any
 import click
 
 SILENCE_S = 20.0
-#: Nothing for so long, and all that was to come has come.
+#: After this many seconds without a message, all messages have arrived.
 QUIET_S = 1.0
-#: So many are let in before the next ones come.
+#: Number of spectators that connect before the next ones start.
 AT_ONCE = 100
 NICE = 19
 
 _UPDATE = re.compile(rb'"type":"update","match":"(\w+)","ply":(\d+),')
-#: No longer than what that finds, so that one that comes in two pieces is found once.
+#: Bytes kept between reads: at most the length of a match of _UPDATE, so that an update that
+#: arrives in two pieces is found once.
 _TAIL = 60
 
 
 @dataclass
 class SpectatorReport:
-    """What was seen: moves told in all, of how many matches, and what should not have been."""
+    """The report of the spectators: received moves in all, data, matches; `fault` or empty."""
 
     moves: int = 0
     kib: float = 0.0
@@ -44,15 +45,15 @@ class SpectatorReport:
 
 @contextlib.contextmanager
 def watching(page: int, count: int, matches: int) -> Iterator[Spectators]:
-    """So many who each watch as many matches, once they are asked to."""
+    """Connect `count` spectators, each of which will watch `matches` matches on request."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_live, args=(page, count, matches, there), daemon=True)
+    process = context.Process(target=_run, args=(page, count, matches, there), daemon=True)
     process.start()
     there.close()
     try:
         spectators = Spectators(here)
-        spectators.answer()  # all are welcome
+        spectators.answer()  # all are connected
         yield spectators
     finally:
         process.terminate()
@@ -61,25 +62,25 @@ def watching(page: int, count: int, matches: int) -> Iterator[Spectators]:
 
 
 class Spectators:
-    """The other end of the line to them."""
+    """A handle to the process of the spectators."""
 
-    def __init__(self, line: Connection) -> None:
-        self._line = line
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
 
     def watch(self) -> None:
-        """Have them watch as soon as so many matches run; they answer when they do."""
-        self._line.send("watch")
+        """Let them watch as soon as enough matches run; they answer then."""
+        self._pipe.send("watch")
 
     def finish(self) -> SpectatorReport:
-        """Have them read the rest; what they saw. Raises ClickException if they missed a move."""
-        self._line.send("finish")
+        """Let them read the rest; return the report. Raises ClickException for a missed move."""
+        self._pipe.send("finish")
         return self.answer()
 
     def answer(self) -> SpectatorReport:
-        """What they say when they have done something."""
-        if not self._line.poll(3 * SILENCE_S):
+        """Wait for the next report. Raises ClickException for a fault, or without an answer."""
+        if not self._pipe.poll(3 * SILENCE_S):
             raise click.ClickException("the spectators do not answer")
-        watched: SpectatorReport = self._line.recv()
+        watched: SpectatorReport = self._pipe.recv()
         if watched.fault:
             raise click.ClickException(f"spectators: {watched.fault}")
         return watched
@@ -87,30 +88,30 @@ class Spectators:
 
 @dataclass
 class _Spectator:
-    line: socket.socket
+    connection: socket.socket
     tail: bytes = b""
     size: int = 0
     started: int = 0
-    #: For each match the first ply that was told, and the next one that is to come.
+    #: For each match, the first ply received and the next one expected.
     plies: dict[bytes, list[int]] = field(default_factory=dict)
     missed: int = 0
 
-    def say(self, **message: Any) -> None:
-        """In a frame whose mask changes nothing."""
+    def send(self, **message: Any) -> None:
+        """Send a message in a WebSocket frame with a mask of zeros."""
         payload = json.dumps(message).encode()
         size = len(payload)
         length = bytes([0x80 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
-        self.line.sendall(b"\x81" + length + bytes(4) + payload)
+        self.connection.sendall(b"\x81" + length + bytes(4) + payload)
 
     def until(self, expected: bytes) -> bytes:
-        """What is said up to something, which is not a move."""
-        heard = b""
-        while expected not in heard:
-            heard += self._read()
-        return heard
+        """Read until `expected`, which is not a move; return the data."""
+        received = b""
+        while expected not in received:
+            received += self._read()
+        return received
 
-    def hear(self) -> None:
-        """What has come."""
+    def receive(self) -> None:
+        """Read the data that has arrived, and check the plies of its updates."""
         data = self.tail + self._read()
         end = 0
         for found in _UPDATE.finditer(data):
@@ -122,32 +123,32 @@ class _Spectator:
         self.tail = data[max(end, len(data) - _TAIL) :]
 
     def _read(self) -> bytes:
-        data = self.line.recv(2**18)
+        data = self.connection.recv(2**18)
         if not data:
-            raise EOFError("the server has hung up on one of them")
+            raise EOFError
         self.size += len(data)
         return data
 
 
-def _live(page: int, count: int, matches: int, line: Connection) -> None:
+def _run(page: int, count: int, matches: int, pipe: Connection) -> None:
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
     try:
         with contextlib.ExitStack() as stack:
-            spectators = _welcome(page, count, stack)
-            line.send(SpectatorReport())
-            line.recv()
+            spectators = _connect(page, count, stack)
+            pipe.send(SpectatorReport())
+            pipe.recv()
             _watch(spectators, matches)
-            line.send(SpectatorReport(matches=matches))
-            line.send(_read_on(spectators, line))
-            line.recv()
+            pipe.send(SpectatorReport(matches=matches))
+            pipe.send(_read_on(spectators, pipe))
+            pipe.recv()
     except EOFError:
-        line.send(SpectatorReport(fault="the server has hung up on one of them"))
+        pipe.send(SpectatorReport(fault="the server has closed a connection"))
     except Exception:
-        line.send(SpectatorReport(fault=traceback.format_exc()))
+        pipe.send(SpectatorReport(fault=traceback.format_exc()))
 
 
-def _welcome(page: int, count: int, stack: contextlib.ExitStack) -> list[_Spectator]:
+def _connect(page: int, count: int, stack: contextlib.ExitStack) -> list[_Spectator]:
     spectators: list[_Spectator] = []
     while len(spectators) < count:
         newcomers = []
@@ -157,7 +158,7 @@ def _welcome(page: int, count: int, stack: contextlib.ExitStack) -> list[_Specta
             spectator = _Spectator(socket_)
             newcomers.append(spectator)
             socket_.sendall(_UPGRADE)
-            spectator.say(
+            spectator.send(
                 type="hello",
                 protocol_min=1,
                 protocol_max=1,
@@ -179,49 +180,49 @@ _UPGRADE = (
 
 
 def _watch(spectators: list[_Spectator], matches: int) -> None:
-    """All the matches, as soon as there are so many."""
+    """Let all spectators watch all matches, as soon as that many run."""
     first = spectators[0]
     found: list[str] = []
     while len(found) < matches:
-        first.say(type="list", id=0)
-        first.say(type="ping", id=0)
+        first.send(type="list", id=0)
+        first.send(type="ping", id=0)
         listing = first.until(b'"type":"pong","re":0')
         running = listing[listing.index(b'"matches":') :]
         found = [each.decode() for each in re.findall(rb'"match":"(\w+)"', running)]
     for spectator in spectators:
         for match in found[:matches]:
-            spectator.say(type="watch", match=match)
-        spectator.say(type="ping", id="watches")
-        heard = spectator.until(b'"re":"watches"')
-        spectator.tail = heard[heard.rindex(b'"re":"watches"') :]
-        spectator.started = heard.count(b'"type":"started"')
+            spectator.send(type="watch", match=match)
+        spectator.send(type="ping", id="watches")
+        received = spectator.until(b'"re":"watches"')
+        spectator.tail = received[received.rindex(b'"re":"watches"') :]
+        spectator.started = received.count(b'"type":"started"')
 
 
-def _read_on(spectators: list[_Spectator], line: Connection) -> SpectatorReport:
-    """What they saw, when they are asked for it."""
+def _read_on(spectators: list[_Spectator], pipe: Connection) -> SpectatorReport:
+    """Read all messages until the request to finish, and return the report."""
     with selectors.DefaultSelector() as selector:
-        selector.register(line, selectors.EVENT_READ)
+        selector.register(pipe, selectors.EVENT_READ)
         for spectator in spectators:
-            selector.register(spectator.line, selectors.EVENT_READ, spectator)
+            selector.register(spectator.connection, selectors.EVENT_READ, spectator)
         finishing = False
         while ready := selector.select(QUIET_S if finishing else None):
             for key, _ in ready:
                 if key.data:
-                    key.data.hear()
+                    key.data.receive()
                 else:
-                    line.recv()
+                    pipe.recv()
                     finishing = True
-                    selector.unregister(line)
-    return _seen(spectators)
+                    selector.unregister(pipe)
+    return _report(spectators)
 
 
-def _seen(spectators: list[_Spectator]) -> SpectatorReport:
-    """Raises AssertionError if somebody was not told of a move."""
+def _report(spectators: list[_Spectator]) -> SpectatorReport:
+    """Return the report. Raises AssertionError if a spectator missed a move."""
     last = {match: span[1] for match, span in spectators[0].plies.items()}
     for spectator in spectators:
-        assert not spectator.missed, f"{spectator.missed} moves were not told, or out of turn"
+        assert not spectator.missed, f"{spectator.missed} moves were missing or out of order"
         ends = {match: span[1] for match, span in spectator.plies.items()}
-        assert ends == last, "somebody was told of more moves than somebody else"
+        assert ends == last, "the spectators received different numbers of moves"
     return SpectatorReport(
         moves=sum(after - before for s in spectators for before, after in s.plies.values()),
         kib=sum(spectator.size for spectator in spectators) / 1024,

@@ -1,4 +1,4 @@
-"""What is in a database, read with plain SQL, and whether it is what clients were told."""
+"""The matches in a database, read with plain SQL, and compared with what clients received."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import psycopg
 
 import games
-from testbed.crowd import Notes
+from testbed.scripted_clients import ReceivedMatch
 
 SQLITE = "sqlite:///"
 
 
 class MoveRow(NamedTuple):
-    """A row of `moves`."""
+    """A row of the database table `moves`."""
 
     ply: int
     seat: int
@@ -24,7 +24,7 @@ class MoveRow(NamedTuple):
 
 
 class StoredRow(NamedTuple):
-    """A row of `matches` with its moves; without result, its `reason` is None."""
+    """A row of the database table `matches` with its moves; `reason` is None before its end."""
 
     game: str
     players: tuple[str, str]
@@ -35,7 +35,7 @@ class StoredRow(NamedTuple):
 
 
 def stored(url: str) -> dict[str, StoredRow]:
-    """All matches in the database that SQLAlchemy calls so."""
+    """Return all matches in a database, given by its SQLAlchemy URL, by id."""
     if url.startswith(SQLITE):
         connection: Any = sqlite3.connect(url.removeprefix(SQLITE))
     else:
@@ -54,21 +54,21 @@ def stored(url: str) -> dict[str, StoredRow]:
     return found
 
 
-def violations(found: Mapping[str, StoredRow], told: Sequence[Notes]) -> list[str]:
-    """What is wrong in the database, and what clients were told otherwise: a line each."""
+def violations(found: Mapping[str, StoredRow], records: Sequence[ReceivedMatch]) -> list[str]:
+    """Return a line for each error in the database and each contradiction to a client's record."""
     lines = [f"match {key}: {text}" for key, match in found.items() for text in _faults(match)]
     for key in found:
-        clients = [notes.client for notes in told if notes.match == key]
+        clients = [record.client for record in records if record.match == key]
         if len(clients) != 2:
-            lines.append(f"match {key}: those who were told of it are {clients}")
-    for notes in told:
-        about = f"match {notes.match}, as {notes.client} was told"
-        lines += [f"{about}: {text}" for text in _contradictions(notes, found.get(notes.match))]
+            lines.append(f"match {key}: expected two clients with a record of it, not {clients}")
+    for record in records:
+        about = f"match {record.match}, as {record.client} received it"
+        lines += [f"{about}: {text}" for text in _contradictions(record, found.get(record.match))]
     return lines
 
 
 def _faults(match: StoredRow) -> Iterator[str]:
-    """Are all moves there, and do they lead to the result?"""
+    """Yield the errors of a stored match: missing plies, illegal moves, a wrong result."""
     plies = [move.ply for move in match.moves]
     if plies != list(range(len(plies))):
         yield f"its plies are {plies}"
@@ -88,18 +88,18 @@ def _faults(match: StoredRow) -> Iterator[str]:
         yield f"its result is {match}, and by the rules it is {result}"
 
 
-def _contradictions(notes: Notes, match: StoredRow | None) -> Iterator[str]:
+def _contradictions(record: ReceivedMatch, match: StoredRow | None) -> Iterator[str]:
     if match is None:
         yield "it is not in the database"
         return
-    if (match.game, match.players) != (notes.game, notes.players):
-        yield f"it was {notes.game} between {notes.players}, and is {match}"
+    if (match.game, match.players) != (record.game, record.players):
+        yield f"it was {record.game} between {record.players}, and is {match}"
     actions = [move.action for move in match.moves]
-    if actions[: len(notes.moves)] != notes.moves:
-        yield f"the moves were {notes.moves}, and are {actions}"
-    if notes.ended is None:
+    if actions[: len(record.moves)] != record.moves:
+        yield f"the moves were {record.moves}, and are {actions}"
+    if record.ended is None:
         yield "it has not ended"
         return
-    end = notes.ended["reason"], notes.ended["winner"], tuple(notes.ended["returns"])
+    end = record.ended["reason"], record.ended["winner"], tuple(record.ended["returns"])
     if end != (match.reason, match.winner, match.returns):
         yield f"it ended with {end}, and is {match}"

@@ -1,4 +1,4 @@
-"""Two real players at a real server: how many of their matches are lost on time."""
+"""Two player processes at a server process: how many of their matches are lost on time."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from pathlib import Path
 
 import click
 
-from testbed.serving import NOTHING_STORED, PLAYOUT, serving
+from testbed.server_process import NOTHING_STORED, PLAYOUT, serving
 
 PLAYER = str(Path(sys.executable).with_name("playout-player"))
 
-#: What a player says of a move of its own, and of the end of a match.
+#: The output of a player about its own move, and about the end of a match.
 MOVED = re.compile(r"[\d,]+ simulations in ")
 ENDED = re.compile(r"Match (\w+): .*\((\w+)\)\.$")
-#: The reasons that are looked for.
+#: The reasons that are counted.
 ON_TIME, RESIGNED = "time", "resignation"
 
-#: No move for so long, and something is wrong.
+#: Longest time without a move before the run fails.
 SILENCE_S = 20.0
-#: What a player has to leave in, after it was asked to.
+#: Time that a player has to exit after SIGTERM.
 PATIENCE_S = 10.0
 
 
 @dataclass
 class LossCounts:
-    """What both players have said so far, heard by a thread for each."""
+    """Counts from the output of both players, each read by its own thread."""
 
     wanted: int
     moves: int = 0
-    #: Why each match ended; both players say it.
+    #: The reason of the end of each match; both players print it.
     reasons: dict[str, str] = field(default_factory=dict)
     last_words: list[str] = field(default_factory=list)
     _heard: threading.Condition = field(default_factory=threading.Condition)
 
     @property
     def matches(self) -> int:
-        """How many ended, but for the one that was resigned when both were asked to leave."""
+        """Number of ended matches, without the one resigned when the players had to exit."""
         return len(self.reasons) - self._count(RESIGNED)
 
     @property
     def lost_on_time(self) -> int:
-        """How many of them ended so."""
+        """Number of matches lost on time."""
         return self._count(ON_TIME)
 
     def hear(self, process: subprocess.Popen[str]) -> None:
-        """Listen to a player until it has said all."""
+        """Read the output of a player to its end."""
         assert process.stdout is not None
         for line in process.stdout:
             with self._heard:
@@ -64,19 +64,19 @@ class LossCounts:
                     self.reasons[ended[1]] = ended[2]
 
     def wait(self) -> None:
-        """Until enough moves were made. Raises ClickException when there are no more."""
+        """Wait until enough moves were made. Raises ClickException after SILENCE_S without one."""
         with self._heard:
             while self.moves < self.wanted:
                 if not self._heard.wait(SILENCE_S):
                     said = "".join(self.last_words)
-                    raise click.ClickException(f"the players make no moves; they said:\n{said}")
+                    raise click.ClickException(f"the players make no moves; their output:\n{said}")
 
     def _count(self, reason: str) -> int:
         return list(self.reasons.values()).count(reason)
 
 
 def play(game: str, clock: str, moves: int) -> LossCounts:
-    """Let two `uct` play matches with that clock, over TCP, until they have made so many moves."""
+    """Let two `uct` players play over TCP with that clock until they have made `moves` moves."""
     tally = LossCounts(moves)
     with serving([*PLAYOUT, NOTHING_STORED]) as server, contextlib.ExitStack() as stack:
         for name in ("first", "second"):
@@ -88,13 +88,13 @@ def play(game: str, clock: str, moves: int) -> LossCounts:
 
 @contextlib.contextmanager
 def _player(command: list[str], tally: LossCounts) -> Iterator[None]:
-    """Run a player and hear what it says; at the end of the block it is asked to leave."""
+    """Run a player and read its output; at the end of the block it gets SIGTERM."""
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=os.environ | {"COLUMNS": "200"},  # a line of text is a line of output
+        env=os.environ | {"COLUMNS": "200"},  # so that no line of output wraps
         start_new_session=True,
     ) as process:
         listener = threading.Thread(target=tally.hear, args=(process,))

@@ -1,7 +1,7 @@
-"""A process that serves matches, and many players at once who keep it busy.
+"""Many players at once as a load on a server.
 
-The players run in this process and do as little as they can: one select, one read and one decoded
-map a frame, and a random legal action as the answer.
+The players run in this process with as little work as possible: one select, one read and one
+decoded map per frame, and a random legal action as the answer.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ import click
 import msgpack
 
 from testbed.machine import cores_apart, processor_seconds
-from testbed.serving import Served
+from testbed.server_process import ServerProcess
 
 Message = dict[str, Any]
 
-#: Nothing for so long, and something is wrong.
+#: Longest time without a message before the run fails.
 SILENCE_S = 20.0
-#: The share of the time that goes by before anything counts.
+#: Time before the measurement starts, as a share of its length.
 WARM_UP = 0.25
-#: So many connections are opened before any of them waits for its welcome.
+#: Number of connections that are opened before any of them waits for its welcome.
 AT_ONCE = 100
 
 HELLO: Message = {
@@ -44,37 +44,37 @@ _newcomers = itertools.count(1)
 
 
 class Dialogue:
-    """What a player says. This is one of the real server; a subclass may speak to another."""
+    """The messages of a player to a Playout server; subclasses define other ones."""
 
     def __init__(self, game: str) -> None:
         self._seek: Message = {"type": "seek", "game": game}
         self._choose = random.Random(1).choice
 
     def greet(self, players: Sequence[TrafficPlayer]) -> None:
-        """Say who one is, and be welcome."""
+        """Send `hello` for all players, and wait for their welcomes. Raises ClickException."""
         for player in players:
             player.send(HELLO | {"name": player.name}, 0.0)
         for player in players:
-            if player.hear()["type"] != "welcome":
-                raise click.ClickException(f"the server does not let {player.name!r} in")
+            if player.receive_one()["type"] != "welcome":
+                raise click.ClickException(f"the server rejects the player {player.name!r}")
 
     def opening(self, player: TrafficPlayer) -> list[Message]:
-        """At first, once one is welcome: what one wants."""
+        """Return the first messages after the welcome."""
         return [self.seek(player)]
 
     def seek(self, player: TrafficPlayer) -> Message:
-        """An opponent: whoever comes."""
+        """Return a seek for any opponent."""
         return self._seek
 
     def answer(self, player: TrafficPlayer, message: Message) -> Message | None:
-        """To a message, with a move where it is one's turn."""
+        """Return the answer to a message: a move on the player's turn, a seek after a match."""
         kind = message["type"]
         if kind == "started":
             player.seat, ply = message["seat"], len(message["moves"])
         elif kind == "update":
             ply = message["ply"] + 1
         elif kind == "error":
-            raise click.ClickException(f"the server refused something: {message['text']}")
+            raise click.ClickException(f"the server rejected a request: {message['text']}")
         else:
             return self.seek(player) if kind == "ended" else None
         if message["to_move"] != player.seat:
@@ -82,7 +82,7 @@ class Dialogue:
         return self.move(message["match"], ply, message["legal_actions"])
 
     def move(self, match: str, ply: int, actions: Sequence[int]) -> Message:
-        """A random legal action."""
+        """Return a move with a random legal action."""
         return {
             "type": "move",
             "match": match,
@@ -92,18 +92,18 @@ class Dialogue:
         }
 
 
-class Relayed(Dialogue):
-    """The same moves by the same players, when all that comes back is what they said."""
+class RelayDialogue(Dialogue):
+    """The dialogue of the same players with a relay, which returns what they send."""
 
     def greet(self, players: Sequence[TrafficPlayer]) -> None:
-        """Nobody asks."""
+        """Send no greeting; a relay expects none."""
 
     def opening(self, player: TrafficPlayer) -> list[Message]:
-        """The first of each pair makes the first move."""
+        """Return the first move, for the first player of each pair."""
         return [] if player.number % 2 else [self.move("0123456789", 0, range(7))]
 
     def answer(self, player: TrafficPlayer, message: Message) -> Message | None:
-        """The next move, if the last one was the other's."""
+        """Return the next move, if the last one was the opponent's."""
         ply = message["ply"] + 1
         if ply % 2 != player.number % 2:
             return None
@@ -112,32 +112,32 @@ class Relayed(Dialogue):
 
 @dataclass
 class TrafficPlayer:
-    """One connection."""
+    """One player with its connection."""
 
     number: int
     name: str
-    line: socket.socket
+    connection: socket.socket
     seat: int = 0
     unread: bytes = b""
     sent_at: float = 0.0
 
     def send(self, message: Message, now: float) -> None:
-        """Say something."""
+        """Send a message; the time of a move is recorded."""
         frame = msgpack.packb(message)
         if message["type"] == "move":
             self.sent_at = now
-        self.line.sendall(struct.pack(">I", len(frame)) + frame)
+        self.connection.sendall(struct.pack(">I", len(frame)) + frame)
 
-    def hear(self) -> Message:
-        """The only thing that was said to it, once it is there."""
-        while not (heard := list(self.received())):
+    def receive_one(self) -> Message:
+        """Wait for one message and return it; there must be only one."""
+        while not (messages := list(self.received())):
             pass
-        (message,) = heard
+        (message,) = messages
         return message
 
     def received(self) -> Iterator[Message]:
-        """What was said to it."""
-        data = self.line.recv(65536)
+        """Yield the messages of one read. Raises ClickException at the end of the connection."""
+        data = self.connection.recv(65536)
         if not data:
             raise click.ClickException("the server ended a connection")
         data = self.unread + data
@@ -153,29 +153,30 @@ class TrafficPlayer:
 
 @dataclass
 class Load:
-    """What happened in `seconds`."""
+    """The measurement of a load over `seconds`."""
 
     seconds: float = 0.0
-    #: Of the processors: the server, its main thread, all else of it, which stores; this process.
+    #: CPU seconds of the server, of its main thread, of its other threads and its storage process,
+    #: and of this process.
     server_s: float = 0.0
     loop_s: float = 0.0
     storage_s: float = 0.0
     client_s: float = 0.0
-    #: From each move to its mover's copy of the update.
+    #: Time from each move to the update that its player receives.
     latencies_s: list[float] = field(default_factory=list)
 
     @property
     def moves(self) -> int:
-        """How many were made."""
+        """Number of moves made."""
         return len(self.latencies_s)
 
 
 def drive(
-    served: Served, dialogue: Dialogue, matches: int, seconds: float, *, apart: bool = True
+    served: ServerProcess, dialogue: Dialogue, matches: int, seconds: float, *, apart: bool = True
 ) -> Load:
-    """Play so many matches at once for a while; each that ends is followed by the next.
+    """Play `matches` matches at once for `seconds`; each match is followed by the next.
 
-    With `apart`, the server and this process have different cores.
+    With `apart`, the server and this process run on different cores.
     """
     cores = cores_apart(served.pid) if apart else contextlib.nullcontext()
     with cores, playing(served, dialogue, 2 * matches) as selector:
@@ -188,19 +189,23 @@ def drive(
 
 
 @contextlib.contextmanager
-def playing(served: Served, dialogue: Dialogue, count: int) -> Iterator[selectors.BaseSelector]:
-    """So many players who are welcome and have said what they want, until the end of the block."""
+def playing(
+    served: ServerProcess, dialogue: Dialogue, count: int
+) -> Iterator[selectors.BaseSelector]:
+    """Connect `count` players that have sent their first messages, until the end of the block."""
     with selectors.DefaultSelector() as selector, connected(served, dialogue, count) as players:
         for player in players:
-            selector.register(player.line, selectors.EVENT_READ, player)
+            selector.register(player.connection, selectors.EVENT_READ, player)
             for message in dialogue.opening(player):
                 player.send(message, time.perf_counter())
         yield selector
 
 
 @contextlib.contextmanager
-def connected(served: Served, dialogue: Dialogue, count: int) -> Iterator[list[TrafficPlayer]]:
-    """So many who are welcome, until the end of the block."""
+def connected(
+    served: ServerProcess, dialogue: Dialogue, count: int
+) -> Iterator[list[TrafficPlayer]]:
+    """Connect `count` players until the end of the block."""
     with contextlib.ExitStack() as stack:
         players: list[TrafficPlayer] = []
         while len(players) < count:
@@ -208,14 +213,16 @@ def connected(served: Served, dialogue: Dialogue, count: int) -> Iterator[list[T
             newcomers = [_connect(served, number, stack) for number in numbers]
             dialogue.greet(newcomers)
             for player in newcomers:
-                player.line.settimeout(None)  # with one, each read and write is two system calls
+                player.connection.settimeout(
+                    None
+                )  # with one, each read and write is two system calls
             players += newcomers
         yield players
 
 
 @contextlib.contextmanager
-def measured(served: Served, load: Load) -> Iterator[None]:
-    """Note how long the block took, and what both processes used meanwhile."""
+def measured(served: ServerProcess, load: Load) -> Iterator[None]:
+    """Record in `load` the time of the block and the CPU time of both processes."""
     started = time.perf_counter(), time.process_time()
     server_s, loop_s = processor_seconds(served.pid), processor_seconds(served.pid, loop=True)
     yield
@@ -223,7 +230,7 @@ def measured(served: Served, load: Load) -> Iterator[None]:
     load.client_s = time.process_time() - started[1]
     load.server_s = processor_seconds(served.pid) - server_s
     load.loop_s = processor_seconds(served.pid, loop=True) - loop_s
-    load.storage_s = max(0.0, load.server_s - load.loop_s)  # they were not read at once
+    load.storage_s = max(0.0, load.server_s - load.loop_s)  # both were read at different times
 
 
 def replies(
@@ -232,7 +239,7 @@ def replies(
     timeout_s: float,
     record: Callable[[float], object],
 ) -> Iterator[tuple[TrafficPlayer, Message, float]]:
-    """What is said by whom to all that came within that time; `record` gets each latency."""
+    """Yield the answers to messages that arrive within `timeout_s`; `record` gets each latency."""
     for key, _ in selector.select(timeout_s):
         player: TrafficPlayer = key.data
         for message in player.received():
@@ -244,11 +251,11 @@ def replies(
                 yield player, reply, now
 
 
-def _connect(served: Served, number: int, stack: contextlib.ExitStack) -> TrafficPlayer:
-    line = stack.enter_context(socket.create_connection(("127.0.0.1", served.port)))
-    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    line.settimeout(SILENCE_S)
-    return TrafficPlayer(number, f"player {next(_newcomers)}", line)
+def _connect(served: ServerProcess, number: int, stack: contextlib.ExitStack) -> TrafficPlayer:
+    connection = stack.enter_context(socket.create_connection(("127.0.0.1", served.port)))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.settimeout(SILENCE_S)
+    return TrafficPlayer(number, f"player {next(_newcomers)}", connection)
 
 
 def _exchange(
@@ -257,12 +264,12 @@ def _exchange(
     until: float,
     record: Callable[[float], object] = lambda latency_s: None,
 ) -> None:
-    """Answer what comes until that time; `record` gets the latency of each move."""
-    heard_at = now = time.perf_counter()
+    """Answer messages until that time; `record` gets the latency of each move."""
+    received_at = now = time.perf_counter()
     while now < until:
         for player, reply, now in replies(selector, dialogue, SILENCE_S, record):
-            heard_at = now
+            received_at = now
             player.send(reply, now)
         now = time.perf_counter()
-        if now - heard_at > SILENCE_S:
-            raise click.ClickException(f"the server said nothing for {SILENCE_S:g} seconds")
+        if now - received_at > SILENCE_S:
+            raise click.ClickException(f"no message of the server for {SILENCE_S:g} seconds")

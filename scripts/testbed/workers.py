@@ -1,4 +1,4 @@
-"""Work for all cores: one process on each, that leaves when it is not wanted any more."""
+"""A function applied to many things on all cores, by one worker process per group of cores."""
 
 from __future__ import annotations
 
@@ -19,37 +19,39 @@ R = TypeVar("R")
 
 
 class WorkerFailure(NamedTuple):
-    """What is answered instead of a result."""
+    """The answer of a worker whose function raised an exception."""
 
     trace: str
 
 
-def each(function: Callable[[T], R], things: Sequence[T], cores: int = 1) -> Iterator[tuple[T, R]]:
-    """Every thing with `function(thing)`, in the order in which they are done.
+def run_on_cores(
+    function: Callable[[T], R], things: Sequence[T], cores: int = 1
+) -> Iterator[tuple[T, R]]:
+    """Yield each thing with `function(thing)`, in the order of completion.
 
-    Each worker has `cores` cores to itself. The workers end with this iterator, Ctrl-C included.
-    Raises ClickException when one fails.
+    Each worker process runs on its own `cores` cores. The workers end with this iterator, also
+    after Ctrl-C. Raises ClickException if one fails.
     """
     todo = iter(things)
     with contextlib.ExitStack() as stack:
         groups = _groups(cores)[: len(things)]
-        lines = [stack.enter_context(_worker(function, group)) for group in groups]
+        pipes = [stack.enter_context(_worker(function, group)) for group in groups]
         busy: dict[Connection, T] = {}
-        for line, thing in zip(lines, todo, strict=False):
-            line.send(thing)
-            busy[line] = thing
+        for pipe, thing in zip(pipes, todo, strict=False):
+            pipe.send(thing)
+            busy[pipe] = thing
         while busy:
             ready = wait(list(busy))
-            for line in [line for line in busy if line in ready]:
-                thing, result = busy.pop(line), _answer(line)
+            for pipe in [pipe for pipe in busy if pipe in ready]:
+                thing, result = busy.pop(pipe), _answer(pipe)
                 for following in itertools.islice(todo, 1):
-                    line.send(following)
-                    busy[line] = following
+                    pipe.send(following)
+                    busy[pipe] = following
                 yield thing, result
 
 
 def _groups(cores: int) -> list[set[int]]:
-    """The cores of each worker; at least one worker, with all there are."""
+    """Return the cores of each worker; with too few cores, one worker with all of them."""
     mine = sorted(os.sched_getaffinity(0))
     starts = range(0, max(len(mine) - cores, 0) + 1, cores)
     return [set(mine[start : start + cores]) for start in starts]
@@ -60,7 +62,7 @@ def _worker(function: Callable[[T], R], cores: set[int]) -> Iterator[Connection]
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_work, args=(function, cores, there), daemon=True)
-    # Ctrl-C goes to all processes of a terminal; a worker inherits that it does not mind.
+    # A terminal sends Ctrl-C to all its processes; the worker inherits that it is ignored.
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         process.start()
@@ -75,21 +77,21 @@ def _worker(function: Callable[[T], R], cores: set[int]) -> Iterator[Connection]
         here.close()
 
 
-def _work(function: Callable[[T], R], cores: set[int], line: Connection) -> None:
+def _work(function: Callable[[T], R], cores: set[int], pipe: Connection) -> None:
     os.sched_setaffinity(0, cores)
-    with contextlib.suppress(EOFError, OSError):  # who asked is gone
+    with contextlib.suppress(EOFError, OSError):  # the parent process has ended
         while True:
-            thing: T = line.recv()
+            thing: T = pipe.recv()
             try:
                 answer: R | WorkerFailure = function(thing)
-            except Exception:  # whatever it is, who asked will say it
+            except Exception:  # the parent process reports it
                 answer = WorkerFailure(traceback.format_exc())
-            line.send(answer)
+            pipe.send(answer)
 
 
-def _answer(line: Connection) -> Any:
+def _answer(pipe: Connection) -> Any:
     try:
-        answer = line.recv()
+        answer = pipe.recv()
     except EOFError:
         raise click.ClickException("a worker process ended before its work was done") from None
     if isinstance(answer, WorkerFailure):

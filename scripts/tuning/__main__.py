@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from testbed.bench import Bench, in_writable_folder, output
+from testbed.local_matches import RESULT, Pairing, PlayedPair, pairings, played, result
+from testbed.machine import described, headline
+from testbed.result_table import Column, ResultTable
+from testbed.score import score
 
 import games
 import players
 from games import Game
 from players import Limit
-from testbed.bench import Bench, in_writable_folder, output
-from testbed.machine import described, headline
-from testbed.matches import RESULT, Pairing, PlayedPair, pairings, played, result
-from testbed.score import score
-from testbed.table import Column, ResultTable
 
 EPILOG = """
 \b
@@ -30,8 +30,8 @@ Examples:
   scripts/tune gomoku my_bot:MyBot --against uct --games 20 --json result.json
 
 \b
-Give no seed to the players, or those that stop by --simulations repeat
-themselves wherever openings do.
+Give the players no seed: with a seed and --simulations they would repeat
+their matches from equal openings.
 """
 DEFAULT_S = 0.05
 
@@ -44,20 +44,20 @@ STANDINGS = (
     Column("high", "to", ".1%"),
 )
 
-#: What came of the pairs of each two players.
+#: The results of the pairs, by the names of both players.
 Results = dict[tuple[str, str], list[PlayedPair]]
 
 
 def _even(context: click.Context, parameter: click.Parameter, count: int) -> int:
     if count % 2:
-        raise click.BadParameter("each opening is played twice, so the number must be even")
+        raise click.BadParameter("must be even, because each opening is played twice")
     return count
 
 
 @click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("game")
 @click.argument("names", nargs=-1, required=True, metavar="PLAYER...")
-@click.option("--against", metavar="PLAYER", help="All play against this one, and nobody else.")
+@click.option("--against", metavar="PLAYER", help="All players play only against this one.")
 @click.option(
     "--games",
     "count",
@@ -65,37 +65,37 @@ def _even(context: click.Context, parameter: click.Parameter, count: int) -> int
     show_default=True,
     type=click.IntRange(2),
     callback=_even,
-    help="How many each two play.",
+    help="Matches of each two players.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),
-    help=f"To think about a move.  [default: {DEFAULT_S}]",
+    help=f"Thinking time per move.  [default: {DEFAULT_S}]",
 )
 @click.option(
-    "--simulations", type=click.IntRange(1), help="To make for a move, whatever it takes."
+    "--simulations", type=click.IntRange(1), help="Simulations per move, without a time limit."
 )
 @click.option(
     "--plies",
     default=2,
     show_default=True,
     type=click.IntRange(0),
-    help="Random moves at the beginning of each pair.",
+    help="Random moves at the start of each pair.",
 )
-@click.option("--seed", default=1, show_default=True, help="Of the openings.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the openings.")
 @click.option(
     "--cores",
     default=1,
     show_default=True,
     type=click.IntRange(1),
-    help="For a match; more where players have more than one thread.",
+    help="Cores per match; more for players with several threads.",
 )
 @click.option(
     "--json",
     "path",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
     callback=in_writable_folder,
-    help="Write the results there too, with every pair.",
+    help="Also write the results to this file, with every pair.",
 )
 def main(
     game: str,
@@ -109,18 +109,18 @@ def main(
     cores: int,
     path: Path | None,
 ) -> None:
-    """Play settings of players against each other at GAME, and say which are stronger.
+    """Play matches between settings of players at GAME, and show which are stronger.
 
-    A PLAYER is spelled with its options, as in "uct(c=0.3)". All play all, or with --against, all
-    one. Each opening is played twice, with colours swapped, and one match runs on each core. Ctrl-C
-    shows what there is so far.
+    A PLAYER has its options in parentheses, as in "uct(c=0.3)". All players play each other, or
+    with --against only that one. Each opening is played twice, with colours swapped, and one match
+    runs on each core. Ctrl-C shows the results so far.
     """
-    sys.path.append(os.getcwd())  # for a player of one's own; workers take it over
+    sys.path.append(os.getcwd())  # for players in the present folder; worker processes inherit it
     loaded = _check(game, [*names, *([against] if against else [])])
     both = _contests(names, against)
     limit = Limit(DEFAULT_S if seconds is None and simulations is None else seconds, simulations)
     each = [pairings(game, two, limit, count=count // 2, plies=plies, seed=seed) for two in both]
-    # By turns, so that there is as much of each when Ctrl-C comes.
+    # In turns, so that Ctrl-C leaves an equal number of pairs for each.
     wanted = [pairing for turn in zip(*each, strict=True) for pairing in turn]
     document = described("scripts/tune")
     out = output()
@@ -134,12 +134,12 @@ def main(
         path.write_text(json.dumps(document | _as_json(wanted, results), indent=2) + "\n")
     if stopped:
         code, why = stopped
-        click.echo(f"This is what there was. {why}", err=True)
+        click.echo(f"These are the results so far. {why}", err=True)
         sys.exit(code)
 
 
 def _check(game: str, names: Sequence[str]) -> Game:
-    """The game. Raises UsageError when that or a player cannot be loaded."""
+    """Return the game. Raises UsageError if it or a player cannot be loaded."""
     try:
         loaded = games.load(game)
         for name in names:
@@ -150,18 +150,18 @@ def _check(game: str, names: Sequence[str]) -> Game:
 
 
 def _contests(names: Sequence[str], against: str | None) -> list[tuple[str, str]]:
-    """Who plays whom. Raises UsageError."""
+    """Return the pairs of players that play each other. Raises UsageError."""
     if len(set(names)) < len(names):
         raise click.UsageError("a player is named twice")
     if against:
         return [(name, against) for name in names]
     if len(names) < 2:
-        raise click.UsageError("name two players at least, or one and --against another")
+        raise click.UsageError("expected at least two players, or one and --against another")
     return list(itertools.combinations(names, 2))
 
 
 def _play(wanted: list[Pairing], cores: int, results: Results) -> tuple[int, str] | None:
-    """Fill `results`; an exit code and the reason, if it came to a stop before the end."""
+    """Fill `results`; return an exit code and the reason if not all pairs were played."""
     steps = [f"pair {n} of {len(wanted)}" for n in range(1, len(wanted) + 1)]
     track = Bench("tune", quick=False).track(steps)
     try:
@@ -170,7 +170,7 @@ def _play(wanted: list[Pairing], cores: int, results: Results) -> tuple[int, str
     except KeyboardInterrupt:
         return 130, "Interrupted."
     except click.ClickException as error:
-        return 1, f"Then {error.message}"
+        return 1, f"Stopped: {error.message}"
     return None
 
 
@@ -179,7 +179,7 @@ def _tables(game: Game, limit: Limit, results: Results, *, standings: bool) -> l
         *([f"{limit.seconds * 1e3:g} ms"] if limit.seconds else []),
         *([f"{limit.simulations:,} simulations"] if limit.simulations else []),
     ]
-    matches = ResultTable(f"{game}, {' and '.join(per_move)} a move", MATCHES)
+    matches = ResultTable(f"{game}, {' and '.join(per_move)} per move", MATCHES)
     for (player, other), pairs in results.items():
         if pairs:
             matches.add(player=player, other=other, **result(pairs))
@@ -187,7 +187,7 @@ def _tables(game: Game, limit: Limit, results: Results, *, standings: bool) -> l
 
 
 def _standings(results: Results) -> ResultTable:
-    """Everybody's score against all others, the best first."""
+    """Return the score of each player against all others, the best first."""
     shares: dict[str, list[float]] = {}
     for (player, other), pairs in results.items():
         for pair in pairs:

@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from testbed.matches import Pairing, PlayedPair, play_pair, result
+from testbed.local_matches import Pairing, PlayedPair, play_pair, result
 from testbed.openspiel import position
 from testbed.positions import middle, opening, states_after
 from testbed.score import elo, score
-from testbed.tune import main
-from testbed.workers import each
+from testbed.workers import run_on_cores
+from tuning.__main__ import main
 
 import games
 import players
@@ -167,12 +167,12 @@ def test_a_row_counts_points_and_time() -> None:
 
 
 def test_workers_do_everything_once() -> None:
-    assert sorted(each(abs, [-3, -2, -1, 0])) == [(-3, 3), (-2, 2), (-1, 1), (0, 0)]
+    assert sorted(run_on_cores(abs, [-3, -2, -1, 0])) == [(-3, 3), (-2, 2), (-1, 1), (0, 0)]
 
 
 def test_a_worker_that_fails_is_heard() -> None:
     with pytest.raises(click.ClickException, match="math domain error"):
-        list(each(math.sqrt, [4.0, -1.0]))
+        list(run_on_cores(math.sqrt, [4.0, -1.0]))
 
 
 def tune(*arguments: str) -> tuple[int, str]:

@@ -13,8 +13,8 @@ import pytest
 from support.commands import RunningServer, running_server
 from support.duel import TwoClients
 from support.raw_client import TIMEOUT_S, RawClient
-from testbed.bystander import playing
-from testbed.serving import PLAYOUT, Served, serving
+from testbed.honest_players import playing
+from testbed.server_process import PLAYOUT, ServerProcess, serving
 
 HOST = "127.0.0.1"
 #: What an honest player may have to wait on a machine that does other things, too.
@@ -22,7 +22,7 @@ WORST_S = 5.0
 
 
 @contextlib.contextmanager
-def disturbed(*options: str) -> Iterator[Served]:
+def disturbed(*options: str) -> Iterator[ServerProcess]:
     """A server on which a match goes on meanwhile, whose players must notice nothing."""
     with (
         serving([*PLAYOUT, "--database=none", *options]) as server,
@@ -36,7 +36,9 @@ def disturbed(*options: str) -> Iterator[Served]:
     assert worst_s < WORST_S, f"of {len(seen.latencies_s)} moves, one took {worst_s:.3f} s"
 
 
-def calls(server: Served, count: int, address: str, stack: contextlib.ExitStack) -> list[RawClient]:
+def calls(
+    server: ServerProcess, count: int, address: str, stack: contextlib.ExitStack
+) -> list[RawClient]:
     return [stack.enter_context(RawClient(HOST, server.port, address)) for _ in range(count)]
 
 

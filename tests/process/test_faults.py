@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.faults import FaultOutcome, FaultPlan, with_postgres, with_sqlite
-from testbed.crowd import Notes
+from testbed.kill_run import FaultOutcome, FaultPlan, with_postgres, with_sqlite
 from testbed.postgres import Postgres
-from testbed.stored import SQLITE, MoveRow, StoredRow, stored, violations
+from testbed.scripted_clients import ReceivedMatch
+from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored, violations
 
 
 def check(outcome: FaultOutcome, plan: FaultPlan) -> None:
@@ -44,7 +44,7 @@ MATCH = StoredRow(
     moves=[MoveRow(0, 1, 0), MoveRow(1, 2, 1)],
 )
 ENDED = {"winner": 2, "returns": [0.0, 1.0], "reason": "rules"}
-ANN = Notes(match="m", client="Ann", game=NIM, players=("Ann", "Bob"), seat=1, moves=[0, 1])
+ANN = ReceivedMatch(match="m", client="Ann", game=NIM, players=("Ann", "Bob"), seat=1, moves=[0, 1])
 ANN.ended = ENDED
 BOB = replace(ANN, client="Bob", seat=2)
 
@@ -88,7 +88,7 @@ def test_what_is_not_stored_is_lost() -> None:
     ],
 )
 def test_what_clients_were_not_told_or_were_told_otherwise_is_lost(
-    told: list[Notes], shown: str
+    told: list[ReceivedMatch], shown: str
 ) -> None:
     assert shown in "\n".join(violations({"m": MATCH}, told))
 

@@ -6,10 +6,10 @@ import random
 
 import msgpack
 import pytest
-from testbed.bystander import NAMES, playing
+from testbed.fuzz_inputs import KINDS, KnownValues, Mutator, packed
 from testbed.fuzzer import Fuzzer
-from testbed.mutate import KINDS, Known, Mutator, packed
-from testbed.serving import PLAYOUT, UNLIMITED, serving, stored
+from testbed.honest_players import NAMES, playing
+from testbed.server_process import PLAYOUT, UNLIMITED, serving, stored
 
 from server.model.codec import Unreadable, decode_request
 from server.model.messages import REQUESTS
@@ -36,7 +36,7 @@ def test_whatever_comes_the_server_has_no_fault_and_bystanders_play_on(options: 
 
 
 def test_messages_of_every_type_are_made_up_and_some_are_valid() -> None:
-    mutator = Mutator(SEED, Known())
+    mutator = Mutator(SEED, KnownValues())
     assert set(KINDS) == set(REQUESTS)
     valid = set()
     for _ in range(2000):
@@ -48,7 +48,7 @@ def test_messages_of_every_type_are_made_up_and_some_are_valid() -> None:
 
 
 def test_the_same_seed_makes_up_the_same() -> None:
-    first, second = ([Mutator(seed, Known()).input() for _ in range(100)] for seed in (5, 5))
+    first, second = ([Mutator(seed, KnownValues()).input() for _ in range(100)] for seed in (5, 5))
     assert first == second
 
 

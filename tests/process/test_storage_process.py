@@ -17,7 +17,7 @@ from support.commands import RunningServer, run, running_server
 from support.duel import WON, TwoClients
 from support.raw_client import RawClient
 from testbed.postgres import Postgres
-from testbed.stored import SQLITE, MoveRow, StoredRow, stored
+from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored
 
 T = TypeVar("T")
 

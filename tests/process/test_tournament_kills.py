@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from testbed.tournament import play, stored, violations
+from testbed.killed_tournament import run_tournament, stored, violations
 
 SPEC = """
 name = "killed"
@@ -31,6 +31,6 @@ def test_whatever_is_killed_the_same_matches_are_played(tmp_path: Path) -> None:
     spec, log = tmp_path / "spec.toml", tmp_path / "log"
     spec.write_text(SPEC)
     url = f"sqlite:///{tmp_path}/tournament.db"
-    ordeal = play(spec, url, log, kills=3, seed=5)
+    ordeal = run_tournament(spec, url, log, kills=3, seed=5)
     assert ordeal.kills.total() > 1, log.read_text()
     assert violations(stored(url)) == []

@@ -1,0 +1,1 @@
+"""The command `scripts/tune`: matches between settings of players, in process."""
