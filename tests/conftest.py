@@ -38,7 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
         deadline=None,
         max_examples=scale.repetitions(100, short=30),
         derandomize=IN_CI,
-        suppress_health_check=[HealthCheck.too_slow],
+        suppress_health_check=[
+            HealthCheck.filter_too_much,
+            HealthCheck.function_scoped_fixture,
+            HealthCheck.too_slow,
+        ],
     )
     settings.load_profile("suite")
     set_hypothesis_home_dir(config.rootpath / ".pytest_cache" / "hypothesis")

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 
 import msgpack
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import RunningServer
 from support.duel import WON, TwoClients
 from support.hostile import HELLO, MOVE, PLAIN, SEEK, error, send_until_refused
 from support.raw_client import TIMEOUT_S, Message, RawClient
+from support.scale import repetitions
 
 MAX_FRAME = 64 * 1024
 MAX_FIRST_FRAME = 4 * 1024
@@ -309,7 +310,7 @@ payloads = st.binary(max_size=200) | values.map(msgpack.packb) | nearly
 
 
 @settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=repetitions(50, short=10),
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans())
 def test_whatever_is_said_the_server_answers(

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import RunningServer
 from support.duel import WON, TwoClients
 from support.hostile import HELLO, MOVE, PLAIN, error, send_until_refused
 from support.raw_client import TIMEOUT_S, Message, RawClient
+from support.scale import repetitions
 from support.web_client import WebClient, upgrade
 from wsproto.frame_protocol import Opcode
 
@@ -377,7 +378,7 @@ payloads = st.binary(max_size=200) | (values | nearly).map(lambda each: json.dum
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=repetitions(30, short=10),
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans(), st.booleans())
 def test_whatever_is_said_the_server_answers_or_hangs_up(

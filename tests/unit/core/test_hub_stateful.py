@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from support.hub_harness import GAME, THOUGHT, HubHarness, MemoryClient, hello_of
+from support.scale import repetitions
 
 from server.core.accounts import digest
 from server.core.match import Match
@@ -306,5 +307,7 @@ class Evening(RuleBasedStateMachine):
         assert self.house.is_empty()
 
 
-Evening.TestCase.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+Evening.TestCase.settings = settings(
+    max_examples=repetitions(150, short=30), stateful_step_count=60
+)
 TestEvening = Evening.TestCase

@@ -12,6 +12,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from support.scale import repetitions
 
 import games
 from server.core.match import Match, Refused, Result, Status, Terms
@@ -359,5 +360,7 @@ class Refereeing(RuleBasedStateMachine):
         assert sum(left.main_s for left in readings) == given - self.now
 
 
-Refereeing.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+Refereeing.TestCase.settings = settings(
+    max_examples=repetitions(80, short=16), stateful_step_count=40
+)
 TestRefereeing = Refereeing.TestCase

@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 import pytest
+from support.scale import repetitions
 
 import games
 from games import Game, KernelGame, State
@@ -57,7 +58,9 @@ def test_every_ply_is_decisive(spec: str) -> None:
     assert game.kernels.decisive
     rng, source = seeded(7), random.Random(7)
     trace = np.empty(game.max_plies + 1, dtype=np.int64)
-    for _ in range(4 if game.num_actions > 80 else 12 if game.num_actions > 7 else 300):
+    size = game.num_actions
+    full, short = (4, 1) if size > 80 else (12, 3) if size > 7 else (300, 50)
+    for _ in range(repetitions(full, short=short)):
         state = game.initial_state()
         for _ in range(source.randrange(game.max_plies)):  # careless moves first
             after = game.next_state(state, source.choice(game.legal_actions(state)))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.scale import repetitions
 from support.variants import every_game
 
 import games
@@ -33,7 +34,7 @@ def random_match(game: Game, seed: int) -> tuple[list[State], list[int]]:
 @every_game
 def test_a_match_keeps_to_the_interface(spec: str) -> None:
     game = games.load(spec)
-    for seed in range(20):
+    for seed in range(repetitions(20, short=2)):
         states, moves = random_match(game, seed)
         assert len(moves) <= game.max_plies
         for state in states:
@@ -209,12 +210,12 @@ def test_playouts_choose_evenly(spec: str) -> None:
     rng, trace = seeded(7), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
     legal = game.legal_actions(game.initial_state())
     seen = dict.fromkeys(legal, 0)
-    rounds = 200 * len(legal)
-    for _ in range(rounds):
+    mean = repetitions(200, short=50)
+    for _ in range(mean * len(legal)):
         game.kernels.playout(game.board(), rng, trace)
         seen[int(trace[0])] += 1
-    # Five standard deviations of a binomial with mean 200.
-    assert max(abs(count - 200) for count in seen.values()) <= 5 * 200**0.5
+    # Five standard deviations of a binomial with that mean.
+    assert max(abs(count - mean) for count in seen.values()) <= 5 * mean**0.5
 
 
 @every_game

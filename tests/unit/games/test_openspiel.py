@@ -6,11 +6,12 @@ import random
 
 import pyspiel
 import pytest
+from support.scale import repetitions
 
 import games
 from games import TIE
 
-GAMES = 1000
+GAMES = repetitions(1000, short=20)
 SAME = [
     "tic_tac_toe",
     "connect_four",

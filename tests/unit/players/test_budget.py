@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.scale import repetitions
 
 from players import Limit
 from players.client.budget import LEAST_S, OVERHEAD_S, OVERHEAD_SHARE, limit_for_move
@@ -115,7 +116,7 @@ CONTROLS = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=repetitions(400, short=30))
 @given(
     control=CONTROLS,
     max_plies=st.integers(1, 400),

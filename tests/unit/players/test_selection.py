@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.scale import repetitions
 
 import games
 from games import KernelGame
@@ -37,7 +38,7 @@ from players.mcts.tree import LOSS, LOST_MEAN, ROOT, TIE, UNKNOWN, WIN, Tree, in
 NEAR = 2e-3
 
 
-@settings(max_examples=1000)
+@settings(max_examples=repetitions(1000, short=30))
 @given(n=st.integers(1, 2**31 - 1))
 def test_the_square_root_of_the_logarithm(n: int) -> None:
     exact = math.sqrt(math.log(n))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.scale import repetitions
 
 import games
 from games import Game, State
@@ -238,7 +239,7 @@ def test_what_is_kept_is_what_was_there(made: Grown, picks: list[int], least: in
         check(made, fresh=False)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=repetitions(20, short=10))
 @given(made=grown(), simulations=st.integers(2000, 20_000))
 def test_a_tree_that_is_pruned_stays_sound(made: Grown, simulations: int) -> None:
     """In so little room that it is full soon."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.scale import repetitions
 
 from games import SpecError
 from server.model.tournament_spec import Entrant, TournamentSpec
@@ -95,7 +96,7 @@ def test_nobody_plays_alone(name: str) -> None:
 
 
 @given(st.data(), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=repetitions(150, short=30))
 def test_results_in_any_order_lead_to_the_same_schedule(data: st.DataObject, seed: int) -> None:
     format_, order = any_format(data), random.Random(seed)
     results: dict[Key, PairScore] = {}
@@ -119,7 +120,7 @@ def test_results_in_any_order_lead_to_the_same_schedule(data: st.DataObject, see
 
 
 @given(st.data(), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=repetitions(150, short=30))
 def test_who_is_suspended_is_left_out_and_the_rest_goes_on(data: st.DataObject, seed: int) -> None:
     """Suspended at any moment: what is complete stays, and no other pair changes for that."""
     format_, order = any_format(data), random.Random(seed)
@@ -143,7 +144,7 @@ def test_who_is_suspended_is_left_out_and_the_rest_goes_on(data: st.DataObject, 
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=repetitions(100, short=20))
 def test_two_meet_from_all_different_openings(data: st.DataObject) -> None:
     format_ = any_format(data)
     pairs = format_.pairs(played(format_))
@@ -423,7 +424,7 @@ def largest(edges: Sequence[tuple[int, int]]) -> int:
 
 
 @given(st.integers(1, 8), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=repetitions(200, short=30))
 def test_a_matching_is_as_large_as_any(size: int, data: st.DataObject) -> None:
     everybody = list(itertools.combinations(range(size), 2))
     edges = data.draw(st.lists(st.sampled_from(everybody), unique=True)) if everybody else []

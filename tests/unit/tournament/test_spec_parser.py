@@ -6,8 +6,9 @@ import tomllib
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.scale import repetitions
 
 import games
 from server.model.tournament_spec import (
@@ -330,7 +331,7 @@ def paths_of(value: object, path: Path = ()) -> Iterator[Path]:
 
 
 @given(TEXTS)
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=repetitions(1000, short=30))
 def test_every_key_of_a_text_has_a_line(text: str) -> None:
     try:
         values = tomllib.loads(text)
@@ -361,7 +362,7 @@ def test_lines_are_those_of_the_keys() -> None:
 
 
 @given(st.one_of(TEXTS, st.text(), DAMAGED))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=repetitions(500, short=30))
 def test_whatever_text_comes_it_is_read_or_its_errors_are_said(text: str) -> None:
     try:
         spec = read(text)
@@ -384,7 +385,7 @@ def test_text_that_is_no_text_is_refused() -> None:
     bounds=st.tuples(st.floats(-1000, 0), st.floats(0.001, 1000), st.floats(0.001, 0.499)),
     how=st.sampled_from([{"player": "uct"}, {"command": "bot '\"é"}, {}]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=repetitions(200, short=30))
 def test_a_specification_is_stored_and_comes_back(
     rounds: int, seed: int, game: str, bounds: tuple[float, float, float], how: dict[str, str]
 ) -> None:

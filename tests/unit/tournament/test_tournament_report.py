@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from support.scale import repetitions
 
 from server.tournament.report import (
     FORMATS,
@@ -376,7 +377,7 @@ TESTS = st.builds(
 
 
 @given(st.lists(st.tuples(NAMES, ESTIMATES), min_size=1, max_size=5), TESTS, ESTIMATES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=repetitions(150, short=30))
 def test_whatever_the_numbers_and_names_every_output_is_well_formed(
     rated: list[tuple[str, Estimate]], test: SequentialTest, elo: Estimate
 ) -> None:
