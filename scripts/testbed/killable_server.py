@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from testbed.machine import free_port
+from testbed.machine import reserve_port
 
 COMMAND = str(Path(sys.executable).with_name("playout-server"))
 LONGEST_QUOTE = 2000
@@ -20,7 +20,7 @@ class KillableServer:
     """A `playout-server` process; all its restarts append to one log."""
 
     def __init__(self, options: Sequence[str], log: Path) -> None:
-        self.port = free_port()
+        self.port = reserve_port()
         #: When it was started last, by `time.monotonic`.
         self.started_at = 0.0
         self._command = [COMMAND, f"--port={self.port}", *options]

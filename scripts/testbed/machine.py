@@ -18,6 +18,8 @@ _PACKAGES = ("playout", "numba", "numpy", "open_spiel", "twisted", "msgspec", "m
 #: Ports below those that Linux assigns to outgoing connections: while no process listens on one of
 #: the latter, a client that retries may be assigned the port that it calls, and reach itself.
 _LISTENING = range(10_000, 32_000)
+#: Open as long as this process runs; see `reserve_port`.
+_reservations: list[socket.socket] = []
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -93,12 +95,23 @@ def resident_kib(pid: int | None = None) -> int:
     return sum(_resident_kib(each) for each in _family(pid or os.getpid()))
 
 
-def free_port() -> int:
-    """Return a port without a listener, for a server that will be restarted on it."""
+def reserve_port() -> int:
+    """Return a port for a server that may be stopped and started again on it.
+
+    No server listens on the port, and no other process that calls this function is given it as long
+    as this process runs: the reservation is a name among the abstract Unix sockets of Linux.
+    """
     while True:
         port = random.choice(_LISTENING)
-        with contextlib.suppress(OSError), socket.socket() as line:
-            line.bind(("127.0.0.1", port))
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0playout port {port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            reservation.close()
+        else:
+            _reservations.append(reservation)
             return port
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from testbed.machine import free_port
+from testbed.machine import reserve_port
 
 INSTALLED = Path("/usr/lib/postgresql")
 #: The user for the programs when this process is root, because they refuse to run as root.
@@ -31,7 +31,7 @@ class Postgres:
 
     def __init__(self, programs: Path, folder: Path) -> None:
         """Create the cluster without starting its server."""
-        self.port = free_port()
+        self.port = reserve_port()
         self._programs = programs
         self._folder = folder
         self._data = folder / "data"

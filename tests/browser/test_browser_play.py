@@ -23,7 +23,7 @@ from support.browser import (
     running_site,
     start_match,
 )
-from testbed.machine import free_port
+from testbed.machine import reserve_port
 
 import games
 
@@ -174,7 +174,7 @@ def test_a_name_that_was_taken_is_found_again(people: BrowserUsers) -> None:
 
 
 def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path: Path) -> None:
-    where = ("--port", str(free_port()), "--http", f"127.0.0.1:{free_port()}")
+    where = ("--port", str(reserve_port()), "--http", f"127.0.0.1:{reserve_port()}")
     with running_site(tmp_path, *where) as site:
         people = BrowserUsers(chromium, site.address)
         page = people.come()

@@ -6,8 +6,7 @@ import os
 import re
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 import trustme
 from click.testing import CliRunner
-from support.commands import PATIENCE_S, RunningServer, finish, run, running_server, start
+from support.commands import RunningServer, finish, run, running_server, start
 from support.hub_harness import (
     GAME,
     WON,
@@ -28,6 +27,7 @@ from support.hub_harness import (
 )
 from support.raw_client import Message, RawClient
 from support.restarts import restarted
+from support.waiting import wait_until
 
 import players
 from games import State
@@ -469,7 +469,7 @@ class Stuck(players.Player):
     """Comes, and never moves."""
 
     def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
-        time.sleep(PATIENCE_S * 2)
+        signal.pause()
         raise AssertionError
 
 
@@ -484,13 +484,6 @@ def command_of(process: int) -> str:
     with suppress(OSError):
         return Path(f"/proc/{process}/cmdline").read_text()
     return ""
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def summon(client: RawClient, player: str = "random") -> Message:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import finish, finish_all, run, running_server, start
+from testbed.machine import reserve_port
 
 
 @pytest.mark.parametrize("command", ["playout-server", "playout-player"])
@@ -143,10 +144,12 @@ def test_a_port_that_is_taken_is_said() -> None:
 
 
 def test_a_server_that_is_not_there_is_said() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    # Long enough for several attempts.
-    code, output = run("playout-player", "nim", "random", "--port", str(port), "--retry-s", "1.5")
+    with socket.socket() as bound:  # does not listen, and keeps others from this port
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        # Long enough for several attempts.
+        retry = ("--port", str(port), "--retry-s", "1.5")
+        code, output = run("playout-player", "nim", "random", *retry)
     assert code == 1
     assert "cannot be reached" in output
     assert "playout-server" in output
@@ -154,8 +157,7 @@ def test_a_server_that_is_not_there_is_said() -> None:
 
 
 def test_players_may_be_started_before_the_server() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(reserve_port())
     players = [start("playout-player", "nim", "random", "--port", port) for _ in "12"]
     with running_server("--port", port):
         for code, output in finish_all(*players):

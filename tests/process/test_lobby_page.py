@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import pytest
 from support.commands import RunningServer, running_server
 from support.hub_harness import GAME, WON
 from support.raw_client import TIMEOUT_S, RawClient
+from support.waiting import wait_until
 
 import server
 from server.core.handlers.lobby_feed import SHOWN
@@ -84,9 +84,7 @@ def connect(host: RunningServer) -> Iterator[Connect]:
     yield made
     for client in clients:
         client.socket.close()
-    until = time.monotonic() + TIMEOUT_S
-    while not is_deserted(read(host)):
-        assert time.monotonic() < until
+    wait_until(lambda: is_deserted(read(host)), "an empty lobby")
 
 
 def is_deserted(page: Parsed) -> bool:

@@ -10,9 +10,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.error import URLError
@@ -23,7 +23,9 @@ import trustme
 from click.testing import CliRunner, Result
 from rich.console import Console
 from support.commands import RunningServer, finish, running_server, start
+from support.processes import is_gone
 from support.raw_client import RawClient
+from support.waiting import wait_until
 
 from server.core.accounts import digest
 from server.model.codec import ADMINISTRATORS_FRAME
@@ -718,7 +720,7 @@ def test_what_a_process_has_started_ends_with_it(logs: LogFolder) -> None:
     troupe = Troupe(logs, Ann="sh -c 'sleep 60 & echo $!; exit 1'")
     troupe.look(0)
     troupe.look(0)
-    _wait_until_gone(int(logs.of("1-Ann-1").read_text()))
+    wait_until(partial(is_gone, int(logs.of("1-Ann-1").read_text())))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
@@ -743,20 +745,7 @@ def test_children_do_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None
         child = int(parent.stdout.readline())
         assert Path(f"/proc/{child}").exists()
         parent.send_signal(signal.SIGKILL)
-    _wait_until_gone(child)
-
-
-def _wait_until_gone(process: int) -> None:
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        try:
-            stat = Path(f"/proc/{process}/stat").read_text()
-        except FileNotFoundError:
-            return
-        if stat.rpartition(") ")[2][0] in "ZX":  # ended; whoever inherited it has not looked yet
-            return
-        time.sleep(0.02)
-    pytest.fail(f"process {process} is still there")
+    wait_until(partial(is_gone, child))
 
 
 def test_logs_are_kept_only_if_there_is_a_reason() -> None:

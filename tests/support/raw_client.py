@@ -11,7 +11,7 @@ from typing import Any, Self
 import msgpack
 
 Message = dict[str, Any]
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 
 _ids = itertools.count(1)
 _newcomers = itertools.count(1)

@@ -1,0 +1,13 @@
+"""The state of processes, as Linux tells it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def is_gone(process: int) -> bool:
+    """Has a process ended? One that its parent has not waited for yet counts as ended."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
