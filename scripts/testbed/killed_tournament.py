@@ -21,7 +21,7 @@ from server.model.tournament_spec import TournamentSpec, loads
 from server.storage import Database
 from server.tournament import formats
 from server.tournament.openings import Book
-from server.tournament.state import LEGS, MatchSlot, slot_of
+from server.tournament.state import LEGS, MatchSlot, parse_slot
 
 COMMAND = str(Path(sys.executable).with_name("playout-tournament"))
 #: Time limit of a tournament.
@@ -168,7 +168,7 @@ def _expected(spec: TournamentSpec) -> dict[tuple[int, ...], Terms]:
 
 def _counted(tournament: StoredTournament) -> dict[tuple[int, ...], list[StoredMatch]]:
     """Return the matches with a result in each pair's last attempt."""
-    slots = [(slot_of(match.started.fixture or ""), match) for match in tournament.matches]
+    slots = [(parse_slot(match.started.fixture or ""), match) for match in tournament.matches]
     last = Counter[tuple[int, int, int]]()
     for slot, _ in slots:
         last[slot.key] = max(last[slot.key], slot.attempt)

@@ -129,7 +129,7 @@ def result(fixture: Fixture) -> str:
     """How a match ended, on a line."""
     first, second = fixture.players
     reason = fixture.reason.value.replace("_", " ") if fixture.reason else ""
-    how = f"({reason}), {words.count(fixture.plies, 'ply').replace('plys', 'plies')}"
+    how = f"({reason}), {words.counted(fixture.plies, 'ply').replace('plys', 'plies')}"
     if fixture.winner in (1, 2):
         winner, loser = (first, second) if fixture.winner == 1 else (second, first)
         said = f"{winner} beat {loser} {how}"
@@ -161,13 +161,13 @@ def _standings(progress: TournamentProgress) -> Table:
 
 def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
     for each in progress.gathered.standings():
-        tally = each.tally
-        score = words.percent(tally.points / tally.matches if tally.matches else None)
+        counts = each.counts
+        score = words.percent(counts.points / counts.matches if counts.matches else None)
         name = progress.spec.entrants[each.entrant].name
         if each.entrant in progress.out:
-            name += " (suspended)"
-        counts = map(str, (tally.matches, tally.won, tally.tied, tally.lost))
-        yield (str(each.place), name, decimal(each.points), *counts, score)
+            name += " (withdrawn)"
+        played = map(str, (counts.matches, counts.won, counts.tied, counts.lost))
+        yield (str(each.place), name, decimal(each.points), *played, score)
 
 
 def _playing(progress: TournamentProgress) -> Table:

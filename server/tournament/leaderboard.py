@@ -22,7 +22,7 @@ ANCHOR = 1500.0
 POINTS = 30
 
 #: A player and its version.
-Who = tuple[str, str]
+PlayerVersion = tuple[str, str]
 
 WON, LOST = 1, 2
 
@@ -48,7 +48,7 @@ class TournamentVerdict(NamedTuple):
 class RatedGame(NamedTuple):
     """A match that counts; the first of `players` had the first move. Winner 1, 2, or -1."""
 
-    players: tuple[Who, Who]
+    players: tuple[PlayerVersion, PlayerVersion]
     winner: int
     at: float
 
@@ -78,7 +78,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
     game: str
     matches: int = 0
     entries: tuple[LeaderboardEntry, ...] = ()
-    anchor: Who | None = None
+    anchor: PlayerVersion | None = None
     first_move: float | None = None
     first_move_error: float | None = None
 

@@ -53,7 +53,7 @@ class Outcomes(NamedTuple):
 
 
 #: For (first mover, second mover).
-Tally = Mapping[tuple[int, int], Outcomes]
+OutcomeCounts = Mapping[tuple[int, int], Outcomes]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Ratings:
     tie_share: float
 
 
-def tally(played: Iterable[tuple[Pair, PairScore]]) -> dict[tuple[int, int], Outcomes]:
+def count_outcomes(played: Iterable[tuple[Pair, PairScore]]) -> dict[tuple[int, int], Outcomes]:
     """The matches of pairs, counted by who moved first."""
     counts: dict[tuple[int, int], list[int]] = {}
     for pair, score in played:
@@ -85,14 +85,14 @@ def tally(played: Iterable[tuple[Pair, PairScore]]) -> dict[tuple[int, int], Out
     return {movers: Outcomes(*each) for movers, each in counts.items()}
 
 
-def rate(players: int, tally: Tally, anchor: int | None = None) -> Ratings:
+def rate(players: int, counts: OutcomeCounts, anchor: int | None = None) -> Ratings:
     """Rate players 0, 1, ... `players` - 1.
 
     `anchor` is the player whose rating is 0, without error; None for the average of all. Error bars
     come from the curvature of the likelihood at its maximum. They take matches as independent;
     those of a pair have their opening in common, which mostly makes the bars a little wide.
     """
-    model = _Model(players, tally)
+    model = _Model(players, counts)
     found = _maximum(model)
     covariance = np.linalg.inv(model.curvature(found))
     share = model.tie_share(found)
@@ -126,15 +126,15 @@ class _Model:
     and ln nu. Without any tie nu is 0, and its logarithm not among them.
     """
 
-    def __init__(self, players: int, tally: Tally) -> None:
+    def __init__(self, players: int, counts: OutcomeCounts) -> None:
         self._players = players
-        rows = [*tally.values(), IMAGINED]
-        self.tied = any(each.ties for each in tally.values())
+        rows = [*counts.values(), IMAGINED]
+        self.tied = any(each.ties for each in counts.values())
         self._counts = np.array(rows, dtype=np.float64).T
         if not self.tied:
             self._counts[1] = 0
         self._matches = self._counts.sum(axis=0)
-        self._design = _design(players, tally)
+        self._design = _design(players, counts)
         self._prior = np.zeros(players + 1 + self.tied)
         self._prior[:players] = (ELO / SPREAD) ** 2
 
@@ -184,12 +184,12 @@ class _Model:
         return shares
 
 
-def _design(players: int, tally: Tally) -> csr_array:
+def _design(players: int, counts: OutcomeCounts) -> csr_array:
     """What to add up, of ratings and the advantage, for how far ahead the first mover is.
 
-    A row for each entry of the tally and, last, one for the imaginary equals.
+    A row for each entry of the counts and, last, one for the imaginary equals.
     """
-    movers = np.array(list(tally), dtype=np.int64).reshape(-1, 2)
+    movers = np.array(list(counts), dtype=np.int64).reshape(-1, 2)
     entries = np.arange(len(movers))
     every = np.arange(len(movers) + 1)
     rows = np.concatenate([entries, entries, every])

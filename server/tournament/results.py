@@ -76,41 +76,41 @@ class Results:
     ) -> None:
         """`out`: who is suspended, in that order. Raises SpecError for a format there is not."""
         self.spec = spec
-        self.out = tuple(out)
+        self.withdrawn = tuple(out)
         self.format: Format = formats.load(spec)
         self._attempts = attempts(fixtures)
         scores = {key: each.score for key, each in self._attempts.items()}
         self.results = {key: score for key, score in scores.items() if score is not None}
-        self._pairs = self.format.pairs(self.results, self.out)
+        self._pairs = self.format.pairs(self.results, self.withdrawn)
         #: The complete pairs, in schedule order.
         self.played: list[Played] = [
             (pair, self.results[pair.key]) for pair in self._pairs if pair.key in self.results
         ]
         #: Of these, those that are no repetition of another.
-        self.telling = [
+        self.counted_pairs = [
             (pair, score) for pair, score in self.played if not self._attempts[pair.key].repeated
         ]
 
     @property
-    def counted(self) -> set[str]:
+    def counted_matches(self) -> set[str]:
         """The matches of the pairs that are complete and no repetition."""
         return {
             fixture.match
-            for pair, _ in self.telling
+            for pair, _ in self.counted_pairs
             for fixture in self._attempts[pair.key].legs.values()
         }
 
     @property
     def pairs(self) -> int | None:
         """How many there will be, if that is known."""
-        return self.format.total(len(self._pairs), self.out)
+        return self.format.total(len(self._pairs), self.withdrawn)
 
     def standings(self) -> tuple[Standing, ...]:
         """The table, best first."""
         entrants = range(len(self.spec.entrants))
-        byes = self.format.byes(self.results, self.out)
+        byes = self.format.byes(self.results, self.withdrawn)
         rows = {row.entrant: row for row in table(len(entrants), self.played, byes)}
-        order = self.format.ranking(self.results, self.out) or list(rows)
+        order = self.format.ranking(self.results, self.withdrawn) or list(rows)
         return tuple(self._standing(place, rows[one]) for place, one in enumerate(order, 1))
 
     def _standing(self, place: int, row: StandingsRow) -> Standing:
@@ -125,7 +125,7 @@ class Results:
         if test is None:
             return None
         lower, upper = sprt.bounds(test)
-        curve = sprt.curve(self._without_gap(), test)
+        curve = sprt.curve(self._pairs_without_gap(), test)
         return SequentialTest(
             **{name: getattr(test, name) for name in Sprt.__dataclass_fields__},
             lower=lower,
@@ -134,7 +134,7 @@ class Results:
             accepted=sprt.verdict(curve, test).accepted,
         )
 
-    def _without_gap(self) -> list[Played]:
+    def _pairs_without_gap(self) -> list[Played]:
         """Up to the first pair that is not complete: so quick matches do not count before others.
 
         The server stops a test by the same.
@@ -143,7 +143,7 @@ class Results:
             pair.key
             for pair in itertools.takewhile(lambda pair: pair.key in self.results, self._pairs)
         }
-        return [each for each in self.telling if each[0].key in reached]
+        return [each for each in self.counted_pairs if each[0].key in reached]
 
     def report(self, notes: Sequence[str] = ()) -> Report:
         """All of it. `notes` are said beside those that the matches themselves call for."""
@@ -154,12 +154,12 @@ class Results:
             format=spec.format,
             games=spec.games,
             entrants=tuple(
-                ReportEntrant(each.name, each.version, withdrawn=place in self.out)
+                ReportEntrant(each.name, each.version, withdrawn=place in self.withdrawn)
                 for place, each in enumerate(spec.entrants)
             ),
             done=len(self.played),
             pairs=self.pairs,
-            repeated=len(self.played) - len(self.telling),
+            repeated=len(self.played) - len(self.counted_pairs),
             voided=sum(each.number - 1 for each in self._attempts.values()),
             standings=self.standings(),
             tiebreaks=self.format.tiebreaks,
@@ -168,7 +168,7 @@ class Results:
             anchor=self._anchor,
             first_move=Estimate(rated.first_move, rated.first_move_error) if rated else Estimate(),
             los=_without_diagonal(rated.los) if rated else (),
-            duels=tuple(self._duel(*two) for two in self.format.head_to_heads()),
+            head_to_head=tuple(self._head_to_head(*two) for two in self.format.head_to_heads()),
             endings=self._endings(),
             notes=(*notes, *self._repetitions(), *self._winner()),
         )
@@ -185,12 +185,12 @@ class Results:
     def _rated(self) -> ratings.Ratings | None:
         """All of them together; of two, their duel says more."""
         entrants = len(self.spec.entrants)
-        if entrants == 2 or not self.telling:
+        if entrants == 2 or not self.counted_pairs:
             return None
-        return ratings.rate(entrants, ratings.tally(self.telling), self._anchor)
+        return ratings.rate(entrants, ratings.count_outcomes(self.counted_pairs), self._anchor)
 
-    def _duel(self, one: int, other: int) -> HeadToHead:
-        played = [each for each in self.telling if set(each[0].entrants) == {one, other}]
+    def _head_to_head(self, one: int, other: int) -> HeadToHead:
+        played = [each for each in self.counted_pairs if set(each[0].entrants) == {one, other}]
         counts = evidence.pentanomial(one, played)
         known = evidence.evidence(counts)
         return HeadToHead(
@@ -231,7 +231,7 @@ class Results:
         ]
 
     def _winner(self) -> list[str]:
-        winner = self.format.winner(self.results, self.out)
+        winner = self.format.winner(self.results, self.withdrawn)
         return [] if winner is None else [f"{self.spec.entrants[winner].name} is the winner"]
 
 

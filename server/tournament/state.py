@@ -34,7 +34,7 @@ class MatchSlot(NamedTuple):
         return ".".join(map(str, (*self.key, self.leg, self.attempt)))
 
 
-def slot_of(text: str) -> MatchSlot:
+def parse_slot(text: str) -> MatchSlot:
     """The slot that is spelled so. Raises ValueError."""
     round_, board, number, leg, attempt = map(int, text.split("."))
     if leg not in LEGS:
@@ -82,7 +82,7 @@ class TournamentState:
         """What is to be played and does not run yet, in schedule order."""
         if self.over:
             return
-        for pair in itertools.islice(self._pairs(), self._through(), None):
+        for pair in itertools.islice(self._pairs(), self._complete_pairs(), None):
             if pair.key not in self._results:
                 attempt = self._attempts.get(pair.key, 1)
                 for leg in LEGS:
@@ -95,9 +95,9 @@ class TournamentState:
                             opening,
                         )
 
-    def began(self, begun: MatchStarted) -> Fixture:
+    def match_started(self, begun: MatchStarted) -> Fixture:
         """A match of it has begun."""
-        slot = slot_of(begun.fixture or "")
+        slot = parse_slot(begun.fixture or "")
         fixture = Fixture(
             tournament=self.id,
             round=slot.key[0],
@@ -117,7 +117,7 @@ class TournamentState:
             self._legs[slot.key][slot.leg] = fixture
         return fixture
 
-    def ended(self, finished: MatchEnded, actions: Sequence[int]) -> Fixture:
+    def match_ended(self, finished: MatchEnded, actions: Sequence[int]) -> Fixture:
         """A match of it has ended. If that came to no result, its pair is played again."""
         before = self.fixtures[finished.match]
         line = _digest(before, actions)
@@ -141,7 +141,7 @@ class TournamentState:
                 self._score(key)
         return fixture
 
-    def in_vain(self) -> list[str]:
+    def void_matches(self) -> list[str]:
         """The matches that run and do not count any more: the other one of their pair is void."""
         return [match for match in self.running if not self._counts(self.fixtures[match])]
 
@@ -149,7 +149,7 @@ class TournamentState:
         """Is there nothing left to be found out?"""
         if self._test and self._test.accepts(self._pairs()):
             return True
-        return not self.running and self._through() == len(self._pairs())
+        return not self.running and self._complete_pairs() == len(self._pairs())
 
     def withdraw(self, entrant: int) -> None:
         """Go on without one of the entrants."""
@@ -161,7 +161,7 @@ class TournamentState:
             self._known = self._format.pairs(self._results, self.withdrawn)
         return self._known
 
-    def _through(self) -> int:
+    def _complete_pairs(self) -> int:
         """With so many pairs, from the first on, one is through; none of these is looked at again.
 
         The schedule may be of thousands, and this is asked after each match.
@@ -225,8 +225,8 @@ class _Test:
 class StoredGame(NamedTuple):
     """A stored match of a tournament, as far as the tournament depends on it."""
 
-    begun: MatchStarted
-    finished: MatchEnded | None
+    started: MatchStarted
+    ended: MatchEnded | None
     actions: Sequence[int]
 
 
@@ -245,10 +245,10 @@ def restore_tournament(
         ]
     contest = TournamentState(organized.tournament, loads(organized.spec), held.withdrawn)
     for begun, _, _ in sittings:
-        contest.began(begun)
+        contest.match_started(begun)
     ended = [(finished, actions) for _, finished, actions in sittings if finished]
     for finished, actions in sorted(ended, key=lambda each: each[0].at):
-        contest.ended(finished, actions)
+        contest.match_ended(finished, actions)
     contest.over = held.ended is not None
     return contest
 

@@ -224,7 +224,7 @@ class Archive:
             return TournamentVerdict(set(), {})
         gathered = Results(contest.spec, contest.withdrawn, contest.fixtures.values())
         versions = {each.name: each.version for each in contest.spec.entrants}
-        verdict = TournamentVerdict(gathered.counted, versions)
+        verdict = TournamentVerdict(gathered.counted_matches, versions)
         if contest.over:
             self._verdicts[tournament] = verdict
         return verdict

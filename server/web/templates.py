@@ -8,7 +8,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from server.export.text import utc
-from server.tournament.report.words import count
+from server.tournament.report.words import counted
 
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -17,7 +17,7 @@ def _about(seconds: float) -> str:
     """A length of time in round words."""
     for unit, name in _UNITS:
         if seconds >= unit:
-            return f"about {count(round(seconds / unit), name)}"
+            return f"about {counted(round(seconds / unit), name)}"
     return "less than a minute"
 
 
@@ -35,7 +35,7 @@ _ENVIRONMENT.policies["json.dumps_function"] = lambda value, **_: msgspec.json.e
 ).decode()
 _ENVIRONMENT.filters["utc"] = lambda at, form="%Y-%m-%d %H:%M": f"{utc(at):{form}}"
 _ENVIRONMENT.filters["about"] = _about
-_ENVIRONMENT.filters["count"] = count
+_ENVIRONMENT.filters["count"] = counted
 
 
 def render(name: str, **context: object) -> bytes:

@@ -130,7 +130,7 @@ class TournamentDirector:
             text, at = "it could not go on after a restart", now + self._context.epoch
             record = match_without_result(match_id, text, at)
             self._context.store(record)
-            tournament.ended(record, ())
+            tournament.match_ended(record, ())
 
     def start_due_matches(self, now: float) -> None:
         """Begin the matches of all tournaments that can begin now."""
@@ -153,7 +153,7 @@ class TournamentDirector:
         tournament = self._tournaments.get(event.room.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
-        fixture = tournament.ended(event.record, event.room.match.moves)
+        fixture = tournament.match_ended(event.record, event.room.match.moves)
         self._announce(tournament, fixture)
         if not tournament.over:
             self._go_on(tournament, now)
@@ -166,7 +166,7 @@ class TournamentDirector:
     # The rest.
 
     def _go_on(self, tournament: TournamentState, now: float) -> None:
-        if pointless := list(tournament.in_vain()):
+        if pointless := list(tournament.void_matches()):
             # Their ends are events, each of which leads here again.
             self._abort(pointless, "the other match of the pair has no result", now)
         elif tournament.is_decided():
@@ -225,7 +225,7 @@ class TournamentDirector:
             fixture=str(due.slot),
             opening=len(due.opening),
         )
-        fixture = tournament.began(room.started_record(now + context.epoch))
+        fixture = tournament.match_started(room.started_record(now + context.epoch))
         self._rooms.begin(room, now)
         self._announce(tournament, fixture)
 

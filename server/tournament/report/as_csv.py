@@ -21,7 +21,7 @@ def write(report: Report) -> str:
     head += ["won", "tied", "lost", "elo", "elo_error"]
     rows: list[list[_Field]] = []
     for each in report.standings:
-        entrant, tally = report.entrants[each.entrant], each.tally
+        entrant, tally = report.entrants[each.entrant], each.counts
         rating = report.ratings[each.entrant] if report.ratings else Estimate()
         rows.append(
             [

@@ -74,7 +74,7 @@ def sections(report: Report, link: Link = lambda whom: "") -> Iterator[str]:
     """All charts and tables, each a section with its heading."""
     if plot := charts.ratings(report):
         yield _section("Ratings", plot)
-    for duel in report.duels:
+    for duel in report.head_to_head:
         if duel.test and (plot := charts.llr(duel.test)):
             yield _section("Log-likelihood ratio over pairs", plot)
     for table in tables(report):

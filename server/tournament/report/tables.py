@@ -33,11 +33,11 @@ def summary(report: Report) -> list[str]:
     """What is played, how far it has come, and what one has to know to read the tables."""
     lines = [f"{report.format.replace('_', ' ')} of {', '.join(report.games)}", _progress(report)]
     if report.voided:
-        lines.append(f"{words.count(report.voided, 'pair')} voided and played again")
+        lines.append(f"{words.counted(report.voided, 'pair')} voided and played again")
     if report.repeated:
-        pairs = words.count(report.repeated, "pair")
+        pairs = words.counted(report.repeated, "pair")
         lines.append(f"{pairs} with the same moves as another: not counted as evidence")
-    lines += [f"{each.name} is suspended" for each in report.entrants if each.withdrawn]
+    lines += [f"{each.name} was withdrawn" for each in report.entrants if each.withdrawn]
     if report.ratings:
         lines.append(_relative_to(report))
     return [*lines, *report.notes]
@@ -48,7 +48,7 @@ def tables(report: Report) -> list[TextTable]:
     found = [
         _standings(report),
         _crosstable(report),
-        *(_duel(report, each) for each in report.duels),
+        *(_head_to_head(report, each) for each in report.head_to_head),
         _superiority(report),
         _endings(report),
     ]
@@ -63,9 +63,9 @@ def in_order(report: Report) -> list[int]:
 
 def _progress(report: Report) -> str:
     if report.pairs is None:
-        decided = any(each.test and each.test.accepted for each in report.duels)
-        return words.count(report.done, "pair") + ("" if decided else " so far")
-    return f"{report.done} of {words.count(report.pairs, 'pair')}"
+        decided = any(each.test and each.test.accepted for each in report.head_to_head)
+        return words.counted(report.done, "pair") + ("" if decided else " so far")
+    return f"{report.done} of {words.counted(report.pairs, 'pair')}"
 
 
 def _relative_to(report: Report) -> str:
@@ -84,7 +84,7 @@ def _standings(report: Report) -> TextTable:
     head += ["points", *report.tiebreaks, "matches", "won", "tied", "lost", "score"]
     rows = []
     for each in report.standings:
-        entrant, tally = report.entrants[each.entrant], each.tally
+        entrant, tally = report.entrants[each.entrant], each.counts
         rows.append(
             (
                 str(each.place),
@@ -127,7 +127,7 @@ def _square(title: str, report: Report, cells: list[list[str]]) -> TextTable:
     return TextTable(title, head, rows, 2, _named(order, 1))
 
 
-def _duel(report: Report, duel: HeadToHead) -> TextTable:
+def _head_to_head(report: Report, duel: HeadToHead) -> TextTable:
     first, second = report.entrants[duel.first].name, report.entrants[duel.second].name
     pairs = duel.pairs
     rows: list[tuple[str, ...]] = [
@@ -168,7 +168,10 @@ def _endings(report: Report) -> TextTable:
     rows = [
         (
             report.entrants[one].name,
-            *(words.tally(report.endings[one].get(reason, MatchCounts())) for reason in reasons),
+            *(
+                words.won_tied_lost(report.endings[one].get(reason, MatchCounts()))
+                for reason in reasons
+            ),
         )
         for one in in_order(report)
     ]

@@ -58,7 +58,7 @@ class Standing:
 
     place: int
     entrant: int
-    tally: MatchCounts
+    counts: MatchCounts
     points: float
     tiebreaks: tuple[float, ...] = ()
 
@@ -153,6 +153,6 @@ class Report:
     anchor: int | None = None
     first_move: Estimate = Estimate()
     los: tuple[tuple[float | None, ...], ...] = ()
-    duels: tuple[HeadToHead, ...] = ()
+    head_to_head: tuple[HeadToHead, ...] = ()
     endings: tuple[Mapping[str, MatchCounts], ...] = ()
     notes: tuple[str, ...] = ()

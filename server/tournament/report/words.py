@@ -28,12 +28,12 @@ def cell(cell: CrosstableCell) -> str:
     return f"{decimal(cell.points)}/{cell.matches}" if cell.matches else UNKNOWN
 
 
-def tally(tally: MatchCounts) -> str:
+def won_tied_lost(counts: MatchCounts) -> str:
     """`+3 =1 -2`; nothing of no matches."""
-    return f"+{tally.won} ={tally.tied} -{tally.lost}" if tally.matches else ""
+    return f"+{counts.won} ={counts.tied} -{counts.lost}" if counts.matches else ""
 
 
-def count(number: int, one: str) -> str:
+def counted(number: int, one: str) -> str:
     """`1 pair`, `2 pairs`, `3 matches`."""
     ending = "" if number == 1 else "es" if one.endswith("ch") else "s"
     return f"{number} {one}{ending}"

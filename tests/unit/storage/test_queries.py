@@ -175,9 +175,9 @@ def test_a_tournament_is_read_with_the_moves_of_its_matches(
     assert stored
     held, sittings = stored
     assert held.withdrawn == (1, 0)
-    assert [each.begun.match for each in sittings] == ["m008", "m009", "m010"]
+    assert [each.started.match for each in sittings] == ["m008", "m009", "m010"]
     assert [each.actions for each in sittings] == [(80, 81, 82), (90, 91, 92), ()]
-    assert [bool(each.finished) for each in sittings] == [True, False, False]
+    assert [bool(each.ended) for each in sittings] == [True, False, False]
     assert reader.tournament("t9") is None
 
 

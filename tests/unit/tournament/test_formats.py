@@ -324,13 +324,13 @@ def test_a_knockout_has_one_winner(entrants: int) -> None:
         knockout = format_of("knockout", entrants, games=2)
         assert knockout.winner({}) is None
         results = played(knockout, luck, random.Random(luck))
-        duels = {pair.key[:2]: frozenset(pair.entrants) for pair in knockout.pairs(results)}
-        assert len(duels) == entrants - 1
+        encounters = {pair.key[:2]: frozenset(pair.entrants) for pair in knockout.pairs(results)}
+        assert len(encounters) == entrants - 1
         ranking = knockout.ranking(results)
         assert ranking is not None
         assert sorted(ranking) == list(range(entrants))
         assert ranking[0] == knockout.winner(results)
-        lasted = {one: max(key for key, two in duels.items() if one in two) for one in ranking}
+        lasted = {one: max(key for key, two in encounters.items() if one in two) for one in ranking}
         assert [lasted[one][0] for one in ranking] == sorted(
             (number for number, _ in lasted.values()), reverse=True
         )

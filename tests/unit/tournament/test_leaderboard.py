@@ -53,7 +53,7 @@ def rated_of(fixtures: list[Fixture]) -> list[RatedMatch]:
 
 def verdict_of(spec: TournamentSpec, fixtures: list[Fixture]) -> TournamentVerdict:
     versions = {each.name: each.version for each in spec.entrants}
-    return TournamentVerdict(Results(spec, (), fixtures).counted, versions)
+    return TournamentVerdict(Results(spec, (), fixtures).counted_matches, versions)
 
 
 def test_without_matches_nobody_is_rated() -> None:

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from server.tournament.evidence import Trinomial, evidence
 from server.tournament.pairs import Pair, PairScore
-from server.tournament.ratings import ELO, SPREAD, Outcomes, Ratings, Tally, rate, tally
+from server.tournament.ratings import (
+    ELO,
+    SPREAD,
+    OutcomeCounts,
+    Outcomes,
+    Ratings,
+    count_outcomes,
+    rate,
+)
 
 PLAYERS = 5
 COUNT = st.integers(0, 2) | st.integers(0, 100_000)
@@ -42,7 +50,7 @@ def test_matches_are_counted_by_who_moved_first() -> None:
         (Pair((1, 1, 2), "nim", (1, 0), 0), PairScore(1, 1)),  # entrant 1 won twice
         (Pair((1, 2, 1), "nim", (2, 0), 0), PairScore(0.5, 0)),
     ]
-    assert tally(played) == {
+    assert count_outcomes(played) == {
         (0, 1): Outcomes(first=1, second=1),
         (1, 0): Outcomes(first=2),
         (2, 0): Outcomes(ties=1),
@@ -138,7 +146,9 @@ def test_ties_only_make_equals() -> None:
 
 
 @given(TALLIES, st.none() | st.integers(0, PLAYERS - 1))
-def test_whatever_the_results_the_ratings_can_be_shown(results: Tally, anchor: int | None) -> None:
+def test_whatever_the_results_the_ratings_can_be_shown(
+    results: OutcomeCounts, anchor: int | None
+) -> None:
     found = rate(PLAYERS, results, anchor)
     json.dumps(asdict(found), allow_nan=False)
     assert len(found.elo) == len(found.error) == len(found.los) == PLAYERS
@@ -152,7 +162,7 @@ def test_whatever_the_results_the_ratings_can_be_shown(results: Tally, anchor: i
 
 
 @given(TALLIES)
-def test_more_points_against_the_same_opponents_are_a_higher_rating(results: Tally) -> None:
+def test_more_points_against_the_same_opponents_are_a_higher_rating(results: OutcomeCounts) -> None:
     """0 and 1 play player 2 alike, but for one match more that 0 won and 1 lost."""
     both = mirrored({(0, 2): results.get((0, 2), Outcomes(1, 1, 1))})
     both |= mirrored({(1, 2): both[0, 2]})

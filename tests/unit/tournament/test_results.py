@@ -47,15 +47,18 @@ def test_only_whole_pairs_count() -> None:
     ]
     report = gather(spec(rounds=3), (), fixtures)
     assert (report.done, report.pairs) == (1, 3)
-    assert [each.tally for each in report.standings] == [MatchCounts(1, 1, 0), MatchCounts(0, 1, 1)]
+    assert [each.counts for each in report.standings] == [
+        MatchCounts(1, 1, 0),
+        MatchCounts(0, 1, 1),
+    ]
     assert report.crosstable[0][1] == CrosstableCell(1.5, 2)
-    assert report.duels[0].pairs == PairCounts(wd=1)
+    assert report.head_to_head[0].pairs == PairCounts(wd=1)
 
 
 def test_who_began_second_in_the_first_match_wins_as_the_first_in_the_second() -> None:
     """In round 2 of a match of two, Bob begins."""
     report = gather(spec(rounds=2), (), [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1)])
-    assert report.duels[0].pairs == PairCounts(ww=2)
+    assert report.head_to_head[0].pairs == PairCounts(ww=2)
 
 
 def test_a_voided_attempt_does_not_count_and_is_counted() -> None:
@@ -83,7 +86,7 @@ def test_repeated_pairs_are_points_but_no_evidence() -> None:
     report = gather(spec(rounds=2), (), fixtures)
     assert (report.done, report.repeated) == (2, 1)
     assert report.standings[0].points == 4
-    assert report.duels[0].pairs.count == 1
+    assert report.head_to_head[0].pairs.count == 1
     assert report.notes == ("Ann and Bob repeat themselves (1): give them more openings",)
 
 
@@ -101,7 +104,7 @@ def test_a_sequential_test_has_a_curve_and_a_verdict() -> None:
     ]
     report = gather(tested, (), fixtures)
     assert report.pairs is None
-    test = report.duels[0].test
+    test = report.head_to_head[0].test
     assert test is not None
     assert (len(test.llrs), test.accepted) == (40, "H1")
     assert test.lower < 0 < test.upper < test.llr
@@ -110,7 +113,7 @@ def test_a_sequential_test_has_a_curve_and_a_verdict() -> None:
 def test_a_sequential_test_waits_for_pairs_that_are_still_played() -> None:
     tested = spec("sprt", rounds=0, sprt=Sprt())
     fixtures = [*pair((1, 1, 1), 1, 2), *pair((3, 1, 1), 1, 2)]
-    test = gather(tested, (), fixtures).duels[0].test
+    test = gather(tested, (), fixtures).head_to_head[0].test
     assert test is not None
     assert len(test.llrs) == 1
 
@@ -126,7 +129,7 @@ def test_a_whole_tournament_in_each_format(format_: str) -> None:
     assert report.ratings[0].value is not None
     assert report.ratings[0].value > 0
     assert report.los[0][0] is None
-    assert len(report.duels) == (3 if format_ == "gauntlet" else 0)
+    assert len(report.head_to_head) == (3 if format_ == "gauntlet" else 0)
     if format_ == "knockout":
         assert "Ann is the winner" in report.notes
     for written in FORMATS:

@@ -74,7 +74,7 @@ REPORT = Report(
     anchor=0,
     first_move=Estimate(12.0, 3.0),
     los=((None, 0.001, 0.4), (0.999, None, 0.98), (0.6, None, None)),
-    duels=(DUEL,),
+    head_to_head=(DUEL,),
     endings=(
         {"rules": MatchCounts(8, 5, 20), "time": MatchCounts(0, 0, 5)},
         {
@@ -98,7 +98,7 @@ round robin of connect_four, mnk(m=8,n=8)
 29 of 30 pairs
 1 pair voided and played again
 2 pairs with the same moves as another: not counted as evidence
-日本 is suspended
+日本 was withdrawn
 Elo relative to flat, with 95% error bars; the first move is worth +12.0 ± 3.0
 uct's thinking takes 4 threads of 2 cores
 
@@ -159,10 +159,10 @@ def test_before_the_first_match_there_is_little_to_say() -> None:
     ],
 )
 def test_what_is_not_known_is_not_made_up(estimate: Estimate, shown: str) -> None:
-    report = replace(REPORT, duels=(HeadToHead(0, 1, PairCounts(), nelo=estimate),))
+    report = replace(REPORT, head_to_head=(HeadToHead(0, 1, PairCounts(), nelo=estimate),))
     assert re.search(rf"\nnormalized Elo +{re.escape(shown)}\n", writer("text")(report))
     assert f">{shown.replace('>', '&gt;').replace('<', '&lt;')}</td>" in writer("html")(report)
-    nelo = json.loads(writer("json")(report))["duels"][0]["nelo"]
+    nelo = json.loads(writer("json")(report))["head_to_head"][0]["nelo"]
     assert nelo == msgspec.to_builtins(estimate)
 
 
@@ -276,7 +276,7 @@ def test_names_are_only_text_in_markdown() -> None:
 
 
 def test_as_markdown_tables() -> None:
-    lines = writer("markdown")(replace(REPORT, duels=(), los=())).split("\n")
+    lines = writer("markdown")(replace(REPORT, head_to_head=(), los=())).split("\n")
     assert lines[0] == "# an evening"
     assert lines[2] == "* round robin of connect\\_four, mnk(m=8,n=8)"
     at = lines.index("## Crosstable")
@@ -389,7 +389,7 @@ def test_whatever_the_numbers_and_names_every_output_is_well_formed(
         entrants=entrants,
         standings=tuple(Standing(1, i, MatchCounts(i, 1, 0), 0.5) for i in range(len(rated))),
         ratings=tuple(estimate for _, estimate in rated),
-        duels=(HeadToHead(0, 0, PairCounts(), elo=elo, test=test),),
+        head_to_head=(HeadToHead(0, 0, PairCounts(), elo=elo, test=test),),
     )
     for format_ in FORMATS:
         assert not re.search(r"\b(nan|inf|None)\b", writer(format_)(named(report, "x")))
