@@ -43,7 +43,8 @@ class Context:
         #: How many records were stored so far, which is also the number of the last one.
         self.records = 0
         self._effects: list[Effect] = []
-        self._events: deque[HubEvent] = deque()
+        #: What happened during this call and was not yet handed to its listeners: see `queue`.
+        self.events: deque[HubEvent] = deque()
         self._outbox: Outbox[Send | SendToSpectators | Close | Stopped] = Outbox()
         # Not from the epoch, which is when the machine was started: the hub before had the same.
         self._id_prefix = f"{int(started_at * 1000):x}"
@@ -91,11 +92,7 @@ class Context:
 
     def queue(self, event: HubEvent) -> None:
         """Tell other features that something happened, when the current handler has returned."""
-        self._events.append(event)
-
-    def next_event(self) -> HubEvent | None:
-        """The oldest event that was queued and not yet taken."""
-        return self._events.popleft() if self._events else None
+        self.events.append(event)
 
     # Messages.
 

@@ -28,7 +28,7 @@ from server.core.restore import Restorer
 from server.core.rooms import Rooms
 from server.core.seeks import Lobby
 from server.core.session_manager import SessionManager
-from server.core.sessions import RequestContext, SessionRegistry
+from server.core.sessions import RequestContext
 from server.model.messages import Closing, Code, Request, RequestId, Sender
 from server.model.records import Account, StoredMatch, StoredTournament
 
@@ -57,6 +57,7 @@ class Hub:
         self.lobby = lobby
         self.lobby_feed = feed
         self.bots = bots
+        self.registry = sessions.registry
         self._context = context
         self._sessions = sessions
         self._rooms = rooms
@@ -79,11 +80,6 @@ class Hub:
     def rooms(self) -> Mapping[str, MatchRoom]:
         """The matches that are being played, by id."""
         return self._rooms.running
-
-    @property
-    def registry(self) -> SessionRegistry:
-        """The connections and sessions."""
-        return self._sessions.registry
 
     # Connections.
 
@@ -233,10 +229,13 @@ class Hub:
     # The end of each call.
 
     def _finish_call(self, now: float) -> list[Effect]:
-        self._handle_events(now)
+        if self._context.events:
+            self._handle_events(now)
         return self._context.take_effects()
 
     def _handle_events(self, now: float) -> None:
-        while event := self._context.next_event():
+        events = self._context.events
+        while events:
+            event = events.popleft()
             for listener in self._listeners[type(event)]:
                 listener(event, now)

@@ -32,16 +32,18 @@ class Timer:
         """Call back at `at` instead of any other time; None stops the timer."""
         if at is None:
             self.stop()
-        else:
-            self.due_at = at
-            self.is_due = False
-            self._timers.schedule(self)
+            return
+        self.due_at = at
+        self.is_due = False
+        self._timers.pending.add(self)
+        if at < self.queued_at:
+            self._timers.queue(self)
 
     def stop(self) -> None:
         """Do not call back."""
         self.due_at = _NEVER
         self.is_due = False
-        self._timers.discard(self)
+        self._timers.pending.discard(self)
 
 
 class Timers:
@@ -51,7 +53,8 @@ class Timers:
     """
 
     def __init__(self) -> None:
-        self._pending: set[Timer] = set()
+        #: The timers that are set.
+        self.pending: set[Timer] = set()
         self._heap: list[tuple[float, int, Timer]] = []
         self._numbers = itertools.count()
 
@@ -59,17 +62,12 @@ class Timers:
         """A timer that is not set yet and will call `call(now)`."""
         return Timer(self, call)
 
-    def schedule(self, timer: Timer) -> None:
-        """Make sure that the timer comes up at its `due_at`."""
-        self._pending.add(timer)
-        if timer.due_at < timer.queued_at:
-            self._queue(timer)
-        self._drop_stale()
-
-    def discard(self, timer: Timer) -> None:
-        """Forget a timer that was stopped; its heap entry goes later."""
-        self._pending.discard(timer)
-        self._drop_stale()
+    def queue(self, timer: Timer) -> None:
+        """Add a heap entry for the timer's `due_at`."""
+        if len(self._heap) > 2 * len(self.pending) + _STALE:
+            self._drop_stale()
+        timer.queued_at = timer.due_at
+        heapq.heappush(self._heap, (timer.due_at, next(self._numbers), timer))
 
     def due(self, now: float) -> Iterator[Timer]:
         """The timers whose time has come, earliest first; none of them is pending any more.
@@ -86,33 +84,28 @@ class Timers:
         return self._heap[0][0] if self._heap else None
 
     def __len__(self) -> int:
-        return len(self._pending)
+        return len(self.pending)
 
     def _take_due(self, now: float) -> list[Timer]:
         taken: list[Timer] = []
-        heap = self._heap
-        while heap and heap[0][0] <= now:
-            at, _, timer = heapq.heappop(heap)
+        while self._heap and self._heap[0][0] <= now:  # `queue` may replace the heap
+            at, _, timer = heapq.heappop(self._heap)
             if timer.queued_at != at:
                 continue
             timer.queued_at = _NEVER
             if timer.due_at <= now:
                 timer.due_at = _NEVER
-                self._pending.discard(timer)
+                self.pending.discard(timer)
                 timer.is_due = True
                 taken.append(timer)
             elif timer.due_at < _NEVER:
-                self._queue(timer)
+                self.queue(timer)
         return taken
 
     def _drop_stale(self) -> None:
-        if len(self._heap) > 2 * len(self._pending) + _STALE:
-            for _, _, timer in self._heap:
-                timer.queued_at = _NEVER
-            self._heap = []
-            for timer in self._pending:
-                self._queue(timer)
-
-    def _queue(self, timer: Timer) -> None:
-        timer.queued_at = timer.due_at
-        heapq.heappush(self._heap, (timer.due_at, next(self._numbers), timer))
+        for _, _, timer in self._heap:
+            timer.queued_at = _NEVER
+        self._heap = [(timer.due_at, next(self._numbers), timer) for timer in self.pending]
+        heapq.heapify(self._heap)
+        for timer in self.pending:
+            timer.queued_at = timer.due_at
