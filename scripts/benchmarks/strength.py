@@ -16,7 +16,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from testbed.bench import Bench
-from testbed.local_matches import RESULT, Pairing, PlayedPair, pairings, played, result
+from testbed.local_matches import RESULT, LocalPairing, PlayedPair, pairings, played, result
 from testbed.result_table import Column, ResultTable, Target
 
 from players import Limit
@@ -75,7 +75,7 @@ def _played(
 ) -> dict[tuple[str, tuple[str, str]], list[PlayedPair]]:
     """The pairs by game and players. All are played as one, so that no core waits between two."""
     count, limit = bench.pick(50, 4), Limit(seconds=LIMIT_S)
-    wanted: list[Pairing] = []
+    wanted: list[LocalPairing] = []
     for game, both, _ in contests:
         wanted += pairings(game, both, limit, count=count, plies=PLIES, seed=1)
     found = defaultdict[tuple[str, tuple[str, str]], list[PlayedPair]](list)

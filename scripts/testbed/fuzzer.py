@@ -96,7 +96,7 @@ class HostilePeer:
         return messages
 
 
-class Fault(NamedTuple):
+class FuzzFault(NamedTuple):
     """A fault of the server, and the inputs before it, the last first."""
 
     what: str
@@ -115,7 +115,7 @@ class Fuzzer:
         self.inputs: Counter[str] = Counter()
         self.answers: Counter[str] = Counter()
         self.peers = 0
-        self.faults: list[Fault] = []
+        self.faults: list[FuzzFault] = []
         self._served = served
         self._seed = seed
         self._known = KnownValues()
@@ -224,10 +224,10 @@ class Fuzzer:
             self._found(f"the server's log says:\n{said}", self._suspects)
         self._log_read += len(written)
 
-    def _found(self, what: str, peers: Iterable[HostilePeer]) -> Fault:
+    def _found(self, what: str, peers: Iterable[HostilePeer]) -> FuzzFault:
         """Record a fault that one of these peers has caused."""
         inputs = [said for peer in reversed(list(peers)) for said in reversed(peer.inputs)]
-        fault = Fault(f"seed {self._seed}: {what}", inputs)
+        fault = FuzzFault(f"seed {self._seed}: {what}", inputs)
         self.faults.append(fault)
         return fault
 

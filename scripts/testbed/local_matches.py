@@ -22,7 +22,7 @@ from testbed.workers import run_on_cores
 
 
 @dataclass(frozen=True)
-class Pairing:
+class LocalPairing:
     """A pair to be played: the game, the players (as `players.load` reads them), and the limit."""
 
     game: str
@@ -62,18 +62,20 @@ RESULT = (
 
 def pairings(
     game: str, both: tuple[str, str], limit: Limit, *, count: int, plies: int, seed: int
-) -> list[Pairing]:
+) -> list[LocalPairing]:
     """Return `count` pairs with independent random openings."""
     draw = random.Random(seed)
-    return [Pairing(game, both, limit, plies, draw.getrandbits(32)) for _ in range(count)]
+    return [LocalPairing(game, both, limit, plies, draw.getrandbits(32)) for _ in range(count)]
 
 
-def played(wanted: Sequence[Pairing], cores: int = 1) -> Iterator[tuple[Pairing, PlayedPair]]:
+def played(
+    wanted: Sequence[LocalPairing], cores: int = 1
+) -> Iterator[tuple[LocalPairing, PlayedPair]]:
     """Play all pairs in processes with `cores` cores each; yield each result when it is done."""
     return run_on_cores(play_pair, wanted, cores)
 
 
-def play_pair(pairing: Pairing) -> PlayedPair:
+def play_pair(pairing: LocalPairing) -> PlayedPair:
     """Play the two matches of a pair.
 
     Resigned loses the match; any other exception of a player is raised.

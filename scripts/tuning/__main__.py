@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 from testbed.bench import Bench, in_writable_folder, output
-from testbed.local_matches import RESULT, Pairing, PlayedPair, pairings, played, result
+from testbed.local_matches import RESULT, LocalPairing, PlayedPair, pairings, played, result
 from testbed.machine import described, headline
 from testbed.result_table import Column, ResultTable
 from testbed.score import score
@@ -160,7 +160,7 @@ def _contests(names: Sequence[str], against: str | None) -> list[tuple[str, str]
     return list(itertools.combinations(names, 2))
 
 
-def _play(wanted: list[Pairing], cores: int, results: Results) -> tuple[int, str] | None:
+def _play(wanted: list[LocalPairing], cores: int, results: Results) -> tuple[int, str] | None:
     """Fill `results`; return an exit code and the reason if not all pairs were played."""
     steps = [f"pair {n} of {len(wanted)}" for n in range(1, len(wanted) + 1)]
     track = Bench("tune", quick=False).track(steps)
@@ -201,7 +201,7 @@ def _standings(results: Results) -> ResultTable:
     return table
 
 
-def _as_json(wanted: list[Pairing], results: Results) -> dict[str, Any]:
+def _as_json(wanted: list[LocalPairing], results: Results) -> dict[str, Any]:
     first = wanted[0]
     return {
         "game": first.game,

@@ -73,7 +73,7 @@ class ClientTransport(Protocol):
 
 
 class DelayedCall(Protocol):
-    """A call that was scheduled with a `Timer`."""
+    """A call that was scheduled with a `CallScheduler`."""
 
     def active(self) -> bool:
         """Return whether it is still to be made."""
@@ -82,7 +82,7 @@ class DelayedCall(Protocol):
         """Cancel the call, which must be active."""
 
 
-class Timer(Protocol):
+class CallScheduler(Protocol):
     """Schedules calls: the part of Twisted's reactor that the driver uses."""
 
     def callLater(self, delay: float, function: Callable[[], None], /) -> DelayedCall:
@@ -112,7 +112,7 @@ class Driver:
     def __init__(
         self,
         hub: Hub,
-        timer: Timer,
+        timer: CallScheduler,
         scheduler: LoopScheduler,
         stopped: Callable[[], None],
         now: Callable[[], float] = time.monotonic,

@@ -309,7 +309,7 @@ def test_a_proof_that_comes_late_is_worth_nothing(prover: Prover) -> None:
 # Who keeps the prover.
 
 
-class Reactor:
+class ProverReactor:
     """Starts processes that do nothing, and says what time it is."""
 
     def __init__(self) -> None:
@@ -320,7 +320,7 @@ class Reactor:
     def seconds(self) -> float:
         return self.now
 
-    def spawnProcess(self, protocol: Any, *_: object, **__: object) -> Reactor:
+    def spawnProcess(self, protocol: Any, *_: object, **__: object) -> ProverReactor:
         self.protocols.append(protocol)
         return self
 
@@ -342,7 +342,9 @@ def logs() -> Iterator[LogFolder]:
     logs.close()
 
 
-def kept_by(reactor: Reactor, logs: LogFolder) -> tuple[Adjudicator, list[Event | Any], list[str]]:
+def kept_by(
+    reactor: ProverReactor, logs: LogFolder
+) -> tuple[Adjudicator, list[Event | Any], list[str]]:
     """One who adjudicates, what it sends, and what it says."""
     sent: list[Any] = []
     said: list[str] = []
@@ -350,7 +352,7 @@ def kept_by(reactor: Reactor, logs: LogFolder) -> tuple[Adjudicator, list[Event 
 
 
 def test_positions_go_to_the_prover_and_proofs_to_the_server(logs: LogFolder) -> None:
-    reactor = Reactor()
+    reactor = ProverReactor()
     keeper, sent, said = kept_by(reactor, logs)
     keeper.received(FIXTURE)
     assert sent == [Watch(id="watch", match="m")]
@@ -368,7 +370,7 @@ def test_positions_go_to_the_prover_and_proofs_to_the_server(logs: LogFolder) ->
 
 
 def test_a_prover_that_ends_is_started_again_and_asked_again(logs: LogFolder) -> None:
-    reactor = Reactor()
+    reactor = ProverReactor()
     keeper, _, said = kept_by(reactor, logs)
     keeper.look(0.0)
     keeper.received(STARTED)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from testbed.local_matches import Pairing, PlayedPair, play_pair, result
+from testbed.local_matches import LocalPairing, PlayedPair, play_pair, result
 from testbed.openspiel import position
 from testbed.positions import middle, opening, states_after
 from testbed.score import elo, score
@@ -99,7 +99,7 @@ def test_the_middle_of_a_match_is_the_same_for_the_peer(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", GAMES)
 def test_the_peer_plays_legal_moves_and_beats_chance(spec: str) -> None:
-    pairing = Pairing(spec, (PEER, "random"), Limit(simulations=40), plies=2, seed=1)
+    pairing = LocalPairing(spec, (PEER, "random"), Limit(simulations=40), plies=2, seed=1)
     pair = play_pair(pairing)
     assert sum(pair.points) >= 1
     assert min(pair.moves) > 0
@@ -137,7 +137,7 @@ class Quitter(Lowest):
         raise Resigned
 
 
-class Faulty(Lowest):
+class FailingPlayer(Lowest):
     """Fails at once."""
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
@@ -146,14 +146,14 @@ class Faulty(Lowest):
 
 def test_a_pair_is_one_opening_with_colours_swapped() -> None:
     both = (f"{__name__}:Lowest", f"{__name__}:Lowest")
-    pair = play_pair(Pairing("connect_four", both, Limit(simulations=1), plies=3, seed=5))
+    pair = play_pair(LocalPairing("connect_four", both, Limit(simulations=1), plies=3, seed=5))
     assert sum(pair.points) == 1
     assert pair.moves[0] == pair.moves[1]
 
 
 def test_who_resigns_has_lost() -> None:
     both = (f"{__name__}:Lowest", f"{__name__}:Quitter")
-    pair = play_pair(Pairing("connect_four", both, Limit(simulations=1), plies=2, seed=5))
+    pair = play_pair(LocalPairing("connect_four", both, Limit(simulations=1), plies=2, seed=5))
     assert pair.points == (1, 1)
 
 
@@ -206,7 +206,7 @@ def test_settings_are_tuned_against_one() -> None:
 
 
 def test_a_player_that_fails_is_shown_with_what_there_was() -> None:
-    code, output = tune("connect_four", f"{__name__}:Faulty", "random", "--games", "2")
+    code, output = tune("connect_four", f"{__name__}:FailingPlayer", "random", "--games", "2")
     assert code == 1
     assert "This is what there was." in output
     assert "RuntimeError: out of ideas" in output

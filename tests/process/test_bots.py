@@ -442,7 +442,7 @@ def test_a_bot_moves_like_anybody() -> None:
 @pytest.fixture(scope="module")
 def hosting() -> Iterator[RunningServer]:
     """A real server that offers bots, also some that fail."""
-    offered = [f"--bot={player}" for player in ("random", "utc", "test_bots:Faulty")]
+    offered = [f"--bot={player}" for player in ("random", "utc", "test_bots:ExitingPlayer")]
     with running_server("--bots", "2", *offered, env=FINDABLE) as server:
         yield server
         code, log = server.stop()
@@ -458,7 +458,7 @@ def ann(hosting: RunningServer) -> Iterator[RawClient]:
     wait_until(lambda: not bots_of(hosting))
 
 
-class Faulty(players.Player):
+class ExitingPlayer(players.Player):
     """Comes, and ends when it has to move."""
 
     def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
@@ -524,7 +524,7 @@ def test_a_bot_that_cannot_be_started_is_told_of(hosting: RunningServer, ann: Ra
 
 
 def test_a_bot_that_crashes_loses(ann: RawClient) -> None:
-    summon(ann, "test_bots:Faulty")
+    summon(ann, "test_bots:ExitingPlayer")
     match = ann.hear_until("started")["match"]
     ann.say("move", match=match, ply=0, action=0)
     assert ann.hear_until("ended")["reason"] == "void", "it has never moved"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from msgspec import structs
-from support.stored_game import AT, LOST, StoredGame
+from support.stored_game import AT, LOST, PlayedGame
 
 from server.cli.database import opened
 from server.cli.export import export, import_
@@ -46,9 +46,9 @@ def called(name: str, kept: StoredMatch) -> StoredMatch:
     )
 
 
-STONES = called("stones", StoredGame("tic_tac_toe", "300+3").play(*LOST).kept)
-HEAP = called("heap", StoredGame("nim(chips=3)").play(2).kept)
-RUNNING = called("running", StoredGame("nim").play(2).kept)
+STONES = called("stones", PlayedGame("tic_tac_toe", "300+3").play(*LOST).kept)
+HEAP = called("heap", PlayedGame("nim(chips=3)").play(2).kept)
+RUNNING = called("running", PlayedGame("nim").play(2).kept)
 
 
 def test_what_was_exported_is_imported(tmp_path: Path) -> None:

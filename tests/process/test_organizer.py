@@ -582,7 +582,7 @@ def test_as_many_processes_at_first_as_are_surely_of_use() -> None:
 FAILS, STAYS = "false", "sleep 60"
 
 
-class Troupe:
+class FakeEntrants:
     """Entrants that are commands, and what is said of them."""
 
     def __init__(self, logs: LogFolder, **commands: str) -> None:
@@ -617,31 +617,31 @@ def logs() -> Iterator[LogFolder]:
 
 
 def test_who_ends_is_started_again_after_longer_and_longer(logs: LogFolder) -> None:
-    troupe = Troupe(logs, Ann=FAILS)
+    entrants = FakeEntrants(logs, Ann=FAILS)
     now = 0.0
-    troupe.look(now)
+    entrants.look(now)
     for crashes in range(1, CRASHES):
-        troupe.look(now)
+        entrants.look(now)
         wait_s = BACK_OFF_S * 2 ** (crashes - 1)
-        assert f"it is started again in {wait_s:g} s" in troupe.said[-1]
-        troupe.look(now + wait_s - 0.01)
-        assert troupe.started == crashes
+        assert f"it is started again in {wait_s:g} s" in entrants.said[-1]
+        entrants.look(now + wait_s - 0.01)
+        assert entrants.started == crashes
         now += wait_s
-        troupe.look(now)
-        assert troupe.started == crashes + 1
-    assert not troupe.suspended
+        entrants.look(now)
+        assert entrants.started == crashes + 1
+    assert not entrants.suspended
     assert logs.wanted
 
 
 def test_who_keeps_crashing_is_suspended_and_the_rest_goes_on(logs: LogFolder) -> None:
-    troupe = Troupe(logs, Ann=FAILS, Bob=STAYS)
+    entrants = FakeEntrants(logs, Ann=FAILS, Bob=STAYS)
     for step in range(2 * CRASHES):
-        troupe.look(step * LONGEST_BACK_OFF_S)
-    assert troupe.suspended == ["Ann"]
-    assert f"{CRASHES} times without playing a match: Ann is suspended" in troupe.said[-1]
-    (process,) = troupe.crew.processes
+        entrants.look(step * LONGEST_BACK_OFF_S)
+    assert entrants.suspended == ["Ann"]
+    assert f"{CRASHES} times without playing a match: Ann is suspended" in entrants.said[-1]
+    (process,) = entrants.crew.processes
     assert process.poll() is None
-    troupe.crew.stop()
+    entrants.crew.stop()
     assert process.poll() is not None
 
 
@@ -669,29 +669,29 @@ def test_of_who_ends_the_last_words_are_said(logs: LogFolder) -> None:
 
 
 def test_a_match_that_was_played_makes_up_for_crashes(logs: LogFolder) -> None:
-    troupe = Troupe(logs, Ann=FAILS)
+    entrants = FakeEntrants(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
-        troupe.look(step * LONGEST_BACK_OFF_S)
+        entrants.look(step * LONGEST_BACK_OFF_S)
         if step % CRASHES == 0:
-            troupe.crew.played("Ann")
-    assert not troupe.suspended
+            entrants.crew.played("Ann")
+    assert not entrants.suspended
 
 
 def test_to_end_while_the_server_is_away_is_no_fault(logs: LogFolder) -> None:
-    troupe = Troupe(logs, Ann=FAILS)
+    entrants = FakeEntrants(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
-        troupe.look(step * LONGEST_BACK_OFF_S, reachable=False)
-    assert troupe.started > CRASHES
-    assert not troupe.said
+        entrants.look(step * LONGEST_BACK_OFF_S, reachable=False)
+    assert entrants.started > CRASHES
+    assert not entrants.said
     assert not logs.wanted
 
 
 def test_a_program_that_is_gone_is_a_crash(logs: LogFolder) -> None:
-    troupe = Troupe(logs, Ann="no_such_program")
+    entrants = FakeEntrants(logs, Ann="no_such_program")
     for step in range(CRASHES):
-        troupe.look(step * LONGEST_BACK_OFF_S)
-    assert "cannot be started: [Errno 2]" in troupe.said[0]
-    assert troupe.suspended == ["Ann"]
+        entrants.look(step * LONGEST_BACK_OFF_S)
+    assert "cannot be started: [Errno 2]" in entrants.said[0]
+    assert entrants.suspended == ["Ann"]
 
 
 def test_commands_are_told_where_to_play_and_nobody_elses_token(
@@ -699,9 +699,9 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
 ) -> None:
     monkeypatch.setenv("PLAYOUT_TOKEN", "the organizer's")
     monkeypatch.setenv("PLAYOUT_TOKEN_BOB", "Bob's")
-    troupe = Troupe(logs, Ann="env", Bob="env")
-    troupe.look(0)
-    troupe.look(0)
+    entrants = FakeEntrants(logs, Ann="env", Bob="env")
+    entrants.look(0)
+    entrants.look(0)
     names = enumerate(("Ann", "Bob"), start=1)
     told = {name: logs.of(f"{n}-{name}-1").read_text().splitlines() for n, name in names}
     ours = sorted(line for line in told["Ann"] if line.startswith("PLAYOUT_"))
@@ -717,9 +717,9 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
 
 
 def test_what_a_process_has_started_ends_with_it(logs: LogFolder) -> None:
-    troupe = Troupe(logs, Ann="sh -c 'sleep 60 & echo $!; exit 1'")
-    troupe.look(0)
-    troupe.look(0)
+    entrants = FakeEntrants(logs, Ann="sh -c 'sleep 60 & echo $!; exit 1'")
+    entrants.look(0)
+    entrants.look(0)
     wait_until(partial(is_gone, int(logs.of("1-Ann-1").read_text())))
 
 

@@ -80,7 +80,7 @@ def page_of(site: HttpSite, path: str, status: int = 200) -> Page:
     return page
 
 
-class Evening(SeededDatabase):
+class NastyNamesDatabase(SeededDatabase):
     """The same, and a test between two, one of whom is called like markup."""
 
     def _store(self, url: str) -> None:
@@ -106,7 +106,7 @@ class Evening(SeededDatabase):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     url = f"sqlite:///{tmp_path_factory.mktemp('pages')}/kept.db"
-    past = Evening(url)
+    past = NastyNamesDatabase(url)
     with running_server("--database", url, "--http", "127.0.0.1:0") as server:
         yield HttpSite(server, past)
         code, log = server.stop()

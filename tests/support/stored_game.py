@@ -21,7 +21,7 @@ o o .
 """
 
 
-class StoredGame:
+class PlayedGame:
     """A match that is played by the rules, and what is stored of it."""
 
     def __init__(
@@ -33,7 +33,7 @@ class StoredGame:
         self.moves: list[MovePlayed] = []
         self.match.start(0.0)
 
-    def play(self, *actions: int) -> StoredGame:
+    def play(self, *actions: int) -> PlayedGame:
         match = self.match
         for action in actions:
             seat, ply = match.game.current_player(match.state), match.ply
@@ -57,7 +57,7 @@ class StoredGame:
         self.match.adjudicate(self.match.ply, winner)
         return self.kept
 
-    def play_anything(self, seed: int, plies: int = 1000) -> StoredGame:
+    def play_anything(self, seed: int, plies: int = 1000) -> PlayedGame:
         choose = random.Random(seed)
         while self.match.to_move and self.match.ply < plies:
             self.play(choose.choice(self.match.legal_actions()))

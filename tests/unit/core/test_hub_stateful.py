@@ -36,7 +36,7 @@ names = st.sampled_from(NAMES)
 clocks = st.sampled_from([None, "none", "10+1", "2/move"])
 
 
-class View:
+class KnownMatch:
     """A match as one participant knows it from what it was told."""
 
     def __init__(self, started: Started) -> None:
@@ -57,13 +57,13 @@ class View:
         self.ended = ended
 
 
-class Person:
+class Participant:
     """Somebody who comes and goes, and remembers what it heard since it came."""
 
     def __init__(self, line: MemoryClient) -> None:
         self.line = line
         self.token = line.token
-        self.views: dict[str, View] = {}
+        self.views: dict[str, KnownMatch] = {}
         #: Of matches that ended while it was away, or just before.
         self.missed: dict[str, Ended] = {}
         self._read = 0
@@ -73,7 +73,7 @@ class Person:
         for event in self.line.inbox[self._read :]:
             match event:
                 case Started():
-                    self.views[event.match] = View(event)
+                    self.views[event.match] = KnownMatch(event)
                 case Update():
                     self.views[event.match].update(event)
                 case Ended() if event.match in self.views:
@@ -83,13 +83,13 @@ class Person:
         self._read = len(self.line.inbox)
 
 
-class Evening(RuleBasedStateMachine):
+class StatefulHub(RuleBasedStateMachine):
     """Some people and a server, who do whatever occurs to them."""
 
     @initialize()
     def open(self) -> None:
         self.house = HubHarness(reconnect_s=20.0, illegal_moves=1, matches_per_session=4)
-        self.here: dict[str, Person] = {}
+        self.here: dict[str, Participant] = {}
         self.tokens: dict[str, str] = {}
         self.watching: dict[str, set[str]] = defaultdict(set)
         self.matches: dict[str, Match] = {}
@@ -134,7 +134,7 @@ class Evening(RuleBasedStateMachine):
         return self.house.hub.registry.like(skeleton(name))
 
     def seat(self, name: str, line: MemoryClient) -> None:
-        self.here[name] = Person(line)
+        self.here[name] = Participant(line)
         self.tokens[name] = line.token
         self.watching[name].clear()
 
@@ -307,7 +307,7 @@ class Evening(RuleBasedStateMachine):
         assert self.house.is_empty()
 
 
-Evening.TestCase.settings = settings(
+StatefulHub.TestCase.settings = settings(
     max_examples=repetitions(150, short=30), stateful_step_count=60
 )
-TestEvening = Evening.TestCase
+TestStatefulHub = StatefulHub.TestCase

@@ -163,7 +163,7 @@ def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
     source = random.Random(7)
     house = HubHarness()
     eve = house.client("Eve", role="spectator")
-    view = View(eve.ask(SubscribeLobby(), Overview))
+    view = FeedView(eve.ask(SubscribeLobby(), Overview))
     lines: list[MemoryClient] = []
     for number in range(400):
         act(house, lines, source, number)
@@ -173,7 +173,7 @@ def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
                 view.apply(news)
             eve.inbox.clear()
             newcomer = house.client("Newcomer", role="spectator")
-            assert vars(view) == vars(View(newcomer.ask(SubscribeLobby(), Overview)))
+            assert vars(view) == vars(FeedView(newcomer.ask(SubscribeLobby(), Overview)))
             newcomer.hang_up()
 
 
@@ -197,7 +197,7 @@ def act(house: HubHarness, lines: list[MemoryClient], source: random.Random, num
                 each.say(Resign(match=match_id))
 
 
-class View:
+class FeedView:
     """What an onlooker knows: as a page keeps it. Numbers of moves and spectators are not in it."""
 
     def __init__(self, overview: Overview) -> None:

@@ -12,7 +12,7 @@ from server.runtime import scheduler
 from server.runtime.scheduler import LoopScheduler
 
 
-class Evening(HubHarness):
+class WatchedMatch(HubHarness):
     """Ann plays Bob, Eve and Zoe look on, and there is always something else to be done."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ def plies(line: MemoryClient) -> list[int]:
 
 
 def test_players_are_told_first() -> None:
-    evening = Evening()
+    evening = WatchedMatch()
     evening.play(2)
     assert plies(evening.ann) == plies(evening.bob) == [0, 1]
     assert plies(evening.eve) == []
@@ -43,14 +43,14 @@ def test_players_are_told_first() -> None:
 
 
 def test_the_end_comes_after_all_moves_even_if_nobody_ever_rests() -> None:
-    evening = Evening()
+    evening = WatchedMatch()
     evening.play(5)
     assert [type(event) for event in evening.eve.inbox[-6:]] == [Update] * 5 + [Ended]
     assert plies(evening.eve) == [0, 1, 2, 3, 4]
 
 
 def test_so_does_the_end_of_a_match_that_is_given_up() -> None:
-    evening = Evening()
+    evening = WatchedMatch()
     evening.play(1)
     evening.bob.say(Resign(match=evening.match))
     assert [type(event) for event in evening.eve.inbox[-2:]] == [Update, Ended]
@@ -59,7 +59,7 @@ def test_so_does_the_end_of_a_match_that_is_given_up() -> None:
 
 
 def test_who_begins_to_watch_is_not_told_again_what_it_sees() -> None:
-    evening = Evening()
+    evening = WatchedMatch()
     late = evening.client("Late", role="spectator")
     evening.play(1)
     started = late.ask(Watch(match=evening.match), Started)
@@ -70,7 +70,7 @@ def test_who_begins_to_watch_is_not_told_again_what_it_sees() -> None:
 
 
 def test_who_looks_away_or_leaves_is_told_no_more() -> None:
-    evening = Evening()
+    evening = WatchedMatch()
     evening.play(1)
     evening.eve.say(Unwatch(match=evening.match))
     evening.zoe.hang_up()
@@ -93,7 +93,7 @@ def test_the_clocks_that_are_shown_are_those_of_the_move() -> None:
 
 
 def test_nothing_is_shown_that_is_not_stored() -> None:
-    evening = Evening()
+    evening = WatchedMatch()
     evening.busy, evening.slow = False, True
     evening.ann.say(Move(match=evening.match, ply=0, action=4))
     evening.rest()
@@ -114,7 +114,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return times
 
 
-class Loop:
+class LoopOfSteps:
     """Does in each turn what was asked for before it, whatever the delay."""
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ def doer(done: list[str], name: str, seconds: list[float]) -> Callable[[], None]
 
 
 def test_what_is_done_at_leisure_leaves_room_for_the_rest(seconds: list[float]) -> None:
-    loop, done = Loop(), list[str]()
+    loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
     for number in range(7):
         turns.when_idle(doer(done, str(number), seconds))
@@ -167,7 +167,7 @@ def test_what_is_done_at_leisure_leaves_room_for_the_rest(seconds: list[float]) 
 
 
 def test_what_is_not_done_at_once_goes_on_before_what_comes_after_it() -> None:
-    loop, done = Loop(), list[str]()
+    loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
 
     def thrice() -> bool:
@@ -181,7 +181,7 @@ def test_what_is_not_done_at_once_goes_on_before_what_comes_after_it() -> None:
 
 
 def test_there_is_no_leisure_while_others_wait(seconds: list[float]) -> None:
-    loop, done = Loop(), list[str]()
+    loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
     for number in range(7):
         turns.when_idle(doer(done, str(number), seconds))
@@ -198,7 +198,7 @@ def test_there_is_no_leisure_while_others_wait(seconds: list[float]) -> None:
 
 
 def test_nobody_is_put_off_for_ever(seconds: list[float]) -> None:
-    loop, done = Loop(), list[str]()
+    loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
     for number in range(4):
         turns.when_idle(doer(done, str(number), seconds))
@@ -210,7 +210,7 @@ def test_nobody_is_put_off_for_ever(seconds: list[float]) -> None:
 
 
 def test_what_fails_does_not_keep_others_waiting() -> None:
-    loop, done = Loop(), list[str]()
+    loop, done = LoopOfSteps(), list[str]()
     turns = LoopScheduler(loop)
 
     def fail() -> None:

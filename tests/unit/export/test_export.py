@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
-from support.stored_game import AT, LOST, StoredGame
+from support.stored_game import AT, LOST, PlayedGame
 from support.variants import VARIANTS, every_game
 
 import games
@@ -34,7 +34,7 @@ o x x
 
 def ended_otherwise(reason: Reason) -> StoredMatch:
     """A match of two moves that ended for that reason; if somebody lost, the first player."""
-    sitting = StoredGame("tic_tac_toe", "300+3").play(4, 0)
+    sitting = PlayedGame("tic_tac_toe", "300+3").play(4, 0)
     if reason in (Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED):
         winner, returns = 0, (0.0, 0.0)
     else:
@@ -120,7 +120,7 @@ def actions_named(game: Game, names: Sequence[str]) -> list[int]:
 @every_game
 @pytest.mark.parametrize("clock_text", CLOCKS)
 def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
-    kept = StoredGame(spec, clock_text).play_anything(1).kept
+    kept = PlayedGame(spec, clock_text).play_anything(1).kept
     line = writer("jsonl")(kept)
     assert line.endswith("}\n")
     assert line.count("\n") == 1
@@ -134,7 +134,7 @@ def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
 def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
     game = games.load(spec)
     for seed in range(3):
-        kept = StoredGame(spec, clock_text).play_anything(seed).kept
+        kept = PlayedGame(spec, clock_text).play_anything(seed).kept
         actions = [move.action for move in kept.moves]
         tags, names, comments, result = read_pgn(writer("pgn")(kept))
         assert actions_named(game, names) == actions
@@ -162,17 +162,17 @@ def test_sgf_is_for_games_of_placing_stones() -> None:
     found = {
         spec.partition("(")[0]
         for spec in games.names() + VARIANTS
-        if writer("auto")(StoredGame(spec).kept).startswith("(;")
+        if writer("auto")(PlayedGame(spec).kept).startswith("(;")
     }
     assert found == {"gomoku", "mnk", "othello", "tic_tac_toe"}
     with pytest.raises(sgf.Unsuitable, match="connect_four is not played on one grid"):
-        writer("sgf")(StoredGame("connect_four").kept)
+        writer("sgf")(PlayedGame("connect_four").kept)
 
 
 def test_formats() -> None:
     assert FORMATS == ("jsonl", "sgf", "pgn", "auto")
     for name in FORMATS:
-        assert writer(name)(StoredGame("gomoku").kept)
+        assert writer(name)(PlayedGame("gomoku").kept)
 
 
 @given(
@@ -186,7 +186,7 @@ def test_whatever_the_names(
     names: tuple[str, str], text: str, seed: int, plies: int, clock_text: str
 ) -> None:
     players = (f"x{names[0]}x"[:32], f"x{names[1]}x"[:32])
-    sitting = StoredGame("tic_tac_toe", clock_text, players).play_anything(seed, plies)
+    sitting = PlayedGame("tic_tac_toe", clock_text, players).play_anything(seed, plies)
     if sitting.match.to_move:
         sitting.match.abort(text)
     kept = sitting.kept
@@ -210,7 +210,7 @@ def _is_control(letter: str) -> bool:
 
 
 def test_a_match_as_sgf() -> None:
-    kept = StoredGame("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).kept
+    kept = PlayedGame("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).kept
     assert sgf.write(kept) == (
         "(;FF[4]CA[UTF-8]GM[4]SZ[3]RU[tic_tac_toe]GN[m1]DT[2023-11-14]PB[Ann]PW[C\\:3\\]]"
         "TM[1]OT[2x30 byo-yomi]RE[B+]GC[Ann won]\n"
@@ -219,7 +219,7 @@ def test_a_match_as_sgf() -> None:
 
 
 def test_a_match_as_pgn() -> None:
-    kept = StoredGame("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).kept
+    kept = PlayedGame("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).kept
     assert pgn.write(kept) == (
         '[Event "Rated match"]\n[Site "?"]\n[Date "2023.11.14"]\n[Round "-"]\n[White "Ann"]\n'
         '[Black "Bob"]\n[Result "1-0"]\n[GameId "m1"]\n[Reason "rules"]\n[Remark "Ann won"]\n'
@@ -229,13 +229,13 @@ def test_a_match_as_pgn() -> None:
         "{[%clk 0:01:02.1]} 3. 2 {[%clk 0:01:03.3]} 3... 6 {[%clk 0:01:03.3]} 4. 3\n"
         "{[%clk 0:01:04.0]} 1-0\n\n"
     )
-    kept = StoredGame("nim(chips=4)").play(0, 0, 1).kept
+    kept = PlayedGame("nim(chips=4)").play(0, 0, 1).kept
     assert pgn.write(kept).endswith('[Variant "nim(chips=4)"]\n\n1. 1 1 2. 2 1-0\n\n')
 
 
 def test_othello_has_its_first_stones_and_passes() -> None:
     for seed in range(50):
-        kept = StoredGame("othello(size=4)").play_anything(seed).kept
+        kept = PlayedGame("othello(size=4)").play_anything(seed).kept
         root, *nodes = read_sgf(sgf.write(kept))
         assert (root["GM"], root["SZ"]) == (["2"], ["4"])
         assert (root["AB"], root["AW"]) == (["cb", "bc"], ["bb", "cc"])
@@ -247,7 +247,7 @@ def test_othello_has_its_first_stones_and_passes() -> None:
 
 
 def test_a_board_that_is_not_square() -> None:
-    kept = StoredGame("mnk(m=7,n=3,k=3)").play(6, 14).kept
+    kept = PlayedGame("mnk(m=7,n=3,k=3)").play(6, 14).kept
     root, *nodes = read_sgf(sgf.write(kept))
     assert root["SZ"] == ["7:3"]
     assert nodes == [{"B": ["ga"]}, {"W": ["ac"]}]
@@ -266,7 +266,7 @@ def test_a_board_that_is_not_square() -> None:
 def test_time_controls(
     clock_text: str, sgf_time: tuple[list[str] | None, list[str] | None], pgn_time: str
 ) -> None:
-    kept = StoredGame("tic_tac_toe", clock_text).kept
+    kept = PlayedGame("tic_tac_toe", clock_text).kept
     root = read_sgf(sgf.write(kept))[0]
     assert (root.get("TM"), root.get("OT")) == sgf_time
     assert read_pgn(pgn.write(kept))[0]["TimeControl"] == pgn_time
@@ -296,11 +296,11 @@ def test_how_a_match_ended(
 
 
 def test_a_tie_and_a_match_that_goes_on() -> None:
-    tied = StoredGame("tic_tac_toe").play(*TIED).kept
+    tied = PlayedGame("tic_tac_toe").play(*TIED).kept
     assert read_sgf(sgf.write(tied))[0]["RE"] == ["0"]
     assert read_pgn(pgn.write(tied))[3] == "1/2-1/2"
     for plies in range(3):
-        running = StoredGame("tic_tac_toe", "300+3").play(*TIED[:plies]).kept
+        running = PlayedGame("tic_tac_toe", "300+3").play(*TIED[:plies]).kept
         assert read_sgf(sgf.write(running))[0]["RE"] == ["?"]
         tags, _, _, result = read_pgn(pgn.write(running))
         assert (tags["Termination"], result) == ("unterminated", "*")
@@ -350,7 +350,7 @@ def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StoredMatch]:
     def of(*actions: int, **params: Any) -> StoredMatch:
         game = Stones(**params)
         monkeypatch.setattr(games, "load", lambda text: game)
-        return StoredGame("stones").play(*(actions or (6, 60))).kept
+        return PlayedGame("stones").play(*(actions or (6, 60))).kept
 
     return of
 
@@ -383,7 +383,7 @@ def test_what_sgf_cannot_say_is_written_as_pgn(
 
 
 def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
-    kept = StoredGame("tic_tac_toe").play(4, 0).kept
+    kept = PlayedGame("tic_tac_toe").play(4, 0).kept
     for wrong in (
         structs.replace(kept, started=structs.replace(kept.started, game="forgotten")),
         structs.replace(kept, moves=kept.moves[1:]),
@@ -400,7 +400,7 @@ def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
 
 def line_with(*path: str | int, value: Any = None, drop: bool = False) -> str:
     """A good line, made a bad one."""
-    line = json.loads(jsonl.write(StoredGame("tic_tac_toe", "300+3").play(*LOST).kept))
+    line = json.loads(jsonl.write(PlayedGame("tic_tac_toe", "300+3").play(*LOST).kept))
     inner = line
     for key in path[:-1]:
         inner = inner[key]
@@ -507,13 +507,13 @@ def test_a_result_that_cannot_be(
 
 @pytest.mark.parametrize("winner", [1, 2, TIE])
 def test_anybody_may_be_proven_to_win(winner: int) -> None:
-    kept = StoredGame("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
+    kept = PlayedGame("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
     assert jsonl.read(jsonl.write(kept)).ended == kept.ended
 
 
 @given(data=st.data())
 def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None:
-    line = jsonl.write(StoredGame("nim(chips=4)", "300+3").play(0, 0, 1).kept).encode()
+    line = jsonl.write(PlayedGame("nim(chips=4)", "300+3").play(0, 0, 1).kept).encode()
     start = data.draw(st.integers(0, len(line)))
     end = data.draw(st.integers(start, min(len(line), start + 5)))
     damaged = line[:start] + data.draw(st.binary(max_size=5)) + line[end:]
@@ -522,5 +522,5 @@ def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None
 
 
 def test_clocks_are_read_back_as_they_were() -> None:
-    kept = StoredGame("tic_tac_toe", "1+2x30").play(*LOST).kept
+    kept = PlayedGame("tic_tac_toe", "1+2x30").play(*LOST).kept
     assert jsonl.read(jsonl.write(kept)).moves[2].clocks == (ClockState(0.0, 2), ClockState(0.9, 2))

@@ -16,13 +16,13 @@ class Quiet(Search):
     """Has no `__init__` of its own."""
 
 
-class Rave(Quiet):
+class _Rave(Quiet):
     def __init__(self, game: object, k: float = 1000.0, c: float = 0.0, **options: object) -> None:
         super().__init__(game, c=c, **options)  # type: ignore[arg-type]
         self.k = k
 
 
-class Closed(Rave):
+class Closed(_Rave):
     def __init__(self, game: object, name: str, deep: bool = False) -> None:
         super().__init__(game)
 
@@ -33,15 +33,15 @@ class Open:
 
 
 def test_options_of_the_base_are_taken_and_ones_own_default_counts() -> None:
-    parameters = parameters_of(Rave, skip=1)
+    parameters = parameters_of(_Rave, skip=1)
     assert {name: each.default for name, each in parameters.items()} == {
         "k": 1000.0,
         "c": 0.0,
         "time": None,
     }
-    arguments = bind(Rave, parse("rave(time=0.5,k=3)"), skip=1)
+    arguments = bind(_Rave, parse("rave(time=0.5,k=3)"), skip=1)
     assert arguments == {"time": 0.5, "k": 3.0}
-    assert Rave(None, **arguments).given == (0.5, 0.0)
+    assert _Rave(None, **arguments).given == (0.5, 0.0)
 
 
 def test_without_a_double_star_the_base_does_not_count() -> None:
@@ -53,17 +53,17 @@ def test_without_a_double_star_the_base_does_not_count() -> None:
 
 def test_unknown_and_missing_options_are_named() -> None:
     with pytest.raises(SpecError, match=r"'tim'; did you mean 'time'\? \(there are: c, k, time\)"):
-        bind(Rave, parse("rave(tim=1)"), skip=1)
+        bind(_Rave, parse("rave(tim=1)"), skip=1)
     with pytest.raises(SpecError, match="time must be a number, not 'long'"):
-        bind(Rave, parse("rave(time=long)"), skip=1)
+        bind(_Rave, parse("rave(time=long)"), skip=1)
     with pytest.raises(SpecError, match="closed needs the option 'name'"):
         bind(Closed, parse("closed"), skip=1)
 
 
 def test_one_spelling_with_the_options_of_the_base() -> None:
     arguments = {"time": 0.5, "c": 0.0, "k": 3.0}
-    assert canonical("rave", Rave, arguments) == "rave(k=3.0,time=0.5)"
-    assert canonical("rave", Rave, {"c": 0.5}) == "rave(c=0.5)"
+    assert canonical("rave", _Rave, arguments) == "rave(k=3.0,time=0.5)"
+    assert canonical("rave", _Rave, {"c": 0.5}) == "rave(c=0.5)"
 
 
 def test_what_may_be_given_in_words() -> None:

@@ -58,7 +58,7 @@ class Time(Clock):
         self.stopped = True
 
 
-class Evening:
+class RunnerHarness:
     """A runner that has a line to nobody; time passes when it is told to."""
 
     def __init__(self, logs: LogFolder, wish: RunRequest, command: str = STAYS) -> None:
@@ -144,8 +144,8 @@ def logs() -> Iterator[LogFolder]:
 
 
 @pytest.fixture
-def evening(logs: LogFolder) -> Iterator[Evening]:
-    evening = Evening(logs, RunRequest(SPEC))
+def evening(logs: LogFolder) -> Iterator[RunnerHarness]:
+    evening = RunnerHarness(logs, RunRequest(SPEC))
     yield evening
     for _, process in evening.processes:
         process.kill()
@@ -155,14 +155,14 @@ def evening(logs: LogFolder) -> Iterator[Evening]:
 # How many processes.
 
 
-def test_at_first_there_are_as_many_as_are_surely_of_use(evening: Evening) -> None:
+def test_at_first_there_are_as_many_as_are_surely_of_use(evening: RunnerHarness) -> None:
     evening.begin()
     evening.look(5)
     assert evening.counts == dict.fromkeys(NAMES, 2)
 
 
 def test_who_plays_with_all_that_it_has_gets_one_more_if_more_could_be_played(
-    evening: Evening,
+    evening: RunnerHarness,
 ) -> None:
     evening.begin()
     evening.look()
@@ -174,7 +174,7 @@ def test_who_plays_with_all_that_it_has_gets_one_more_if_more_could_be_played(
     assert evening.counts == {"Ann": 4, "Bob": 2, "Cem": 2, "Dee": 2}
 
 
-def test_nobody_has_more_than_are_played_at_once(evening: Evening) -> None:
+def test_nobody_has_more_than_are_played_at_once(evening: RunnerHarness) -> None:
     evening.begin()
     evening.look()
     for number, name in enumerate(("Bob", "Cem", "Dee", "Bob"), start=1):
@@ -183,7 +183,7 @@ def test_nobody_has_more_than_are_played_at_once(evening: Evening) -> None:
     assert evening.counts["Ann"] == SPEC.concurrency
 
 
-def test_for_the_last_matches_nobody_gets_one_more(evening: Evening) -> None:
+def test_for_the_last_matches_nobody_gets_one_more(evening: RunnerHarness) -> None:
     evening.begin()
     evening.look()
     ended: dict[str, Any] = {"winner": 1, "reason": Reason.RULES}
@@ -198,7 +198,7 @@ def test_for_the_last_matches_nobody_gets_one_more(evening: Evening) -> None:
 
 
 def test_it_follows_the_tournament_again_and_hears_nothing_twice(
-    evening: Evening, capsys: pytest.CaptureFixture[str]
+    evening: RunnerHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evening.begin()
     ended = fixture(1, "Ann", "Bob", winner=1, reason=Reason.RULES, plies=5)
@@ -222,7 +222,7 @@ def test_it_follows_the_tournament_again_and_hears_nothing_twice(
 def test_if_the_answer_was_lost_no_second_tournament_is_held(
     logs: LogFolder, begun: str | None, asks: type[Request]
 ) -> None:
-    evening = Evening(logs, RunRequest(SPEC, begun=lambda: begun))
+    evening = RunnerHarness(logs, RunRequest(SPEC, begun=lambda: begun))
     evening.connect()
     assert evening.said(CreateTournament)
     evening.lose_the_line()
@@ -230,7 +230,7 @@ def test_if_the_answer_was_lost_no_second_tournament_is_held(
     assert [type(each) for each in evening.sent] == [asks]
 
 
-def test_on_a_server_elsewhere_nobody_knows_whether_it_was_held(evening: Evening) -> None:
+def test_on_a_server_elsewhere_nobody_knows_whether_it_was_held(evening: RunnerHarness) -> None:
     evening.connect()
     evening.lose_the_line()
     evening.sent.clear()
@@ -239,7 +239,7 @@ def test_on_a_server_elsewhere_nobody_knows_whether_it_was_held(evening: Evening
     assert evening.runner.code == 1
 
 
-def test_who_is_put_off_and_cut_off_asks_for_one_tournament(evening: Evening) -> None:
+def test_who_is_put_off_and_cut_off_asks_for_one_tournament(evening: RunnerHarness) -> None:
     evening.connect()
     assert len(evening.said(CreateTournament)) == 1
     evening.hear(Error(re="organize", code=Code.CLOSING, text="the server will stop"))
@@ -251,7 +251,7 @@ def test_who_is_put_off_and_cut_off_asks_for_one_tournament(evening: Evening) ->
 
 
 @pytest.mark.parametrize("waits", [None, 3.0])
-def test_who_is_put_off_asks_again(evening: Evening, waits: float | None) -> None:
+def test_who_is_put_off_asks_again(evening: RunnerHarness, waits: float | None) -> None:
     evening.connect()
     assert evening.said(CreateTournament)
     error = Error(re="organize", code=Code.RATE_LIMITED, text="not so fast", seconds=waits)
@@ -262,7 +262,7 @@ def test_who_is_put_off_asks_again(evening: Evening, waits: float | None) -> Non
     assert evening.said(CreateTournament)
 
 
-def test_the_end_is_noticed_although_the_server_was_asked_too_often(evening: Evening) -> None:
+def test_the_end_is_noticed_although_the_server_was_asked_too_often(evening: RunnerHarness) -> None:
     evening.begin()
     evening.hear(Tournament(tournament="t", spec=SPEC, over=True))
     assert evening.said(Ping) == [Ping(id="told")]
@@ -276,7 +276,7 @@ def test_the_end_is_noticed_although_the_server_was_asked_too_often(evening: Eve
 
 
 def test_who_keeps_crashing_is_suspended_however_often_that_must_be_said(logs: LogFolder) -> None:
-    evening = Evening(logs, RunRequest(SPEC), command=FAILS)
+    evening = RunnerHarness(logs, RunRequest(SPEC), command=FAILS)
     evening.begin()
     for _ in range(40 * CRASHES):
         evening.look()

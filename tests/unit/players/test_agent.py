@@ -136,7 +136,7 @@ class Thinker(Player):
         return Node(None, 100, 0.5)
 
 
-class Evening:
+class AgentHarness:
     """An agent, everything around it, and the server's part, played by the test."""
 
     def __init__(
@@ -272,14 +272,14 @@ class Evening:
 
 
 @pytest.fixture
-def evening() -> Evening:
-    return Evening(Thinker(GAME))
+def evening() -> AgentHarness:
+    return AgentHarness(Thinker(GAME))
 
 
 @pytest.fixture
-def pondering() -> Evening:
+def pondering() -> AgentHarness:
     """In a match where the opponent is to move."""
-    evening = Evening(Thinker(GAME, ponders=True))
+    evening = AgentHarness(Thinker(GAME, ponders=True))
     evening.start(seat=2)
     return evening
 
@@ -289,7 +289,7 @@ def test_what_is_to_be_done_is_known_for_everything() -> None:
 
 
 def test_a_move_is_chosen_and_sent_once() -> None:
-    evening = Evening(Thinker(GAME))
+    evening = AgentHarness(Thinker(GAME))
     assert [type(each) for each in evening.said(Hello, Ping)] == [Hello, Ping]
     evening.resumed()
     assert evening.said(Seek)
@@ -307,7 +307,7 @@ def test_a_move_is_chosen_and_sent_once() -> None:
     assert evening.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
 
 
-def test_a_move_of_the_wrong_kind_is_thought_over_again(evening: Evening) -> None:
+def test_a_move_of_the_wrong_kind_is_thought_over_again(evening: AgentHarness) -> None:
     evening.start()
     evening.think()
     evening.agent.received(Error(re=0, code=Code.ILLEGAL_ACTION, text="no"))
@@ -316,7 +316,7 @@ def test_a_move_of_the_wrong_kind_is_thought_over_again(evening: Evening) -> Non
 
 
 def test_a_choice_made_after_the_line_broke_is_made_again_when_it_is_back(
-    evening: Evening,
+    evening: AgentHarness,
 ) -> None:
     evening.start()
     evening.lose_the_line()
@@ -329,7 +329,7 @@ def test_a_choice_made_after_the_line_broke_is_made_again_when_it_is_back(
     assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
 
 
-def test_a_choice_goes_on_while_the_line_is_broken(evening: Evening) -> None:
+def test_a_choice_goes_on_while_the_line_is_broken(evening: AgentHarness) -> None:
     evening.start()
     evening.lose_the_line()
     evening.connect()
@@ -340,7 +340,7 @@ def test_a_choice_goes_on_while_the_line_is_broken(evening: Evening) -> None:
     assert evening.player.calls == [("choose", 0)]
 
 
-def test_a_move_that_was_lost_with_the_line_is_sent_again(evening: Evening) -> None:
+def test_a_move_that_was_lost_with_the_line_is_sent_again(evening: AgentHarness) -> None:
     evening.start()
     evening.connection.broken = True
     evening.think()
@@ -352,7 +352,7 @@ def test_a_move_that_was_lost_with_the_line_is_sent_again(evening: Evening) -> N
     assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
 
 
-def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(evening: Evening) -> None:
+def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(evening: AgentHarness) -> None:
     """Sent just before the line broke, our move was played, and so was the answer to it."""
     evening.start()
     evening.lose_the_line()
@@ -366,7 +366,7 @@ def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(evening: Evening) 
     assert evening.player.calls == [("choose", 0), ("choose", 2)]
 
 
-def test_a_match_that_is_over_ends_the_choice(evening: Evening) -> None:
+def test_a_match_that_is_over_ends_the_choice(evening: AgentHarness) -> None:
     evening.start()
     evening.end()
     assert evening.player.cancelled.is_set()
@@ -377,7 +377,7 @@ def test_a_match_that_is_over_ends_the_choice(evening: Evening) -> None:
     assert evening.agent.tally.lost == 1
 
 
-def test_an_end_that_is_told_twice_counts_once(evening: Evening) -> None:
+def test_an_end_that_is_told_twice_counts_once(evening: AgentHarness) -> None:
     evening.start()
     evening.end()
     evening.lose_the_line()
@@ -389,7 +389,7 @@ def test_an_end_that_is_told_twice_counts_once(evening: Evening) -> None:
     assert evening.codes == [0]
 
 
-def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: Evening) -> None:
+def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: AgentHarness) -> None:
     evening.start()
     evening.think()
     evening.lose_the_line()
@@ -410,7 +410,7 @@ def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: Evening) 
 def test_a_person_who_is_not_there_is_given_no_other_match(
     human: bool, seat: int, leaves: bool
 ) -> None:
-    evening = Evening(Thinker(GAME))
+    evening = AgentHarness(Thinker(GAME))
     evening.player.human = human
     evening.resumed()
     evening.said()
@@ -423,7 +423,7 @@ def test_a_person_who_is_not_there_is_given_no_other_match(
 
 
 def test_a_player_that_never_makes_a_first_move_in_time_is_given_no_match_for_ever() -> None:
-    evening = Evening(Thinker(GAME))
+    evening = AgentHarness(Thinker(GAME))
     evening.resumed()
     for number in range(3):
         assert not evening.codes
@@ -435,7 +435,7 @@ def test_a_player_that_never_makes_a_first_move_in_time_is_given_no_match_for_ev
     assert not evening.said(Seek)
 
 
-def test_a_match_whose_end_is_never_told(evening: Evening) -> None:
+def test_a_match_whose_end_is_never_told(evening: AgentHarness) -> None:
     evening.start()
     evening.lose_the_line()
     evening.connect()
@@ -446,7 +446,7 @@ def test_a_match_whose_end_is_never_told(evening: Evening) -> None:
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("oops"), Cancelled(), Resigned()])
-def test_a_player_that_raises_resigns_once(evening: Evening, error: Exception) -> None:
+def test_a_player_that_raises_resigns_once(evening: AgentHarness, error: Exception) -> None:
     def answer() -> PlayResult:
         raise error
 
@@ -459,7 +459,7 @@ def test_a_player_that_raises_resigns_once(evening: Evening, error: Exception) -
     assert evening.codes == [0 if isinstance(error, Resigned) else 1]
 
 
-def test_a_resignation_that_was_lost_with_the_line_is_said_again(evening: Evening) -> None:
+def test_a_resignation_that_was_lost_with_the_line_is_said_again(evening: AgentHarness) -> None:
     evening.start()
     evening.lose_the_line()
     evening.player.answer = lambda: PlayResult(1 // 0)
@@ -471,7 +471,7 @@ def test_a_resignation_that_was_lost_with_the_line_is_said_again(evening: Evenin
     assert not evening.thinking
 
 
-def test_leaving_resigns_and_waits_for_the_player(evening: Evening) -> None:
+def test_leaving_resigns_and_waits_for_the_player(evening: AgentHarness) -> None:
     evening.start()
     evening.agent.leave(130)
     assert evening.said() == [Resign(id="resign", match="m")]
@@ -482,7 +482,7 @@ def test_leaving_resigns_and_waits_for_the_player(evening: Evening) -> None:
     assert evening.connection.closed
 
 
-def test_leaving_does_not_wait_for_ever(evening: Evening) -> None:
+def test_leaving_does_not_wait_for_ever(evening: AgentHarness) -> None:
     evening.start()
     evening.agent.leave(130)
     evening.reactor.advance(3)
@@ -494,12 +494,12 @@ def test_leaving_does_not_wait_for_ever(evening: Evening) -> None:
 # Thinking on the opponent's time.
 
 
-def test_who_does_not_ponder_waits(evening: Evening) -> None:
+def test_who_does_not_ponder_waits(evening: AgentHarness) -> None:
     evening.start(seat=2)
     assert not evening.thinking
 
 
-def test_pondering_ends_with_the_opponents_move(pondering: Evening) -> None:
+def test_pondering_ends_with_the_opponents_move(pondering: AgentHarness) -> None:
     assert pondering.thinking
     pondering.play(TAKE_2)
     assert pondering.player.cancelled.is_set()
@@ -515,7 +515,7 @@ def test_pondering_ends_with_the_opponents_move(pondering: Evening) -> None:
     assert pondering.player.calls[2:] == [("ponder", 2), ("choose", 3)]
 
 
-def test_pondering_that_ends_by_itself_does_not_begin_again(pondering: Evening) -> None:
+def test_pondering_that_ends_by_itself_does_not_begin_again(pondering: AgentHarness) -> None:
     pondering.player.ponder_until_cancelled = False
     pondering.think()
     assert not pondering.thinking
@@ -524,7 +524,7 @@ def test_pondering_that_ends_by_itself_does_not_begin_again(pondering: Evening) 
     assert pondering.player.calls == [("ponder", 0), ("choose", 1)]
 
 
-def test_a_match_that_ends_while_pondering(pondering: Evening) -> None:
+def test_a_match_that_ends_while_pondering(pondering: AgentHarness) -> None:
     pondering.end(winner=1)
     assert not pondering.codes
     pondering.think()
@@ -532,7 +532,7 @@ def test_a_match_that_ends_while_pondering(pondering: Evening) -> None:
     assert not pondering.said()
 
 
-def test_the_last_move_of_a_match_is_not_pondered_on(pondering: Evening) -> None:
+def test_the_last_move_of_a_match_is_not_pondered_on(pondering: AgentHarness) -> None:
     pondering.player.ponder_until_cancelled = False
     pondering.think()
     for action in (TAKE_3, TAKE_3, TAKE_3):
@@ -543,7 +543,7 @@ def test_the_last_move_of_a_match_is_not_pondered_on(pondering: Evening) -> None
     assert not pondering.thinking
 
 
-def test_pondering_stops_while_the_line_is_broken(pondering: Evening) -> None:
+def test_pondering_stops_while_the_line_is_broken(pondering: AgentHarness) -> None:
     pondering.lose_the_line()
     assert pondering.player.cancelled.is_set()
     pondering.connect()
@@ -556,7 +556,7 @@ def test_pondering_stops_while_the_line_is_broken(pondering: Evening) -> None:
     assert pondering.player.calls == [("ponder", 0), ("ponder", 0), ("choose", 1)]
 
 
-def test_pondering_stops_when_we_leave(pondering: Evening) -> None:
+def test_pondering_stops_when_we_leave(pondering: AgentHarness) -> None:
     pondering.agent.leave(143)
     assert pondering.player.cancelled.is_set()
     pondering.think()
@@ -565,7 +565,7 @@ def test_pondering_stops_when_we_leave(pondering: Evening) -> None:
     assert pondering.codes == [143]
 
 
-def test_a_player_that_fails_while_pondering_resigns(pondering: Evening) -> None:
+def test_a_player_that_fails_while_pondering_resigns(pondering: AgentHarness) -> None:
     pondering.think()  # an assertion: it was not cancelled
     assert pondering.said() == [Resign(id="resign", match="m")]
     assert pondering.agent.tally.faults == 1
@@ -579,7 +579,7 @@ def test_a_move_that_was_played_while_the_line_was_broken_is_reported_then(
     tmp_path: Path, answered: bool
 ) -> None:
     file = tmp_path / "tree.txt"
-    evening = Evening(Thinker(GAME), tree_file=TreeFile(file))
+    evening = AgentHarness(Thinker(GAME), tree_file=TreeFile(file))
     evening.start()
     evening.think()
     evening.lose_the_line()
@@ -595,7 +595,7 @@ def test_a_move_that_was_played_while_the_line_was_broken_is_reported_then(
 
 def test_a_move_that_was_lost_with_the_line_is_never_reported(tmp_path: Path) -> None:
     file = tmp_path / "tree.txt"
-    evening = Evening(Thinker(GAME), tree_file=TreeFile(file))
+    evening = AgentHarness(Thinker(GAME), tree_file=TreeFile(file))
     evening.start()
     evening.think()
     evening.lose_the_line()
@@ -605,7 +605,7 @@ def test_a_move_that_was_lost_with_the_line_is_never_reported(tmp_path: Path) ->
     assert not file.exists()
 
 
-def test_a_player_that_says_nonsense_resigns(evening: Evening) -> None:
+def test_a_player_that_says_nonsense_resigns(evening: AgentHarness) -> None:
     info = Info(pv=(99,), actions=(ActionStats(TAKE_1, 1, 1.0),))
     evening.player.answer = lambda: PlayResult(TAKE_1, info)
     evening.start()
@@ -622,7 +622,7 @@ def test_the_tree_of_each_move_is_written(tmp_path: Path) -> None:
     file = tmp_path / "tree.txt"
     player = Thinker(GAME)
     player.answer = lambda: PlayResult(TAKE_2, Info(actions=(ActionStats(TAKE_2, 100, 50.0),)))
-    evening = Evening(player, tree_file=TreeFile(file))
+    evening = AgentHarness(player, tree_file=TreeFile(file))
     evening.start()
     evening.think()
     assert not file.exists()  # its clock runs until the move is played
@@ -634,7 +634,7 @@ def test_the_tree_of_each_move_is_written(tmp_path: Path) -> None:
 def test_a_tree_that_cannot_be_written_costs_no_match(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    evening = Evening(Thinker(GAME), tree_file=TreeFile(folder / "tree.txt"))
+    evening = AgentHarness(Thinker(GAME), tree_file=TreeFile(folder / "tree.txt"))
     folder.rmdir()
     evening.start()
     evening.think()
@@ -655,7 +655,7 @@ def account(file: TokenFile) -> SavedAccount:
     return SavedAccount(file, "server:1", "Ann")
 
 
-class Doorstep(Evening):
+class Doorstep(AgentHarness):
     """A server that says welcome only when the test does."""
 
     def __init__(self, account: SavedAccount | None, any_name: bool = False) -> None:
@@ -822,13 +822,15 @@ def test_a_server_that_is_full_or_stopping_is_tried_later(
     assert not door.codes
 
 
-def test_who_is_sent_away_does_not_come_back(evening: Evening) -> None:
+def test_who_is_sent_away_does_not_come_back(evening: AgentHarness) -> None:
     evening.refuse(None, Code.KICKED)
     assert evening.codes == [1]
 
 
 @pytest.mark.parametrize("code", [Code.TIMEOUT, Code.TOO_MANY, Code.RATE_LIMITED])
-def test_an_error_that_ends_the_connection_is_not_the_end(evening: Evening, code: Code) -> None:
+def test_an_error_that_ends_the_connection_is_not_the_end(
+    evening: AgentHarness, code: Code
+) -> None:
     evening.start()
     evening.refuse(None, code)
     evening.lose_the_line()
@@ -842,7 +844,7 @@ def test_an_error_that_ends_the_connection_is_not_the_end(evening: Evening, code
 # A server that stops and comes back.
 
 
-def test_matches_go_on_when_the_server_is_back(evening: Evening) -> None:
+def test_matches_go_on_when_the_server_is_back(evening: AgentHarness) -> None:
     evening.resumed()
     evening.agent.received(Notice(code="storage_down", text="moves have to wait"))
     evening.agent.received(Closing(seconds=5.0, kept=True))
@@ -860,7 +862,7 @@ def test_matches_go_on_when_the_server_is_back(evening: Evening) -> None:
 
 
 @pytest.fixture
-def heir(evening: Evening) -> Evening:
+def heir(evening: AgentHarness) -> AgentHarness:
     """One that has matches to take over, and looks at the first."""
     evening.welcome(away=("m", "n"))
     evening.said()
@@ -868,7 +870,7 @@ def heir(evening: Evening) -> Evening:
     return evening
 
 
-def test_a_match_whose_player_is_gone_is_taken_over(heir: Evening) -> None:
+def test_a_match_whose_player_is_gone_is_taken_over(heir: AgentHarness) -> None:
     assert heir.said(Watch, Seek) == [Watch(id="look", match="m")]
     heir.moves = [TAKE_1, TAKE_1]
     heir.start(seat=None)
@@ -884,7 +886,7 @@ def test_a_match_whose_player_is_gone_is_taken_over(heir: Evening) -> None:
     assert heir.codes == [0]
 
 
-def test_a_match_of_another_game_is_left_to_others(heir: Evening) -> None:
+def test_a_match_of_another_game_is_left_to_others(heir: AgentHarness) -> None:
     heir.said()
     heir.start(seat=None, game="nim")
     assert "Match m of yours waits for a player of nim." in heir.shown
@@ -892,7 +894,7 @@ def test_a_match_of_another_game_is_left_to_others(heir: Evening) -> None:
 
 
 @pytest.mark.parametrize("code", [Code.MATCH_OVER, Code.UNKNOWN_MATCH, Code.NOT_AWAY])
-def test_a_match_that_is_not_to_be_had_is_passed_over(heir: Evening, code: Code) -> None:
+def test_a_match_that_is_not_to_be_had_is_passed_over(heir: AgentHarness, code: Code) -> None:
     heir.start(seat=None)
     heir.said()
     heir.refuse("claim", code)
@@ -902,7 +904,7 @@ def test_a_match_that_is_not_to_be_had_is_passed_over(heir: Evening, code: Code)
     assert not heir.codes
 
 
-def test_a_match_that_may_be_claimed_later_is_waited_for(heir: Evening) -> None:
+def test_a_match_that_may_be_claimed_later_is_waited_for(heir: AgentHarness) -> None:
     heir.start(seat=None)
     heir.said()
     heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
@@ -911,7 +913,7 @@ def test_a_match_that_may_be_claimed_later_is_waited_for(heir: Evening) -> None:
     assert heir.said(TakeOver) == [TakeOver(id="claim", match="m")]
 
 
-def test_a_claim_is_forgotten_when_the_line_breaks(heir: Evening) -> None:
+def test_a_claim_is_forgotten_when_the_line_breaks(heir: AgentHarness) -> None:
     heir.start(seat=None)
     heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
     heir.lose_the_line()
@@ -926,7 +928,7 @@ def test_a_claim_is_forgotten_when_the_line_breaks(heir: Evening) -> None:
 # Tournaments.
 
 
-class Contest(Evening):
+class Contest(AgentHarness):
     """An evening of matches that are given, none of which is asked for."""
 
     def __init__(self, player: Thinker | None = None) -> None:
@@ -970,7 +972,7 @@ def test_who_enters_says_so_once_on_each_line() -> None:
 
 
 def test_a_certain_tournament_may_be_entered() -> None:
-    evening = Evening(wish=PlayRequest(Join(tournament="t")))
+    evening = AgentHarness(wish=PlayRequest(Join(tournament="t")))
     evening.resumed()
     assert evening.said(Join) == [Join(id="wish", tournament="t")]
 

@@ -138,7 +138,7 @@ def test_odd_names_are_quoted(write: Any, read: Any) -> None:
 # Files.
 
 
-class Thinker(Player):
+class ThinkingPlayer(Player):
     """Shows what tree it was asked for."""
 
     def __init__(self, game: Game, root: Node | None = TREE) -> None:
@@ -160,13 +160,13 @@ def test_a_file_is_replaced_by_each_tree(tmp_path: Path, suffix: str) -> None:
     file = TreeFile(path)
     assert not list(tmp_path.iterdir()), "nothing is written before there is a tree"
     path.write_text("old" * 10_000)
-    file.write(Thinker(GAME), STATE, None)
+    file.write(ThinkingPlayer(GAME), STATE, None)
     assert path.read_text(encoding="utf-8") == FORMATS[suffix](GAME, STATE, TREE)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_without_a_tree_nothing_is_written(tmp_path: Path) -> None:
-    TreeFile(tmp_path / "tree.txt").write(Thinker(GAME, None), STATE, None)
+    TreeFile(tmp_path / "tree.txt").write(ThinkingPlayer(GAME, None), STATE, None)
     assert not list(tmp_path.iterdir())
 
 
@@ -199,7 +199,7 @@ def test_the_deepest_tree_is_written(suffix: str) -> None:
 
 
 def test_rarely_visited_nodes_are_left_out(tmp_path: Path) -> None:
-    player = Thinker(GAME)
+    player = ThinkingPlayer(GAME)
     info = Info(actions=(ActionStats(3, 9_000, 0.0), ActionStats(0, 3_000, 0.0)))
     TreeFile(tmp_path / "tree.txt").write(player, STATE, info)
     TreeFile(tmp_path / "tree.txt").write(player, STATE, None)

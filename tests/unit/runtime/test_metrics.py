@@ -17,7 +17,7 @@ Samples = dict[str, float]
 
 
 @dataclass
-class House:
+class CountedServer:
     """What the gauges show."""
 
     connections: int = 0
@@ -28,14 +28,14 @@ class House:
     storage_up: bool = True
 
 
-def metrics_of(house: House) -> Metrics:
+def metrics_of(counted: CountedServer) -> Metrics:
     return Metrics(
-        connections=lambda: house.connections,
-        sessions=lambda: house.sessions,
-        matches=lambda: house.matches,
-        accounts=lambda: house.accounts,
-        bots=lambda: house.bots,
-        storage_up=lambda: house.storage_up,
+        connections=lambda: counted.connections,
+        sessions=lambda: counted.sessions,
+        matches=lambda: counted.matches,
+        accounts=lambda: counted.accounts,
+        bots=lambda: counted.bots,
+        storage_up=lambda: counted.storage_up,
     )
 
 
@@ -54,17 +54,17 @@ def read(metrics: Metrics) -> Samples:
 
 @pytest.fixture
 def metrics() -> Metrics:
-    return metrics_of(House())
+    return metrics_of(CountedServer())
 
 
 def test_gauges_show_what_is_so_when_they_are_read() -> None:
-    house = House()
-    metrics = metrics_of(house)
+    counted = CountedServer()
+    metrics = metrics_of(counted)
     assert read(metrics)["playout_matches"] == 0
     assert read(metrics)["playout_storage_up"] == 1
-    house.connections, house.sessions, house.matches, house.accounts = 4, 3, 2, 1
-    house.bots = 5
-    house.storage_up = False
+    counted.connections, counted.sessions, counted.matches, counted.accounts = 4, 3, 2, 1
+    counted.bots = 5
+    counted.storage_up = False
     seen = read(metrics)
     assert seen["playout_connections"] == 4
     assert seen["playout_sessions"] == 3
@@ -124,7 +124,7 @@ def test_the_process_and_the_python_it_runs_are_described(metrics: Metrics) -> N
 
 
 def test_servers_in_one_process_count_for_themselves(metrics: Metrics) -> None:
-    other = metrics_of(House(matches=5))
+    other = metrics_of(CountedServer(matches=5))
     other.announced(0.001)
     assert read(other)["playout_moves_total"] == 1
     assert read(other)["playout_matches"] == 5

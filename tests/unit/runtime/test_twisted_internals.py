@@ -32,7 +32,7 @@ class Receiver(Int32StringReceiver):
         self.frames.append(frame)
 
 
-class Reader:
+class _Reader:
     """A descriptor as the reactor wants it, which notes when it may read."""
 
     def __init__(self, reactor: Any, end: socket.socket) -> None:
@@ -40,7 +40,7 @@ class Reader:
         self.reactor = reactor
         self.read = b""
         self.lost: list[Any] = []
-        self.removes: Reader | None = None
+        self.removes: _Reader | None = None
         self.error: Exception | None = None
 
     def fileno(self) -> int:
@@ -138,7 +138,7 @@ def test_a_receiver_that_is_paused_has_a_partial_frame() -> None:
 def test_polling_hands_events_to_their_descriptors(
     reactor: Any, ends: tuple[socket.socket, socket.socket]
 ) -> None:
-    reader = Reader(reactor, ends[0])
+    reader = _Reader(reactor, ends[0])
     reactor.addReader(reader)
     poll_without_log_context(reactor, 0.0)
     assert reader.read == b""
@@ -149,7 +149,7 @@ def test_polling_hands_events_to_their_descriptors(
 
 def test_polling_leaves_out_a_descriptor_that_an_earlier_event_removed(reactor: Any) -> None:
     pairs = [socket.socketpair() for _ in range(2)]
-    one, other = (Reader(reactor, near) for near, _ in pairs)
+    one, other = (_Reader(reactor, near) for near, _ in pairs)
     one.removes, other.removes = other, one
     for reader, (_, far) in zip((one, other), pairs, strict=True):
         reactor.addReader(reader)
@@ -166,7 +166,7 @@ def test_polling_leaves_out_a_descriptor_that_an_earlier_event_removed(reactor: 
 def test_a_descriptor_that_fails_while_polling_is_disconnected(
     reactor: Any, ends: tuple[socket.socket, socket.socket], caplog: pytest.LogCaptureFixture
 ) -> None:
-    reader = Reader(reactor, ends[0])
+    reader = _Reader(reactor, ends[0])
     reader.error = OSError("a fault")
     reactor.addReader(reader)
     ends[1].send(b"bytes")

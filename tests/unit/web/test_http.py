@@ -17,7 +17,7 @@ from twisted.internet.testing import StringTransport
 from server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, site
 
 
-class Web:
+class SiteInMemory:
     """The site, joined in memory, with time that passes when it is told to."""
 
     def __init__(self) -> None:
@@ -26,10 +26,10 @@ class Web:
         self._factory = site(metrics(), lambda: self.fault)
         self._factory.reactor = self.clock
 
-    def line(self) -> Line | None:
+    def line(self) -> HttpClientLine | None:
         """Somebody calls, and is let in or not."""
         protocol = self._factory.buildProtocol(HERE)
-        return None if protocol is None else Line(protocol)
+        return None if protocol is None else HttpClientLine(protocol)
 
     def ask(self, request: str) -> Response:
         """The response to a request, given as its lines."""
@@ -42,7 +42,7 @@ class Web:
         return self.ask(f"GET {path} HTTP/1.1\nHost: here")
 
 
-class Line:
+class HttpClientLine:
     def __init__(self, protocol: Any) -> None:
         self.protocol = protocol
         self.transport = StringTransport()
@@ -76,16 +76,16 @@ class Response:
 
 
 @pytest.fixture
-def web() -> Web:
-    return Web()
+def web() -> SiteInMemory:
+    return SiteInMemory()
 
 
-def test_a_server_that_is_well_says_ok(web: Web) -> None:
+def test_a_server_that_is_well_says_ok(web: SiteInMemory) -> None:
     response = web.get("/healthz")
     assert (response.status, response.body) == (200, "ok\n")
 
 
-def test_a_server_that_is_not_well_says_why(web: Web) -> None:
+def test_a_server_that_is_not_well_says_why(web: SiteInMemory) -> None:
     web.fault = "the database cannot be written"
     response = web.get("/healthz")
     assert (response.status, response.body) == (503, "the database cannot be written\n")
@@ -93,34 +93,36 @@ def test_a_server_that_is_not_well_says_why(web: Web) -> None:
     assert web.get("/healthz").status == 200
 
 
-def test_metrics_are_in_the_format_that_they_claim(web: Web) -> None:
+def test_metrics_are_in_the_format_that_they_claim(web: SiteInMemory) -> None:
     response = web.get("/metrics")
     assert response.status == 200
     assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert "\nplayout_connections 12.0\n" in response.body
 
 
-def test_head_is_get_without_the_body(web: Web) -> None:
+def test_head_is_get_without_the_body(web: SiteInMemory) -> None:
     response = web.ask("HEAD /healthz HTTP/1.1")
     assert (response.status, response.body) == (200, "")
     assert response.headers["Content-Length"] == "3"
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz/", "/metrics/more", "/../etc/passwd", "/%zz"])
-def test_what_is_not_there_is_not_found(web: Web, path: str) -> None:
+def test_what_is_not_there_is_not_found(web: SiteInMemory, path: str) -> None:
     response = web.get(path)
     assert (response.status, response.body) == (404, "not found\n")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
-def test_who_wants_to_write_is_told_that_nothing_is_written_here(web: Web, method: str) -> None:
+def test_who_wants_to_write_is_told_that_nothing_is_written_here(
+    web: SiteInMemory, method: str
+) -> None:
     response = web.ask(f"{method} /healthz HTTP/1.1")
     assert response.status == 405
     assert response.headers["Allow"] == "GET, HEAD"
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics", "/nowhere"])
-def test_headers_give_nothing_away_and_nothing_is_kept(web: Web, path: str) -> None:
+def test_headers_give_nothing_away_and_nothing_is_kept(web: SiteInMemory, path: str) -> None:
     headers = web.get(path).headers
     assert "Server" not in headers
     assert headers["X-Content-Type-Options"] == "nosniff"
@@ -128,7 +130,9 @@ def test_headers_give_nothing_away_and_nothing_is_kept(web: Web, path: str) -> N
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/nowhere", "/static/style.css", "/socket"])
-def test_a_page_loads_nothing_from_elsewhere_and_is_in_no_frame(web: Web, path: str) -> None:
+def test_a_page_loads_nothing_from_elsewhere_and_is_in_no_frame(
+    web: SiteInMemory, path: str
+) -> None:
     policy = dict(
         part.split(" ", 1) for part in web.get(path).headers["Content-Security-Policy"].split("; ")
     )
@@ -140,7 +144,9 @@ def test_a_page_loads_nothing_from_elsewhere_and_is_in_no_frame(web: Web, path: 
 @pytest.mark.parametrize(
     ("name", "kind"), [("style.css", "text/css"), ("board.js", "text/javascript")]
 )
-def test_what_pages_are_made_of_is_compressed_and_sent_once(web: Web, name: str, kind: str) -> None:
+def test_what_pages_are_made_of_is_compressed_and_sent_once(
+    web: SiteInMemory, name: str, kind: str
+) -> None:
     request = f"GET /static/{name} HTTP/1.1\nHost: here"
     plain = web.ask(request)
     assert plain.headers["Content-Type"] == f"{kind}; charset=utf-8"
@@ -175,13 +181,13 @@ def test_what_pages_are_made_of_is_compressed_and_sent_once(web: Web, name: str,
         "/static/%ff",
     ],
 )
-def test_no_path_leads_out_of_what_pages_are_made_of(web: Web, path: str) -> None:
+def test_no_path_leads_out_of_what_pages_are_made_of(web: SiteInMemory, path: str) -> None:
     response = web.get(path)
     assert response.status in (400, 404)
     assert "import" not in response.body
 
 
-def test_a_second_request_on_the_same_line_is_answered(web: Web) -> None:
+def test_a_second_request_on_the_same_line_is_answered(web: SiteInMemory) -> None:
     line = web.line()
     assert line
     for _ in range(2):
@@ -191,11 +197,11 @@ def test_a_second_request_on_the_same_line_is_answered(web: Web) -> None:
     assert line.open
 
 
-def test_headers_without_end_are_refused(web: Web) -> None:
+def test_headers_without_end_are_refused(web: SiteInMemory) -> None:
     assert web.ask(f"GET /healthz HTTP/1.1\nX: {'x' * MAX_HEADERS_BYTES}").status == 400
 
 
-def test_who_sends_a_request_byte_by_byte_is_cut_off(web: Web) -> None:
+def test_who_sends_a_request_byte_by_byte_is_cut_off(web: SiteInMemory) -> None:
     line = web.line()
     assert line
     for byte in b"GET /hea":
@@ -205,7 +211,7 @@ def test_who_sends_a_request_byte_by_byte_is_cut_off(web: Web) -> None:
     assert not line.open
 
 
-def test_who_is_one_too_many_is_hung_up_on(web: Web) -> None:
+def test_who_is_one_too_many_is_hung_up_on(web: SiteInMemory) -> None:
     lines = [web.line() for _ in range(MAX_CONNECTIONS)]
     assert all(lines)
     assert web.line() is None

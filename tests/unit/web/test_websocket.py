@@ -47,7 +47,7 @@ class Transport(StringTransport):
         return b""
 
 
-class Web:
+class WebSocketsInMemory:
     """A site with a hub behind it."""
 
     def __init__(
@@ -68,8 +68,8 @@ class Web:
         self.site: Any = site(metrics(), lambda: None, socket=sockets)
         self.site.reactor = self.clock
 
-    def line(self, *headers: str) -> Line:
-        line = Line(self)
+    def line(self, *headers: str) -> WebSocketLine:
+        line = WebSocketLine(self)
         assert line.ask(*headers) == 101
         return line
 
@@ -78,8 +78,8 @@ class Web:
         self.clock.pump([0.5] * int(seconds * 2))
 
 
-class Line:
-    def __init__(self, web: Web) -> None:
+class WebSocketLine:
+    def __init__(self, web: WebSocketsInMemory) -> None:
         self.web = web
         self.protocol = web.site.buildProtocol(HERE)
         self.transport = Transport(peerAddress=HERE)
@@ -116,14 +116,14 @@ class Line:
         self.protocol.connectionLost(Failure(ConnectionDone()))
 
 
-def hello(line: Line, name: str = "Ann") -> None:
+def hello(line: WebSocketLine, name: str = "Ann") -> None:
     line.say("hello", protocol_min=1, protocol_max=1, name=name, guest=True)
     (welcome,) = line.heard()
     assert json.loads(str(welcome.payload))["type"] == "welcome"
 
 
 def test_a_line_outlives_the_time_that_a_request_may_take() -> None:
-    web = Web()
+    web = WebSocketsInMemory()
     line = web.line()
     hello(line)
     web.wait(REQUEST_S * 1.8)
@@ -134,7 +134,7 @@ def test_a_line_outlives_the_time_that_a_request_may_take() -> None:
 
 
 def test_who_answers_pings_stays() -> None:
-    web = Web()
+    web = WebSocketsInMemory()
     line = web.line()
     hello(line)
     for _ in range(10):
@@ -146,7 +146,7 @@ def test_who_answers_pings_stays() -> None:
 
 
 def test_who_misses_two_pings_is_gone() -> None:
-    web = Web()
+    web = WebSocketsInMemory()
     line = web.line()
     hello(line)
     web.wait(PING_S * MISSED_PINGS)
@@ -157,7 +157,7 @@ def test_who_misses_two_pings_is_gone() -> None:
 
 
 def test_one_who_has_gone_is_not_asked_any_more() -> None:
-    web = Web()
+    web = WebSocketsInMemory()
     line = web.line()
     hello(line)
     line.hang_up()
@@ -167,11 +167,11 @@ def test_one_who_has_gone_is_not_asked_any_more() -> None:
 
 
 def test_those_who_have_become_lines_leave_room_for_pages() -> None:
-    web = Web()
+    web = WebSocketsInMemory()
     for _ in range(MAX_CONNECTIONS + 5):
         assert web.line().open
     assert len(web.hub.registry.connections) == MAX_CONNECTIONS + 5
-    assert all(Line(web).open for _ in range(MAX_CONNECTIONS))
+    assert all(WebSocketLine(web).open for _ in range(MAX_CONNECTIONS))
     assert web.site.buildProtocol(HERE) is None
 
 
@@ -187,21 +187,21 @@ def test_those_who_have_become_lines_leave_room_for_pages() -> None:
     ],
 )
 def test_where_a_line_behind_a_proxy_comes_from(headers: list[str], address: str) -> None:
-    web = Web(proxied=True)
+    web = WebSocketsInMemory(proxied=True)
     web.line(*headers)
     (caller,) = web.hub.registry.connections.values()
     assert caller.address == address
 
 
 def test_without_a_proxy_nobody_is_believed_to_come_from_elsewhere() -> None:
-    web = Web()
+    web = WebSocketsInMemory()
     web.line("X-Forwarded-For: 192.0.2.7")
     (caller,) = web.hub.registry.connections.values()
     assert caller.address == "127.0.0.1"
 
 
 def test_who_does_not_read_is_not_listened_to() -> None:
-    web = Web()
+    web = WebSocketsInMemory()
     line = web.line()
     hello(line)
     line.transport.producer.pauseProducing()
@@ -214,7 +214,7 @@ def test_who_does_not_read_is_not_listened_to() -> None:
 
 
 def test_one_for_whom_too_much_waits_is_dropped() -> None:
-    web = Web(unread_bytes=5000)
+    web = WebSocketsInMemory(unread_bytes=5000)
     line = web.line()
     hello(line)
     line.transport.producer.pauseProducing()
@@ -243,7 +243,9 @@ def test_one_for_whom_too_much_waits_is_dropped() -> None:
 )
 def test_a_name_that_leads_to_this_machine_need_not_be_its_own(host: str, status: int) -> None:
     headers = f"Host: {host}", f"Origin: http://{host}"
-    assert Line(Web(local=True)).ask(*headers) == status
+    assert WebSocketLine(WebSocketsInMemory(local=True)).ask(*headers) == status
     if host != "[::1":
-        assert Line(Web(local=False)).ask(*headers) == 101
-        assert Line(Web(local=True)).ask(f"Host: {host}") == 101, "no browser asks"
+        assert WebSocketLine(WebSocketsInMemory(local=False)).ask(*headers) == 101
+        assert WebSocketLine(WebSocketsInMemory(local=True)).ask(f"Host: {host}") == 101, (
+            "no browser asks"
+        )

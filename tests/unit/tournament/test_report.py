@@ -210,7 +210,7 @@ def named(report: Report, name: str) -> Report:
     return replace(report, name=name, entrants=entrants, notes=(name,))
 
 
-class Page(HTMLParser):
+class ReportPage(HTMLParser):
     """What a browser makes of a page; its tags are well nested."""
 
     def __init__(self, text: str) -> None:
@@ -238,7 +238,10 @@ class Page(HTMLParser):
 
 
 def test_names_are_only_text_on_the_page() -> None:
-    plain, nasty = Page(writer("html")(REPORT)), Page(writer("html")(named(REPORT, NASTY)))
+    plain, nasty = (
+        ReportPage(writer("html")(REPORT)),
+        ReportPage(writer("html")(named(REPORT, NASTY))),
+    )
     assert nasty.tags == plain.tags
     assert "script" not in plain.tags
     assert nasty.texts.count(NASTY.replace("\n", " ")) == 18
@@ -394,7 +397,7 @@ def test_whatever_the_numbers_and_names_every_output_is_well_formed(
     for format_ in FORMATS:
         assert not re.search(r"\b(nan|inf|None)\b", writer(format_)(named(report, "x")))
         writer(format_)(report)
-    Page(writer("html")(report))
+    ReportPage(writer("html")(report))
     for svg in (charts.ratings(report), charts.llr(test)):
         if svg:
             check_inside(svg)

@@ -1,0 +1,150 @@
+"""Checks over the whole project: imports, names of classes and test files, docstrings, clocks."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import graphlib
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("games", "server", "players")
+
+#: Public classes that are defined twice, each with the reason.
+DEFINED_TWICE: dict[str, str] = {}
+
+#: Test files of units that are not named after one module, and what they are about.
+ABOUT_SEVERAL = {
+    "test_boards": "the drawings of all games",
+    "test_decisive": "the kernel `decisive` of the games that have it",
+    "test_every_game": "what every game fulfils",
+    "test_hub_stateful": "the hub in random sequences of requests",
+    "test_known_counts": "published numbers of positions and matches",
+    "test_project": "the whole project",
+    "test_scripts": "the JavaScript of the pages",
+    "test_style": "the style sheet of the pages",
+}
+
+
+@functools.cache
+def imports() -> grimp.ImportGraph:
+    return grimp.build_graph(*PACKAGES, cache_dir=None)
+
+
+def python_files(*folders: str) -> Iterator[Path]:
+    """The Python files of the project below some folders."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "node_modules" not in path.parts:
+                yield path
+
+
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+# Imports.
+
+
+def circles(depth: int | None) -> list[str]:
+    """A circle of imports, if there is one, of modules whose names are cut after some parts."""
+    graph, found = imports(), defaultdict[str, set[str]](set)
+    for module in graph.modules:
+        for imported in graph.find_modules_directly_imported_by(module):
+            pair = [".".join(name.split(".")[:depth]) for name in (module, imported)]
+            if pair[0] != pair[1]:
+                found[pair[0]].add(pair[1])
+    try:
+        graphlib.TopologicalSorter(found).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles(depth=None) == []
+
+
+def test_no_folders_import_each_other_in_a_circle() -> None:
+    assert circles(depth=2) == []
+
+
+def test_a_new_file_of_the_core_that_imports_twisted_breaks_a_contract(tmp_path: Path) -> None:
+    for package in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__", "static", "templates")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "server" / "core" / "brand_new.py").write_text("import twisted.internet.defer\n")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "server.core.brand_new -> twisted" in done.stdout
+
+
+def test_the_server_has_no_module_outside_its_folders_but_its_entry_points() -> None:
+    modules = {path.name for path in (ROOT / "server").glob("*.py")}
+    assert modules == {"__init__.py", "app.py", "main.py"}
+
+
+# Names.
+
+
+def test_a_public_class_name_is_defined_once() -> None:
+    defined = defaultdict[str, list[str]](list)
+    for path in python_files(*PACKAGES, "scripts", "tests"):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef) and is_public(node.name):
+                defined[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    twice = {name: places for name, places in defined.items() if len(places) > 1}
+    assert {name: twice[name] for name in twice.keys() - DEFINED_TWICE.keys()} == {}
+    assert DEFINED_TWICE.keys() <= twice.keys()
+
+
+def test_a_test_file_of_units_has_the_name_of_the_module_it_tests() -> None:
+    modules = {path.stem for path in python_files(*PACKAGES, "scripts")}
+    modules |= {path.parent.name for path in python_files(*PACKAGES, "scripts")}
+    stray = {
+        path.stem
+        for path in python_files("tests/unit")
+        if path.stem.startswith("test_") and path.stem.removeprefix("test_") not in modules
+    }
+    assert stray - ABOUT_SEVERAL.keys() == set()
+    assert ABOUT_SEVERAL.keys() <= stray
+
+
+# Clocks.
+
+
+def test_tests_neither_sleep_nor_read_a_clock() -> None:
+    """They wait for conditions with `wait_until`, whose time limit only ends what hangs."""
+    clocks = {"sleep", "monotonic", "perf_counter", "process_time"}
+    used = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: time.{node.attr}"
+        for path in python_files("tests")
+        if path != ROOT / "tests" / "support" / "waiting.py"
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute)
+        and node.attr in clocks
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "time"
+    ]
+    assert used == []
