@@ -1,4 +1,4 @@
-"""What a tournament is to be, as its file says."""
+"""The specification of a tournament: the values of its file, and of `create_tournament`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ MODELS = ("normalized", "logistic")
 
 @dataclass(frozen=True)
 class Entrant:
-    """One who takes part. Exactly one of `player` and `command`, or neither.
+    """A participant of a tournament, with a `player`, a `command` or neither.
 
     `player`: a built-in player with its options, `"uct(c=1.2)"`; `command`: a program that connects
-    by itself; neither: a name that logs in from elsewhere. `version` is given, or a digest of all
-    that decides how it plays; empty where nothing of that is known.
+    by itself; neither: an account that logs in from elsewhere. `version` is given, or a digest of
+    everything that decides how the entrant plays; empty if nothing of that is known. `threads`: the
+    number of threads that it thinks with, in each match.
     """
 
     name: str
@@ -27,9 +28,9 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Openings:
-    """Where pairs start: `plies` random moves, or the lines of a file; neither: the first position.
+    """Where pairs start: after `plies` random moves or given openings, else at the first position.
 
-    `lines`: the actions of each opening, as the file had them, for each game by name.
+    `lines`: for each game by name, the actions of each given opening.
     """
 
     plies: int = 0
@@ -38,9 +39,10 @@ class Openings:
 
 @dataclass(frozen=True)
 class Adjudication:
-    """When a match is ended early: `max_plies`, a tie; 0 for never.
+    """When a match is ended early.
 
-    `proofs`: as soon as the minimax player has proven how it ends.
+    `max_plies`: the number of moves after which it is a tie; 0 for never. `proofs`: whether it ends
+    as soon as the minimax player has proven its result.
     """
 
     max_plies: int = 0
@@ -51,7 +53,8 @@ class Adjudication:
 class Sprt:
     """A sequential test of `elo0` against `elo1` (entrant 0 over entrant 1).
 
-    `model`: "normalized" or "logistic"; which Elo the bounds are in.
+    `alpha` is the probability of accepting `elo1` if `elo0` is true, `beta` that of accepting
+    `elo0` if `elo1` is true. `model`: the Elo of the bounds, "normalized" or "logistic".
     """
 
     elo0: float = 0.0
@@ -63,9 +66,11 @@ class Sprt:
 
 @dataclass(frozen=True)
 class TournamentSpec:
-    """A tournament. `rounds`: for each pairing and game, how many pairs; of a Swiss, its rounds.
+    """Everything that decides what a tournament plays.
 
-    Of a sequential test, it is how many at most; 0: as many as it takes.
+    `rounds`: the number of pairs for each pairing and game; of a Swiss, the number of rounds; of a
+    sequential test, the most pairs, 0 for no limit. `concurrency`: the most matches at once, 0 for
+    as many as possible. `anchor`: the entrant whose rating is 0.
     """
 
     name: str
@@ -83,10 +88,10 @@ class TournamentSpec:
 
 
 def dumps(spec: TournamentSpec) -> str:
-    """As JSON, to be stored."""
+    """The JSON text of a specification, for storage."""
     return msgspec.json.encode(spec).decode()
 
 
 def loads(text: str) -> TournamentSpec:
-    """What `dumps` has made text of. Raises msgspec.DecodeError."""
+    """The specification of a text from `dumps`. Raises msgspec.DecodeError."""
     return msgspec.json.decode(text, type=TournamentSpec)

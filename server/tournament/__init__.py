@@ -1,16 +1,14 @@
-"""Tournaments: what is played, by whom, and what it tells. Nothing here waits, listens or stores.
+"""Tournaments: what is played, and what the results mean. No I/O, no timers, no storage.
 
-`spec` is what a tournament is to be. `reading` makes one of a file, with `checks` of its values,
-`toml_table` and `toml_lines` to say what is wrong and where, `opening_file`, and `version` for
-entrants that are given none.
+* A specification (`server.model.tournament_spec`) comes from a file by `spec_parser`, with
+  `validators` of single values, `toml_table` and `toml_lines` for faults and their lines,
+  `opening_file` and `version`. `spec_validation` checks a whole specification, a client's too.
+* `pairs` defines what is played: pairs of matches from one opening with colours swapped. `formats`
+  say which pairs there are, `openings` where they start. `state` is a running tournament: what was
+  played, and which matches are due.
+* `results` computes a `report` from the matches: the table of points (`standings`), which of two is
+  stronger and how sure that is (`evidence`), when that is known well enough (`sprt`), and ratings
+  of many (`ratings`). `leaderboard` rates the players of a game in all tournaments together.
 
-`schedule` has the words for what is played: *pairs* of matches from one opening with colours
-swapped. `formats` say which pairs there are, `openings` what they start from. `contest` is a
-tournament as it is held: what has been played of it, and what is due.
-
-From the results, `standings` makes a table of points, `evidence` says of two players which is
-stronger and how sure that is, `sprt` when that is known well enough, and `ratings` rates many at
-once. `gather` brings all that together, from matches to a `report`, which writes it.
-
-docs/tournaments.md says what it is for, and, in its last section, how these and others meet.
+docs/tournaments.md explains tournaments to users and, in its last section, this code.
 """

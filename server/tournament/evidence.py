@@ -1,4 +1,4 @@
-"""Of two players: which is stronger, by how much, and how sure that is."""
+"""Evidence of two players' strength: which is stronger, by how much, and how sure that is."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import NamedTuple
 from server.tournament.pairs import Pair, PairScore
 
 _NORMAL = NormalDist()
-#: The normal distribution holds 95 % within so many standard deviations.
+#: The number of standard deviations around the mean that hold 95 % of a normal distribution.
 Z = _NORMAL.inv_cdf(0.975)
 #: Normalized Elo points in one standard deviation of a game's score.
 NELO_PER_DEVIATION = 800 / math.log(10)
 
 
 class Pentanomial(NamedTuple):
-    """How many pairs brought what: `ld` for a loss and a tie in either order, and so on."""
+    """Pairs by their two results: `ld` is a loss and a tie in either order, and so on."""
 
     ll: int = 0
     ld: int = 0
@@ -29,17 +29,17 @@ class Pentanomial(NamedTuple):
 
     @property
     def frequencies(self) -> tuple[int, ...]:
-        """Of 0, 1/2, 1, 3/2 and 2 points."""
+        """The numbers of pairs with 0, 1/2, 1, 3/2 and 2 points."""
         return (self.ll, self.ld, self.wl + self.dd, self.wd, self.ww)
 
     @property
     def ties(self) -> int:
-        """Games that were tied."""
+        """The number of tied games."""
         return self.ld + 2 * self.dd + self.wd
 
 
 class Trinomial(NamedTuple):
-    """How many games were won, lost and tied, where they were not played in pairs."""
+    """Games won, lost and tied, if they were not played in pairs."""
 
     wins: int = 0
     losses: int = 0
@@ -47,19 +47,19 @@ class Trinomial(NamedTuple):
 
     @property
     def frequencies(self) -> tuple[int, ...]:
-        """Of 0, 1/2 and 1 point."""
+        """The numbers of games with 0, 1/2 and 1 point."""
         return (self.losses, self.ties, self.wins)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a player's strength against another. None is what cannot be known.
+    """The strength of a player against another. None is an unknown number.
 
     `score` is the share of the points, 0 to 1. Half-widths (`elo_error`, `nelo_error`) and
-    `elo_low`, `elo_high` are at 95 % confidence. Of one who won everything `elo` is None, as it
-    would be infinite, and so are `elo_error` and `elo_high`; `elo_low` is known. `los` is the
-    likelihood of superiority, `draw_ratio` the share of the games that were tied, `pairs_ratio`
-    the pairs won for each that was lost (None where none was, and without pairs).
+    `elo_low`, `elo_high` are at 95 % confidence. For a player that won everything `elo` is None, as
+    it would be infinite, and so are `elo_error` and `elo_high`; `elo_low` is known. `los` is the
+    likelihood of superiority, `draw_ratio` the share of tied games, `pairs_ratio` the pairs won per
+    pair lost (None without a pair lost, and without pairs).
     """
 
     games: int
@@ -76,7 +76,7 @@ class Evidence:
 
 
 def scores_of(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> list[PairScore]:
-    """What an entrant got, pair by pair. Those in which it did not take part are left out."""
+    """The scores of an entrant, pair by pair, without the pairs of others."""
     return [
         score if pair.entrants[0] == entrant else PairScore(1 - score.first, 1 - score.second)
         for pair, score in played
@@ -85,7 +85,7 @@ def scores_of(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> list[Pa
 
 
 def pentanomial(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> Pentanomial:
-    """The pairs in which an entrant took part, counted by what it got."""
+    """The pairs of an entrant, counted by its two results."""
     counts = dict.fromkeys(Pentanomial._fields, 0)
     for score in scores_of(entrant, played):
         counts[_KINDS[min(score), max(score)]] += 1
@@ -103,20 +103,19 @@ _KINDS = {
 
 
 def evidence(counts: Pentanomial | Trinomial) -> Evidence:
-    """What the results of a player say.
+    """The strength that follows from the results of a player.
 
     The formulas are those of fastchess (`app/src/matchmaking/elo/elo_pentanomial.cpp` and
-    `elo_wdl.cpp`) and fishtest (`stat_util.py`). With the mean μ and the variance v of what n
-    pairs (or games) brought as shares of their points, μ ± 1.96 √(v/n) on the logistic curve
+    `elo_wdl.cpp`) and fishtest (`stat_util.py`). With the mean μ and the variance v of the
+    scores of n pairs (or games), as shares of their points, μ ± 1.96 √(v/n) on the logistic curve
     gives Elo; (μ - 1/2) / √(v g) · 800 / ln 10, with g games in a pair, normalized Elo; and
     Φ((μ - 1/2) / √(v/n)) the likelihood of superiority.
 
-    They say nothing where all pairs ended alike, so that v is 0. What fishtest does then, adding a
-    thousandth of a pair, makes one pair as sure as a thousand. Here it is instead: the interval
-    that follows from the exact one (Clopper & Pearson 1934, Biometrika 26:404-413) of the share q
-    of pairs that may end otherwise, at worst lost or at best won; and for the likelihood of
-    superiority that of n pairs won and none lost with all shares equally likely before,
-    1 - 1/2ⁿ⁺¹.
+    They do not apply if all pairs ended alike, so that v is 0. Adding a thousandth of a pair, as
+    fishtest does then, makes one pair as sure as a thousand. Instead, the interval is the exact one
+    (Clopper & Pearson 1934, Biometrika 26:404-413) of the share q of pairs that may end otherwise,
+    at worst lost or at best won; and the likelihood of superiority is that of n pairs won and none
+    lost, with a uniform prior of all shares: 1 - 1/2ⁿ⁺¹.
     """
     frequencies = counts.frequencies
     n, steps = sum(frequencies), len(frequencies) - 1
@@ -145,7 +144,7 @@ def evidence(counts: Pentanomial | Trinomial) -> Evidence:
 
 
 def elo(score: float) -> float | None:
-    """The difference in Elo that makes one expect such a share of the points; None for 0 and 1."""
+    """The Elo difference with that expected share of the points; None for 0 and 1."""
     return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 

@@ -1,7 +1,7 @@
-"""Ratings of all who have played a game here, from all its rated matches together.
+"""Leaderboard of a game: ratings of all players of a server, from all rated matches of the game.
 
-Who took part in tournaments with several versions has a rating for each. The model, its error bars
-and what is known beforehand are those of `server.tournament.ratings`.
+A player that took part in tournaments with several versions has a rating for each version. The
+model, its error bars and its prior are those of `server.tournament.ratings`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from games import TIE
 from server.tournament import ratings
 from server.tournament.ratings import Outcomes
 
-#: The rating of the anchor, who has played most.
+#: The rating of the anchor, the player with the most matches.
 ANCHOR = 1500.0
-#: Points of a history, at most.
+#: The most points of a history.
 POINTS = 30
 
 #: A player and its version.
@@ -28,7 +28,7 @@ WON, LOST = 1, 2
 
 
 class RatedMatch(NamedTuple):
-    """A rated match with a result: what the two were called `then`, in it, and are called now."""
+    """A rated match with a result; the players' names in it (`then`) and their present names."""
 
     match: str
     then: tuple[str, str]
@@ -39,14 +39,14 @@ class RatedMatch(NamedTuple):
 
 
 class TournamentVerdict(NamedTuple):
-    """What a tournament says of its matches: which count, and what versions its entrants had."""
+    """The matches of a tournament that count, and the versions of its entrants."""
 
     counted: set[str]
     versions: Mapping[str, str]
 
 
 class RatedGame(NamedTuple):
-    """A match that counts; the first of `players` had the first move. Winner 1, 2, or -1."""
+    """A match that counts; the first of `players` had the first move. Winner: 1, 2 or -1."""
 
     players: tuple[PlayerVersion, PlayerVersion]
     winner: int
@@ -54,7 +54,7 @@ class RatedGame(NamedTuple):
 
 
 class LeaderboardEntry(Struct, frozen=True, kw_only=True):
-    """A player in one version. `error` is the 95 % half-width, relative to the anchor."""
+    """A player in one version; `error` is the 95 % half-width, relative to the anchor."""
 
     name: str
     version: str
@@ -68,11 +68,11 @@ class LeaderboardEntry(Struct, frozen=True, kw_only=True):
 
 
 class Leaderboard(Struct, frozen=True, kw_only=True):
-    """All who are rated in a game, the best first.
+    """The rated players of a game, the best first.
 
     Ratings are Elo: near equality, d points more mean a score of 1 / (1 + 10^(-d/400)). The anchor,
-    who has played most, has 1500 by definition. `first_move` is what having it is worth. What is
-    not known, because nobody is rated, is None.
+    the player with the most matches, has 1500 by definition. `first_move` is the value of the first
+    move. Without rated players, unknown values are None.
     """
 
     game: str
@@ -84,7 +84,7 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
 
 
 class RatingPoint(Struct, frozen=True):
-    """The rating from the matches up to a time, relative to today's anchor."""
+    """A rating from the matches up to a time, relative to the present anchor."""
 
     at: float
     rating: float
@@ -97,7 +97,7 @@ def rated_games(
 ) -> list[RatedGame]:
     """The matches that count, in the same order.
 
-    Of a tournament that is known, those of complete pairs which are no repetition of others.
+    Of a tournament in `verdicts`, only matches of complete pairs that repeat no others count.
     """
     found = []
     for each in rated:
@@ -114,7 +114,7 @@ def rated_games(
 
 
 def leaderboard_of(game: str, played: Sequence[RatedGame]) -> Leaderboard:
-    """The ratings after these matches."""
+    """The leaderboard of a game after these matches."""
     if not played:
         return Leaderboard(game=game)
     table = _Table(played)
@@ -127,10 +127,10 @@ def leaderboard_of(game: str, played: Sequence[RatedGame]) -> Leaderboard:
             version=who[1],
             rating=_tenths(ANCHOR + found.elo[place]),
             error=_tenths(found.error[place]),
-            matches=table.got[place].total(),
-            won=table.got[place][WON],
-            tied=table.got[place][TIE],
-            lost=table.got[place][LOST],
+            matches=table.results[place].total(),
+            won=table.results[place][WON],
+            tied=table.results[place][TIE],
+            lost=table.results[place][LOST],
             last_at=last[who],
         )
         for who, place in table.places.items()
@@ -146,9 +146,9 @@ def leaderboard_of(game: str, played: Sequence[RatedGame]) -> Leaderboard:
 
 
 def histories(played: Sequence[RatedGame], name: str) -> dict[str, tuple[RatingPoint, ...]]:
-    """How the rating of each version of a player has come to be; the last point is that of now.
+    """The rating of each version of a player over time; the last point is the present one.
 
-    There is one after each of so many equal shares of the player's matches.
+    There is a point after each of at most POINTS equal shares of the player's matches.
     """
     own = [place for place, each in enumerate(played) if name in (who[0] for who in each.players)]
     if not own:
@@ -158,12 +158,12 @@ def histories(played: Sequence[RatedGame], name: str) -> dict[str, tuple[RatingP
     found: dict[str, list[RatingPoint]] = {version: [] for version in versions}
     begin = 0
     for end in _ends(own, len(played)):
-        before = {version: table.got[place].total() for version, place in versions.items()}
+        before = {version: table.results[place].total() for version, place in versions.items()}
         table.add(played[begin:end])
         begin = end
         known = table.rate()
         for version, place in versions.items():
-            matches = table.got[place].total()
+            matches = table.results[place].total()
             if matches > before[version] or end == len(played):
                 rating, error = _tenths(ANCHOR + known.elo[place]), _tenths(known.error[place])
                 found[version].append(RatingPoint(played[end - 1].at, rating, error, matches))
@@ -171,41 +171,41 @@ def histories(played: Sequence[RatedGame], name: str) -> dict[str, tuple[RatingP
 
 
 def _ends(own: Sequence[int], matches: int) -> list[int]:
-    """After how many of all matches there is a point, where a player's have these places."""
+    """The numbers of matches after which there is a point; `own` are the player's matches."""
     shares = min(POINTS, len(own))
     ends = [own[len(own) * share // shares - 1] + 1 for share in range(1, shares)]
     return [*ends, matches]
 
 
 class _Table:
-    """Who is there, and what they have got against each other so far."""
+    """The players, and their results against each other so far."""
 
     def __init__(self, played: Iterable[RatedGame]) -> None:
-        """`played`: all that will be added."""
+        """`played`: all matches that will be added."""
         count = Counter(who for each in played for who in each.players)
         self.places = {who: place for place, who in enumerate(count)}
-        #: Who plays most; of several, who came first.
+        #: The player with the most matches; of several, the first.
         self.anchor = max(count, key=lambda who: count[who])
-        #: By what each has got.
-        self.got: list[Counter[int]] = [Counter() for _ in count]
-        self._results: Counter[tuple[int, int, int]] = Counter()
+        #: The results of each player.
+        self.results: list[Counter[int]] = [Counter() for _ in count]
+        self._outcomes: Counter[tuple[int, int, int]] = Counter()
 
     def add(self, played: Iterable[RatedGame]) -> None:
-        """These come next."""
+        """Adds the results of the next matches."""
         for ((one, other), winner), count in Counter(each[:2] for each in played).items():
             first, second = self.places[one], self.places[other]
-            self.got[first][winner] += count
-            self.got[second][winner if winner == TIE else 3 - winner] += count
-            self._results[first, second, winner] += count
+            self.results[first][winner] += count
+            self.results[second][winner if winner == TIE else 3 - winner] += count
+            self._outcomes[first, second, winner] += count
 
     def rate(self) -> ratings.Ratings:
-        """From what has been added."""
-        counts = self._results
-        tally = {
+        """The ratings from all matches that were added."""
+        counts = self._outcomes
+        outcomes = {
             movers: Outcomes(*(counts[*movers, winner] for winner in (WON, TIE, LOST)))
             for movers in {(first, second) for first, second, _ in counts}
         }
-        return ratings.rate(len(self.places), tally, self.places[self.anchor])
+        return ratings.rate(len(self.places), outcomes, self.places[self.anchor])
 
 
 def _tenths(elo: float) -> float:

@@ -1,11 +1,11 @@
-"""Openings from a file: the moves of one on each line.
+"""Files of openings: one opening on each line.
 
     # notation, with blanks or commas between the moves,
     d3 c5 f6
-    # or in brackets the actions' numbers
+    # or the numbers of the actions, in brackets
     [19, 34, 45]
 
-Brackets tell the two apart, for in some games moves are written as numbers too.
+Brackets distinguish the two, because in some games moves are written as numbers, too.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 
 class BadOpening(ValueError):
-    """A line that is no opening; the text says why."""
+    """A line that is not a valid opening; the text gives the reason."""
 
 
 def read(text: str, game: Game) -> Iterator[tuple[int, tuple[int, ...] | BadOpening]]:
-    """For each opening the line, from 1, and its actions, or what is wrong with it.
+    """Each opening's line, from 1, and its actions, or the error.
 
-    Two that lead to the same position are one too many.
+    An opening that leads to the same position as an earlier one is an error.
     """
     seen: dict[State, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
@@ -44,7 +44,7 @@ def read(text: str, game: Game) -> Iterator[tuple[int, tuple[int, ...] | BadOpen
 
 
 def _played(moves: str, game: Game) -> tuple[tuple[int, ...], State]:
-    """The actions, and where they lead."""
+    """The actions of a line, and the position after them. Raises BadOpening."""
     in_brackets = re.fullmatch(r"\[(.*)\]", moves)
     words = [word for word in _BETWEEN.split(in_brackets[1] if in_brackets else moves) if word]
     state = game.initial_state()
@@ -54,7 +54,7 @@ def _played(moves: str, game: Game) -> tuple[tuple[int, ...], State]:
             action = _number(word) if in_brackets else game.parse_action(state, word)
             state = game.next_state(state, action)
         except IllegalAction as error:
-            hint = "" if in_brackets else " (actions' numbers are written in brackets)"
+            hint = "" if in_brackets else " (numbers of actions are written in brackets)"
             raise BadOpening(f"{game}, move {len(actions) + 1}: {error}{hint}") from error
         actions.append(action)
     if game.winner(state):
@@ -64,5 +64,5 @@ def _played(moves: str, game: Game) -> tuple[tuple[int, ...], State]:
 
 def _number(word: str) -> int:
     if not _NUMBER.fullmatch(word):
-        raise BadOpening(f"in brackets are the numbers of actions, not {word[:50]!r}")
+        raise BadOpening(f"expected the number of an action in brackets, not {word[:50]!r}")
     return int(word)

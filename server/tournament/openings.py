@@ -1,4 +1,4 @@
-"""Where pairs start: random moves that leave both sides a chance, or the lines of a file."""
+"""Openings of pairs: random moves that leave both sides a chance, or those of a file."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from server.model.tournament_spec import Openings
 
 Opening = tuple[int, ...]
 
-#: Of so many random playouts from an opening, the first player's share must be within the bounds.
+#: The number of random playouts from an opening, and the bounds of the first player's share.
 PLAYOUTS: Final = 256
 BOUNDS: Final = (0.35, 0.65)
 
-#: With so many actions or fewer, four plies are looked ahead; with more, two.
+#: With this many actions or fewer, wins are searched four plies ahead; with more, two.
 FEW_ACTIONS: Final = 32
 
-#: Who finds so many in a row unsuitable does not look for more.
+#: After this many unsuitable openings in a row, the generator stops.
 PATIENCE: Final = 2000
 
 
 class OpeningError(ValueError):
-    """An opening that cannot be used. The message says which and why."""
+    """No usable opening exists; the message gives the game and the reason."""
 
 
 class Book:
-    """The openings of one game in a tournament, by the numbers that pairs have.
+    """The openings of one game in a tournament, by the numbers in pairs.
 
-    They are those of the file, in an order by the seed; or generated, as they are needed. When
-    there are no more it begins again. Raises OpeningError when there is none.
+    They are the given ones, in an order by the seed, or generated ones, made when they are needed.
+    After the last opening the book begins again. Indexing raises OpeningError if there is none.
     """
 
     def __init__(self, game: str, openings: Openings, seed: int) -> None:
@@ -73,19 +73,19 @@ def _generated(game: Game, plies: int, seed: int) -> Iterator[Opening]:
             break
     if not found:
         raise OpeningError(
-            f"{game}: after {plies} random plies it is always clear who wins; take fewer, or a file"
+            f"{game}: after {plies} random plies the winner is always clear; use fewer, or a file"
         )
 
 
 def _in_order(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
-    """All of them, in an order by the seed."""
+    """All openings, in an order by the seed."""
     rest, rng = list(openings), seeded(seed)
     while rest:
         yield rest.pop(draw(rng, len(rest)))
 
 
 def _lines(game: Game, plies: int, rng: Rng) -> Iterator[tuple[Opening, State]]:
-    """Random legal moves and where they lead, each position once, until there are no more."""
+    """Random legal moves and their final positions, each position once, until all are used."""
     exhausted: set[tuple[int, State]] = set()
     while (0, game.initial_state()) not in exhausted:
         line: list[int] = []
@@ -101,7 +101,7 @@ def _lines(game: Game, plies: int, rng: Rng) -> Iterator[tuple[Opening, State]]:
 def _step(
     game: Game, ply: int, state: State, exhausted: set[tuple[int, State]], rng: Rng
 ) -> tuple[int, State] | None:
-    """A random move to a position from which there may be more to find."""
+    """A random move to a position that is not exhausted, and that position; None if all are."""
     actions = list(game.legal_actions(state))
     while actions:
         action = actions.pop(draw(rng, len(actions)))
@@ -112,10 +112,10 @@ def _step(
 
 
 def is_open(game: Game, state: State, seed: int) -> bool:
-    """Is the match not over there, nor as good as decided?
+    """Whether the match is neither over at a position nor as good as decided.
 
-    It is when somebody wins within a few plies, whatever the other does; or when the share of
-    random playouts that the first player wins, ties counted half, is out of BOUNDS.
+    It counts as decided if a player wins within a few plies, whatever the other does, or if the
+    first player's share of random playouts, ties counted half, is outside BOUNDS.
 
     Of 80 and 120 positions of Connect Four after 4 and 8 random plies this keeps 63 and 81. A
     search of 20,000 simulations saw a win in none of these, and in 2 of them fewer than 20 % or
@@ -123,7 +123,7 @@ def is_open(game: Game, state: State, seed: int) -> bool:
     two plies instead of four, it saw 11 wins in 185 kept. Of gomoku, mnk(8,8,5), Othello and
     ultimate tic-tac-toe, 95 % to 100 % are kept after up to 8 plies; of 138 of the last three, none
     was lopsided. Of tic-tac-toe 46 % are kept after 2 plies and 51 % after 3; with best play, 19 of
-    41 of these are lost. Nim is won by somebody from everywhere.
+    41 of these are lost. Each position of Nim is won by one of the two.
     """
     plies = 4 if len(game.legal_actions(state)) <= FEW_ACTIONS else 2
     if game.winner(state) or any(wins_within(game, state, player, plies) for player in (1, 2)):
@@ -133,7 +133,7 @@ def is_open(game: Game, state: State, seed: int) -> bool:
 
 
 def _share(game: Game, state: State, seed: int) -> float:
-    """Of what can be had in random playouts, the share of the first player."""
+    """The first player's share of the points of random playouts."""
     digest = hashlib.sha256(repr((seed, state)).encode()).digest()
     rng = seeded(int.from_bytes(digest[:8], "big"))
     return mean_return(game, state, rng, PLAYOUTS)

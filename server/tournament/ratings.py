@@ -1,19 +1,18 @@
 """Ratings of many players at once, from all their matches together.
 
-The model is Bradley and Terry's with ties as Davidson (1970, J. Am. Stat. Assoc. 65:317-328) has
-them and the advantage of the first move as Davidson & Beaver (1977, Biometrics 33:693-702). With d
-the rating of the first mover, less that of the second, plus the advantage, the first wins, ties or
-loses in proportion to exp(d/2), nu and exp(-d/2).
+The model is that of Bradley and Terry, with ties by Davidson (1970, J. Am. Stat. Assoc. 65:317-328)
+and the advantage of the first move by Davidson & Beaver (1977, Biometrics 33:693-702). With d the
+rating of the first mover, less that of the second, plus the advantage, the probabilities that the
+first wins, ties or loses are in proportion to exp(d/2), nu and exp(-d/2).
 
-Rao and Kupper's ties, which Bayeselo has, would do as well. Davidson's were taken because a tie is
-then as good as half a win and half a loss: of a player's results its points alone decide, as in the
-table of standings. And the logarithm of the likelihood has one maximum, to which Newton's steps
-lead.
+Rao and Kupper's ties, which Bayeselo uses, would do as well. With Davidson's a tie is worth half a
+win and half a loss, so that only a player's points decide, as in the table of standings. And the
+logarithm of the likelihood has one maximum, which Newton's method finds.
 
-What is known before the first match: ratings are distributed normally with a deviation of 1000
-Elo, which weighs less than one match; and two imaginary equals have shared half a win, half a tie
-and half a loss. That gives ratings to those who won everything, to groups that did not meet and
-where there were no matches, with error bars that say how little is known.
+The prior: ratings are distributed normally with a deviation of 1000 Elo, which weighs less than one
+match; and two imaginary equals have shared half a win, half a tie and half a loss. With it, players
+that won everything, groups that did not meet and players without matches have ratings, too, with
+error bars that show how little is known.
 """
 
 from __future__ import annotations
@@ -34,34 +33,34 @@ from server.tournament.pairs import Pair, PairScore
 Floats = NDArray[np.floating[Any]]
 #: Elo points in one unit of the natural logarithm of the odds.
 ELO = 400 / math.log(10)
-#: The deviation of ratings before anything is known, in Elo.
+#: The deviation of ratings in the prior, in Elo.
 SPREAD = 1000.0
-#: What two imaginary equals played: wins of the first mover, ties, wins of the second.
+#: The results of two imaginary equals: wins of the first mover, ties, wins of the second.
 IMAGINED = (0.5, 0.5, 0.5)
-#: Newton's steps end at such a change of the logarithms of odds, or after so many.
+#: Newton's method ends at this change of the logarithms of odds, or after this many steps.
 _CHANGE, _STEPS = 1e-9, 100
-#: The likelihood's logarithm is known to this share of it.
+#: The relative rounding error of the logarithm of the likelihood.
 _ROUNDING = 1e-12
 
 
 class Outcomes(NamedTuple):
-    """Of the matches of two in which the same one had the first move."""
+    """Results of the matches of two players in which the same one had the first move."""
 
     first: int = 0
     ties: int = 0
     second: int = 0
 
 
-#: For (first mover, second mover).
+#: The results for each (first mover, second mover).
 OutcomeCounts = Mapping[tuple[int, int], Outcomes]
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """All in Elo: near equality, a difference d means a score of 1 / (1 + 10^(-d/400)).
+    """Ratings in Elo: near equality, a difference d means a score of 1 / (1 + 10^(-d/400)).
 
     `elo` and `error`, the 95 % half-width, of each player are relative to the anchor; `los[i][j]`
-    is how likely i is stronger than j. `first_move` is what having the first move is worth.
+    is the probability that i is stronger than j. `first_move` is the value of the first move.
     `tie_share` is the share of ties between equals, without advantage, and `tie` the odds of that
     against a win of one of the two as Elo; None if nothing was tied.
     """
@@ -76,7 +75,7 @@ class Ratings:
 
 
 def count_outcomes(played: Iterable[tuple[Pair, PairScore]]) -> dict[tuple[int, int], Outcomes]:
-    """The matches of pairs, counted by who moved first."""
+    """The results of the matches of pairs, counted for each first and second mover."""
     counts: dict[tuple[int, int], list[int]] = {}
     for pair, score in played:
         one, other = pair.entrants
@@ -89,8 +88,8 @@ def rate(players: int, counts: OutcomeCounts, anchor: int | None = None) -> Rati
     """Rate players 0, 1, ... `players` - 1.
 
     `anchor` is the player whose rating is 0, without error; None for the average of all. Error bars
-    come from the curvature of the likelihood at its maximum. They take matches as independent;
-    those of a pair have their opening in common, which mostly makes the bars a little wide.
+    come from the curvature of the likelihood at its maximum. They treat matches as independent; the
+    matches of a pair share their opening, which mostly makes the bars a little too wide.
     """
     model = _Model(players, counts)
     found = _maximum(model)
@@ -100,7 +99,7 @@ def rate(players: int, counts: OutcomeCounts, anchor: int | None = None) -> Rati
     weights = np.full(players, 1 / players) if anchor is None else np.eye(players)[anchor]
     relative = np.eye(players) - weights
     ratings = relative @ found[:players]
-    # How ratings in Elo change with each parameter. More ties make the scale shorter.
+    # The change of ratings in Elo with each parameter. More ties make the scale shorter.
     change = np.zeros((players + 1, len(found)))
     change[:players, :players] = relative
     change[players, players] = 1
@@ -120,10 +119,10 @@ def rate(players: int, counts: OutcomeCounts, anchor: int | None = None) -> Rati
 
 
 class _Model:
-    """The logarithm of the likelihood, and of what was known before.
+    """The logarithm of the likelihood and of the prior.
 
     Its parameters, as logarithms of odds: the players' ratings, the advantage of the first move,
-    and ln nu. Without any tie nu is 0, and its logarithm not among them.
+    and ln nu. Without any tie nu is 0, and its logarithm is not a parameter.
     """
 
     def __init__(self, players: int, counts: OutcomeCounts) -> None:
@@ -139,28 +138,28 @@ class _Model:
         self._prior[:players] = (ELO / SPREAD) ** 2
 
     def start(self) -> Floats:
-        """Everything even."""
+        """The parameters of equal players without an advantage of the first move."""
         return np.zeros(len(self._prior))
 
     def tie_share(self, at: Floats) -> float:
-        """Of the matches between equals, those that are tied."""
+        """The share of ties in matches between equals."""
         return 1 / (1 + 2 * math.exp(-at[-1])) if self.tied else 0.0
 
     def height(self, at: Floats) -> float:
-        """The logarithm itself."""
+        """The logarithm of the likelihood and of the prior."""
         logs = self._log_odds(at)
         seen = self._counts > 0
         likelihood = np.sum(self._counts[seen] * (logs - logsumexp(logs, axis=0))[seen])
         return float(likelihood - np.sum(self._prior * at**2) / 2)
 
     def slope(self, at: Floats) -> Floats:
-        """Its derivatives: points and ties beyond what is expected."""
+        """The derivatives of the logarithm: points and ties beyond the expected ones."""
         first, tie, second = self._counts - self._matches * self._shares(at)
         ties = [tie.sum()] if self.tied else []
         return np.append(self._design.T @ (first - second) / 2, ties) - self._prior * at
 
     def curvature(self, at: Floats) -> Floats:
-        """Its second derivatives, with their sign changed: how much is known of each parameter."""
+        """The negative second derivatives of the logarithm: the information on the parameters."""
         first, tie, second = self._shares(at)
         lead = (first - second) / 2
         known = self._design.T @ (
@@ -185,9 +184,9 @@ class _Model:
 
 
 def _design(players: int, counts: OutcomeCounts) -> csr_array:
-    """What to add up, of ratings and the advantage, for how far ahead the first mover is.
+    """The design matrix: times ratings and advantage, it gives the lead of the first mover.
 
-    A row for each entry of the counts and, last, one for the imaginary equals.
+    It has a row for each entry of the counts and, last, one for the imaginary equals.
     """
     movers = np.array(list(counts), dtype=np.int64).reshape(-1, 2)
     entries = np.arange(len(movers))
@@ -199,7 +198,7 @@ def _design(players: int, counts: OutcomeCounts) -> csr_array:
 
 
 def _maximum(model: _Model) -> Floats:
-    """Newton's steps, shorter where they would lead down."""
+    """The parameters at the maximum, by Newton's method; a step that would lead down is halved."""
     at = model.start()
     for _ in range(_STEPS):
         step = np.linalg.solve(model.curvature(at), model.slope(at))
@@ -213,7 +212,7 @@ def _maximum(model: _Model) -> Floats:
 
 
 def _superiority(ratings: Floats, covariance: Floats) -> Floats:
-    """For each two, how likely the first is stronger; 1/2 for one against itself."""
+    """For each two players, the probability that the first is stronger; 1/2 on the diagonal."""
     players = len(ratings)
     within = covariance[:players, :players]
     each = np.diag(within)

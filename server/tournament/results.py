@@ -1,6 +1,6 @@
-"""From the matches of a tournament to what they have shown.
+"""Results of a tournament, from its fixtures to a report.
 
-What counts are whole pairs, of the last attempt at them, in schedule order.
+Only complete pairs count, each in its last attempt, in schedule order.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from server.tournament.report import (
 from server.tournament.standings import TIEBREAKS, Played, StandingsRow, crosstable, table
 from server.tournament.state import key_of
 
-#: What the first player of a match gets, by the match's winner.
+#: The points of the first player of a match, by its winner.
 _POINTS = {1: 1.0, -1: 0.5, 2: 0.0}
 
 
@@ -42,13 +42,13 @@ class Attempt:
 
     @property
     def score(self) -> PairScore | None:
-        """What the entrant got that begins in the first leg; None if a leg has no result."""
+        """The points of the entrant that moves first in leg 1; None if a leg has no result."""
         first, second = (self._points(leg) for leg in (1, 2))
         return None if first is None or second is None else PairScore(first, 1 - second)
 
     @property
     def repeated(self) -> bool:
-        """Did both matches have the same moves as earlier ones?"""
+        """Whether both matches had the same moves as earlier ones."""
         return len(self.legs) == 2 and all(each.repeated for each in self.legs.values())
 
     def _points(self, leg: int) -> float | None:
@@ -57,7 +57,7 @@ class Attempt:
 
 
 def attempts(fixtures: Iterable[Fixture]) -> dict[Key, Attempt]:
-    """The last attempt at each pair. Of what is said twice of a match, the later counts."""
+    """The last attempt at each pair; of several fixtures of a match, the last counts."""
     found: dict[Key, Attempt] = {}
     for each in fixtures:
         key, before = key_of(each), found.get(key_of(each))
@@ -69,14 +69,17 @@ def attempts(fixtures: Iterable[Fixture]) -> dict[Key, Attempt]:
 
 
 class Results:
-    """A tournament so far: which pairs are complete, and what follows from them."""
+    """The complete pairs of a tournament so far, and what follows from them."""
 
     def __init__(
-        self, spec: TournamentSpec, out: Sequence[int], fixtures: Iterable[Fixture]
+        self, spec: TournamentSpec, withdrawn: Sequence[int], fixtures: Iterable[Fixture]
     ) -> None:
-        """`out`: who is suspended, in that order. Raises SpecError for a format there is not."""
+        """`withdrawn`: these entrants, in the order of their withdrawal.
+
+        Raises SpecError for an unknown format.
+        """
         self.spec = spec
-        self.withdrawn = tuple(out)
+        self.withdrawn = tuple(withdrawn)
         self.format: Format = formats.load(spec)
         self._attempts = attempts(fixtures)
         scores = {key: each.score for key, each in self._attempts.items()}
@@ -86,14 +89,14 @@ class Results:
         self.played: list[Played] = [
             (pair, self.results[pair.key]) for pair in self._pairs if pair.key in self.results
         ]
-        #: Of these, those that are no repetition of another.
+        #: The played pairs that are no repetition of another: the evidence.
         self.counted_pairs = [
             (pair, score) for pair, score in self.played if not self._attempts[pair.key].repeated
         ]
 
     @property
     def counted_matches(self) -> set[str]:
-        """The matches of the pairs that are complete and no repetition."""
+        """The ids of the matches of the counted pairs."""
         return {
             fixture.match
             for pair, _ in self.counted_pairs
@@ -102,11 +105,11 @@ class Results:
 
     @property
     def pairs(self) -> int | None:
-        """How many there will be, if that is known."""
+        """The number of pairs of the whole tournament, None if not yet decided."""
         return self.format.total(len(self._pairs), self.withdrawn)
 
     def standings(self) -> tuple[Standing, ...]:
-        """The table, best first."""
+        """The rows of the table, best first."""
         entrants = range(len(self.spec.entrants))
         byes = self.format.byes(self.results, self.withdrawn)
         rows = {row.entrant: row for row in table(len(entrants), self.played, byes)}
@@ -120,7 +123,7 @@ class Results:
         )
 
     def test(self) -> SequentialTest | None:
-        """How the sequential test stands, if it is one."""
+        """The state of the sequential test, None if the tournament has none."""
         test = self.spec.sprt
         if test is None:
             return None
@@ -135,9 +138,9 @@ class Results:
         )
 
     def _pairs_without_gap(self) -> list[Played]:
-        """Up to the first pair that is not complete: so quick matches do not count before others.
+        """The counted pairs before the first open one, so that quick matches do not count first.
 
-        The server stops a test by the same.
+        The server ends a test by the same pairs.
         """
         reached = {
             pair.key
@@ -146,7 +149,7 @@ class Results:
         return [each for each in self.counted_pairs if each[0].key in reached]
 
     def report(self, notes: Sequence[str] = ()) -> Report:
-        """All of it. `notes` are said beside those that the matches themselves call for."""
+        """The whole report; `notes` are added to those that follow from the matches."""
         spec = self.spec
         rated = self._rated()
         return Report(
@@ -183,7 +186,7 @@ class Results:
         return None if self.spec.anchor is None else names.index(self.spec.anchor)
 
     def _rated(self) -> ratings.Ratings | None:
-        """All of them together; of two, their duel says more."""
+        """The ratings of all entrants; None for two, of which the head to head says more."""
         entrants = len(self.spec.entrants)
         if entrants == 2 or not self.counted_pairs:
             return None
@@ -205,7 +208,7 @@ class Results:
         )
 
     def _endings(self) -> tuple[Mapping[str, MatchCounts], ...]:
-        """How the matches of each ended, by reason."""
+        """The results of each entrant's matches, by the reason of their end."""
         counts: list[dict[str, Counter[float]]] = [defaultdict(Counter) for _ in self.spec.entrants]
         for pair, score in self.played:
             for leg, points in enumerate(score, 1):
@@ -218,7 +221,7 @@ class Results:
         )
 
     def _repetitions(self) -> list[str]:
-        """Who played the same again."""
+        """A note on each two entrants that repeated their matches."""
         again = Counter(
             tuple(sorted(pair.entrants))
             for pair, _ in self.played
@@ -235,13 +238,6 @@ class Results:
         return [] if winner is None else [f"{self.spec.entrants[winner].name} is the winner"]
 
 
-def gather(
-    spec: TournamentSpec, out: Sequence[int], fixtures: Iterable[Fixture], notes: Sequence[str] = ()
-) -> Report:
-    """What a tournament has shown so far. Raises SpecError for a format there is not."""
-    return Results(spec, out, fixtures).report(notes)
-
-
 def _estimates(values: Sequence[float], errors: Sequence[float]) -> tuple[Estimate, ...]:
     return tuple(Estimate(value, error) for value, error in zip(values, errors, strict=True))
 
@@ -249,7 +245,7 @@ def _estimates(values: Sequence[float], errors: Sequence[float]) -> tuple[Estima
 def _without_diagonal(
     los: Sequence[Sequence[float]],
 ) -> tuple[tuple[float | None, ...], ...]:
-    """Nobody is stronger than oneself."""
+    """The table with None on its diagonal."""
     return tuple(
         tuple(None if one == other else each for other, each in enumerate(row))
         for one, row in enumerate(los)

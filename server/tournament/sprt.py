@@ -1,9 +1,9 @@
-"""Sequential tests of two players: is one stronger by elo1, or only by elo0? Stop when it is clear.
+"""Sequential tests of two players: whether one is stronger by elo1, or only by elo0.
 
-The generalized sequential probability ratio test, as fishtest and fastchess have it. Each pair of
-matches brings 0, 1/4, 1/2, 3/4 or 1 of its points. Under either hypothesis the likeliest
-distribution of that is looked for among those that have the Elo it says; the logarithm of the
-ratio of both likelihoods (LLR) goes up and down with each pair until it crosses a bound.
+The generalized sequential probability ratio test, as in fishtest and fastchess. The score of a pair
+of matches is 0, 1/4, 1/2, 3/4 or 1 of its points. Each hypothesis gives an Elo; among the
+distributions of scores with that Elo, the likeliest one is computed. The logarithm of the ratio of
+the two likelihoods (LLR) changes with each pair, until it crosses a bound.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from server.tournament.evidence import NELO_PER_DEVIATION, scores_of
 from server.tournament.pairs import Pair, PairScore
 
 Floats = NDArray[np.float64]
-#: What never happened counts as if it had happened so often, as in fishtest and fastchess.
+#: The count of a score that never happened, as in fishtest and fastchess.
 NEVER = 1e-3
-#: Where iterations end: at such a change, or after so many.
+#: Iterations end at this change, or after this many steps.
 _ROOT_CHANGE, _ROOT_STEPS = 1e-14, 100
 _CHANGE, _STEPS = 1e-9, 30
-#: So far on the way to a pole a root is looked for.
+#: The share of the way to a pole within which a root is searched.
 _INSIDE = 1 - 1e-12
 
 
 class Bounds(NamedTuple):
-    """Of the LLR: at or below `lower` elo0 is accepted, at or above `upper` elo1."""
+    """Bounds of the LLR: at or below `lower` elo0 is accepted, at or above `upper` elo1."""
 
     lower: float
     upper: float
 
 
 class Verdict(NamedTuple):
-    """What a test says, after so many pairs and with which LLR.
+    """The result of a test after `pairs` pairs, with its LLR.
 
-    `accepted` is None while the test goes on. After it has ended, `pairs` and `llr` are those of
-    the first crossing of a bound, whatever was played later.
+    `accepted` is None while the test goes on. After its end, `pairs` and `llr` are those of the
+    first crossing of a bound, whatever was played later.
     """
 
     accepted: Literal["H0", "H1"] | None
@@ -79,7 +79,7 @@ def curve(played: Iterable[tuple[Pair, PairScore]], test: Sprt) -> list[float]:
 
 
 def verdict(curve: Sequence[float], test: Sprt) -> Verdict:
-    """What the LLR after each pair leads to."""
+    """The result that follows from the LLR after each pair."""
     lower, upper = bounds(test)
     for pairs, each in enumerate(curve, 1):
         if each <= lower:
@@ -90,7 +90,7 @@ def verdict(curve: Sequence[float], test: Sprt) -> Verdict:
 
 
 def _likeliest(shares: Floats, elo: float, model: str) -> Floats:
-    """In each row, the likeliest distribution that has this Elo."""
+    """In each row, the likeliest distribution with this Elo."""
     if model == "logistic":
         return _with_mean(shares, 1 / (1 + 10 ** (-elo / 400)))
     games_each = shares.shape[1] // 2
@@ -124,12 +124,12 @@ def _with_distance(shares: Floats, distance: float) -> Floats:
 
 
 def _any_with_distance(scores: Floats, distance: float) -> Floats:
-    """A distribution to start from: all scores alike, and more of the best or of the worst.
+    """A distribution to start from: uniform, with more of the best or of the worst score.
 
-    The paper starts from all alike, from where it leads nowhere if `distance` is large: beyond
-    231 normalized Elo for pairs. With a share w more of one end, the square of the mean's distance
-    from 1/2 is w²/4 and the variance (1 - w) (v + w/4), v that of all alike; w solves for
-    `distance`.
+    The paper starts from the uniform distribution, from which the iteration fails if `distance` is
+    large: beyond 231 normalized Elo for pairs. With an additional share w at one end, the square of
+    the mean's distance from 1/2 is w²/4 and the variance (1 - w) (v + w/4), with v the variance of
+    the uniform distribution; w is solved for `distance`.
     """
     square, alike = distance**2, float(scores.var())
     half_b = square * (alike - 0.25) / (1 + square)
@@ -142,10 +142,11 @@ def _any_with_distance(scores: Floats, distance: float) -> Floats:
 def _tilted(shares: Floats, values: Floats) -> Floats:
     """In each row, the likeliest distribution for which `values` have the mean 0.
 
-    With p the shares and a the values, p / (1 + θ a) such that the sum of p a / (1 + θ a) is 0.
-    That falls from +∞ to -∞ between two poles. Newton's steps find the root, halving the interval
-    where they would leave it. They are taken of the sum times the distances from both poles, which
-    is nearly straight even where the root is close to a pole, as it is when a score never happened.
+    With p the shares and a the values, it is p / (1 + θ a), with θ such that the sum of
+    p a / (1 + θ a) is 0. The sum falls from +∞ to -∞ between two poles. Newton's method finds the
+    root; a step that would leave the interval is replaced by halving it. The method is applied to
+    the sum times the distances from both poles, which is nearly linear even if the root is close to
+    a pole, as it is when a score never happened.
     """
     low, high = -1 / values.max(axis=1), -1 / values.min(axis=1)
     left, right, theta = _INSIDE * low, _INSIDE * high, np.zeros(len(shares))

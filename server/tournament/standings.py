@@ -1,4 +1,4 @@
-"""From results to a table of points, and to who got how much from whom."""
+"""The table of points with its tie-breaks, and the crosstable."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Played = tuple[Pair, PairScore]
 
 @dataclass(frozen=True)
 class StandingsRow:
-    """One entrant's line in the table. `played`, `won`, `tied` and `lost` count matches.
+    """One entrant's row in the table. `played`, `won`, `tied` and `lost` count matches.
 
     Points are 1 for a match won, 0.5 for one tied, and 1 for each match of a bye, which is not
-    counted as played. `buchholz` is the sum of the points of the opponents, `sonneborn_berger` of
-    those who were beaten and half of those who were tied with; once for each match (FIDE Handbook
-    C.07 of 2023, articles 8 and 9). The opponent in a match of a bye has as many points as oneself
-    (article 16).
+    counted as played. `buchholz` is the sum of the opponents' points, once for each match;
+    `sonneborn_berger` is the sum of the points of opponents that lost, and half of those that tied
+    (FIDE Handbook C.07 of 2023, articles 8 and 9). The opponent in a match of a bye has as many
+    points as the entrant itself (article 16).
     """
 
     entrant: int
@@ -42,7 +42,7 @@ TIEBREAKS: Mapping[str, Callable[[StandingsRow], float]] = {
 
 
 class OpponentScore(NamedTuple):
-    """What one got from another, and in how many matches."""
+    """The points of one entrant against another, and the number of their matches."""
 
     points: float
     matches: int
@@ -51,7 +51,7 @@ class OpponentScore(NamedTuple):
 def table(entrants: int, results: Iterable[Played], byes: Iterable[Bye] = ()) -> list[StandingsRow]:
     """A row for each of the `entrants`, best first.
 
-    By points, then Buchholz, then Sonneborn-Berger, then as they are listed.
+    They are ordered by points, then Buchholz, then Sonneborn-Berger, then as they are listed.
     """
     scores: list[list[tuple[int, float]]] = [[] for _ in range(entrants)]
     for pair, score in results:
@@ -85,7 +85,7 @@ def _row(
 
 
 def crosstable(entrants: int, results: Iterable[Played]) -> list[list[OpponentScore]]:
-    """For each entrant, what it got from each: `crosstable(...)[one][other]`."""
+    """The points of each entrant against each other: `crosstable(...)[one][other]`."""
     cells = [[OpponentScore(0.0, 0)] * entrants for _ in range(entrants)]
     for pair, score in results:
         first, second = pair.entrants

@@ -1,4 +1,4 @@
-"""A tournament as it is held: what has been played of it, and what is to be played next."""
+"""The state of a running tournament: what was played, and which matches are due."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEGS: tuple[Leg, Leg] = (1, 2)
 
 
 class MatchSlot(NamedTuple):
-    """Which match of a tournament: the first or second of a pair, and how often that was tried."""
+    """The place of a match in a tournament: its pair, which of the two, and the attempt from 1."""
 
     key: Key
     leg: Leg
@@ -35,7 +35,7 @@ class MatchSlot(NamedTuple):
 
 
 def parse_slot(text: str) -> MatchSlot:
-    """The slot that is spelled so. Raises ValueError."""
+    """The slot of its text form, as in `1.2.1.1.1`. Raises ValueError."""
     round_, board, number, leg, attempt = map(int, text.split("."))
     if leg not in LEGS:
         raise ValueError(f"a pair has no match number {leg}")
@@ -43,7 +43,7 @@ def parse_slot(text: str) -> MatchSlot:
 
 
 class DueMatch(NamedTuple):
-    """A match that can be played now, when both entrants are there; the first moves first."""
+    """A match that can begin when both entrants are connected; the first moves first."""
 
     slot: MatchSlot
     game: str
@@ -52,34 +52,40 @@ class DueMatch(NamedTuple):
 
 
 class TournamentState:
-    """One tournament. All it knows follows from its specification and from what is stored."""
+    """One tournament; its state follows from its specification and from the stored matches."""
 
-    def __init__(self, tournament: str, spec: TournamentSpec, out: Iterable[int] = ()) -> None:
-        """`out`: who was suspended, in that order. Raises SpecError, OpeningError."""
+    def __init__(
+        self, tournament: str, spec: TournamentSpec, withdrawn: Iterable[int] = ()
+    ) -> None:
+        """`withdrawn`: these entrants, in the order of their withdrawal.
+
+        Raises SpecError for an unknown game or format, OpeningError for a game without openings.
+        """
         self.id = tournament
         self.spec = spec
-        #: Of the openings only how they are found: anybody may ask for it, again and again.
+        #: The specification without given openings, which may be thousands: for messages.
         self.outline = replace(spec, openings=replace(spec.openings, lines={}))
-        self.withdrawn = list(out)
+        self.withdrawn = list(withdrawn)
         self.over = False
-        #: By match, in the order in which they began.
+        #: By match id, in the order of their start.
         self.fixtures: dict[str, Fixture] = {}
         self.running: set[str] = set()
         self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
         self._format = formats.load(spec)
         self._books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
         for book in self._books.values():
-            book[0]  # now, and not when a match is to begin, it is found out if there is none
+            book[0]  # raises OpeningError now, and not when a match is to begin
         self._attempts: dict[Key, int] = {}
         self._legs: dict[Key, dict[Leg, Fixture]] = {}
         self._results: dict[Key, PairScore] = {}
-        self._lines: set[str] = set()
+        #: Digests of the matches that were played, to recognize repetitions.
+        self._played: set[str] = set()
         self._known: list[Pair] | None = None
         self._complete = 0
         self._test = _Test(spec.sprt) if spec.sprt and self._format.has_test else None
 
     def due(self) -> Iterator[DueMatch]:
-        """What is to be played and does not run yet, in schedule order."""
+        """The matches to be played that are not running, in schedule order."""
         if self.over:
             return
         for pair in itertools.islice(self._pairs(), self._complete_pairs(), None):
@@ -95,9 +101,9 @@ class TournamentState:
                             opening,
                         )
 
-    def match_started(self, begun: MatchStarted) -> Fixture:
-        """A match of it has begun."""
-        slot = parse_slot(begun.fixture or "")
+    def match_started(self, started: MatchStarted) -> Fixture:
+        """Records that a match of the tournament has started; returns its fixture."""
+        slot = parse_slot(started.fixture or "")
         fixture = Fixture(
             tournament=self.id,
             round=slot.key[0],
@@ -105,54 +111,57 @@ class TournamentState:
             number=slot.key[2],
             leg=slot.leg,
             attempt=slot.attempt,
-            match=begun.match,
-            game=begun.game,
-            players=begun.players,
+            match=started.match,
+            game=started.game,
+            players=started.players,
         )
-        self.fixtures[begun.match] = fixture
-        self.running.add(begun.match)
+        self.fixtures[started.match] = fixture
+        self.running.add(started.match)
         if slot.attempt > self._attempts.get(slot.key, 0):
             self._attempts[slot.key], self._legs[slot.key] = slot.attempt, {}
         if self._counts(fixture):
             self._legs[slot.key][slot.leg] = fixture
         return fixture
 
-    def match_ended(self, finished: MatchEnded, actions: Sequence[int]) -> Fixture:
-        """A match of it has ended. If that came to no result, its pair is played again."""
-        before = self.fixtures[finished.match]
-        line = _digest(before, actions)
+    def match_ended(self, ended: MatchEnded, actions: Sequence[int]) -> Fixture:
+        """Records that a match has ended; without a result, its pair is played again.
+
+        Returns the fixture with the result.
+        """
+        before = self.fixtures[ended.match]
+        digest = _digest(before, actions)
         fixture = structs.replace(
             before,
-            winner=finished.winner,
-            reason=finished.reason,
+            winner=ended.winner,
+            reason=ended.reason,
             plies=len(actions),
-            repeated=bool(finished.winner) and line in self._lines,
+            repeated=bool(ended.winner) and digest in self._played,
         )
-        self.fixtures[finished.match] = fixture
-        self.running.discard(finished.match)
+        self.fixtures[ended.match] = fixture
+        self.running.discard(ended.match)
         key = key_of(fixture)
         if self._counts(fixture):
-            if finished.winner == 0:
+            if ended.winner == 0:
                 self._attempts[key] += 1
                 self._legs[key] = {}
             else:
-                self._lines.add(line)
+                self._played.add(digest)
                 self._legs[key][fixture.leg] = fixture
                 self._score(key)
         return fixture
 
     def void_matches(self) -> list[str]:
-        """The matches that run and do not count any more: the other one of their pair is void."""
+        """The running matches that no longer count, because the other match of the pair is void."""
         return [match for match in self.running if not self._counts(self.fixtures[match])]
 
     def is_decided(self) -> bool:
-        """Is there nothing left to be found out?"""
+        """Whether nothing is left to play: the test is decided, or all pairs are complete."""
         if self._test and self._test.accepts(self._pairs()):
             return True
         return not self.running and self._complete_pairs() == len(self._pairs())
 
     def withdraw(self, entrant: int) -> None:
-        """Go on without one of the entrants."""
+        """Goes on without an entrant, for good."""
         self.withdrawn.append(entrant)
         self._known, self._complete = None, 0
 
@@ -162,9 +171,9 @@ class TournamentState:
         return self._known
 
     def _complete_pairs(self) -> int:
-        """With so many pairs, from the first on, one is through; none of these is looked at again.
+        """The number of complete pairs before the first open one, counted on from the last call.
 
-        The schedule may be of thousands, and this is asked after each match.
+        The schedule may have thousands of pairs, and this is called after each match.
         """
         pairs = self._pairs()
         while self._complete < len(pairs) and pairs[self._complete].key in self._results:
@@ -175,7 +184,7 @@ class TournamentState:
         return fixture.attempt == self._attempts.get(key_of(fixture))
 
     def _score(self, key: Key) -> None:
-        """Both matches of a pair may have ended by now."""
+        """Scores the pair if both of its matches have ended."""
         legs = self._legs[key]
         if len(legs) < 2 or any(fixture.winner is None for fixture in legs.values()):
             return
@@ -188,7 +197,7 @@ class TournamentState:
 
 
 class _Test:
-    """A sequential test, which is given its pairs in schedule order, as far as they are known."""
+    """A sequential test; it counts complete pairs in schedule order, up to the first gap."""
 
     def __init__(self, test: Sprt) -> None:
         self._accepted = False
@@ -199,13 +208,13 @@ class _Test:
         self._given = 0
 
     def add(self, key: Key, score: PairScore, repeated: bool) -> None:
-        """A pair is complete; one that is `repeated` is no evidence."""
+        """Adds a complete pair; a `repeated` one is no evidence."""
         self._waiting[key] = None if repeated else score
 
     def accepts(self, pairs: Sequence[Pair]) -> bool:
-        """Has it come to an end, by the pairs that follow each other without a gap?
+        """Whether the pairs before the first open one accept a hypothesis.
 
-        `pairs`: all there are, in schedule order.
+        `pairs`: all known pairs, in schedule order.
         """
         rows = []
         while self._given < len(pairs) and pairs[self._given].key in self._waiting:
@@ -223,7 +232,7 @@ class _Test:
 
 
 class StoredGame(NamedTuple):
-    """A stored match of a tournament, as far as the tournament depends on it."""
+    """A stored match of a tournament, with what the tournament depends on."""
 
     started: MatchStarted
     ended: MatchEnded | None
@@ -231,35 +240,35 @@ class StoredGame(NamedTuple):
 
 
 def restore_tournament(
-    held: StoredTournament, sittings: Sequence[StoredGame] | None = None
+    stored: StoredTournament, games_: Sequence[StoredGame] | None = None
 ) -> TournamentState:
-    """A tournament as it was left; without `sittings`, these are what `held` has of its matches.
+    """The state of a stored tournament, from `games_`, or else from the matches in `stored`.
 
     Raises SpecError, OpeningError, msgspec.DecodeError.
     """
-    organized = held.created
-    if sittings is None:
-        sittings = [
-            StoredGame(kept.started, kept.ended, [move.action for move in kept.moves])
-            for kept in held.matches
+    created = stored.created
+    if games_ is None:
+        games_ = [
+            StoredGame(each.started, each.ended, [move.action for move in each.moves])
+            for each in stored.matches
         ]
-    contest = TournamentState(organized.tournament, loads(organized.spec), held.withdrawn)
-    for begun, _, _ in sittings:
-        contest.match_started(begun)
-    ended = [(finished, actions) for _, finished, actions in sittings if finished]
-    for finished, actions in sorted(ended, key=lambda each: each[0].at):
-        contest.match_ended(finished, actions)
-    contest.over = held.ended is not None
-    return contest
+    tournament = TournamentState(created.tournament, loads(created.spec), stored.withdrawn)
+    for started, _, _ in games_:
+        tournament.match_started(started)
+    finished = [(ended, actions) for _, ended, actions in games_ if ended]
+    for ended, actions in sorted(finished, key=lambda each: each[0].at):
+        tournament.match_ended(ended, actions)
+    tournament.over = stored.ended is not None
+    return tournament
 
 
-def fixtures_of(held: StoredTournament) -> list[Fixture]:
-    """The matches of a stored tournament, in the order in which they began. Raises as that."""
-    return list(restore_tournament(held).fixtures.values())
+def fixtures_of(stored: StoredTournament) -> list[Fixture]:
+    """The fixtures of a stored tournament, by start. Raises as `restore_tournament` does."""
+    return list(restore_tournament(stored).fixtures.values())
 
 
 def key_of(fixture: Fixture) -> Key:
-    """The place of its pair in the schedule."""
+    """The key of the fixture's pair in the schedule."""
     return fixture.round, fixture.board, fixture.number
 
 
@@ -269,11 +278,11 @@ def _seated(pair: Pair, leg: Leg) -> tuple[int, int]:
 
 
 def _share(winner: int | None, seat: Leg) -> float:
-    """What who sat there has got."""
+    """The points of the player in that seat."""
     return 1.0 if winner == seat else 0.5 if winner == games.TIE else 0.0
 
 
 def _digest(fixture: Fixture, actions: Iterable[int]) -> str:
-    """Of all that makes two matches the same."""
-    said = (fixture.game, *fixture.players, *map(str, actions))
-    return hashlib.sha256("\0".join(said).encode()).hexdigest()
+    """A digest that two matches share if game, players and all moves are the same."""
+    parts = (fixture.game, *fixture.players, *map(str, actions))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""On which line of a TOML text each key stands, which tomllib does not tell.
+"""The line of each key of a TOML text, which tomllib does not report.
 
-The text is one that tomllib has read: nothing is checked a second time.
+The text has to be valid: tomllib has parsed it, and it is not checked again.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-#: The keys and, in lists, places from 0 that lead to a value.
+#: The keys, and places in lists from 0, that lead to a value.
 Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(
     r"""
     (?P<nothing> [ \t\r]+ | \#[^\n]* )
-    | \"{3} (?: \\[\s\S] | [^\\] )*? \"{3,5}    # up to two quotes more are of the string
+    | \"{3} (?: \\[\s\S] | [^\\] )*? \"{3,5}    # up to two more quotes belong to the string
     | '{3} [\s\S]*? '{3,5}
     | "(?: \\. | [^"\\] )*"
     | '[^']*'
@@ -36,9 +36,9 @@ class _Token(NamedTuple):
 
 
 def lines_of(text: str) -> dict[Path, int]:
-    """For each table, key and element of a list, its line from 1.
+    """The line, from 1, of each table, key and element of a list.
 
-    A table that is named several times, as in dotted keys, stands where it is first named.
+    A table that is named several times, as in dotted keys, has the line of its first name.
     """
     scanner = _Scanner(text)
     scanner.run()
@@ -49,7 +49,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.lines: dict[Path, int] = {}
         self._tokens = deque(_tokens(text))
-        #: How many elements a list of tables, `[[...]]`, has so far.
+        #: The number of elements so far of each list of tables, `[[...]]`.
         self._counts: dict[Path, int] = {}
 
     def run(self) -> None:
@@ -116,7 +116,7 @@ class _Scanner:
                     self._tokens.popleft()
 
     def _more(self, end: str) -> bool:
-        """Is there another element before `end`, which is passed over otherwise?"""
+        """Whether another element comes before `end`; consumes `end` otherwise."""
         while self._at("\n") or self._at(","):
             self._tokens.popleft()
         if self._at(end):

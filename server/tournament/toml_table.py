@@ -1,4 +1,4 @@
-"""Takes values from a TOML table, and notes what is wrong with them."""
+"""Takes values from a TOML table, and collects the faults with their lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Faults:
-    """All that is wrong, each with the line after which it is sorted."""
+    """The faults of a file, each with its line number, by which they are sorted."""
 
     def __init__(self, where: str, lines: Mapping[Path, int]) -> None:
         self.found: list[tuple[int, str]] = []
@@ -34,7 +34,7 @@ class Faults:
             self.add(path, text)
 
     def add_elsewhere(self, path: Path, place: str, text: str) -> None:
-        """A fault in another file, which `path` names."""
+        """Adds a fault in another file, which the value at `path` names."""
         self.found.append((self._line(path), f"{place}: {text}"))
 
     def _line(self, path: Path) -> int:
@@ -44,7 +44,7 @@ class Faults:
 
 
 class TomlTable:
-    """A table of the file, from which values are taken. What is wrong with them is noted."""
+    """A table of the file, from which values are taken; faults of the values are collected."""
 
     def __init__(self, values: Mapping[str, object], path: Path, kind: str, faults: Faults):
         self.path = path
@@ -57,45 +57,45 @@ class TomlTable:
         return key in self._values
 
     def fault(self, text: str, *keys: str | int) -> None:
-        """Something is wrong with what the keys lead to; without keys, with the table."""
+        """Adds a fault of the value that the keys lead to; without keys, of the table."""
         self._faults.add((*self.path, *keys), text)
 
     def fault_elsewhere(self, key: str, place: str, text: str) -> None:
-        """Something is wrong with a file that the key names."""
+        """Adds a fault in a file that the value of the key names."""
         self._faults.add_elsewhere((*self.path, key), place, text)
 
     def take(self, key: str, check: Check[T], default: T) -> T:
-        """A value that may be left out."""
+        """The value of an optional key, or `default` if it is missing or wrong."""
         self._known.append(key)
         return self._checked(check, self._values[key], key, default) if key in self else default
 
     def need(self, key: str, check: Check[T], instead: T) -> T:
-        """A value that must be there; `instead`, to go on with, if it is not or is wrong."""
+        """The value of a required key, or `instead` if it is missing or wrong."""
         if key not in self:
             self.fault(f"{self._kind} needs {key!r}", key)
         return self.take(key, check, instead)
 
     def elements(self, key: str, check: Check[T], instead: T) -> list[T]:
-        """The values of a list that must be there."""
+        """The values of a required list, with `instead` for each wrong one."""
         nothing: list[object] = []
         values = self.need(key, validators.list_, nothing)
         return [self._checked(check, each, key, instead, i) for i, each in enumerate(values)]
 
     def table(self, key: str, kind: str) -> TomlTable:
-        """A table within this one; an empty one where there is none."""
+        """A table within this one; an empty one if it is missing or wrong."""
         nothing: dict[str, object] = {}
         return TomlTable(
             self.take(key, validators.table, nothing), (*self.path, key), kind, self._faults
         )
 
     def tables(self, key: str, kind: str) -> Iterator[TomlTable]:
-        """The tables of a list that must be there."""
+        """The tables of a required list, without wrong ones."""
         for i, values in enumerate(self.elements(key, validators.table, None)):
             if values is not None:
                 yield TomlTable(values, (*self.path, key, i), kind, self._faults)
 
     def close(self, above: Container[str] = (), what: str = "") -> None:
-        """There is nothing else to take; keys that belong `above` come before `what`."""
+        """Adds a fault for each key that was not taken; keys of `above` belong before `what`."""
         for key in self._values:
             if key in self._known:
                 continue

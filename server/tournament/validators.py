@@ -1,4 +1,4 @@
-"""What a single value of a tournament's file may be."""
+"""Checks of single values of a specification, from a file or from a message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from server.model import names
 from server.model.time_control import canonical_time_control
 
 T = TypeVar("T")
-#: Makes what is meant of a value. Raises ValueError, which says what is allowed.
+#: Returns the canonical form of a value. Raises ValueError, which says what is allowed.
 Check = Callable[[object], T]
 
 #: The whole numbers of TOML.
@@ -21,28 +21,28 @@ WHOLE = (-(2**63), 2**63 - 1)
 
 
 def text(value: object) -> str:
-    """Text."""
+    """Returns a text; raises ValueError for any other type."""
     if not isinstance(value, str):
         raise _expected("text in quotes", value)
     return value
 
 
 def list_(value: object) -> list[object]:
-    """A list that is not empty."""
+    """Returns a list with one element or more; raises ValueError."""
     if not isinstance(value, list) or not value:
         raise _expected("a list of one or more", value)
     return value
 
 
 def table(value: object) -> dict[str, object]:
-    """A table."""
+    """Returns a table; raises ValueError for any other type."""
     if not isinstance(value, dict):
         raise _expected("a table, { key = value }", value)
     return value
 
 
 def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
-    """One of some words."""
+    """Makes a check for one of the allowed words; `kind` names them in errors."""
 
     def check(value: object) -> str:
         chosen = text(value)
@@ -54,7 +54,7 @@ def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
 
 
 def whole(low: int, high: int) -> Check[int]:
-    """A whole number, both bounds included."""
+    """Makes a check for a whole number within bounds, both included."""
 
     def check(value: object) -> int:
         if type(value) is not int or not low <= value <= high:
@@ -65,7 +65,7 @@ def whole(low: int, high: int) -> Check[int]:
 
 
 def number(low: float, high: float) -> Check[float]:
-    """A number, both bounds included."""
+    """Makes a check for a number within bounds, both included."""
     allowed = f"a number from {low:g} to {high:g}"
 
     def check(value: object) -> float:
@@ -79,21 +79,21 @@ def number(low: float, high: float) -> Check[float]:
 
 
 def risk(value: object) -> float:
-    """A probability of error."""
+    """Returns a probability of error, between 0 and 0.5; raises ValueError."""
     if not isinstance(value, float) or not 0 < value < 0.5:
         raise _expected("a number between 0 and 0.5", value)
     return value
 
 
 def truth(value: object) -> bool:
-    """Yes or no."""
+    """Returns a boolean; raises ValueError for any other type."""
     if not isinstance(value, bool):
         raise _expected("true or false", value)
     return value
 
 
 def visible(longest: int) -> Check[str]:
-    """Text without control characters, and without blanks at its ends."""
+    """Makes a check for text without control characters; blanks at its ends are removed."""
 
     def check(value: object) -> str:
         stripped = text(value).strip()
@@ -104,41 +104,38 @@ def visible(longest: int) -> Check[str]:
     return check
 
 
-def one_of_names(allowed: Sequence[str]) -> Check[str]:
-    """The name of an entrant."""
-    among = one_of("entrant", allowed)
-    return lambda value: among(name(value))
-
-
 def name(value: object) -> str:
-    """A name that the server accepts, as it shows it."""
+    """Returns a player's name as the server shows it; raises ValueError if it is not allowed."""
     return names.normalised(text(value))
 
 
 def game(value: object) -> Game:
-    """A game with its parameters."""
+    """Returns the game that a text names, with its parameters; raises SpecError."""
     return games.load(text(value))
 
 
 def clock(value: object) -> str:
-    """A clock, in its one spelling."""
+    """Returns the canonical notation of a time control; raises TimeControlError."""
     return canonical_time_control(text(value))
 
 
 def player(value: object) -> str:
-    """A player with options. Whether there is one, and whether it takes them, is not known here."""
+    """Returns a player with its options; raises SpecError if it cannot be parsed.
+
+    Whether the player exists and takes these options is not known here.
+    """
     spelled = text(value).strip()
     spec.parse(spelled)
     return spelled
 
 
 def command(value: object) -> str:
-    """A program and what it is given, with quotes as for a shell."""
+    """Returns a command line with quotes as for a shell; raises ValueError without a program."""
     line = visible(1000)(value)
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise ValueError(f"cannot be taken apart as a shell does it: {error}") from None
+        raise ValueError(f"cannot be split into words as a shell does: {error}") from None
     if not (words and words[0]):
         raise ValueError("must name a program")
     return line

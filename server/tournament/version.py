@@ -1,4 +1,4 @@
-"""Versions of entrants that were given none: digests of what decides how they play."""
+"""Versions of entrants without a given one: digests of everything that decides how they play."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable
 
 from games.core import spec
 
-#: What is in a file, by its path relative to the tournament's folder; None where there is no file.
+#: The content of a file, by its path relative to the tournament's folder; None without a file.
 Files = Callable[[str], bytes | None]
 
 _DIGITS = 12
 
 
 def of_player(player: str, files: Files, code: str = "") -> str:
-    """Of a player with its options, in whatever order they are written.
+    """The version of a player with its options, in whatever order these are written.
 
-    `code` says which players and games are installed. The file of a `module:Class` counts, if it is
-    in the folder. Raises SpecError.
+    `code` identifies the installed players and games. The file of a `module:Class` is included if
+    it is in the folder. Raises SpecError.
     """
     wanted = spec.parse(player)
     options = [f"{key}={value}" for key, value in sorted(wanted.options.items())]
@@ -29,10 +29,10 @@ def of_player(player: str, files: Files, code: str = "") -> str:
 
 
 def of_command(command: str, files: Files) -> str:
-    """Of a command, and of the files among its words. Raises ValueError for an unclosed quote.
+    """The version of a command: its words and the files among them.
 
-    A program that writes to a file which its command names has another version each time it is
-    read: it needs one that is given.
+    Raises ValueError for an unclosed quote. A program that writes to a file which its command names
+    has another version at each reading: give it a version instead.
     """
     words = shlex.split(command)
     contents = [files(word) for word in words]

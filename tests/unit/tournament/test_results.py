@@ -10,17 +10,30 @@ from support.fixtures import fixture, pair, spec
 from server.model.messages import Fixture, Reason
 from server.model.tournament_spec import Sprt, TournamentSpec
 from server.tournament import formats
-from server.tournament.report import FORMATS, CrosstableCell, MatchCounts, PairCounts, writer
-from server.tournament.results import Results, gather
+from server.tournament.report import (
+    FORMATS,
+    CrosstableCell,
+    MatchCounts,
+    PairCounts,
+    Report,
+    writer,
+)
+from server.tournament.results import Results
 
 
-def played_through(spec: TournamentSpec, out: Sequence[int] = ()) -> list[Fixture]:
-    """All matches of a tournament in which who is listed first wins."""
+def report_of(
+    spec: TournamentSpec, withdrawn: Sequence[int], fixtures: Sequence[Fixture]
+) -> Report:
+    return Results(spec, withdrawn, fixtures).report()
+
+
+def played_through(spec: TournamentSpec, withdrawn: Sequence[int] = ()) -> list[Fixture]:
+    """All fixtures of a tournament in which the entrant that is listed first wins."""
     found: list[Fixture] = []
     while True:
-        gathered = Results(spec, out, found)
-        pairs = formats.load(spec).pairs(gathered.results, out)
-        missing = [each for each in pairs if each.key not in gathered.results]
+        results = Results(spec, withdrawn, found)
+        pairs = formats.load(spec).pairs(results.results, withdrawn)
+        missing = [each for each in pairs if each.key not in results.results]
         if not missing:
             return found
         for each in missing:
@@ -31,11 +44,11 @@ def played_through(spec: TournamentSpec, out: Sequence[int] = ()) -> list[Fixtur
 def test_nothing_was_played_yet() -> None:
     for format_ in formats.names():
         for written in FORMATS:
-            assert writer(written)(gather(spec(format_, sprt=_test_of(format_)), (), []))
+            assert writer(written)(report_of(spec(format_, sprt=_test_of(format_)), (), []))
 
 
 def _test_of(format_: str) -> Sprt | None:
-    return Sprt() if format_ == "sprt" else None
+    return Sprt() if formats.find(format_).has_test else None
 
 
 def test_only_whole_pairs_count() -> None:
@@ -45,7 +58,7 @@ def test_only_whole_pairs_count() -> None:
         fixture((3, 1, 1), 1, 1),
         fixture((3, 1, 1), 2, None),
     ]
-    report = gather(spec(rounds=3), (), fixtures)
+    report = report_of(spec(rounds=3), (), fixtures)
     assert (report.done, report.pairs) == (1, 3)
     assert [each.counts for each in report.standings] == [
         MatchCounts(1, 1, 0),
@@ -57,33 +70,33 @@ def test_only_whole_pairs_count() -> None:
 
 def test_who_began_second_in_the_first_match_wins_as_the_first_in_the_second() -> None:
     """In round 2 of a match of two, Bob begins."""
-    report = gather(spec(rounds=2), (), [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1)])
+    report = report_of(spec(rounds=2), (), [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1)])
     assert report.head_to_head[0].pairs == PairCounts(ww=2)
 
 
 def test_a_voided_attempt_does_not_count_and_is_counted() -> None:
     void = [fixture((1, 1, 1), 1, 2), fixture((1, 1, 1), 2, 0)]
-    report = gather(spec(), (), void)
+    report = report_of(spec(), (), void)
     assert (report.done, report.voided) == (0, 0)
-    report = gather(spec(), (), [*void, *pair((1, 1, 1), 1, 2, attempt=2)])
+    report = report_of(spec(), (), [*void, *pair((1, 1, 1), 1, 2, attempt=2)])
     assert (report.done, report.voided) == (1, 1)
     assert report.endings == ({"rules": MatchCounts(2, 0, 0)}, {"rules": MatchCounts(0, 0, 2)})
 
 
 def test_the_order_in_which_matches_ended_does_not_matter() -> None:
     fixtures = played_through(spec("round_robin", 4, rounds=2))
-    expected = gather(spec("round_robin", 4, rounds=2), (), fixtures)
-    assert gather(spec("round_robin", 4, rounds=2), (), fixtures[::-1]) == expected
+    expected = report_of(spec("round_robin", 4, rounds=2), (), fixtures)
+    assert report_of(spec("round_robin", 4, rounds=2), (), fixtures[::-1]) == expected
 
 
 def test_what_is_said_of_a_match_later_replaces_what_was_said_before() -> None:
     fixtures = [fixture((1, 1, 1), 1, None), *pair((1, 1, 1), 1, 2)]
-    assert gather(spec(), (), fixtures).done == 1
+    assert report_of(spec(), (), fixtures).done == 1
 
 
 def test_repeated_pairs_are_points_but_no_evidence() -> None:
     fixtures = [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1, repeated=True)]
-    report = gather(spec(rounds=2), (), fixtures)
+    report = report_of(spec(rounds=2), (), fixtures)
     assert (report.done, report.repeated) == (2, 1)
     assert report.standings[0].points == 4
     assert report.head_to_head[0].pairs.count == 1
@@ -92,7 +105,7 @@ def test_repeated_pairs_are_points_but_no_evidence() -> None:
 
 def test_a_pair_with_one_new_match_is_evidence() -> None:
     fixtures = [fixture((1, 1, 1), 1, 1, repeated=True), fixture((1, 1, 1), 2, 2)]
-    assert gather(spec(), (), fixtures).repeated == 0
+    assert report_of(spec(), (), fixtures).repeated == 0
 
 
 def test_a_sequential_test_has_a_curve_and_a_verdict() -> None:
@@ -102,7 +115,7 @@ def test_a_sequential_test_has_a_curve_and_a_verdict() -> None:
         for number in range(1, 41)
         for each in pair((number, 1, 1), *((1, 2) if number % 2 else (2, 1)))
     ]
-    report = gather(tested, (), fixtures)
+    report = report_of(tested, (), fixtures)
     assert report.pairs is None
     test = report.head_to_head[0].test
     assert test is not None
@@ -113,7 +126,7 @@ def test_a_sequential_test_has_a_curve_and_a_verdict() -> None:
 def test_a_sequential_test_waits_for_pairs_that_are_still_played() -> None:
     tested = spec("sprt", rounds=0, sprt=Sprt())
     fixtures = [*pair((1, 1, 1), 1, 2), *pair((3, 1, 1), 1, 2)]
-    test = gather(tested, (), fixtures).head_to_head[0].test
+    test = report_of(tested, (), fixtures).head_to_head[0].test
     assert test is not None
     assert len(test.llrs) == 1
 
@@ -121,7 +134,7 @@ def test_a_sequential_test_waits_for_pairs_that_are_still_played() -> None:
 @pytest.mark.parametrize("format_", ["round_robin", "gauntlet", "swiss", "knockout"])
 def test_a_whole_tournament_in_each_format(format_: str) -> None:
     whole = spec(format_, 4, rounds=2, anchor="Bob")
-    report = gather(whole, (), played_through(whole))
+    report = report_of(whole, (), played_through(whole))
     assert report.standings[0].entrant == 0
     assert [each.place for each in report.standings] == [1, 2, 3, 4]
     assert report.done == (report.pairs or report.done)
@@ -138,13 +151,13 @@ def test_a_whole_tournament_in_each_format(format_: str) -> None:
 
 def test_byes_are_points_in_the_table() -> None:
     swiss = spec("swiss", 3, rounds=1)
-    report = gather(swiss, (), played_through(swiss))
+    report = report_of(swiss, (), played_through(swiss))
     assert sorted(each.points for each in report.standings) == [0, 2, 2]
 
 
-def test_who_is_suspended_is_said_to_be_and_the_rest_counts() -> None:
+def test_a_withdrawn_entrant_is_marked_and_the_rest_counts() -> None:
     whole = spec("round_robin", 3)
-    report = gather(whole, (2,), played_through(whole, (2,)))
+    report = report_of(whole, (2,), played_through(whole, (2,)))
     assert [each.withdrawn for each in report.entrants] == [False, False, True]
     assert (report.done, report.pairs) == (1, 1)
 
@@ -154,7 +167,7 @@ def test_ways_to_end_are_counted_for_both() -> None:
         fixture((1, 1, 1), 1, 1, reason=Reason.TIME),
         fixture((1, 1, 1), 2, -1, reason=Reason.ADJUDICATION),
     ]
-    report = gather(spec(), (), late)
+    report = report_of(spec(), (), late)
     assert report.endings == (
         {"time": MatchCounts(1, 0, 0), "adjudication": MatchCounts(0, 1, 0)},
         {"time": MatchCounts(0, 0, 1), "adjudication": MatchCounts(0, 1, 0)},

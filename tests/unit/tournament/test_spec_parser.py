@@ -145,7 +145,7 @@ def test_a_player_that_thinks_in_threads_needs_as_many_cores() -> None:
         (
             "python my_bot.py",
             "python 'my_bot",
-            "14: command: cannot be taken apart as a shell do",
+            "14: command: cannot be split into words as a sh",
         ),
         ("python my_bot.py", "", "14: command: must be 1 to 1000 characters that can be seen"),
         (
@@ -245,11 +245,11 @@ def test_errors_in_a_file_of_openings_have_its_lines() -> None:
     assert [line[:60] for line in found] == [
         "o:2: tic_tac_toe, move 2: 'z9' is not legal here; legal are:",
         "o:3: it leads to the same position as line 1",
-        "o:4: in brackets are the numbers of actions, not 'x'",
+        "o:4: expected the number of an action in brackets, not 'x'",
         "o:5: tic_tac_toe, move 2: action 0 (a1) is not legal here; l",
         "o:6: tic_tac_toe: the game is over after these moves",
     ]
-    assert found[0].endswith("(actions' numbers are written in brackets)")
+    assert found[0].endswith("(numbers of actions are written in brackets)")
 
 
 def test_a_file_of_openings_must_be_there_and_have_some() -> None:
