@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from server.net.driver import Timer
+    from server.net.driver import CallScheduler
 
 EVERY_S = 0.5
 
@@ -17,7 +17,7 @@ class DelayMeter:
 
     def __init__(
         self,
-        timer: Timer,
+        timer: CallScheduler,
         observe: Callable[[float], None],
         now: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
 #: Set by conftest.py from the option `--slow`, before any test module is imported.
 slow = False
 
@@ -9,3 +14,8 @@ slow = False
 def repetitions(full: int, *, short: int) -> int:
     """Returns `full` under `scripts/test --slow`, and `short` in the usual suite."""
     return full if slow else short
+
+
+def sample(whole: Sequence[T], *, short: int) -> Sequence[T]:
+    """Returns `whole` under `--slow`, otherwise about `short` elements at equal distances."""
+    return whole if slow else whole[:: max(1, len(whole) // short)]

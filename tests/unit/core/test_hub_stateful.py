@@ -308,6 +308,6 @@ class StatefulHub(RuleBasedStateMachine):
 
 
 StatefulHub.TestCase.settings = settings(
-    max_examples=repetitions(150, short=30), stateful_step_count=60
+    max_examples=repetitions(150, short=20), stateful_step_count=60
 )
 TestStatefulHub = StatefulHub.TestCase

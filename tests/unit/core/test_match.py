@@ -361,6 +361,6 @@ class Refereeing(RuleBasedStateMachine):
 
 
 Refereeing.TestCase.settings = settings(
-    max_examples=repetitions(80, short=16), stateful_step_count=40
+    max_examples=repetitions(80, short=6), stateful_step_count=40
 )
 TestRefereeing = Refereeing.TestCase

@@ -10,9 +10,9 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.scale import repetitions
+from support.scale import repetitions, sample
 from support.variants import every_game
 
 import games
@@ -55,7 +55,7 @@ def test_a_match_keeps_to_the_interface(spec: str) -> None:
 @every_game
 def test_only_legal_actions_are_played(spec: str) -> None:
     game = games.load(spec)
-    for state in random_match(game, 1)[0]:
+    for state in sample(random_match(game, 1)[0], short=30):
         legal = game.legal_actions(state)
         for action in {-1, 0, game.num_actions // 2, game.num_actions, 2**40} - set(legal):
             with pytest.raises(IllegalAction, match="legal"):
@@ -65,7 +65,7 @@ def test_only_legal_actions_are_played(spec: str) -> None:
 @every_game
 def test_notation_names_each_move_and_is_read_back(spec: str) -> None:
     game = games.load(spec)
-    for state in random_match(game, 2)[0]:
+    for state in sample(random_match(game, 2)[0], short=10):
         names = {game.action_name(state, action): action for action in game.legal_actions(state)}
         assert len(names) == len(game.legal_actions(state))
         for name, action in names.items():
@@ -77,7 +77,7 @@ def test_notation_names_each_move_and_is_read_back(spec: str) -> None:
 @every_game
 def test_a_view_shows_every_cell_and_move(spec: str) -> None:
     game = games.load(spec)
-    for state in random_match(game, 3)[0]:
+    for state in sample(random_match(game, 3)[0], short=10):
         view = game.view(state)
         assert len(view.cells) == view.rows * view.columns
         assert tuple(view.clicks) == game.legal_actions(state)
@@ -125,7 +125,7 @@ def test_a_state_holds_all_there_is(spec: str) -> None:
         assert np.array_equal(board, game.board(state))
         actions = game.legal_actions(state)
         for action in choose.sample(actions, min(3, len(actions))):
-            if len(reached) < 300:
+            if len(reached) < repetitions(300, short=60):
                 after = board.copy()
                 game.kernels.play(after, action)
                 reached.append((game.next_state(state, action), after))
@@ -133,6 +133,7 @@ def test_a_state_holds_all_there_is(spec: str) -> None:
 
 
 @every_game
+@settings(max_examples=repetitions(100, short=10))
 @given(data=st.data())
 def test_no_numbers_can_harm(spec: str, data: st.DataObject) -> None:
     """A state that is none gives nonsense or an error, and never reaches beyond the board."""
@@ -193,7 +194,7 @@ def test_a_playout_is_a_match_that_ends_as_it_says(spec: str) -> None:
     if not isinstance(game, KernelGame):
         pytest.skip("a game in plain Python")
     rng, trace = seeded(6), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
-    for state in random_match(game, 6)[0]:
+    for state in sample(random_match(game, 6)[0], short=30):
         board = game.board(state)
         plies = game.kernels.playout(board, rng, trace)
         for action in trace[:plies].tolist():

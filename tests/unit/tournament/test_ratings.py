@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from support.scale import repetitions
 
 from server.tournament.evidence import Trinomial, evidence
 from server.tournament.pairs import Pair, PairScore
@@ -191,11 +192,11 @@ def simulated(rng: np.random.Generator, matches: int) -> dict[tuple[int, int], O
 
 
 def test_known_strengths_are_within_the_error_bars_95_times_in_100() -> None:
-    """Of 500 simulated tournaments: 475 ± 15, three standard deviations of the binomial.
+    """Of 500 simulated tournaments (--slow): 475 ± 15, three standard deviations of the binomial.
 
     That is asked of each player and of the first move's advantage. Seeds 1 to 5 gave 467 to 484.
     """
-    rng, tournaments = np.random.default_rng(5), 500
+    rng, tournaments = np.random.default_rng(5), repetitions(500, short=50)
     within = np.zeros(len(STRENGTHS))
     for _ in range(tournaments):
         found = rate(len(STRENGTHS), simulated(rng, matches=20), anchor=0)
