@@ -1,4 +1,4 @@
-"""Accounts: whose name is whose, proven by a token of which only a digest is kept."""
+"""Accounts: registered names, each with the digest of its owner's token."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from server.model.records import Account
 
 
 def digest(token: str) -> str:
-    """What is kept of a token. It has 128 random bits, so that a plain hash is enough."""
+    """The SHA-256 of a token. A token has 128 random bits, so that a plain hash is enough."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def proves(account: Account, token: str) -> bool:
-    """Is this the account's token? Takes the same time for any wrong one."""
+    """Whether this is the account's token. Takes the same time for any wrong token."""
     return not account.revoked and hmac.compare_digest(account.digest, digest(token))
 
 
 class Directory:
-    """All accounts. No two have names that could be taken for each other."""
+    """All accounts. No two have names that look alike."""
 
     def __init__(self, accounts: Iterable[Account] = ()) -> None:
         self._by_id: dict[str, Account] = {}
@@ -30,7 +30,7 @@ class Directory:
             self.put(account)
 
     def put(self, account: Account) -> Account | None:
-        """Add an account, or replace it by what it has become; what it was before."""
+        """Add an account, or replace the one of its id; returns the account before, if any."""
         before = self._by_id.get(account.id)
         if before:
             self._by_skeleton.pop(skeleton(before.name), None)
@@ -39,11 +39,11 @@ class Directory:
         return before
 
     def like(self, name: str) -> Account | None:
-        """The account with this name, or with one that looks like it."""
+        """The account with this name, or with a name that looks like it."""
         return self._by_skeleton.get(skeleton(name))
 
     def get(self, account_id: str | None) -> Account | None:
-        """The account of that id."""
+        """The account of this id; None for an unknown id or None."""
         return self._by_id.get(account_id) if account_id else None
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""One match: waiting, playing, ended. It knows the rules, whose turn it is, and the clocks."""
+"""One match: its rules, whose turn it is, its clocks, and how it ends."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from server.model.time_control import spell_time_control
 
 
 class Refused(Exception):
-    """Something that was asked for is not done: the code, and the text for people.
+    """A request is refused: a code for programs, and a text for people.
 
-    `seconds`: when it may be asked for again, where that is a matter of time.
+    `seconds`: the time after which it may be sent again, if time is the reason.
     """
 
     def __init__(self, code: Code, text: str, seconds: float | None = None) -> None:
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 class Status(enum.Enum):
-    """Where a match is in its life."""
+    """The state of a match: not started, being played, or over."""
 
     WAITING = "waiting"
     PLAYING = "playing"
@@ -44,12 +44,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a match is played under.
+    """The terms of a match.
 
-    `illegal_moves`: how many a player may send; one more and it loses.
-    `credit_cap_s`: how much of a move's time on the way is not counted, at most.
-    `void_unmoved`: does who never makes a first move lose nothing, and the match not count?
-    `max_plies`: with so many moves it is a tie; 0 for any number.
+    `illegal_moves`: illegal moves that a player may send; one more loses the match.
+    `credit_cap_s`: seconds of a move's transmission time that are not counted, at most.
+    `void_unmoved`: whether the match is void if a player never makes a first move.
+    `max_plies`: after this many plies the match is a tie; 0 for no limit.
     """
 
     time_control: TimeControl | None = None
@@ -61,7 +61,7 @@ class Terms:
 
 
 class Match:
-    """A game between two players, refereed."""
+    """A game between two players, which enforces the rules and the clocks."""
 
     def __init__(
         self, match_id: str, game: Game, players: tuple[str, str], terms: Terms | None = None
@@ -74,7 +74,7 @@ class Match:
         self.states: list[State] = [game.initial_state()]
         self.moves: list[int] = []
         self.result: Result | None = None
-        #: Who never moved, and so left the match without result.
+        #: The seat that never moved, if the match is void for that.
         self.missing: int | None = None
         self._movers: list[Seat] = []
         self._held = False
@@ -85,31 +85,31 @@ class Match:
 
     @property
     def state(self) -> State:
-        """The position now."""
+        """The state after the last move."""
         return self.states[-1]
 
     @property
     def ply(self) -> int:
-        """How many moves were made; the number of the next one."""
+        """The number of moves so far, which is also the number of the next move."""
         return len(self.moves)
 
     @property
     def to_move(self) -> int:
-        """Whose turn it is, 1 or 2; 0 when the match is over."""
+        """The player to move, 1 or 2; 0 when the match is over."""
         return 0 if self.status is Status.ENDED else self._next
 
     def to_move_at(self, ply: int) -> int:
-        """Whose turn it is, or was, before move number `ply`; 0 if the game was over by then."""
+        """The player to move before move number `ply`; 0 if the game was over by then."""
         state = self.states[ply]
         return 0 if self.game.winner(state) else self.game.current_player(state)
 
     @property
     def clock_name(self) -> str:
-        """The time control in its notation."""
+        """The time control in its usual notation."""
         return spell_time_control(self.terms.time_control)
 
     def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
-        """What the player to move may do now, or might before move number `ply`."""
+        """The legal actions now, or before move number `ply`."""
         ply = self.ply if ply is None else ply
         if ply == self.ply and self.status is Status.ENDED:
             return ()
@@ -118,23 +118,23 @@ class Match:
         return self._legal[1]
 
     def clock_states(self, now: float) -> tuple[ClockState, ClockState] | None:
-        """What both have left on the clock, None without clocks."""
+        """The time that both players have left, None without clocks."""
         return self._clock.clock_states(now) if self._clock else None
 
     def deadline(self) -> float | None:
-        """When to call `flag`, None without a clock that runs."""
+        """The time at which `flag` must be called, None without a running clock."""
         at = self._clock.flag_at() if self._clock and self.status is Status.PLAYING else None
         return None if at is None else at + self.terms.credit_cap_s
 
     def open(self, actions: Iterable[int]) -> None:
-        """Make the moves of an opening, before the match is started. Raises IllegalAction."""
+        """Make the moves of an opening before the match is started. Raises IllegalAction."""
         for action in actions:
             after = self.game.next_state(self.state, action)
             seat: Seat = 1 if self._next == 1 else 2
             self._append(seat, action, after, self.game.current_player(after))
 
     def start(self, now: float) -> None:
-        """Both are there: the clock of the player to move runs."""
+        """Start the match, and the clock of the player to move."""
         self.status = Status.PLAYING
         self._run_clock(now)
         self._end_if_over()
@@ -142,9 +142,9 @@ class Match:
     def restore(
         self, moves: Iterable[tuple[Seat, int]], clocks: tuple[ClockState, ClockState] | None
     ) -> None:
-        """Make the moves of an interrupted match, each with its mover, before it is started.
+        """Make the moves of an interrupted match, each with its mover, instead of `start`.
 
-        It is held until `resume`. Raises IllegalAction if the rules are not those of then.
+        The match is held until `resume`. Raises IllegalAction if the rules have changed since.
         """
         for seat, action in moves:
             after = self.game.next_state(self.state, action)
@@ -156,23 +156,23 @@ class Match:
         self._end_if_over()
 
     def hold(self) -> None:
-        """Nobody's clock runs, and nobody moves, until `resume`."""
+        """Stop the clock and accept no moves until `resume`."""
         self._held = True
         if self._clock:
             self._clock.halt()
 
     def resume(self, now: float) -> None:
-        """The player to move is told so, and its clock runs from `now` on."""
+        """Accept moves again; the clock of the player to move runs from `now` on."""
         self._held = False
         if self.status is Status.PLAYING:
             self._run_clock(now)
 
     def play(self, seat: Seat, ply: int, action: int, now: float, lag_s: float = 0.0) -> bool:
-        """Move number `ply` by `seat`; False if it is a repetition of the move made then.
+        """Make move number `ply` by `seat`; False if it repeats the move that was made then.
 
-        `lag_s` is how long the network took, there and back, as far as it is known. Raises
-        Refused for a move that is not made; one after the time was up ends the match all the
-        same, and so does one illegal move too many.
+        `lag_s` is the network's round trip in seconds, 0 if it is not known. Raises Refused for a
+        move that is not made; a move after the time was up, or one illegal move too many, also
+        ends the match.
         """
         if self._is_repeated(seat, ply, action):
             return False
@@ -196,16 +196,16 @@ class Match:
         return True
 
     def mover(self, ply: int) -> Seat:
-        """Who made move number `ply`."""
+        """The player that made move number `ply`."""
         return self._movers[ply]
 
     def resign(self, seat: int) -> None:
-        """`seat` gives up. Raises Refused when the match is over."""
+        """Resign for `seat`. Raises Refused when the match is over."""
         self._require_running()
         self._lose(seat, Reason.RESIGNATION, "resigned")
 
     def flag(self, now: float) -> bool:
-        """End the match if the time of the player to move is up. True if so."""
+        """End the match if the time of the player to move is up; True if it ended."""
         deadline = self.deadline()
         if deadline is None or now < deadline:
             return False
@@ -213,14 +213,15 @@ class Match:
         return True
 
     def abandon(self, seat: int) -> None:
-        """`seat` has gone and did not come back."""
+        """End the match because `seat` has left and did not come back."""
         if self.status is not Status.ENDED:
             self._fail(seat, Reason.ABANDONMENT, "left and did not come back")
 
     def adjudicate(self, ply: int, winner: int) -> None:
-        """End it as is proven for the position before move number `ply`: 1, 2, or -1 for a tie.
+        """End the match with the proven result of the position before move number `ply`.
 
-        Raises Refused when the match is not there: one mistake, and the proof is worth nothing.
+        `winner`: 1, 2, or -1 for a tie. Raises Refused when the match is at another ply: a later
+        mistake makes the proof worthless.
         """
         self._require_running()
         if ply != self.ply:
@@ -231,7 +232,7 @@ class Match:
         self._end(Result(winner, RETURNS[winner], Reason.ADJUDICATION, text))
 
     def abort(self, text: str, reason: Reason = Reason.ABORTED) -> None:
-        """There will be no result."""
+        """End the match without result, if it has not ended."""
         if self.status is not Status.ENDED:
             self._end(Result(0, (0.0, 0.0), reason, text))
 
@@ -282,7 +283,7 @@ class Match:
         self._fail(seat, Reason.TIME, "ran out of time")
 
     def _fail(self, seat: int, reason: Reason, what: str) -> None:
-        """`seat` has not done what it should have: a loss, unless it was never in the match."""
+        """End the match by a failure of `seat`: a loss, or void if it never moved."""
         if self.terms.void_unmoved and seat not in self._movers:
             self.missing = seat
             self.abort(f"{self._name(seat)} never moved, and {what}", Reason.VOID)

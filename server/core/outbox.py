@@ -1,4 +1,4 @@
-"""What is said, in order for each connection, and not before what it rests on is stored."""
+"""Holds messages until the records before them are stored, in order for each connection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Outbox(Generic[T]):
-    """Holds things for connections until the records of a certain number are stored.
+    """Holds things for connections until records up to a number are stored.
 
     Records are numbered from 1 in the order in which they are to be stored.
     """
@@ -17,11 +17,11 @@ class Outbox(Generic[T]):
     def __init__(self) -> None:
         self._stored = 0
         self._held: deque[tuple[int, T]] = deque()
-        #: For a connection, up to which record something for it is held.
+        #: For each connection, the highest record number that something held for it waits for.
         self._until: dict[int, int] = {}
 
     def passes(self, connections: tuple[int, ...], after: int) -> bool:
-        """May something that rests on record `after` go out to these at once?"""
+        """Whether something that waits for record `after` may be sent on these connections now."""
         stored = self._stored
         if after > stored:
             return False
@@ -33,7 +33,7 @@ class Outbox(Generic[T]):
         return True
 
     def hold(self, connections: tuple[int, ...], after: int, thing: T) -> None:
-        """Keep something that does not pass; what came before it goes first."""
+        """Keep something that may not be sent yet; things that were held before it go first."""
         held = self._held
         if held and held[-1][0] > after:
             after = held[-1][0]
@@ -42,7 +42,7 @@ class Outbox(Generic[T]):
             self._until[connection] = after
 
     def release(self, stored: int) -> list[T]:
-        """All up to a record is stored: what goes out now, in order."""
+        """Note that the records up to number `stored` are safe; what may be sent now, in order."""
         self._stored = stored
         held, ready = self._held, []
         while held and held[0][0] <= stored:
@@ -50,5 +50,5 @@ class Outbox(Generic[T]):
         return ready
 
     def forget(self, connection: int) -> None:
-        """A connection is gone."""
+        """Drop the order that is kept for a connection that was closed."""
         self._until.pop(connection, None)

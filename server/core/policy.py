@@ -1,6 +1,6 @@
-"""What the operator decides: terms of matches, who may come, and how much of anything one may have.
+"""The operator's settings: terms of matches, registration, and limits for each peer.
 
-A limit of 0 is none.
+A limit of 0 means no limit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Registration = Literal["open", "guests", "closed"]
 
 @dataclass(frozen=True)
 class Policy:
-    """Each field is an option of `playout-server`, which says what it is for."""
+    """Each field is an option of `playout-server`, whose help describes it."""
 
     default_clock: str = "300+3"
     illegal_moves: int = 3
@@ -36,12 +36,12 @@ class Policy:
     matches_per_session: int = 100
     matches_per_account: int = 200
 
-    #: How many the server starts at once; here 0 is none at all. And which it offers.
+    #: Bots that the server runs at once, at most; 0 means none. And which players it offers.
     bots: int = 0
     offered: tuple[str, ...] = ()
     bots_per_account: int = 2
     summons_per_hour: int = 100
     bot_minutes: float = 60.0
 
-    #: Is what happens stored, so that matches outlive the server?
+    #: Whether matches are stored, so that they go on after a restart.
     stored: bool = False

@@ -1,28 +1,28 @@
-"""How often something may be done: buckets that fill with time."""
+"""Rate limits: token buckets that fill with time."""
 
 from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address
 
-#: A bucket holds what comes in so many seconds, so that a short burst is nothing.
+#: A bucket holds the tokens of this many seconds, so that short bursts are allowed.
 BURST_S = 4.0
-#: Who has emptied a bucket waits until this share of it is there again.
+#: After a bucket was emptied, it must fill to this share before it gives tokens again.
 REFILL = 0.5
-#: Buckets of addresses that are looked after at a time, before those that are full are dropped.
+#: Buckets of addresses that are kept, at most, before those that are full are dropped.
 _KEPT = 10_000
 
 
 class TokenBucket:
-    """So much may be done at once, and so much more with each second."""
+    """Allows `most` actions at once, and `rate` more with each second."""
 
     __slots__ = ("_at", "_most", "_rate", "_tokens")
 
     def __init__(self, rate: float, most: float, now: float) -> None:
-        """`rate`: a second; 0 for any number."""
+        """`rate`: tokens a second; 0 for no limit."""
         self._rate, self._most, self._tokens, self._at = rate, most, most, now
 
     def take(self, now: float) -> float:
-        """0 if it may be done now, or else seconds to wait."""
+        """Take a token: 0 if there is one, or else the seconds to wait for it."""
         if not self._rate:
             return 0.0
         self._tokens = min(self._most, self._tokens + (now - self._at) * self._rate)
@@ -33,24 +33,24 @@ class TokenBucket:
         return (max(1.0, self._most * REFILL) - self._tokens) / self._rate
 
     def give_back(self) -> None:
-        """What was done does not count."""
+        """Put back the token that was taken last."""
         self._tokens += 1.0
 
     def is_full(self, now: float) -> bool:
-        """Has it been left alone for long enough to be forgotten?"""
+        """Whether it is full again, so that it need not be kept."""
         return self._tokens + (now - self._at) * self._rate >= self._most
 
 
 class Quota:
-    """A bucket for each address."""
+    """A token bucket for each address."""
 
     def __init__(self, per_hour: float) -> None:
-        """0 for any number."""
+        """`per_hour`: actions an hour for each address; 0 for no limit."""
         self._per_hour = per_hour
         self._buckets: dict[str, TokenBucket] = {}
 
     def take(self, address: str, now: float) -> float:
-        """0 if it may be done now, or else seconds to wait."""
+        """Take a token of an address: 0 if there is one, or else the seconds to wait for it."""
         if len(self._buckets) > _KEPT:
             self._buckets = {a: b for a, b in self._buckets.items() if not b.is_full(now)}
         bucket = self._buckets.get(address)
@@ -61,7 +61,7 @@ class Quota:
 
 
 def is_address(text: str) -> bool:
-    """Is it an address of IP, and not a name?"""
+    """Whether the text is an IP address, and not a name."""
     try:
         ip_address(text)
     except ValueError:
@@ -70,7 +70,7 @@ def is_address(text: str) -> bool:
 
 
 def network(address: str) -> str:
-    """What counts as one address: of IPv6, the 64 bits that a household or a machine is given."""
+    """The part of an address that limits count: of IPv6 the 64 bits of a household or machine."""
     try:
         ip = ip_address(address)
     except ValueError:
