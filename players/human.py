@@ -93,9 +93,9 @@ class Human(Player):
 
     def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
         before, state = states[-2], states[-1]
-        who = "You" if seat == self._seat else "They"
+        subject = "You" if seat == self._seat else "They"
         name = self.game.action_name(before, action)
-        self._console.print(f"{who} played {name}.", markup=False)
+        self._console.print(f"{subject} played {name}.", markup=False)
         self._console.print(report.board(self.game, state, action, before))
 
     def ended(self, winner: int, reason: str) -> None:

@@ -1,5 +1,5 @@
-"""What `scripts/bench` measures: one file a benchmark, found by looking through this folder.
+"""The benchmarks of `scripts/bench`: one file each, found by listing this folder.
 
 A benchmark is a module with a docstring, whose first line is its entry in the list, and a function
-`run(bench) -> list[Table]`. Modules whose name begins with `_` are what benchmarks are made with.
+`run(bench) -> list[ResultTable]`. What several benchmarks or tests use is in `scripts/testbed`.
 """

@@ -1,4 +1,4 @@
-"""The command `scripts/bench`."""
+"""The command `scripts/bench`: runs benchmarks, prints their tables and checks their targets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL = "all"
 
 
 def found() -> dict[str, str]:
-    """The benchmarks by name, each with the first line of its docstring."""
+    """Return the benchmarks by name, each with the first line of its docstring."""
     modules = sorted(path for path in FOLDER.glob("*.py") if not path.stem.startswith("__"))
     return {path.stem: _first_line(path) for path in modules}
 
@@ -37,22 +37,22 @@ def _listing() -> str:
 
 @click.command(epilog=_listing(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("name", required=False, type=click.Choice([*found(), ALL]), metavar="NAME")
-@click.option("--quick", is_flag=True, help="A rough answer: all of them take a few minutes.")
+@click.option("--quick", is_flag=True, help="Measure roughly: all benchmarks take a few minutes.")
 @click.option("--markdown", is_flag=True, help="Print the tables as Markdown.")
 @click.option(
     "--json",
     "path",
     type=click.Path(path_type=Path, dir_okay=False, writable=True),
     callback=in_writable_folder,
-    help="Write the results there too, with every round.",
+    help="Also write the results to this file, with every round.",
 )
 @click.pass_context
 def main(
     context: click.Context, name: str | None, quick: bool, markdown: bool, path: Path | None
 ) -> None:
-    """Measure how fast Playout is, each time against a peer or a bare lower bound in the same run.
+    """Measure the speed of Playout, against a peer or a lower bound in the same run.
 
-    Numbers are medians over several rounds. The exit code is 1 when a target is missed.
+    Numbers are medians over several rounds. The exit code is 1 if a target is missed.
     """
     if name is None:
         click.echo(context.get_help())
@@ -63,7 +63,7 @@ def main(
     try:
         tables = {each: _run(each, quick, out, markdown) for each in _wanted(name)}
     except KeyboardInterrupt:
-        click.echo("\nInterrupted; nothing was written.", err=True)
+        click.echo("\nInterrupted; no results were written.", err=True)
         sys.exit(130)
     if path:
         document["benchmarks"] = {

@@ -1,12 +1,12 @@
-"""How much longer than its limit `uct` takes for a move, idle and with all cores busy.
+"""By how much `uct` exceeds its time limit for a move, idle and with all cores busy.
 
-**In process**: overshoot is the time from calling `choose` until it returns, less the limit, over
-successive moves of matches that it plays against itself. The lower bound, after every move, is what
-`time.sleep(limit)` overshoots: what the system takes to notice that a time has come. All is
-measured on an idle machine, and again while a process on each core does nothing but spin.
+**In process**: overshoot is the time of a call of `choose` minus the limit, over successive moves
+of matches against itself. The lower bound, measured after every move, is the overshoot of
+`time.sleep(limit)`: the time that the system takes to wake a process. Both are measured on an idle
+machine, and again with a busy process on each core.
 
-**Over TCP**, with all cores busy: two `playout-player` processes play at a `playout-server` with so
-much time for each move, and no more. Which matches were lost on time, the players say themselves.
+**Over TCP**, with all cores busy: two `playout-player` processes play at a `playout-server` with
+exactly that time for each move. Matches lost on time are counted from the players' output.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ import players
 from games import Game, State
 
 PLAYED = ("connect_four", "othello", "gomoku")
-#: Limits in milliseconds, how many moves are made, and how many with --quick.
+#: Limits in milliseconds, with the number of moves, in full and with --quick.
 LIMITS = {20: (200, 15), 100: (200, 8), 500: (30, 2)}
-#: By how much at most 1 % of the moves may exceed a limit, on an idle machine.
+#: 99 % of the moves may exceed a limit by at most this, on an idle machine.
 TARGET_MS = {100: Target("p99_ms", at_most=5.0)}
-#: What is played over TCP. It is the game whose moves take longest to look at.
+#: The game over TCP; the reports of its searches take longest.
 SERVED = "gomoku"
 SERVED_MOVES = (500, 30)
 NO_LOSS = Target("lost", at_most=0)
@@ -58,7 +58,7 @@ OVER_TCP = (
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row for each game and limit, idle and busy; over TCP a row a clock."""
+    """Return a row for each game and limit, idle and busy; over TCP a row per clock."""
     in_process = ResultTable("Milliseconds over the limit", IN_PROCESS)
     _in_process(bench, in_process, "idle")
     over_tcp = ResultTable("Matches lost on time with all cores busy", OVER_TCP)
@@ -69,7 +69,7 @@ def run(bench: Bench) -> list[ResultTable]:
 
 
 def _in_process(bench: Bench, table: ResultTable, cores: str) -> dict[tuple[str, int], float]:
-    """Add the rows; what 99 % of the moves exceed their limit by, by game and limit."""
+    """Add the rows; return the 99th percentile of the overshoot by game and limit."""
     p99_ms = {}
     steps = itertools.product([cores], PLAYED, LIMITS)
     for _, spec, limit_ms in bench.track(list(steps)):
@@ -104,7 +104,7 @@ def _over_tcp(bench: Bench, table: ResultTable, busy_ms: dict[tuple[str, int], f
 
 
 def overshoots(game: Game, limit_s: float, moves: int) -> tuple[list[float], list[float]]:
-    """By how many seconds each move, and the sleep after it, exceeded the limit."""
+    """Return by how many seconds each move, and the sleep after it, exceeded the limit."""
     player = players.load("uct(seed=1)", game)
     limit = players.Limit(seconds=limit_s)
     player.choose([game.initial_state()], limit)
@@ -120,7 +120,7 @@ def overshoots(game: Game, limit_s: float, moves: int) -> tuple[list[float], lis
 
 
 def _match(game: Game, choose: Callable[[list[State]], int]) -> Iterator[float]:
-    """Play one match after the other; the seconds that each move took."""
+    """Play match after match, and yield the seconds that each move took."""
     states = [game.initial_state()]
     while True:
         started = time.perf_counter()

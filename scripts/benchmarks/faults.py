@@ -1,15 +1,15 @@
-"""Whether anything is lost when server, clients and database are killed in the middle.
+"""Data lost when the server, clients and the database are killed during matches.
 
-Clients play at random, send moves twice, are cut off at random and come back. The server is killed
-with SIGKILL at random moments, sometimes once more while it starts, and started again; PostgreSQL
-is stopped once, as if the plug were pulled, while the server goes on, and started again. At the end
-the database is read with plain SQL. *Lost* counts what is not as it must be: every match has a
-result that its moves lead to by the rules, every move that any client was told of is there, at its
-ply, none twice, and both players of every match were told of its start and of the end that is
-stored. A line for each says what.
+Clients play at random, send moves twice, are disconnected at random and reconnect. The server is
+killed with SIGKILL at random moments, sometimes again during its start, and restarted; PostgreSQL
+is stopped once without a shutdown, as in a power failure, while the server runs, and restarted. At
+the end the database is read with plain SQL. *Lost* counts violations of these rules: every match
+has the result that follows from its moves; every move that a client received is stored once, at its
+ply; both players of every match received its start and the stored end. A line describes each
+violation.
 
-*Playing* is the fewest matches that ran at a kill. A restart takes from the start of the process to
-the first `welcome`, with all matches restored.
+*Playing* is the least number of matches that ran at a kill. A restart is the time from the start of
+the process to the first `welcome`, with all matches restored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = (
     Column("outages", "outages"),
     Column("cuts", "cuts"),
     Column("matches", "matches"),
-    Column("told", "moves told"),
+    Column("told", "moves received"),
     Column("stored", "moves stored"),
     Column("twice", "sent twice"),
     Column("restart_s", "restart, s", ".2f"),
@@ -40,15 +40,15 @@ COLUMNS = (
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row a database."""
-    table = ResultTable("What is lost", COLUMNS)
+    """Return a row per database."""
+    table = ResultTable("Lost data", COLUMNS)
     plan = bench.pick(FaultPlan(clients=40, matches=200, kills=20), FaultPlan(24, 60, 5))
     databases = {"SQLite": with_sqlite, "PostgreSQL": with_new_postgres}
     for name in bench.track(list(databases)):
         try:
             outcome = databases[name](plan)
-        except PostgresMissing as lacking:
-            click.echo(f"{bench.name}: {name} is left out: {lacking}", err=True)
+        except PostgresMissing as error:
+            click.echo(f"{bench.name}: {name} is omitted: {error}", err=True)
             continue
         for line in outcome.lost:
             click.echo(f"{name}: {line}", err=True)

@@ -1,12 +1,12 @@
-"""Hostile peers at a live server: its answers, faults and memory, and what bystanders notice.
+"""Hostile peers at a live server: its answers, faults and memory, and the effect on honest players.
 
-Inputs are messages of every type, about matches, names and tokens that exist, with something done
-to their bytes, and bytes that are no frames at all; they come over many connections at once, in
-pieces, from guests, players, spectators and nobody. A *fault* is the answer `internal`, a traceback
-in the log, or no answer to a last `ping`; the inputs before it are written to a file. Meanwhile two
-honest players in a process of their own play one match after the other, and check every message.
-Most inputs go to a server without limits, so that they are heard; the others to one as it is by
-default. Both store in SQLite.
+Inputs are messages of every type about existing matches, names and tokens, with mutated bytes, and
+bytes that are no frames. They arrive over many connections at once, in pieces, from guests,
+players, spectators and peers without `hello`. A *fault* is the answer `internal`, a traceback in
+the log, or no answer to a last `ping`; the inputs before it are written to a file. Meanwhile two
+honest players in a process of their own play match after match, and check every message. Most
+inputs go to a server without limits, so that it processes them; the others to a server with its
+default limits. Both store in SQLite.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from testbed.server_process import PLAYOUT, UNLIMITED, serving, stored
 SEED = 1
 #: By name: the server's options, and the share of the inputs.
 SERVERS = {"without limits": (UNLIMITED, 0.9), "with its default limits": (PLAYOUT, 0.1)}
-#: How long the server waits for those who left in a match.
+#: Seconds that the server waits for the reconnection of a player in a match.
 RECONNECT_S = 1
-#: The share of the inputs after which memory counts: tables and caches are full.
+#: The share of the inputs after which memory is measured: tables and caches are full by then.
 WARM_UP = 0.25
 
 NONE = Target("value", at_most=0)
@@ -37,11 +37,11 @@ ONE = Target("value", at_least=1)
 FLAT_MIB = Target("value", at_most=4.0)
 
 FACTS = (Column("what", "what"), Column("value", "", ",.10g"))
-ANSWERS = (Column("what", "what the server said"), Column("count", "how often"))
+ANSWERS = (Column("what", "answer"), Column("count", "count"))
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """For each server what happened; then how often the server said what."""
+    """Return a table per server, then the number of answers by type."""
     inputs = bench.pick(200_000, 10_000)
     said: Counter[str] = Counter()
     tables = [_attacked(name, inputs, said) for name in bench.track(list(SERVERS))]
@@ -70,34 +70,34 @@ def _attacked(name: str, inputs: int, said: Counter[str]) -> ResultTable:
     said += fuzzer.answers
     table = ResultTable(f"{fuzzer.inputs.total():,} inputs to a server {name}", FACTS)
     table.add(what="connections", value=fuzzer.peers)
-    table.add(NONE, what="of them still there at the end", value=left)
+    table.add(NONE, what="of them still open at the end", value=left)
     table.add(what="answers and other messages", value=fuzzer.answers.total())
     table.add(what="of them rate_limited", value=fuzzer.answers["rate_limited"])
     table.add(NONE, what="faults", value=len(fuzzer.faults))
     table.add(what="resident after a quarter, MiB", value=round(before_kib / 1024, 1))
     table.add(
-        FLAT_MIB, what="more at the end, MiB", value=round((after_kib - before_kib) / 1024, 1)
+        FLAT_MIB, what="growth at the end, MiB", value=round((after_kib - before_kib) / 1024, 1)
     )
-    table.add(NONE, what="bystanders: wrong messages", value=int(bool(seen.fault)))
-    table.add(ONE, what="bystanders: matches finished", value=seen.matches)
-    table.add(what="bystanders: moves", value=len(seen.latencies_s))
+    table.add(NONE, what="honest players: wrong messages", value=int(bool(seen.fault)))
+    table.add(ONE, what="honest players: matches finished", value=seen.matches)
+    table.add(what="honest players: moves", value=len(seen.latencies_s))
     for title, percent in (("median", 50), ("99 %", 99), ("worst", 100)):
         latency_ms = percentile(seen.latencies_s, percent) * 1e3
-        table.add(what=f"bystanders: latency, {title}, ms", value=round(latency_ms, 2))
+        table.add(what=f"honest players: latency, {title}, ms", value=round(latency_ms, 2))
     return table
 
 
 def _settled_kib(fuzzer: Fuzzer, pid: int) -> int:
-    """What the server keeps when all peers are gone and nobody waits for them."""
+    """Return the server's memory after all peers have gone and all reconnection times are over."""
     fuzzer.connections_left()
     time.sleep(RECONNECT_S + 0.5)
     return resident_kib(pid)
 
 
 def _show(fuzzer: Fuzzer, seen: HonestPlayersReport) -> None:
-    """What should not have been, on standard error; the inputs in a file, as they may be long."""
+    """Print the faults on standard error, and write their inputs to files, as they may be long."""
     if seen.fault:
-        click.echo(f"The bystanders: {seen.fault}", err=True)
+        click.echo(f"The honest players: {seen.fault}", err=True)
     for fault in fuzzer.faults:
         with tempfile.NamedTemporaryFile("w", prefix="playout-fuzz-", delete=False) as file:
             file.write(str(fault))

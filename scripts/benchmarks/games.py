@@ -1,10 +1,10 @@
-"""Random playouts a second, on one core, against OpenSpiel's.
+"""Random playouts per second, on one core, against OpenSpiel's.
 
-Both start from the first position of each game. A playout is counted inside a compiled loop, which
-copies the board each time as the search does, so that calls from Python do not count.
+Both start from the first position of each game. Playouts run in a compiled loop, which copies the
+board each time as the search does, so that calls from Python are not measured.
 
-The peer is OpenSpiel's search in C++ (MCTSBot): one simulation with as many rollouts as are
-counted. It has no `nim` that compares.
+The peer is OpenSpiel's search in C++ (MCTSBot): one simulation with the measured number of
+rollouts. OpenSpiel's `nim` is a different game.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _VECTOR = types.int64[::1]
 def play_out(
     count: int, root: Board, board: Board, playout: Callable[..., int], rng: Rng, trace: Vector
 ) -> int:
-    """Play `root` out so many times; the plies of all."""
+    """Play `count` playouts from `root`; return the total number of plies."""
     plies = 0
     for _ in range(count):
         board[:] = root
@@ -56,15 +56,15 @@ def play_out(
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row a game."""
-    table = ResultTable("Playouts a second from the first position", COLUMNS)
+    """Return a row per game."""
+    table = ResultTable("Playouts per second from the first position", COLUMNS)
     rounds, seconds = bench.pick(5, 3), bench.pick(0.5, 0.06)
     for spec in bench.track(GAMES):
         measures = {"playouts": _ours(spec, seconds)}
         if spec != "nim":
             measures["peer"] = _peer(spec, seconds)
         for measure in measures.values():
-            measure()  # memory is touched, caches are warm
+            measure()  # to touch memory and warm the caches
         taken = alternate(rounds, **measures)
         ratio = taken["playouts"].over(taken["peer"]) if "peer" in taken else None
         table.add(game=spec, **taken, ratio=ratio)

@@ -1,11 +1,11 @@
-"""A server that stores what it announces, under load: latency, moves a second, memory, a crowd.
+"""A storing server under load: latency, moves per second, memory, many idle connections.
 
-The server is one process, what stores for it another, and all players are a third, this one; they
-have the machine's cores as the system gives them. *Steady* is many matches at once with one move a
-second in each. *As fast as it goes* is compared with a Twisted process that unpacks, packs and
-forwards each frame to both players, under the same traffic, in turns within a round. *Memory* is
-what the server's grows by. *A crowd* is many connections that have said hello and do nothing more,
-while others play; rounds with and without it take turns.
+The server, its storage process, and this process with all players share the machine's cores as the
+system schedules them. *Steady* is many matches at once with one move per second each. *As fast as
+possible* is compared with a Twisted process that unpacks, packs and forwards each frame to both
+players, under the same traffic, in turns within a round. *Memory* is the growth of the server's
+memory. *Idle connections* have sent `hello` and nothing more, while others play; rounds with and
+without them alternate.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from testbed.traffic import Dialogue, Load, RelayDialogue, connected, drive
 
 STEADY_GAME = "connect_four"
 FAST_GAMES = ("connect_four", "tic_tac_toe")
-#: Enough that the server is busy while transactions are under way.
+#: Enough matches to keep the server busy during transactions.
 FAST_MATCHES = 256
 
-#: Of a steady load, with storage.
+#: For a steady load, with storage.
 LATENCY = Target("p99_ms", at_most=25.0)
-#: Of the relay's moves a second, with storage.
+#: Share of the relay's moves per second, with storage.
 SHARE = Target("ratio", at_least=0.5)
-#: No effect is one that an interval does not tell from 1.
+#: There is no effect if the confidence interval contains 1.
 AS_MANY = Target("high", at_least=1.0)
 AS_SOON = Target("low", at_most=1.0)
 
@@ -62,10 +62,10 @@ STEADY = (
 )
 FAST = (
     Column("game", "game"),
-    Column("who", "who"),
+    Column("process", "process"),
     Column("moves", "moves/s"),
     Column("ratio", "of relay's", ".0%"),
-    Column("cpu_us", "its CPU, µs a move", ".0f"),
+    Column("cpu_us", "its CPU, µs per move", ".0f"),
     Column("loop_busy", "its loop", ".0%"),
     Column("storage_busy", "its storage", ".0%"),
     Column("players_busy", "players", ".0%"),
@@ -77,10 +77,10 @@ MEMORY = (
     Column("count", "how many"),
     Column("kib", "KiB each", ".1f"),
 )
-CROWD = (
+IDLE = (
     Column("what", "while matches run"),
     Column("without", "without", ",.2f"),
-    Column("within", "with the crowd", ",.2f"),
+    Column("within", "with idle connections", ",.2f"),
     Column("ratio", "ratio", ".3f"),
     Column("low", "95 %: from", ".3f"),
     Column("high", "to", ".3f"),
@@ -88,20 +88,20 @@ CROWD = (
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """Four tables: steady, as fast as it goes, memory, a crowd."""
+    """Return four tables: steady, as fast as possible, memory, idle connections."""
     allow_connections(bench.pick(6000, 1500))
     parts: dict[str, Callable[[Bench], ResultTable]] = {
         "steady": _steady,
-        "as fast as it goes": _fast,
+        "as fast as possible": _fast,
         "memory": _memory,
-        "a crowd": _crowd,
+        "idle connections": _idle_connections,
     }
     return [parts[name](bench) for name in bench.track(list(parts))]
 
 
 @contextlib.contextmanager
 def _stores() -> Iterator[dict[str, ServerProcess]]:
-    """Two servers, by what they store in."""
+    """Run two servers, by the name of their database."""
     with (
         stored() as database,
         serving([*UNLIMITED, database]) as sqlite,
@@ -112,7 +112,7 @@ def _stores() -> Iterator[dict[str, ServerProcess]]:
 
 def _steady(bench: Bench) -> ResultTable:
     matches, seconds = bench.pick(1000, 200), bench.pick(30.0, 4.0)
-    table = ResultTable("A move a second in each match, from sending a move to its update", STEADY)
+    table = ResultTable("One move per second in each match, from a move to its update", STEADY)
     with _stores() as servers:
         for stores, server in servers.items():
             paced = pace(server, STEADY_GAME, matches, seconds)
@@ -130,7 +130,7 @@ def _steady(bench: Bench) -> ResultTable:
 
 
 def _fsync_ms(times: int) -> float:
-    """What the disk takes to keep a page for good, where the database is; the median."""
+    """Return the median time of writing a page to the disk of the database, with fsync."""
     taken = []
     with tempfile.TemporaryFile(buffering=0) as file:
         for _ in range(times):
@@ -154,10 +154,10 @@ def _punctual(paced: PacedLoad) -> dict[str, float]:
 
 def _fast(bench: Bench) -> ResultTable:
     rounds, seconds = bench.pick(5, 2), bench.pick(3.0, 0.8)
-    table = ResultTable(f"Moves a second, {FAST_MATCHES} matches at once", FAST)
+    table = ResultTable(f"Moves per second, {FAST_MATCHES} matches at once", FAST)
     with _stores() as servers, serving(REPACKING_RELAY) as relay:
         for game in FAST_GAMES:
-            taken: dict[str, list[Load]] = {who: [] for who in (*servers, "relay")}
+            taken: dict[str, list[Load]] = {process: [] for process in (*servers, "relay")}
             for _ in range(rounds):
                 for stores, server in servers.items():
                     taken[stores].append(_driven(server, Dialogue(game), seconds))
@@ -166,14 +166,14 @@ def _fast(bench: Bench) -> ResultTable:
             for stores in servers:
                 target = SHARE if stores != "nothing" else None
                 ratio = _rates(taken[stores]).over(bare)
-                who = f"server, {stores}"
-                table.add(target, game=game, who=who, ratio=ratio, **_speed(taken[stores]))
-            table.add(game=game, who="relay", **_speed(taken["relay"]))
+                process = f"server, {stores}"
+                table.add(target, game=game, process=process, ratio=ratio, **_speed(taken[stores]))
+            table.add(game=game, process="relay", **_speed(taken["relay"]))
     return table
 
 
 def _driven(served: ServerProcess, dialogue: Dialogue, seconds: float) -> Load:
-    """Cores are not kept apart: which process has to share one is up to the system."""
+    """Drive a server without pinning processes to cores: the system schedules them."""
     return drive(served, dialogue, FAST_MATCHES, seconds, apart=False)
 
 
@@ -183,7 +183,7 @@ def _memory(bench: Bench) -> ResultTable:
         ("a session", kib_a_session, bench.pick(5000, 500)),
         ("a match", kib_a_match, bench.pick(2000, 500)),
     ):
-        # New servers for each: what one no longer needs is used again, and would not be seen.
+        # New servers for each: reused memory would hide the growth.
         with _stores() as servers:
             for stores, server in servers.items():
                 kib = kib_each(server, count)
@@ -191,9 +191,9 @@ def _memory(bench: Bench) -> ResultTable:
     return table
 
 
-def _crowd(bench: Bench) -> ResultTable:
+def _idle_connections(bench: Bench) -> ResultTable:
     rounds, seconds, idle = bench.pick(9, 3), bench.pick(3.0, 0.5), bench.pick(5000, 500)
-    table = ResultTable(f"{idle:,} idle connections", CROWD)
+    table = ResultTable(f"{idle:,} idle connections", IDLE)
     without, within = list[Load](), list[Load]()
     with _stores() as servers:
         server = servers["SQLite"]
@@ -203,7 +203,7 @@ def _crowd(bench: Bench) -> ResultTable:
                 within.append(_driven(server, Dialogue(STEADY_GAME), seconds))
     for what, of, target in (
         ("moves/s", _rates, AS_MANY),
-        ("server's CPU, µs a move", _cpu_us, AS_SOON),
+        ("server's CPU, µs per move", _cpu_us, AS_SOON),
         ("latency, ms", _latency_ms(50), AS_SOON),
         ("99 %", _latency_ms(99), AS_SOON),
     ):

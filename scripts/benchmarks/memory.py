@@ -1,11 +1,11 @@
 """Memory and speed over a whole match of gomoku that `uct` plays against itself.
 
-Each side has a player of its own, which is given the match so far with each move, as by a server.
-Resident memory is that of this process (VmRSS), less what it was before the players were made, when
-everything else was loaded. Two trees may fill, so the target is twice `memory_mb` and a little
-more: nothing else may grow with the match. The other target is that the search does not become
-slower as the tree fills: the last quarter of the moves against the first. Moves that took less
-than their time, because there was nothing left to find out, do not count there.
+Each side has its own player, which gets the match so far with each move, as from a server. Resident
+memory is that of this process (VmRSS), minus its value before the players were created, when
+everything else was loaded. Both trees may become full, so the target is twice `memory_mb` and a
+small margin: nothing else may grow with the match. The other target is that the search does not
+become slower as the tree fills: the last quarter of the moves against the first. Moves that ended
+before their time limit, with a proven result, are not counted there.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from players import Limit
 PLAYED = "gomoku"
 MEMORY_MB = 256
 OURS = f"uct(seed=1,memory_mb={MEMORY_MB})"
-#: For what is not the trees: the match so far, the reports of both players.
+#: Margin for everything but the trees: the match so far, the reports of both players.
 BESIDE_MB = 32
 
 MEMORY_TARGET = Target("value", at_most=2 * MEMORY_MB + BESIDE_MB)
 SPEED_TARGET = Target("value", at_least=0.667)
-#: The share of its time from which on a move counts for speed.
+#: A move counts for speed if it used at least this share of its time.
 FULL = 0.9
 
 PLIES = (
@@ -45,7 +45,7 @@ WHOLE = (Column("what", "the whole match"), Column("value", "", ".2f"))
 
 
 class Ply(NamedTuple):
-    """What was seen after a move."""
+    """The measurements after a move."""
 
     simulations_a_second: float
     resident_mb: float
@@ -53,10 +53,10 @@ class Ply(NamedTuple):
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row a ply; a row for memory and one for speed."""
+    """Return a row per ply, then a row for memory and one for speed."""
     seconds, most = bench.pick(5.0, 0.3), bench.pick(10**6, 12)
     plies = _match(bench, games.load(PLAYED), seconds, most)
-    each = ResultTable(f"A match of {PLAYED} at {seconds:g} s a move", PLIES)
+    each = ResultTable(f"A match of {PLAYED} at {seconds:g} s per move", PLIES)
     for number, ply in enumerate(plies, start=1):
         each.add(ply=number, simulations=ply.simulations_a_second, resident_mb=ply.resident_mb)
     whole = ResultTable("Memory and speed", WHOLE)
@@ -67,7 +67,7 @@ def run(bench: Bench) -> list[ResultTable]:
 
 
 def _match(bench: Bench, game: Game, seconds: float, most: int) -> list[Ply]:
-    """Play it, or so many plies of it."""
+    """Play a match, or at most `most` plies of it."""
     _warm_up(game)
     before = resident_kib() / 1024
     seats = [players.load(OURS, game) for _ in (1, 2)]
@@ -93,14 +93,14 @@ def _match(bench: Bench, game: Game, seconds: float, most: int) -> list[Ply]:
 
 
 def _warm_up(game: Game) -> None:
-    """Load what a first choice loads, with hardly a tree."""
+    """Load everything that a first choice loads, with a minimal tree."""
     player = players.load("uct(seed=1,memory_mb=1)", game)
     player.choose([game.initial_state()], Limit(simulations=1000))
     player.close()
 
 
 def _tell(bench: Bench, game: Game, state: State, action: int, plies: Sequence[Ply]) -> None:
-    """How far the match is. How long it will be nobody knows, so there is no bar."""
+    """Print the progress of the match, without a bar because its length is unknown."""
     speed, resident_mb, _ = plies[-1]
     click.echo(
         f"{bench.name}: ply {len(plies)}, {game.action_name(state, action)}, "
@@ -110,7 +110,7 @@ def _tell(bench: Bench, game: Game, state: State, action: int, plies: Sequence[P
 
 
 def _slowdown(plies: Sequence[Ply]) -> float:
-    """How fast the last quarter of the moves was, of the first."""
+    """Return the median speed of the last quarter of the moves, divided by that of the first."""
     speeds = [ply.simulations_a_second for ply in plies if ply.took_all]
     quarter = max(1, len(speeds) // 4)
     return statistics.median(speeds[-quarter:]) / statistics.median(speeds[:quarter])

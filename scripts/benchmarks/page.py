@@ -1,12 +1,11 @@
-"""The page of a match in a real Chromium: until something is painted, and how much is transferred.
+"""The page of a match in a real Chromium: time to the first paint, and transferred bytes.
 
-Two bots play a match over TCP on a server of their own, and it is opened when it is over, with all
-its positions and what the bots thought of each. *New* is a browser that has never been here, so
-that everything is fetched; *again* is the same one reloading the page: styles and scripts are asked
-for, and have not changed. The lower bound is an answer of a word, `/healthz`, in the same browser.
-Loads take turns. *First paint* is the browser's own `first-contentful-paint`, from the start of the
-navigation; *board* is when the board of the match is there; bytes are those on the line, headers
-and compression included.
+Two bots play a match over TCP on a new server, and the page is opened after its end, with all
+positions and the bots' analysis of each. *New* is a browser with an empty cache; *again* is the
+same browser reloading the page: it revalidates styles and scripts, which have not changed. The
+lower bound is `/healthz`, an answer of one word, in the same browser. Loads alternate. *First
+paint* is the browser's `first-contentful-paint`, from the start of the navigation; *board* is when
+the board of the match is in the page; bytes are those transferred, with headers and compression.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from testbed.measure import Sample
 from testbed.result_table import Column, ResultTable, Target
 from testbed.server_process import PAGE, UNLIMITED, ServerProcess, serving, stored
 
-#: The last one has most cells and most moves: nobody gets a whole row.
+#: The last one has the most cells and moves: a full row hardly ever happens.
 GAMES = ("connect_four", "othello", "gomoku", "mnk(m=19,n=19,k=19)")
 BARE = "/healthz"
 PLAYER = str(Path(sys.executable).with_name("playout-player"))
@@ -43,7 +42,7 @@ PAINT = (
     Column("moves", "moves"),
     Column("paint_ms", "first paint, ms", ".0f"),
     Column("board_ms", "board, ms", ".0f"),
-    Column("bare", "times an answer of a word", ".1f"),
+    Column("bare", "times a one-word answer", ".1f"),
 )
 TRANSFER = (
     Column("page", "page"),
@@ -52,26 +51,26 @@ TRANSFER = (
     Column("kb", "kB", ".1f"),
 )
 
-#: When something was painted first, once it was.
+#: The time of the first contentful paint, as soon as it has happened.
 _PAINTED = """() => new Promise((resolve) => {
   new PerformanceObserver((list) => {
     const paint = list.getEntriesByName("first-contentful-paint")[0];
     if (paint) resolve(paint.startTime);
   }).observe({ type: "paint", buffered: true });
 })"""
-#: Pictures of the page are a sixtieth of a second apart.
+#: The time when the board is in the page, at the resolution of a frame (1/60 s).
 _BOARD = """() => new Promise((resolve) => {
-  const look = () => {
+  const check = () => {
     if (document.querySelector("#board .layer.pieces")) resolve(performance.now());
-    else requestAnimationFrame(look);
+    else requestAnimationFrame(check);
   };
-  look();
+  check();
 })"""
 
 
 @dataclass(frozen=True)
 class OpenedMatch:
-    """What is opened."""
+    """A match whose page is opened."""
 
     game: str
     path: str
@@ -80,7 +79,7 @@ class OpenedMatch:
 
 @dataclass
 class Loads:
-    """What was measured of a page, a number a load."""
+    """The measurements of a page, one number per load."""
 
     paint_ms: list[float] = field(default_factory=list)
     board_ms: list[float] = field(default_factory=list)
@@ -89,20 +88,20 @@ class Loads:
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """Two tables: time, and bytes."""
+    """Return two tables: time, and bytes."""
     rounds = bench.pick(15, 4)
     try:
         with stored() as database, serving([*UNLIMITED, PAGE, database]) as served:
             matches = [_played(served, game) for game in bench.track(GAMES)]
             with chromium() as browser:
                 taken = _loads(bench, browser, served, [each.path for each in matches], rounds)
-    except ChromiumMissing as lacking:
-        raise click.ClickException(str(lacking)) from lacking
+    except ChromiumMissing as error:
+        raise click.ClickException(str(error)) from error
     return _tables(matches, taken)
 
 
 def _played(served: ServerProcess, game: str) -> OpenedMatch:
-    """Two bots play, and are gone."""
+    """Let two bots play a match to its end."""
     options = ("--option=time=0.01", "--clock=none", f"--port={served.port}", "--guest", "--quiet")
     bots = [
         subprocess.Popen(
@@ -112,7 +111,7 @@ def _played(served: ServerProcess, game: str) -> OpenedMatch:
     ]
     for bot in bots:
         if bot.wait(PLAYING_S):
-            raise click.ClickException(f"a bot failed at {game}")
+            raise click.ClickException(f"a bot failed to play {game}")
     with urllib.request.urlopen(f"http://127.0.0.1:{served.page}/api/matches") as answer:
         newest = json.load(answer)["items"][0]
     return OpenedMatch(game, f"/matches/{newest['match']}", newest["plies"])
@@ -121,7 +120,7 @@ def _played(served: ServerProcess, game: str) -> OpenedMatch:
 def _loads(
     bench: Bench, browser: Browser, served: ServerProcess, paths: Sequence[str], rounds: int
 ) -> dict[tuple[str, str], Loads]:
-    """By the page and how well the browser knows it; the first round is not counted."""
+    """Return the loads by page and state of the cache; the first round is not counted."""
     taken: dict[tuple[str, str], Loads] = defaultdict(Loads)
     address = f"http://127.0.0.1:{served.page}"
     for number, _ in enumerate(bench.track([f"round {n}" for n in range(rounds + 1)])):
@@ -135,16 +134,16 @@ def _loads(
 
 
 def _load(page: Page, address: str, loads: Loads) -> None:
-    line = page.context.new_cdp_session(page)
-    line.send("Network.enable")
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
     sizes = list[float]()
-    line.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
     page.goto(address)
     loads.paint_ms.append(page.evaluate(_PAINTED))
     if not address.endswith(BARE):
         loads.board_ms.append(page.evaluate(_BOARD))
     page.wait_for_load_state("networkidle")
-    line.detach()
+    session.detach()
     loads.requests.append(len(sizes))
     loads.kb.append(sum(sizes) / 1e3)
 
@@ -152,8 +151,8 @@ def _load(page: Page, address: str, loads: Loads) -> None:
 def _tables(
     matches: Sequence[OpenedMatch], taken: dict[tuple[str, str], Loads]
 ) -> list[ResultTable]:
-    paint = ResultTable("Until something is painted", PAINT)
-    transfer = ResultTable("What is transferred", TRANSFER)
+    paint = ResultTable("Time to the first paint", PAINT)
+    transfer = ResultTable("Transferred bytes", TRANSFER)
     shown = {each.path: each for each in matches}
     for (path, kind), loads in taken.items():
         match = shown.get(path)

@@ -1,13 +1,12 @@
-"""What is played and proven in positions whose value is known, and how soon an end is solved.
+"""Moves and proofs in positions with known values, and the time to solve endgames of Othello.
 
 The positions of Connect Four are those of `tests/data/connect_four.txt`, with the exact value of
-each move. *Kept* are those where the player's move is worth as much as the position; *proven* those
-where it says what that is, and *wrong* those where what it says, of the position or of any action,
-is not so: there may be none. `uct` is given one position after the other, with nothing kept between
-them.
+each move. *Kept* is the share of positions where the player's move preserves the value; *proven*
+the share where the player proves it; *wrong* the number of positions where a proof, of the position
+or of an action, is wrong: it must be zero. `uct` gets the positions one by one and reuses no tree.
 
-Ends of Othello are positions after random moves with twelve empty cells and somebody to move. What
-`minimax` takes to prove their value is compared with a second.
+Endgames of Othello are positions after random moves with twelve empty cells before the end of the
+game. The time in which `minimax` proves their value is compared with one second.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ SOLVED = "connect_four"
 ENDS = "othello"
 EMPTY = 12
 WITHIN_S = 1.0
-#: When an end is not solved by then, it is given up.
+#: Time limit for an endgame.
 PATIENCE_S = 10.0
 
 
 class Trial(NamedTuple):
-    """Who is asked about which positions, for how long each."""
+    """A player, a kind of positions, the seconds for each, and the target share of kept values."""
 
     player: str
     kind: str
@@ -53,7 +52,7 @@ SOLVER = "minimax(seed=1)"
 VALUES = (
     Column("player", "player"),
     Column("kind", "positions"),
-    Column("count", "how many"),
+    Column("count", "count"),
     Column("ms", "ms each"),
     Column("proven", "proven", ".1%"),
     Column("wrong", "wrong"),
@@ -66,7 +65,7 @@ SOLVING = (
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row for each player and kind of positions; rows for what ends take."""
+    """Return a row for each player and kind of positions, then rows for the endgames."""
     tables = [_values(bench)]
     if bench.can_play(SOLVER, ENDS):
         tables.append(_ends(bench))
@@ -111,16 +110,16 @@ def _right(position: SolvedPosition, info: Info) -> bool:
 
 
 def _ends(bench: Bench) -> ResultTable:
-    """How long each takes."""
+    """Return the table of the times to solve endgames."""
     game, choose = games.load(ENDS), random.Random(1)
     player, taken, proven = players.load(SOLVER, game), list[float](), 0
-    _info(player, game.initial_state(), 0.01)  # memory is touched, caches are warm
+    _info(player, game.initial_state(), 0.01)  # to touch memory and warm the caches
     for _ in range(bench.pick(50, 10)):
         state = _end(game, choose)
         started = time.perf_counter()
         proven += _info(player, state, PATIENCE_S).proven is not None
         taken.append(time.perf_counter() - started)
-    table = ResultTable(f"{len(taken)} ends of {ENDS}", SOLVING)
+    table = ResultTable(f"{len(taken)} endgames of {ENDS}", SOLVING)
     table.add(Target("value", at_least=1), what="proven, of all", value=proven / len(taken))
     table.add(what="median, s", value=Sample(taken))
     table.add(Target("value", at_most=WITHIN_S), what="worst, s", value=max(taken))
@@ -128,7 +127,7 @@ def _ends(bench: Bench) -> ResultTable:
 
 
 def _end(game: Game, choose: random.Random) -> State:
-    """A position after random moves, with so many empty cells."""
+    """Return a position after random moves with EMPTY empty cells."""
     while True:
         state = game.initial_state()
         while not game.winner(state):

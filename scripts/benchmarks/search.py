@@ -1,13 +1,13 @@
-"""Simulations a second of `uct`, on one core against OpenSpiel's and on two against one.
+"""Simulations per second of `uct`, on one core against OpenSpiel's and on two against one.
 
-A simulation is one of a player that chooses within a time limit, the whole call included:
-selection, expansion, playout, backing up and the report. Both searches start from the first
-position of each game and from one in the middle of a match: random moves, always the same, about
-40 % of the plies of a random match, after which nobody wins at once.
+The rate is that of a player that chooses within a time limit, the whole call included: selection,
+expansion, playout, backpropagation and the report. Both searches start from the first position of
+each game and from one in the middle of a match: fixed random moves, about 40 % of the plies of a
+random match, after which the player to move cannot win at once.
 
-The peer is OpenSpiel's search in C++ (MCTSBot) with one random rollout a simulation: the same
-algorithm, the same exploration, no solver. It makes its tree anew for each search, as it does in
-use; ours is made once.
+The peer is OpenSpiel's search in C++ (MCTSBot) with one random rollout per simulation: the same
+algorithm, the same exploration, no solver. It allocates its tree for each search, as in normal use;
+ours is allocated once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ C = 0.5
 OURS = f"uct(seed=1,c={C},solver=false,decisive=false,reuse=false)"
 TWO_THREADS = f"uct(seed=1,c={C},solver=false,decisive=false,reuse=false,threads=2)"
 
-#: How many times as many simulations a second as OpenSpiel.
+#: Least ratio to OpenSpiel's simulations per second.
 TARGETS = {
     "tic_tac_toe": 3.0,
     "connect_four": 10.0,
@@ -55,7 +55,7 @@ AGAINST_ONE = (
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row for each game and position; a row a game."""
+    """Return a row for each game and position, and with two threads a row per game."""
     tables = [_against_peer(bench)]
     if bench.can_play(TWO_THREADS, next(iter(TARGETS))):
         tables.append(_against_one(bench))
@@ -63,12 +63,12 @@ def run(bench: Bench) -> list[ResultTable]:
 
 
 def _against_peer(bench: Bench) -> ResultTable:
-    table = ResultTable("Simulations a second, one core", AGAINST_PEER)
+    table = ResultTable("Simulations per second, one core", AGAINST_PEER)
     rounds, seconds = bench.pick(5, 3), bench.pick(1.0, 0.1)
     for spec in bench.track(list(TARGETS)):
         for where, moves in {"first": list[int](), "middle": middle(games.load(spec))}.items():
             ours, peer = _ours(OURS, spec, moves, seconds), _peer(spec, moves, seconds)
-            ours(), peer()  # memory is touched, caches are warm
+            ours(), peer()  # to touch memory and warm the caches
             taken = alternate(rounds, ours=ours, peer=peer)
             ratio = taken["ours"].over(taken["peer"])
             target = Target("ratio", at_least=TARGETS[spec])
@@ -77,7 +77,7 @@ def _against_peer(bench: Bench) -> ResultTable:
 
 
 def _against_one(bench: Bench) -> ResultTable:
-    table = ResultTable("Simulations a second from the first position, two threads", AGAINST_ONE)
+    table = ResultTable("Simulations per second from the first position, two threads", AGAINST_ONE)
     rounds, seconds = bench.pick(5, 3), bench.pick(1.0, 0.1)
     for spec in bench.track(list(TARGETS)):
         two, one = (_ours(player, spec, [], seconds) for player in (TWO_THREADS, OURS))

@@ -1,13 +1,13 @@
-"""The server's work for a move, and moves a second over TCP against a bare relay.
+"""The server's work per move, and moves per second over TCP against a bare relay.
 
-In process: the frame of a move is decoded, the hub referees it, and what it says to both players is
-encoded; microseconds, the median over the moves of random matches. Both players have asked for
-legal actions, and the moves carry ids, as costs the server most; `plain` is without either. The
-lower bound is the codec alone: unpack the move, pack the same answers.
+In process: the frame of a move is decoded, the hub checks and applies the move, and its messages to
+both players are encoded; microseconds, the median over the moves of random matches. Both players
+have requested legal actions, and the moves have ids, which is the most work; `plain` is without
+either. The lower bound is the codec alone: unpack the move, pack the same answers.
 
 Over TCP: a `playout-server` process, and many matches at once that this process plays at random.
 The lower bound is a Twisted process that forwards each frame to both players, under the same
-traffic. With many matches latency is mostly time spent in line; with one it is that of a move.
+traffic. With many matches, latency is mostly queueing; with one, it is the latency of a move.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ IN_PROCESS = (
     Column("decode_us", "decode", ".1f"),
     Column("hub_us", "hub", ".1f"),
     Column("encode_us", "encode", ".1f"),
-    Column("total_us", "in all", ".1f"),
+    Column("total_us", "total", ".1f"),
     Column("codec_us", "codec alone", ".1f"),
-    Column("ratio", "in all / codec", ".1f"),
+    Column("ratio", "total / codec", ".1f"),
     Column("plain_us", "plain", ".1f"),
 )
 OVER_TCP = (
     Column("game", "game"),
     Column("matches", "matches"),
-    Column("who", "who"),
+    Column("process", "process"),
     Column("moves", "moves/s"),
     Column("ratio", "of relay's", ".0%"),
-    Column("cpu_us", "its CPU, µs a move", ".0f"),
+    Column("cpu_us", "its CPU, µs per move", ".0f"),
     Column("busy", "its CPU", ".0%"),
     Column("players_busy", "players' CPU", ".0%"),
     Column("p50_ms", "latency, ms", ".2f"),
@@ -49,12 +49,12 @@ OVER_TCP = (
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row a game in process; over TCP one for the server and one for the relay, for each load."""
+    """Return a row per game in process; over TCP rows for the server and the relay per load."""
     return [_in_process(bench), _over_tcp(bench)]
 
 
 def _in_process(bench: Bench) -> ResultTable:
-    table = ResultTable("Microseconds of work for a move, in process", IN_PROCESS)
+    table = ResultTable("Microseconds of work per move, in process", IN_PROCESS)
     rounds, moves = bench.pick(7, 3), bench.pick(2000, 300)
     for game in bench.track(GAMES):
         full, plain = HubTiming(game, full=True), HubTiming(game, full=False)
@@ -71,7 +71,7 @@ def _in_process(bench: Bench) -> ResultTable:
 
 
 def _over_tcp(bench: Bench) -> ResultTable:
-    table = ResultTable("Moves a second over TCP, many matches at once and one", OVER_TCP)
+    table = ResultTable("Moves per second over TCP, many matches at once and one", OVER_TCP)
     rounds, seconds = bench.pick(5, 2), bench.pick(4.0, 0.6)
     command = [*UNLIMITED, NOTHING_STORED]
     with serving(command) as server, serving(RELAY) as relay:
@@ -85,8 +85,8 @@ def _over_tcp(bench: Bench) -> ResultTable:
             ]
             ours, bare = (list(loads) for loads in zip(*measured, strict=True))
             ratio = _rates(ours).over(_rates(bare))
-            table.add(game=game, matches=matches, who="server", **_cells(ours), ratio=ratio)
-            table.add(game=game, matches=matches, who="relay", **_cells(bare))
+            table.add(game=game, matches=matches, process="server", **_cells(ours), ratio=ratio)
+            table.add(game=game, matches=matches, process="relay", **_cells(bare))
     return table
 
 

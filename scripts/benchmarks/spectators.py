@@ -1,14 +1,14 @@
-"""Players' latency while a thousand watch their match, and while lobbies show fifty boards.
+"""Players' latency with a thousand spectators of their match, and with lobbies of fifty boards.
 
-The server is one process, what stores for it another, the players a third, this one; those who
-watch are a fourth, which yields the processor to all others (nice 19), as if they were elsewhere,
-and sees that each of them is told every move. They watch over WebSocket, with views. Rounds without
-and with them take turns, on the same server.
+The server, its storage process, this process with the players, and a process with the spectators
+share the machine. The spectators' process yields the processor to all others (nice 19), as if it
+ran elsewhere, and checks that each spectator receives every move. They watch over WebSocket, with
+views. Rounds with and without them alternate, on the same server.
 
-*One match* is of two bots that fill a board of 19 by 19 and say what they think of each move, at a
-pace of 20 to 50 ms a move, and as fast as it goes. *A lobby* has fifty such matches with a move a
-second in each, and pages that show all fifty. Latency is from sending a move to the mover's own
-copy of its update.
+*One match* is between two bots that fill a board of 19 by 19 and send their analysis of each move,
+at a pace of 20 to 50 ms per move, and as fast as possible. *A lobby* has fifty such matches with
+one move per second each, and pages that show all fifty. Latency is the time from sending a move to
+the mover's own copy of its update.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from testbed.server_process import (
 from testbed.spectators import SpectatorReport, Spectators, watching
 from testbed.traffic import SILENCE_S, Message, TrafficPlayer, playing, replies
 
-#: Nobody gets a whole row, so that a match has 361 moves.
+#: A full row hardly ever happens, so that a match has 361 moves.
 GAME = "mnk(m=19,n=19,k=19)"
 SPECTATORS = 1000
 BOARDS = 50
@@ -43,25 +43,25 @@ LOBBIES = 20
 #: Seconds from a move to the next.
 PACE_S = (0.02, 0.05)
 
-#: Of the latency without those who watch; both percentiles have a row of their own.
+#: Ratio to the latency without spectators; both percentiles have a row of their own.
 TARGET = Target("ratio", at_most=2.0)
 
 COLUMNS = (
     Column("players", "players"),
-    Column("watch", "who watches"),
+    Column("watch", "spectators"),
     Column("latency", "latency"),
     Column("without_ms", "without, ms", ".2f"),
     Column("within_ms", "with, ms", ".2f"),
     Column("ratio", "ratio", ".2f"),
-    Column("moves", "moves a round"),
-    Column("told", "told in all"),
-    Column("kib", "KiB told a move", ".2f"),
+    Column("moves", "moves per round"),
+    Column("told", "updates in all"),
+    Column("kib", "KiB per update", ".2f"),
 )
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Who plays, who watches, and how a round is played with them or without."""
+    """The players, the spectators, and the function that plays a round with or without them."""
 
     players: str
     watch: str
@@ -71,26 +71,26 @@ class Scene:
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """One table: a pair at a pace and as fast as it goes, and a lobby."""
+    """Return one table: one match at a pace and as fast as possible, and a lobby."""
     allow_connections(2 * SPECTATORS)
     moves, seconds = bench.pick(300, 100), bench.pick(20.0, 4.0)
-    one = f"{SPECTATORS:,} at that match"
+    one = f"{SPECTATORS:,} of that match"
     scenes = {
         "at a pace": Scene(
-            "one match, a move each 20 to 50 ms", one, SPECTATORS, 1, partial(_match, moves, PACE_S)
+            "one match, a move per 20 to 50 ms", one, SPECTATORS, 1, partial(_match, moves, PACE_S)
         ),
-        "as fast as it goes": Scene(
-            "one match, as fast as it goes", one, SPECTATORS, 1, partial(_match, moves, None)
+        "as fast as possible": Scene(
+            "one match, as fast as possible", one, SPECTATORS, 1, partial(_match, moves, None)
         ),
         "lobbies": Scene(
-            f"{BOARDS} matches, a move a second in each",
+            f"{BOARDS} matches, a move per second each",
             f"{LOBBIES} pages with all {BOARDS} boards",
             LOBBIES,
             BOARDS,
             partial(_lobby, seconds),
         ),
     }
-    table = ResultTable("Players' latency without and with those who watch", COLUMNS)
+    table = ResultTable("Players' latency without and with spectators", COLUMNS)
     with stored() as database, serving([*UNLIMITED, PAGE, database]) as served:
         for name in bench.track(list(scenes)):
             _measure(bench.pick(5, 2), table, served, scenes[name])
@@ -125,15 +125,15 @@ def _latency_ms(rounds: list[list[float]], percent: float) -> Sample:
 
 
 class _AnalysisDialogue(PairedDialogue):
-    """They say what bots say."""
+    """A paired dialogue whose moves have an analysis, as those of bots."""
 
     def move(self, match: str, ply: int, actions: Sequence[int]) -> Message:
-        """A random legal action."""
+        """Return a random legal move with an analysis."""
         move = super().move(match, ply, actions)
-        line = [move["action"], *actions[:9]]
-        looked_at = [[action, 1000 - place, 0.5] for place, action in enumerate(actions[:20])]
-        thought = {"win_rate": 0.5, "simulations": 20000, "pv": line, "actions": looked_at}
-        return move | {"info": thought}
+        pv = [move["action"], *actions[:9]]
+        stats = [[action, 1000 - place, 0.5] for place, action in enumerate(actions[:20])]
+        analysis = {"win_rate": 0.5, "simulations": 20000, "pv": pv, "actions": stats}
+        return move | {"info": analysis}
 
 
 def _match(
@@ -142,7 +142,7 @@ def _match(
     served: ServerProcess,
     spectators: Spectators | None,
 ) -> list[float]:
-    """The latencies of so many moves of one match, which wait until all watch."""
+    """Return the latencies of `moves` moves of one match; they start when all spectators watch."""
     latencies_s: list[float] = []
     draw = random.Random(1)
     with playing(served, _AnalysisDialogue(GAME), 2) as selector:
@@ -162,7 +162,7 @@ def _match(
 def _turns(
     selector: selectors.BaseSelector, latencies_s: list[float]
 ) -> Iterator[tuple[TrafficPlayer, Message]]:
-    """Who is to move, and with what, when the mover has its own copy of the move before."""
+    """Yield the next player with its move, after the mover has its copy of the move before."""
     dialogue = _AnalysisDialogue(GAME)
     due: tuple[TrafficPlayer, Message] | None = None
     made = 0
@@ -177,7 +177,7 @@ def _turns(
 
 
 def _lobby(seconds: float, served: ServerProcess, spectators: Spectators | None) -> list[float]:
-    """The latencies of many matches, which are watched from soon after they have begun."""
+    """Return the latencies of many matches, which the spectators watch soon after their start."""
     if spectators:
         spectators.watch()
     paced = pace(served, GAME, BOARDS, seconds)

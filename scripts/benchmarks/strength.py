@@ -1,13 +1,13 @@
-"""Matches of `uct` against OpenSpiel's search, and of `rave` against `uct`, at equal time a move.
+"""Matches of `uct` against OpenSpiel's search, and of `rave` against `uct`, at equal time per move.
 
 The peer is OpenSpiel's search in C++ (MCTSBot) with its solver (as in its own example), one random
-rollout a simulation and the same exploration as ours. It keeps the time limit itself, and stops
-early when it has proven the result, which is why its milliseconds a move can be fewer than the
-limit; what both have really taken stands in the table.
+rollout per simulation and the same exploration as ours. It observes the time limit itself, and
+stops early when it has proven the result, so that its milliseconds per move can be fewer than the
+limit; the table shows the time that both have used.
 
 Openings are random, two plies long, and each is played twice with colours swapped. One match runs
-on each core, the players of a match take turns on it. The score is the share of the points, a tie
-being half of one; `_score.py` says how sure it is.
+on each core, and the players of a match take turns on it. The score is the share of the points, a
+tie counts one half; `scripts/testbed/score.py` defines its confidence interval.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ TARGET = Target("score", at_least=0.8)
 
 
 class MatchUp(NamedTuple):
-    """Who plays against whom, and at what."""
+    """A game, two players, and the target of the first one's score."""
 
     game: str
     players: tuple[str, str]
     target: Target | None = None
 
 
-CONTESTS = (
+MATCH_UPS = (
     MatchUp("connect_four", (OURS, PEER), TARGET),
     MatchUp("othello", (OURS, PEER), TARGET),
     MatchUp("mnk(m=8,n=8,k=5)", (OURS, PEER), TARGET),
@@ -55,28 +55,28 @@ COLUMNS = (
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row a contest."""
-    contests = [
-        contest
-        for contest in CONTESTS
-        if all(bench.can_play(player, contest.game) for player in contest.players)
+    """Return a row per match-up."""
+    match_ups = [
+        match_up
+        for match_up in MATCH_UPS
+        if all(bench.can_play(player, match_up.game) for player in match_up.players)
     ]
-    table = ResultTable(f"Matches at {LIMIT_S * 1e3:g} ms a move", COLUMNS)
-    found = _played(bench, contests)
-    for contest in contests:
-        player, other = (text.rpartition(":")[2] for text in contest.players)
-        pairs = found[contest.game, contest.players]
-        table.add(contest.target, game=contest.game, player=player, other=other, **result(pairs))
+    table = ResultTable(f"Matches at {LIMIT_S * 1e3:g} ms per move", COLUMNS)
+    found = _played(bench, match_ups)
+    for match_up in match_ups:
+        player, other = (text.rpartition(":")[2] for text in match_up.players)
+        pairs = found[match_up.game, match_up.players]
+        table.add(match_up.target, game=match_up.game, player=player, other=other, **result(pairs))
     return [table]
 
 
 def _played(
-    bench: Bench, contests: list[MatchUp]
+    bench: Bench, match_ups: list[MatchUp]
 ) -> dict[tuple[str, tuple[str, str]], list[PlayedPair]]:
-    """The pairs by game and players. All are played as one, so that no core waits between two."""
+    """Return the pairs by game and players; they share one queue, so that no core is idle."""
     count, limit = bench.pick(50, 4), Limit(seconds=LIMIT_S)
     wanted: list[LocalPairing] = []
-    for game, both, _ in contests:
+    for game, both, _ in match_ups:
         wanted += pairings(game, both, limit, count=count, plies=PLIES, seed=1)
     found = defaultdict[tuple[str, tuple[str, str]], list[PlayedPair]](list)
     steps = [f"pair {n} of {len(wanted)}" for n in range(1, len(wanted) + 1)]

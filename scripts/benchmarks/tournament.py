@@ -1,11 +1,11 @@
-"""Tournaments: what is lost when their parts are killed, and what they cost beside thinking.
+"""Tournaments: data lost when their processes are killed, and overhead beside thinking time.
 
-*What is lost*: the runner, the server and entrants are killed with SIGKILL at random moments; a
-runner that was killed is followed by `resume`. At the end, the matches in the database are compared
-with the schedule of the same specification: pairs, players, openings; none missing, none double.
+*Lost data*: the runner, the server and entrants are killed with SIGKILL at random moments; a killed
+runner is continued with `resume`. At the end, the matches in the database are compared with the
+schedule of the same specification: pairs, players, openings; none missing, none double.
 
-*Overhead*: two players that think for a given time each move, as many matches at once as there are
-cores. The bound is the thinking time that the players report, divided by the cores.
+*Overhead*: two players think for a given time per move, in one match per core at once. The lower
+bound is the thinking time that the players report, divided by the cores.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COSTS = (
     Column("matches", "matches"),
     Column("moves", "moves"),
     Column("wall_s", "wall, s", ".1f"),
-    Column("thinking_s", "thinking, s a core", ".1f"),
+    Column("thinking_s", "thinking, s per core", ".1f"),
     Column("ratio", "ratio", ".3f"),
     Column("on_time", "lost on time"),
 )
@@ -83,13 +83,13 @@ player = "uct(time={seconds},c=1.0,solver=false)"
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """Two tables."""
-    parts = {"what is lost": _faults, "overhead": _overhead}
+    """Return two tables: lost data, and overhead."""
+    parts = {"lost data": _faults, "overhead": _overhead}
     return [parts[name](bench) for name in bench.track(list(parts))]
 
 
 def _faults(bench: Bench) -> ResultTable:
-    table = ResultTable("A tournament whose parts are killed", FAULTS)
+    table = ResultTable("A tournament whose processes are killed", FAULTS)
     text = SIX.format(rounds=bench.pick(4, 1))
     with tempfile.TemporaryDirectory(prefix="playout-tournament-") as name:
         spec, url, log = _files(Path(name), text)
@@ -111,7 +111,7 @@ def _faults(bench: Bench) -> ResultTable:
 
 
 def _overhead(bench: Bench) -> ResultTable:
-    table = ResultTable(f"What a tournament costs beside {THINKING_S * 1000:g} ms a move", COSTS)
+    table = ResultTable(f"Overhead of a tournament at {THINKING_S * 1000:g} ms per move", COSTS)
     cores = len(os.sched_getaffinity(0))
     for game, pairs in (("connect_four", bench.pick(1000, 30)),):
         text = TWO.format(game=game, rounds=pairs, cores=cores, seconds=THINKING_S)
@@ -137,19 +137,19 @@ def _overhead(bench: Bench) -> ResultTable:
 
 
 def _files(folder: Path, text: str) -> tuple[Path, str, Path]:
-    """A specification, a new database's URL, and a file for what is said."""
+    """Return the files of a tournament: specification, URL of a new database, log."""
     spec = folder / "spec.toml"
     spec.write_text(text)
     return spec, f"sqlite:///{folder / 'tournament.db'}", folder / "log"
 
 
 def _span_s(tournament: StoredTournament) -> float:
-    """From the beginning of the first match to the end of the last."""
+    """Return the seconds from the start of the first match to the end of the last."""
     ends = [match.ended.at for match in tournament.matches if match.ended]
     return max(ends) - min(match.started.at for match in tournament.matches)
 
 
 def _thinking_s(tournament: StoredTournament) -> float:
-    """What the players say they have thought."""
+    """Return the sum of the thinking times that the players report."""
     thoughts = (move.info for match in tournament.matches for move in match.moves)
     return sum(info.seconds or 0.0 for info in thoughts if info)

@@ -1,11 +1,11 @@
-"""Calls a second of the tuple interface, against a bare compiled call and OpenSpiel.
+"""Calls per second of the tuple interface, against a bare compiled call and OpenSpiel.
 
-`legal_actions` and `next_state`, in the first position and in the middle of a random match. The
-lower bound is what every such call must do: call a compiled function that does nothing on an array,
-and make a tuple of an array as long as the answer. The peer is OpenSpiel from Python:
-`state.legal_actions()`, and `state.clone()` with `apply_action`, which does not check whether the
-action is legal as ours does. Its `ultimate_tic_tac_toe` plays a move in two actions, so it is left
-out, as is `nim`.
+`legal_actions` and `next_state` are called in the first position and in the middle of a random
+match. The lower bound is the least work of such a call: call a compiled function that does nothing,
+and convert an array as long as the answer to a tuple. The peer is OpenSpiel from Python:
+`state.legal_actions()`, and `state.clone()` with `apply_action`, which unlike ours does not check
+that the action is legal. Its `ultimate_tic_tac_toe` needs two actions per move and its `nim` is a
+different game, so neither is compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLUMNS = (
     Column("position", "position"),
     Column("call", "call"),
     Column("ours", "calls/s"),
-    Column("us", "µs a call", ".2f"),
+    Column("us", "µs per call", ".2f"),
     Column("bound", "bare call/s"),
     Column("times_bound", "times the bare call", ".1f"),
     Column("peer", "OpenSpiel's"),
@@ -42,12 +42,12 @@ COLUMNS = (
 
 @compiled(types.void(types.int64[::1]))
 def do_nothing(vector: Vector) -> None:
-    """The cheapest compiled call."""
+    """Do nothing: the cheapest compiled call."""
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """A row for each game, position and call."""
-    table = ResultTable("Calls a second of the tuple interface", COLUMNS)
+    """Return a row for each game, position and call."""
+    table = ResultTable("Calls per second of the tuple interface", COLUMNS)
     rounds, seconds = bench.pick(7, 3), bench.pick(0.05, 0.01)
     for spec in bench.track(GAMES):
         game = games.load(spec)
@@ -71,7 +71,7 @@ def run(bench: Bench) -> list[ResultTable]:
 
 
 def half_a_match(game: Game) -> list[int]:
-    """The first half of the moves of a random match, always the same."""
+    """Return the first half of the moves of a random match, always the same."""
     choose, moves, state = random.Random(7), list[int](), game.initial_state()
     while actions := game.legal_actions(state):
         moves.append(choose.choice(actions))

@@ -35,7 +35,7 @@ class Bench:
         try:
             players.load(player, games.load(game)).close()
         except players.SpecError as error:
-            click.echo(f"{self.name}: {player} at {game} is left out: {error}", err=True)
+            click.echo(f"{self.name}: {player} at {game} is omitted: {error}", err=True)
             return False
         return True
 

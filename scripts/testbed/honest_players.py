@@ -139,9 +139,9 @@ def _play(
         updates = [mover.receive("update")]
         report.latencies_s.append(time.perf_counter() - started)
         updates.append(honest[1 - ply % 2].receive("update"))
-        told = [(each["match"], each["ply"], tuple(each["state"])) for each in updates]
-        if told != [(match, ply, state)] * 2:
-            raise ValueError(f"action {action} as move {ply} of {match} was told as {updates}")
+        received = [(each["match"], each["ply"], tuple(each["state"])) for each in updates]
+        if received != [(match, ply, state)] * 2:
+            raise ValueError(f"action {action} as move {ply} of {match} was announced as {updates}")
         ply += 1
     for each in honest:
         ended = each.receive("ended")

@@ -137,13 +137,13 @@ class KillRun:
         await asyncio.to_thread(cluster.stop)
         try:
             await clients.until_all(
-                lambda client: client.storage_down, "to be told that storage is down"
+                lambda client: client.storage_down, "to be notified that storage is down"
             )
             await asyncio.sleep(OUTAGE_S)
         finally:
             await asyncio.to_thread(cluster.start)
         await clients.until_all(
-            lambda client: not client.storage_down, "to be told that storage is up"
+            lambda client: not client.storage_down, "to be notified that storage is up"
         )
         self._outcome.outages += 1
 

@@ -97,8 +97,8 @@ def result(pairs: Sequence[PlayedPair]) -> dict[str, Cell]:
     points = [point for pair in pairs for point in pair.points]
     share, low, high = score([sum(pair.points) / 2 for pair in pairs])
     ms, other_ms = (
-        1e3 * sum(pair.seconds[who] for pair in pairs) / sum(pair.moves[who] for pair in pairs)
-        for who in (0, 1)
+        1e3 * sum(pair.seconds[place] for pair in pairs) / sum(pair.moves[place] for pair in pairs)
+        for place in (0, 1)
     )
     return {
         "games": len(points),

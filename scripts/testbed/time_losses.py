@@ -39,7 +39,7 @@ class LossCounts:
     #: The reason of the end of each match; both players print it.
     reasons: dict[str, str] = field(default_factory=dict)
     last_words: list[str] = field(default_factory=list)
-    _heard: threading.Condition = field(default_factory=threading.Condition)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
 
     @property
     def matches(self) -> int:
@@ -51,23 +51,23 @@ class LossCounts:
         """Number of matches lost on time."""
         return self._count(ON_TIME)
 
-    def hear(self, process: subprocess.Popen[str]) -> None:
+    def read(self, process: subprocess.Popen[str]) -> None:
         """Read the output of a player to its end."""
         assert process.stdout is not None
         for line in process.stdout:
-            with self._heard:
+            with self._changed:
                 self.last_words = [*self.last_words[-20:], line]
                 if MOVED.match(line):
                     self.moves += 1
-                    self._heard.notify()
+                    self._changed.notify()
                 elif ended := ENDED.match(line.strip()):
                     self.reasons[ended[1]] = ended[2]
 
     def wait(self) -> None:
         """Wait until enough moves were made. Raises ClickException after SILENCE_S without one."""
-        with self._heard:
+        with self._changed:
             while self.moves < self.wanted:
-                if not self._heard.wait(SILENCE_S):
+                if not self._changed.wait(SILENCE_S):
                     said = "".join(self.last_words)
                     raise click.ClickException(f"the players make no moves; their output:\n{said}")
 
@@ -97,7 +97,7 @@ def _player(command: list[str], tally: LossCounts) -> Iterator[None]:
         env=os.environ | {"COLUMNS": "200"},  # so that no line of output wraps
         start_new_session=True,
     ) as process:
-        listener = threading.Thread(target=tally.hear, args=(process,))
+        listener = threading.Thread(target=tally.read, args=(process,))
         listener.start()
         try:
             yield

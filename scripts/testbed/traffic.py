@@ -167,7 +167,7 @@ class Load:
 
     @property
     def moves(self) -> int:
-        """Number of moves made."""
+        """Number of moves that were answered."""
         return len(self.latencies_s)
 
 

@@ -1,4 +1,4 @@
-"""The command `scripts/tune`."""
+"""The command `scripts/tune`: plays settings of players against each other."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_settings_are_tuned_against_one() -> None:
 def test_a_player_that_fails_is_shown_with_what_there_was() -> None:
     code, output = tune("connect_four", f"{__name__}:FailingPlayer", "random", "--games", "2")
     assert code == 1
-    assert "This is what there was." in output
+    assert "These are the results so far." in output
     assert "RuntimeError: out of ideas" in output
 
 

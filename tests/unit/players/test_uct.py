@@ -258,7 +258,7 @@ def test_all_threads_end_when_one_is_interrupted(monkeypatch: pytest.MonkeyPatch
     def interrupt(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("players.mcts.analysis.decided", interrupt)
+    monkeypatch.setattr("players.mcts.analysis.is_decided", interrupt)
     with pytest.raises(KeyboardInterrupt):
         player.choose([game.initial_state()], Limit(seconds=3600, time_carries_over=True))
     player.close()
