@@ -73,7 +73,7 @@ class Hub:
 
     @property
     def policy(self) -> Policy:
-        """The operator's settings."""
+        """The operator's settings, which do not change."""
         return self._context.policy
 
     @property

@@ -63,7 +63,7 @@ class Lobby:
         self._games: dict[str, str] = {}
 
     def add(self, seek: OpenSeek) -> None:
-        """Open a seek."""
+        """Add a seek to those of its game."""
         game = seek.request.game
         self._by_game.setdefault(game, {})[seek.id] = seek
         self._games[seek.id] = game

@@ -116,7 +116,7 @@ class SessionRegistry:
         self._addresses: Counter[str] = Counter()
 
     def connect(self, connection: Connection) -> None:
-        """Add a connection."""
+        """Add a connection, by its number."""
         self.connections[connection.number] = connection
 
     def locate(self, connection: Connection, address: str) -> None:

@@ -40,7 +40,7 @@ class Timer:
             self._timers.queue(self)
 
     def stop(self) -> None:
-        """Do not call back."""
+        """Do not call back until it is set again."""
         self.due_at = _NEVER
         self.is_due = False
         self._timers.pending.discard(self)

@@ -62,7 +62,7 @@ class Greeting:
 
     @handles(Ping)
     def ping(self, request: Ping, origin: RequestContext) -> None:
-        """Answer with a pong."""
+        """Answer a client's ping with a pong."""
         self._context.send((origin.connection.number,), Pong(re=request.id))
 
     def _welcome(self, session: Session, token: str, account_token: str | None) -> Welcome:

@@ -103,7 +103,7 @@ class LobbyFeed:
 
     @property
     def is_watched(self) -> bool:
-        """Whether there are subscribers."""
+        """Whether any session has subscribed."""
         return bool(self._subscribers)
 
     # Events.
@@ -114,7 +114,7 @@ class LobbyFeed:
             self._timer.stop()
 
     def match_over(self, event: MatchOver, now: float) -> None:
-        """Add a result."""
+        """Add the result of a match to the next news."""
         outcome = _outcome(event.room.match)
         self._outcomes.append(outcome)
         self._latest.append(outcome)

@@ -43,7 +43,7 @@ class Play:
 
     @handles(Resign)
     def resign(self, request: Resign, origin: RequestContext) -> None:
-        """Resign a match."""
+        """End a match as lost for the session that resigns."""
         room, seat = self._own_room(request.match, origin)
         room.match.resign(seat)
         self._rooms.settle(room, origin.now)

@@ -90,7 +90,7 @@ class Seeks:
                 raise Refused(Code.TOO_MANY, text)
 
     def close_all(self) -> None:
-        """Close every seek."""
+        """Close all open seeks, because the server stops."""
         for seek in list(self._lobby):
             self._close(seek)
 

@@ -27,6 +27,6 @@ class WatchMatches:
 
     @handles(Unwatch)
     def unwatch(self, request: Unwatch, origin: RequestContext) -> None:
-        """Stop sending a match."""
+        """Stop sending a match to a session."""
         self._rooms.get(request.match).unwatch(origin.session)
         self._context.tell(origin.session, Ok(re=request.id))
