@@ -31,7 +31,7 @@ from server.model.messages import (
 
 #: Seconds between two measurements of the round trip.
 PING_INTERVAL_S = 10.0
-_PING = "ping"
+_ROUND_TRIP = "round_trip"
 
 
 class ServerListener(Protocol):
@@ -180,11 +180,11 @@ class ServerConnection:
             return
         request = None if event.re is None else self._unanswered.pop(event.re, None)
         match event:
-            case Pong(re=re) if re == _PING:
+            case Pong(re=re) if re == _ROUND_TRIP:
                 self.round_trip_s = time.monotonic() - self._pinged_at
             case ServerPing():
                 self.send(Ping())
-            case Error(code=Code.RATE_LIMITED, re=re) if re == _PING:
+            case Error(code=Code.RATE_LIMITED, re=re) if re == _ROUND_TRIP:
                 pass  # the next one is sent in time
             case Error(code=Code.RATE_LIMITED, seconds=float(wait_s)) if (
                 request and wait_s <= self._patience_s
@@ -249,5 +249,5 @@ class ServerConnection:
     def _ping(self, protocol: _Protocol) -> None:
         if protocol is self._protocol:
             self._pinged_at = time.monotonic()
-            self.send(Ping(id=_PING))
+            self.send(Ping(id=_ROUND_TRIP))
             self._reactor.callLater(PING_INTERVAL_S, self._ping, protocol)

@@ -1,4 +1,8 @@
-"""Matches that are as good as over: a process proves how they end, and the server is told."""
+"""Adjudicates matches whose result is certain: a prover process finds proofs, the server gets them.
+
+The prover is `python -m players.prover`. It gets positions as lines of JSON and answers each with
+a line of JSON.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,19 @@ from twisted.internet.process import reapAllProcesses
 from twisted.internet.protocol import ProcessProtocol
 
 from server.model.messages import Adjudicate, Event, Fixture, Request, Started, Update, Watch
+from server.runtime.restarts import BackOff, Restarts
 from server.runtime.subprocesses import LogFolder, own_environment
 
-#: How long the prover looks at a position.
-SECONDS = 0.05
-PROVER = (sys.executable, "-P", "-m", "players.prover", "--seconds", str(SECONDS))
-#: How long it waits before the prover is started again, first and at most.
-_BACK_OFF_S, _LONGEST_BACK_OFF_S = 0.5, 30.0
+#: How long the prover searches a position.
+_SECONDS = 0.05
+PROVER = (sys.executable, "-P", "-m", "players.prover", "--seconds", str(_SECONDS))
+_BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 _LOG = "prover"
 _WATCH, _ADJUDICATE = "watch", "adjudicate"
 
 
 class ProofRequest(Struct, frozen=True):
-    """What the prover is asked: a match as far as it has come."""
+    """A question to the prover: a match with all actions so far."""
 
     match: str
     game: str
@@ -34,7 +38,7 @@ class ProofRequest(Struct, frozen=True):
 
 
 class ProofAnswer(Struct, frozen=True):
-    """What it says: who wins after `ply` actions, None if that is not proven; or an error."""
+    """The prover's answer: `winner` after `ply` actions, None if nothing is proven; or an error."""
 
     match: str | None
     ply: int = 0
@@ -43,13 +47,16 @@ class ProofAnswer(Struct, frozen=True):
 
 
 class OpenMatches:
-    """The matches that are played, as far as they have come."""
+    """The latest position of each match that is being played."""
 
     def __init__(self) -> None:
         self.positions: dict[str, ProofRequest] = {}
 
-    def take(self, event: Event) -> Watch | ProofRequest | None:
-        """What to ask, the server or the prover, when the server has said this."""
+    def update(self, event: Event) -> Watch | ProofRequest | None:
+        """Take an event of the server; return the request that it leads to.
+
+        A `Watch` is for the server, a `ProofRequest` for the prover.
+        """
         match event:
             case Fixture(winner=None):
                 return Watch(id=_WATCH, match=event.match)
@@ -63,8 +70,8 @@ class OpenMatches:
                     return self._reached(match_id, known.game, actions, event.to_move)
         return None
 
-    def verdict(self, answer: ProofAnswer) -> Adjudicate | None:
-        """What to tell the server, if something is proven and the match still stands so."""
+    def adjudication(self, answer: ProofAnswer) -> Adjudicate | None:
+        """The request to the server if the answer is a proof and its position still the latest."""
         position = self.positions.get(answer.match or "")
         if position is None or answer.winner is None or answer.ply != len(position.actions):
             return None
@@ -83,77 +90,72 @@ class OpenMatches:
 
 
 class Adjudicator:
-    """Keeps a prover, and passes between it and the server."""
+    """Keeps a prover process running, and passes messages between it and the server."""
 
     def __init__(
         self,
         reactor: Any,
         send: Callable[[Request], None],
-        say: Callable[[str], None],
+        show: Callable[[str], None],
         logs: LogFolder,
     ) -> None:
-        """`send` is to the server, `say` to the user."""
+        """`send` sends a request to the server; `show` shows a line to the user."""
         self._reactor = reactor
         self._send = send
-        self._say = say
+        self._show = show
         self._logs = logs
-        self._docket = OpenMatches()
+        self._open_matches = OpenMatches()
         self._prover: Any = None
-        self._again_at = 0.0
-        self._failures = 0
-        self._said: set[str] = set()
+        self._restarts = Restarts(_BACK_OFF)
+        self._shown: set[str] = set()
 
     def received(self, event: Event) -> None:
-        """The server says something."""
-        match self._docket.take(event):
+        """Take an event of the server."""
+        match self._open_matches.update(event):
             case Watch() as request:
                 self._send(request)
             case ProofRequest() as position:
                 self._ask(position)
 
-    def look(self, now: float) -> None:
-        """Start the prover, if there is none and it is time to."""
-        reapAllProcesses()  # the reactor does so only where signals are its own
-        if self._prover is None and now >= self._again_at:
+    def poll(self, now: float) -> None:
+        """Start the prover if it does not run and a start is due."""
+        reapAllProcesses()  # the reactor does so only where it handles the signals
+        if self._prover is None and self._restarts.is_due(now):
             self._prover = self._start()
-            for position in self._docket.positions.values():
+            for position in self._open_matches.positions.values():
                 self._ask(position)
 
     def stop(self) -> None:
-        """End the prover."""
+        """End the prover process."""
         prover, self._prover = self._prover, None
         if prover:
             with contextlib.suppress(ProcessExitedAlready):
                 prover.signalProcess("KILL")
 
-    # What the prover tells.
+    # Called by the protocol.
 
     def answered(self, line: bytes) -> None:
-        """It has looked at a position."""
+        """Take a line that the prover has written."""
         try:
             answer = msgspec.json.decode(line, type=ProofAnswer)
         except msgspec.DecodeError as error:
-            self._complain(f"its answer makes no sense: {error}")
+            self._complain(f"its answer cannot be read: {error}")
             return
-        self._failures = 0
+        self._restarts.succeeded()
         if answer.error:
             self._complain(answer.error)
-        elif request := self._docket.verdict(answer):
+        elif request := self._open_matches.adjudication(answer):
             self._send(request)
 
-    def ended(self) -> None:
-        """It is gone."""
+    def exited(self) -> None:
+        """Start the prover again, after a while, unless it was stopped."""
         if self._prover is None:
             return
         self._prover = None
         self._logs.wanted = True
-        wait_s = min(_LONGEST_BACK_OFF_S, _BACK_OFF_S * 2**self._failures)
-        self._failures += 1
-        self._again_at = self._reactor.seconds() + wait_s
-        self._say(f"The prover has ended; it is started again in {wait_s:g} s. "
-                  f"Its output: {self._logs.of(_LOG)}")  # fmt: skip
-
-    # The rest.
+        wait_s = self._restarts.failed(self._reactor.seconds())
+        self._show(f"The prover has exited; it is started again in {wait_s:g} s. "
+                   f"Its output: {self._logs.of(_LOG)}")  # fmt: skip
 
     def _start(self) -> Any:
         with self._logs.of(_LOG).open("ab") as log:
@@ -170,14 +172,14 @@ class Adjudicator:
             self._prover.write(msgspec.json.encode(position) + b"\n")
 
     def _complain(self, text: str) -> None:
-        """Once of each: it may be so for every position."""
-        if text not in self._said:
-            self._said.add(text)
-            self._say(f"The prover says: {text}")
+        """Show an error of the prover once: the same one may come for every position."""
+        if text not in self._shown:
+            self._shown.add(text)
+            self._show(f"The prover reports: {text}")
 
 
 class _Protocol(ProcessProtocol):
-    """One prover; it ends with its input, so that it does not outlive this process."""
+    """Reads a prover's output; the prover exits when its input ends, as with this process."""
 
     def __init__(self, adjudicator: Adjudicator) -> None:
         self._adjudicator = adjudicator
@@ -189,4 +191,4 @@ class _Protocol(ProcessProtocol):
             self._adjudicator.answered(line)
 
     def outConnectionLost(self) -> None:
-        self._adjudicator.ended()
+        self._adjudicator.exited()

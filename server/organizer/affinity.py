@@ -1,4 +1,8 @@
-"""Cores for matches: the two that play each other take turns, and so can share what one needs."""
+"""Assigns processor cores to matches: the two players of a match take turns and can share a core.
+
+Left alone, the system wakes the player to move now and then on a core where a player of another
+match is thinking.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,9 @@ from server.runtime.subprocesses import Process
 
 
 class Cores:
-    """Gives each match that is played cores of its own, if the tournament keeps all of them busy.
+    """Gives each running match cores of its own, if the tournament keeps all cores busy.
 
-    Otherwise the system sees to it: somebody else may be using the machine. Left alone, it wakes
-    who is to move on the core where another match is being thought about, every now and then.
+    Otherwise it leaves the choice to the system: other programs may be using the machine.
     """
 
     def __init__(self, spec: TournamentSpec) -> None:
@@ -27,27 +30,27 @@ class Cores:
         ]
         self._free = shares if len(shares) == spec.concurrency > 1 else []
         self._taken: dict[str, list[int]] = {}
-        #: Where processes are, by their ids: the same two often play the next match, too.
-        self._kept: dict[int, list[int]] = {}
+        #: The cores of each process, by its id: the same two often play the next match, too.
+        self._assigned: dict[int, list[int]] = {}
 
-    def begun(self, match: str, processes: Iterable[Process]) -> None:
-        """A match is played by these."""
+    def match_started(self, match: str, processes: Iterable[Process]) -> None:
+        """Move the processes that play a match to its cores."""
         if match not in self._taken and self._free:
             self._taken[match] = self._free.pop()
         if share := self._taken.get(match):
             for process in processes:
-                if self._kept.get(process.pid) != share:
-                    self._kept[process.pid] = share
-                    _keep(process, share)
+                if self._assigned.get(process.pid) != share:
+                    self._assigned[process.pid] = share
+                    _assign(process, share)
 
-    def ended(self, match: str) -> None:
-        """It is over."""
+    def match_ended(self, match: str) -> None:
+        """Free the cores of a match for the next one."""
         if share := self._taken.pop(match, None):
             self._free.append(share)
 
 
-def _keep(process: Process, cores: Iterable[int]) -> None:
-    """All threads of a process on some cores; those that it starts will be there, too."""
-    with contextlib.suppress(OSError):  # it may have ended, or be somebody else's by now
+def _assign(process: Process, cores: Iterable[int]) -> None:
+    """Move all threads of a process to some cores; threads that it starts later inherit them."""
+    with contextlib.suppress(OSError):  # it may have ended, and its id may be another user's now
         for thread in os.listdir(f"/proc/{process.pid}/task"):
             os.sched_setaffinity(int(thread), cores)

@@ -1,4 +1,4 @@
-"""What one sees while a tournament runs: tables that change on a terminal, lines elsewhere."""
+"""Shows a running tournament: tables that are redrawn on a terminal, lines of text elsewhere."""
 
 from __future__ import annotations
 
@@ -21,132 +21,133 @@ from server.model.time_control import decimal
 from server.organizer.progress import TournamentProgress
 from server.tournament.report import words
 
-#: How often the standings are said where they cannot be kept in sight.
-_STANDINGS_EVERY_S = 60.0
-#: How often they are drawn; a fraction of the time at most is spent on it.
-_DRAWN_EVERY_S, _SHARE = 0.5, 0.05
-#: So many matches that are being played are shown.
+#: Seconds between two standings as lines of text.
+_STANDINGS_INTERVAL_S = 60.0
+#: Least seconds between two drawings of the tables, and the largest share of the time they take.
+_DRAWING_INTERVAL_S, _DRAWING_SHARE = 0.5, 0.05
+#: How many running matches are shown.
 _MATCHES = 12
 
 
 class TournamentDisplay(Protocol):
-    """Who is told what happens."""
+    """Shows the user what happens in a tournament."""
 
-    def say(self, text: str) -> None:
-        """Something worth a line."""
+    def show(self, text: str) -> None:
+        """Show a line of text."""
 
-    def ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
-        """A match has ended."""
+    def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
+        """Show the result of a match."""
 
-    def look(self, progress: TournamentProgress, now: float) -> None:
-        """Time has passed."""
+    def refresh(self, progress: TournamentProgress, now: float) -> None:
+        """Show the standings if they are due; to be called often."""
 
     def close(self) -> None:
-        """There is no more to show."""
+        """Show nothing more."""
 
 
-def screen() -> TournamentDisplay:
-    """The one for standard output as it is."""
+def display() -> TournamentDisplay:
+    """The display that suits standard output: tables on a terminal, otherwise lines."""
     console = Console()
     return LiveDisplay(console) if console.is_terminal else LineDisplay()
 
 
 class LineDisplay:
-    """Plain lines: what has happened and, now and then, the standings."""
+    """Lines of text: each event and, now and then, the standings."""
 
     def __init__(self) -> None:
-        self._said_at: float | None = None
-        self._said = 0
+        self._shown_at: float | None = None
+        self._ended_then = 0
 
-    def say(self, text: str) -> None:
-        """A line. If nobody reads any more, as behind `| head`, the tournament is interrupted."""
+    def show(self, text: str) -> None:
+        """Print a line. If the pipe is closed, as by `| head`, the tournament is interrupted."""
         try:
-            click.echo(_visible(text))
+            click.echo(_printable(text))
         except BrokenPipeError:
-            with open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), sys.stdout.fileno())
+            with open(os.devnull, "wb") as null:
+                os.dup2(null.fileno(), sys.stdout.fileno())
             signal.raise_signal(signal.SIGTERM)
 
-    def ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
-        """Who has won, and how."""
-        self.say(f"{_count(progress)}  {result(fixture)}")
+    def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
+        """Print the result of a match."""
+        self.show(f"{_count(progress)}  {result(fixture)}")
 
-    def look(self, progress: TournamentProgress, now: float) -> None:
-        """The standings, if they have changed and it is time."""
-        if self._said_at is None:
-            self._said_at = now
-        if now < self._said_at + _STANDINGS_EVERY_S or progress.ended == self._said:
+    def refresh(self, progress: TournamentProgress, now: float) -> None:
+        """Print the standings if they have changed and are due."""
+        if self._shown_at is None:
+            self._shown_at = now
+        is_due = now >= self._shown_at + _STANDINGS_INTERVAL_S
+        if not is_due or progress.ended == self._ended_then:
             return
-        self._said_at, self._said = now, progress.ended
-        self.say(" · ".join(summary(progress, now)))
+        self._shown_at, self._ended_then = now, progress.ended
+        self.show(" · ".join(summary(progress, now)))
         for row in _rows(progress):
-            self.say("  " + "  ".join(row))
+            self.show("  " + "  ".join(row))
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Do nothing: all lines are printed."""
 
 
 class LiveDisplay:
-    """A terminal: the standings and what is played, always in sight."""
+    """Tables of the standings and the running matches, below the lines of text."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._next_at = 0.0
 
-    def say(self, text: str) -> None:
-        """A line above the tables."""
-        self._live.console.print(escape(_visible(text)), highlight=False)
+    def show(self, text: str) -> None:
+        """Print a line above the tables."""
+        self._live.console.print(escape(_printable(text)), highlight=False)
 
-    def ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
-        """It shows in the tables."""
+    def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
+        """Do nothing: the tables show it."""
 
-    def look(self, progress: TournamentProgress, now: float) -> None:
-        """Draw them, if it is time."""
+    def refresh(self, progress: TournamentProgress, now: float) -> None:
+        """Draw the tables if they are due."""
         if now < self._next_at:
             return
         began_s = time.perf_counter()
         self._live.start()
-        self._live.update(drawn(progress, now), refresh=True)
+        self._live.update(tables(progress, now), refresh=True)
         took_s = time.perf_counter() - began_s
-        self._next_at = now + max(_DRAWN_EVERY_S, took_s / _SHARE)
+        self._next_at = now + max(_DRAWING_INTERVAL_S, took_s / _DRAWING_SHARE)
 
     def close(self) -> None:
-        """Take them away."""
+        """Remove the tables."""
         self._live.stop()
 
 
 def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
-    """How far it has come, how long that took and how long it will take; of a test its LLR."""
+    """The matches played, the time spent, the time left, and the LLR of a sequential test."""
     yield f"{_count(progress)} matches"
-    yield f"{_clock(now - progress.began_at)} so far"
-    if left_s := progress.left_s(now):
-        yield f"about {_clock(left_s)} left"
-    if test := progress.gathered.test():
+    yield f"{_duration(now - progress.started_at)} so far"
+    if remaining_s := progress.remaining_s(now):
+        yield f"about {_duration(remaining_s)} left"
+    if test := progress.results.test():
         yield f"LLR {test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"
 
 
 def result(fixture: Fixture) -> str:
-    """How a match ended, on a line."""
+    """The result of a match that has ended, as a line of text."""
     first, second = fixture.players
     reason = fixture.reason.value.replace("_", " ") if fixture.reason else ""
     how = f"({reason}), {words.counted(fixture.plies, 'ply').replace('plys', 'plies')}"
     if fixture.winner in (1, 2):
         winner, loser = (first, second) if fixture.winner == 1 else (second, first)
-        said = f"{winner} beat {loser} {how}"
+        outcome = f"{winner} beat {loser} {how}"
     else:
-        said = f"{first} and {second} {'tied' if fixture.winner else 'have no result'} {how}"
-    return f"{fixture.game}: {said}{', as before' if fixture.repeated else ''}"
+        outcome = f"{first} and {second} {'tied' if fixture.winner else 'have no result'} {how}"
+    return f"{fixture.game}: {outcome}{', as before' if fixture.repeated else ''}"
 
 
-def drawn(progress: TournamentProgress, now: float) -> RenderableType:
-    """All of it, for a terminal."""
+def tables(progress: TournamentProgress, now: float) -> RenderableType:
+    """The summary, the standings and the running matches, for a terminal."""
     spec = progress.spec
     title = f"[bold]{escape(spec.name)}[/]: {spec.format.replace('_', ' ')} of "
     return Group(
         title + escape(", ".join(spec.games)),
         escape(" · ".join(summary(progress, now))),
         _standings(progress),
-        _playing(progress),
+        _running(progress),
     )
 
 
@@ -160,17 +161,17 @@ def _standings(progress: TournamentProgress) -> Table:
 
 
 def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
-    for each in progress.gathered.standings():
+    for each in progress.results.standings():
         counts = each.counts
         score = words.percent(counts.points / counts.matches if counts.matches else None)
         name = progress.spec.entrants[each.entrant].name
-        if each.entrant in progress.out:
+        if each.entrant in progress.withdrawn:
             name += " (withdrawn)"
         played = map(str, (counts.matches, counts.won, counts.tied, counts.lost))
         yield (str(each.place), name, decimal(each.points), *played, score)
 
 
-def _playing(progress: TournamentProgress) -> Table:
+def _running(progress: TournamentProgress) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     running = list(progress.running.values())
     for each in running[:_MATCHES]:
@@ -186,11 +187,11 @@ def _count(progress: TournamentProgress) -> str:
     return str(progress.ended) if total is None else f"{progress.ended} of {total}"
 
 
-def _visible(text: str) -> str:
-    """Lines without control characters, whoever wrote them."""
+def _printable(text: str) -> str:
+    """The lines without control characters, which names may have."""
     return "\n".join(map(plain, text.splitlines()))
 
 
-def _clock(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

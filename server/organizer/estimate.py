@@ -1,4 +1,4 @@
-"""What a tournament will be, before it is played: how much, how long, and on how many cores."""
+"""Estimates what a tournament will take: how many matches, how much time, how many cores."""
 
 from __future__ import annotations
 
@@ -18,87 +18,88 @@ _TRUE = ("true", "yes", "1")
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """The number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def concurrency(spec: TournamentSpec) -> int:
-    """How many matches at once if the tournament does not say: as many as there are cores for."""
+    """The number of matches that the cores of this machine can play at once, at least 1."""
     return max(1, cores() // match_cores(spec))
 
 
 def pairs(spec: TournamentSpec) -> CountRange:
-    """How many pairs there will be if no entrant is withdrawn."""
+    """The number of pairs of the whole tournament if no entrant is withdrawn."""
     return formats.load(spec).pair_count()
 
 
 def thinking_s(spec: TournamentSpec) -> float | None:
-    """For how long players may think in all, at most, with so many matches at once.
+    """The longest time that the players' clocks allow for the whole tournament, in seconds.
 
-    None without a clock, or if there is no end of matches.
+    It takes `spec.concurrency` matches at once into account. None without a clock, or if the number
+    of pairs has no limit.
     """
     control, most = parse_time_control(spec.clock), pairs(spec).most
     if control is None or most is None:
         return None
-    plies = [_plies(spec, name) for name in spec.games]
+    plies = [_max_plies(spec, name) for name in spec.games]
     longest = max(_match_s(control, each) for each in plies)
     return 2 * most * longest / max(1, spec.concurrency)
 
 
 def match_cores(spec: TournamentSpec) -> int:
-    """How many threads think at once in a match, at most."""
-    return max(_busy(*two) for two in combinations(spec.entrants, 2))
+    """The largest number of threads that think at once in a match of the tournament."""
+    return max(_threads(*two) for two in combinations(spec.entrants, 2))
 
 
-def strain(spec: TournamentSpec) -> str | None:
-    """What to say if bots want to think with more cores than there are."""
-    wanted = spec.concurrency * match_cores(spec)
-    if wanted <= cores():
+def core_shortage(spec: TournamentSpec) -> str | None:
+    """A warning if the players think with more threads than there are cores, otherwise None."""
+    threads = spec.concurrency * match_cores(spec)
+    if threads <= cores():
         return None
     return (
-        f"{spec.concurrency} matches at once can keep {wanted} threads thinking, and this machine "
-        f"has {cores()} cores: who thinks by the clock thinks less"
+        f"{spec.concurrency} matches at once can keep {threads} threads thinking, and this machine "
+        f"has {cores()} cores: players that think by the clock think less"
     )
 
 
-def described(spec: TournamentSpec) -> Iterator[str]:
-    """All that there is to say of it, as lines."""
+def description(spec: TournamentSpec) -> Iterator[str]:
+    """Lines of text about a tournament before it is played."""
     yield f"{spec.name}: {spec.format.replace('_', ' ')} of {', '.join(spec.games)}"
     count = pairs(spec)
     yield f"{count} pairs, {count.times(2)} matches, {spec.concurrency} at once, clock {spec.clock}"
     seconds = thinking_s(spec)
     if seconds is None:
-        yield "how long it may last is not known"
+        yield "the clock sets no limit to the thinking time"
     else:
-        yield f"at most {_duration(seconds)} of thinking, if every match is as long as can be"
-    if note := strain(spec):
-        yield f"note: {note}"
+        yield f"at most {_duration(seconds)} of thinking, if every match is as long as possible"
+    if warning := core_shortage(spec):
+        yield f"note: {warning}"
     yield "entrants:"
     for each in spec.entrants:
-        who = each.player or each.command or "logs in from elsewhere"
+        program = each.player or each.command or "logs in from elsewhere"
         version = f", version {each.version}" if each.version else ""
-        yield f"  {each.name}: {who}{version}"
+        yield f"  {each.name}: {program}{version}"
 
 
-def _busy(one: Entrant, other: Entrant) -> int:
-    """How many threads think at once in a match of the two, at most."""
+def _threads(one: Entrant, other: Entrant) -> int:
+    """The largest number of threads that think at once in a match of the two."""
     pondering = [each.threads if _ponders(each) else 0 for each in (one, other)]
     return max(one.threads + pondering[1], other.threads + pondering[0])
 
 
 def _ponders(entrant: Entrant) -> bool:
-    """Does it think on the opponent's time? Of commands nobody knows."""
+    """Whether a player thinks on the opponent's time; not known of a command, so False."""
     options = spelling.parse(entrant.player).options if entrant.player else {}
     return options.get("ponder", "").lower() in _TRUE
 
 
-def _plies(spec: TournamentSpec, game: str) -> int:
-    """How long a match may be."""
+def _max_plies(spec: TournamentSpec, game: str) -> int:
+    """The largest number of plies of a match."""
     return min(games.load(game).max_plies, spec.adjudication.max_plies or 2**31)
 
 
 def _match_s(control: TimeControl, plies: int) -> float:
-    """For how long both may think in a match of so many plies, at most."""
+    """The longest time that both players together may think in a match of that many plies."""
     per_ply = control.increment_s + (control.period_s if control.periods else 0)
     beyond = max(0, control.periods - 1) * control.period_s
     return 2 * (control.main_s + beyond) + plies * per_ply

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import version
+
+import click
 
 from server.model.messages import PROTOCOL, Code, Error, Hello
 
@@ -22,6 +25,14 @@ def organizer_hello(name: str, token: str) -> Hello:
         role="spectator",
         software=f"playout-tournament {version('playout')}",
     )
+
+
+def organizers_token(name: str) -> str:
+    """The token of the organizer's account, from the environment. Raises UsageError."""
+    token = os.environ.get("PLAYOUT_TOKEN")
+    if not token:
+        raise click.UsageError(f"with --server, PLAYOUT_TOKEN must hold the token of {name}")
+    return token
 
 
 def refusal(error: Error) -> str:

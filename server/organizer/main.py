@@ -11,14 +11,14 @@ from server.organizer.commands import conclude, export, list_, report, resume, r
 EPILOG = """
 \b
 Examples:
-  playout-tournament validate SPEC.toml    is the file right, and what will it be?
-  playout-tournament run SPEC.toml         on this machine, with a server of its own
-  playout-tournament resume                go on with the latest, after whatever stopped it
-  playout-tournament status                how the latest stands
+  playout-tournament validate SPEC.toml    check the file, and estimate the time
+  playout-tournament run SPEC.toml         play it on this machine, with a local server
+  playout-tournament resume                continue the latest after an interruption
+  playout-tournament status                show the standings of the latest
   playout-tournament report --format html --output report.html
 
 \b
-A tournament's file:
+A tournament file:
   name = "uct against rave"
   games = ["connect_four", "mnk(m=8,n=8,k=5)"]
   format = "round_robin"          # gauntlet, swiss, knockout, match, sprt
@@ -30,7 +30,7 @@ A tournament's file:
   player = "uct(c=1.2)"           # see: playout-player --options uct
   [[entrants]]
   name = "mine"
-  command = "python my_bot.py"    # finds PLAYOUT_HOST, PLAYOUT_PORT, PLAYOUT_NAME,
+  command = "python my_bot.py"    # gets PLAYOUT_HOST, PLAYOUT_PORT, PLAYOUT_NAME,
                                   # PLAYOUT_TOKEN, PLAYOUT_TOURNAMENT in its environment
 
 Exit codes: 0 done, 1 something failed, 2 bad usage or a file with errors,
@@ -41,7 +41,7 @@ Exit codes: 0 done, 1 something failed, 2 bad usage or a file with errors,
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("playout"), prog_name="playout-tournament")
 def main() -> None:
-    """Hold tournaments between bots, and find out which is stronger and how sure that is."""
+    """Play tournaments between bots, and find out which is stronger, with error bars."""
 
 
 for command in (run, resume, conclude, status, report, export, validate, list_):

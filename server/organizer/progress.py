@@ -1,4 +1,4 @@
-"""How a tournament stands, as the server has told it."""
+"""The state of a tournament, from the events that the server sends."""
 
 from __future__ import annotations
 
@@ -11,42 +11,43 @@ from server.tournament.state import key_of
 
 
 class TournamentProgress:
-    """What is known of one tournament, which changes as the server says more.
+    """What is known of one tournament; it grows with each event.
 
-    What is asked at each match is counted along, so that long tournaments cost no more.
+    Numbers that are needed at each match are counted along, so that the cost of a match does not
+    grow with the length of the tournament.
     """
 
-    def __init__(self, told: Tournament, now: float, notes: tuple[str, ...] = ()) -> None:
-        """`notes` are for the report."""
-        self.id = told.tournament
-        self.spec: TournamentSpec = told.spec
-        self.began_at = now
+    def __init__(self, event: Tournament, now: float, notes: tuple[str, ...] = ()) -> None:
+        """`notes` are shown in the report."""
+        self.id = event.tournament
+        self.spec: TournamentSpec = event.spec
+        self.started_at = now
         self.notes = notes
         self.running: dict[str, Fixture] = {}
-        #: How many matches have brought a result that counts, or will when the pair is complete.
+        #: How many matches have a result that counts, or will count when the pair is complete.
         self.ended = 0
-        self._known: dict[str, Fixture] = {}
+        self._fixtures: dict[str, Fixture] = {}
         #: For each pair the last attempt, and which of its matches have a result.
-        self._results: dict[Key, tuple[int, set[int]]] = {}
-        #: How many matches had ended before.
-        self._before: int | None = None
-        self._gathered: Results | None = None
+        self._attempts: dict[Key, tuple[int, set[int]]] = {}
+        #: How many matches had ended before the server's first answer was complete.
+        self._ended_before: int | None = None
+        self._results: Results | None = None
         self._pairs: int | None = None
-        self._counted = False
-        self.tell(told)
+        self._pairs_are_current = False
+        self.update(event)
 
-    def tell(self, told: Tournament) -> None:
-        """It is over, or goes on without somebody."""
-        self.over = told.over
-        self.out = told.withdrawn
-        self._gathered = None
-        self._counted = False
+    def update(self, event: Tournament) -> None:
+        """Take the server's word on whether it is over, and which entrants are withdrawn."""
+        self.over = event.over
+        self.withdrawn = event.withdrawn
+        self._results = None
+        self._pairs_are_current = False
 
     def put(self, fixture: Fixture) -> bool:
-        """A match begins or has ended. True if it has ended, and that was not known."""
-        before = self._known.get(fixture.match)
-        self._known[fixture.match] = fixture
-        self._gathered = None
+        """Take a match that started or ended. Returns whether it ended and that is new."""
+        before = self._fixtures.get(fixture.match)
+        self._fixtures[fixture.match] = fixture
+        self._results = None
         if fixture.winner is None:
             self.running[fixture.match] = fixture
             return False
@@ -54,49 +55,49 @@ class TournamentProgress:
         self._count(fixture)
         return before is None or before.winner is None
 
-    def caught_up(self) -> None:
-        """All that there was has been told."""
-        if self._before is None:
-            self._before = self.ended
-            self._counted = False
+    def catch_up(self) -> None:
+        """Note that all earlier matches are known: the next ones are played now."""
+        if self._ended_before is None:
+            self._ended_before = self.ended
+            self._pairs_are_current = False
 
     @property
     def is_caught_up(self) -> bool:
-        """Has all been told that there was before?"""
-        return self._before is not None
+        """Whether all matches are known that were played before this program started."""
+        return self._ended_before is not None
 
     @property
-    def gathered(self) -> Results:
-        """What follows from it."""
-        if self._gathered is None:
-            self._gathered = Results(self.spec, self.out, self._known.values())
-        return self._gathered
+    def results(self) -> Results:
+        """The results of all matches so far."""
+        if self._results is None:
+            self._results = Results(self.spec, self.withdrawn, self._fixtures.values())
+        return self._results
 
     def report(self) -> Report:
-        """All that it has shown."""
-        return self.gathered.report(self.notes)
+        """The report on all matches so far."""
+        return self.results.report(self.notes)
 
     @property
     def matches(self) -> int | None:
-        """How many there will be, if that is known."""
-        if not self._counted:  # it changes only when somebody is suspended
-            self._pairs = self.gathered.pairs
-            self._counted = True
+        """The number of matches of the whole tournament; None if it is not known yet."""
+        if not self._pairs_are_current:  # it changes only when an entrant is withdrawn
+            self._pairs = self.results.pairs
+            self._pairs_are_current = True
         return None if self._pairs is None else 2 * self._pairs
 
-    def left_s(self, now: float) -> float | None:
-        """How long it will last if it goes on like this; None if nobody can tell."""
-        done = self.ended - (self._before or 0)
+    def remaining_s(self, now: float) -> float | None:
+        """Seconds that the rest takes at the present rate; None if that is not known."""
+        done = self.ended - (self._ended_before or 0)
         if not done or self.matches is None:
             return None
-        return max(0, self.matches - self.ended) * (now - self.began_at) / done
+        return max(0, self.matches - self.ended) * (now - self.started_at) / done
 
     def _count(self, fixture: Fixture) -> None:
         key = key_of(fixture)
-        attempt, legs = self._results.get(key, (0, set[int]()))
+        attempt, legs = self._attempts.get(key, (0, set[int]()))
         if fixture.attempt > attempt:
             self.ended -= len(legs)
-            attempt, legs = self._results[key] = fixture.attempt, set[int]()
+            attempt, legs = self._attempts[key] = fixture.attempt, set[int]()
         if fixture.attempt == attempt and fixture.winner and fixture.leg not in legs:
             legs.add(fixture.leg)
             self.ended += 1

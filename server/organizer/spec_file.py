@@ -1,4 +1,4 @@
-"""A tournament's file, read and checked as far as that can be done before it begins."""
+"""Reads a tournament file, and checks it as far as that is possible before the first match."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
+
+import click
 
 from server.model.codec import ADMINISTRATORS_FRAME, encode
 from server.model.messages import CreateTournament
@@ -25,63 +28,79 @@ from server.tournament import spec_parser, version
 from server.tournament.toml_lines import Path as Place
 from server.tournament.toml_lines import lines_of
 
-#: The first time on a machine, the search is compiled.
+#: Longest time to check a player: the first time on a machine, its search is compiled.
 _CHECK_S = 600.0
-#: What a server takes as one message, less what there is to it beside the tournament.
-_MOST_BYTES = ADMINISTRATORS_FRAME - 100
+#: Largest tournament in a message: what the server takes, less the other fields of the message.
+_MAX_BYTES = ADMINISTRATORS_FRAME - 100
 _DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
-class SourceError(Exception):
-    """The tournament cannot be played as it is: what to tell the user, a line for each error."""
+class SpecFileError(click.ClickException):
+    """A tournament file has errors. The text has a line for each, with its place in the file."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Print the errors without a prefix, as compilers do."""
+        click.echo(self.message, err=True)
+
+
+def read_and_check(path: Path) -> TournamentSpec:
+    """The tournament of a file, all of whose entrants can be started. Raises SpecFileError."""
+    spec = read(path)
+    check(spec, path.parent, path)
+    return spec
 
 
 def read(path: Path) -> TournamentSpec:
-    """The tournament of a file, with as many matches at once as it says or there are cores for.
+    """The tournament of a file. Raises SpecFileError.
 
-    Raises SourceError.
+    If it does not say how many matches are played at once, that follows from the number of cores.
     """
     try:
         text = path.read_bytes().decode()
     except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from error
+        raise SpecFileError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise SourceError(f"{path}: is no text in UTF-8") from error
+        raise SpecFileError(f"{path}: is not encoded in UTF-8") from error
     try:
         spec = spec_parser.read(
             text, where=str(path), files=files_in(path.parent), code=installed()
         )
     except spec_parser.TournamentSpecError as error:
-        raise SourceError(str(error)) from error
+        raise SpecFileError(str(error)) from error
     size = len(encode(CreateTournament(spec=spec)))
-    if size > _MOST_BYTES:
-        raise SourceError(
-            f"{path}: as a message to the server, the tournament has {size:,} bytes, and may have "
-            f"{_MOST_BYTES:,}: give fewer or shorter openings, or several tournaments a part each"
+    if size > _MAX_BYTES:
+        raise SpecFileError(
+            f"{path}: as a message to the server, the tournament has {size:,} bytes; at most "
+            f"{_MAX_BYTES:,} are allowed: use fewer or shorter openings, or several tournaments"
         )
     return replace(spec, concurrency=spec.concurrency or estimate.concurrency(spec))
 
 
 @functools.cache
 def installed() -> str:
-    """Which players and games there are: a digest of Playout's own, and the versions of others'."""
+    """Identifies the installed games and players, as part of the versions of entrants.
+
+    It is a digest of the source files of Playout, with the versions of the plugins.
+    """
     digest = hashlib.sha256()
     for package in ("games", "players"):
         found = importlib.util.find_spec(package)
         for folder in found.submodule_search_locations or () if found else ():
             for file in sorted(Path(folder).rglob("*.py")):
                 digest.update(file.name.encode() + file.read_bytes())
-    others = {
+    plugins = {
         f"{point.dist.name} {point.dist.version}"
         for group in ("playout.games", "playout.players")
         for point in entry_points(group=group)
         if point.dist
     }
-    return " ".join([digest.hexdigest(), *sorted(others)])
+    return " ".join([digest.hexdigest(), *sorted(plugins)])
 
 
 def files_in(folder: Path) -> version.Files:
-    """What files have in them, by their paths from there; None where there is none."""
+    """Return a function that reads a file in the folder, and returns None if there is none."""
 
     def content(path: str) -> bytes | None:
         try:
@@ -94,21 +113,24 @@ def files_in(folder: Path) -> version.Files:
 
 
 def check(spec: TournamentSpec, folder: Path, file: Path | None = None) -> None:
-    """Can its players and commands be started, from that folder? `file` is where they stand.
+    """Raises SpecFileError if a player or a command cannot be started in the folder.
 
-    Raises SourceError.
+    `file`: the tournament file, so that the error names the lines.
     """
     faults = [*_missing(spec.entrants, folder), *_unusable(spec, folder)]
     if faults:
         lines = lines_of(file.read_text(encoding="utf-8")) if file else {}
-        raise SourceError("\n".join(
+        raise SpecFileError("\n".join(
             f"{_where(file, lines, place)}{spec.entrants[place].name}: {fault}"
             for place, fault in sorted(faults)
         ))  # fmt: skip
 
 
 def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
-    """The names of those that are not any more what they were, as far as their versions tell."""
+    """The names of the entrants whose versions differ from those of the programs in the folder.
+
+    A version that the user gave, and not a digest, is taken as it is.
+    """
     files = files_in(folder)
     return [
         each.name
@@ -118,7 +140,10 @@ def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
 
 
 def differences(spec: TournamentSpec, stored: TournamentSpec) -> list[str]:
-    """In what a file differs from the tournament that was begun, but for its entrants."""
+    """The fields in which a file differs from the stored tournament.
+
+    Of the entrants only the names are compared.
+    """
     names = [[each.name for each in one.entrants] for one in (spec, stored)]
     found = ["entrants"] if names[0] != names[1] else []
     same = replace(spec, entrants=stored.entrants, concurrency=stored.concurrency)
@@ -130,30 +155,30 @@ def differences(spec: TournamentSpec, stored: TournamentSpec) -> list[str]:
 
 
 def _version(entrant: Entrant, files: version.Files) -> str:
-    """As it is now. One who logs in from elsewhere has what it was given."""
+    """The present version; of an entrant that is not started here, the one that was given."""
     if entrant.player:
         return version.of_player(entrant.player, files, installed())
     return version.of_command(entrant.command, files) if entrant.command else entrant.version
 
 
 def _where(file: Path | None, lines: Mapping[Place, int], place: int) -> str:
-    """The line on which it stands who an entrant is."""
+    """The file and the line of an entrant's player or command, as the start of an error."""
     found = (lines.get(("entrants", place, key)) for key in ("player", "command"))
     line = next((each for each in found if each), None)
     return f"{file}:{line}: " if line else ""
 
 
 def _missing(entrants: Iterable[Entrant], folder: Path) -> Iterator[tuple[int, str]]:
-    """Commands that cannot be run: the place of the entrant, and why."""
+    """The commands without a program: the place of the entrant, and the error."""
     for place, each in enumerate(entrants):
         program = shlex.split(each.command)[0] if each.command else ""
         where = str(folder / program) if os.sep in program else program
         if program and shutil.which(where) is None:
-            yield place, f"there is no program {program!r} that could be run"
+            yield place, f"there is no program {program!r} that can be run"
 
 
 def _unusable(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, str]]:
-    """Players that cannot be had: the place of the entrant, and why."""
+    """The players that cannot be loaded: the place of the entrant, and the error."""
     places = [place for place, each in enumerate(spec.entrants) if each.player]
     with ThreadPoolExecutor(estimate.cores()) as pool:
         faults = pool.map(lambda place: _fault(spec.entrants[place], spec, folder), places)
@@ -163,24 +188,24 @@ def _unusable(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, str]]:
 
 
 def _fault(entrant: Entrant, spec: TournamentSpec, folder: Path) -> str | None:
-    """Why a player cannot play this tournament."""
-    ready = [word for game in spec.games for word in ("--warm", game)]
-    options = ("--tournament", "any", "--check", *ready)
+    """The error of a player that cannot play this tournament, otherwise None."""
+    warm = [word for game in spec.games for word in ("--warm", game)]
+    options = ("--tournament", "any", "--check", *warm)
     words = own("players.client.main:main", *options, "--", "any", entrant.player or "")
     try:
         done = _run(words, folder)
-        if done.returncode < 0:  # somebody has ended it, which says nothing of the player
+        if done.returncode < 0:  # it was killed: no fault of the player
             done = _run(words, folder)
     except subprocess.TimeoutExpired:
         return f"is not ready after {_CHECK_S:g} seconds"
     if done.returncode == 0:
         return None
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return said[-1].removeprefix("Error: ") if said else f"exit code {done.returncode}"
+    output = (done.stderr or done.stdout).strip().splitlines()
+    return output[-1].removeprefix("Error: ") if output else f"exit code {done.returncode}"
 
 
 def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Raises TimeoutExpired."""
+    """Run a command of Playout to its end. Raises TimeoutExpired."""
     return subprocess.run(
         words,
         cwd=folder,

@@ -1,4 +1,4 @@
-"""Tournaments as they are stored."""
+"""Reads tournaments from a database."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ def find(database: Database, tournament: str | None) -> StoredTournament:
     known = [each.created.tournament for each in database.tournaments()]
     if not known:
         raise click.ClickException(f"there is no tournament in {database.shown}")
-    held = database.tournament(tournament or known[-1])
-    if held is None:
+    stored = database.tournament(tournament or known[-1])
+    if stored is None:
         raise click.ClickException(
             f"there is no tournament {tournament!r} in {database.shown}; see: "
             "playout-tournament list"
         )
-    return held
+    return stored
 
 
-def progress(held: StoredTournament) -> TournamentProgress:
-    """How it stands. Raises ClickException."""
-    organized = held.created
-    told = Tournament(
-        tournament=organized.tournament,
-        spec=loads(organized.spec),
-        over=held.ended is not None,
-        withdrawn=held.withdrawn,
+def progress(stored: StoredTournament) -> TournamentProgress:
+    """The state of a stored tournament. Raises ClickException if this version cannot read it."""
+    created = stored.created
+    event = Tournament(
+        tournament=created.tournament,
+        spec=loads(created.spec),
+        over=stored.ended is not None,
+        withdrawn=stored.withdrawn,
     )
-    found = TournamentProgress(told, organized.at)
+    found = TournamentProgress(event, created.at)
     try:
-        for fixture in fixtures_of(held):
+        for fixture in fixtures_of(stored):
             found.put(fixture)
     except (games.SpecError, OpeningError, ValueError) as error:
-        text = f"tournament {organized.tournament} cannot be read: {error}"
+        text = f"tournament {created.tournament} cannot be read: {error}"
         raise click.ClickException(text) from error
     return found

@@ -1,4 +1,4 @@
-"""The processes that play for a tournament's entrants: started, kept, and started again."""
+"""Starts the processes of a tournament's entrants, and starts them again when they exit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from server.client.tls import TlsSettings
 from server.model.tournament_spec import Entrant, TournamentSpec
+from server.runtime.restarts import BackOff, Restarts
 from server.runtime.subprocesses import (
     PLAYER_NICENESS,
     LogFolder,
@@ -22,166 +23,164 @@ from server.runtime.subprocesses import (
     stop,
 )
 
-#: How long it waits before a process is started again, first and at most.
-BACK_OFF_S, LONGEST_BACK_OFF_S = 0.5, 30.0
-#: Who ended so often, with no match played properly in between, is not started again.
+BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
+#: An entrant whose process exits so often without playing a match properly is withdrawn.
 CRASHES = 5
-#: How long processes may take to end when they are asked to.
-_PATIENCE_S = 2.0
-#: How long a player goes on trying to reach the server.
+#: Seconds that processes may take to exit after SIGTERM.
+_STOP_S = 2.0
+#: Seconds that a player goes on trying to reach the server.
 _RETRY_S = 3600
 
-#: Starts a process of an entrant, by its number, which writes to this log. Raises OSError.
+#: Starts process number so-and-so of an entrant, with its output in this log. Raises OSError.
 Start = Callable[[Entrant, int, Path], Process]
 
 
 def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tournament: str,
-            tokens: Mapping[str, str], security: TlsSettings | None = None) -> Start:  # fmt: skip
-    """How the entrants of a tournament are started: in that folder, with what they need to know.
+            tokens: Mapping[str, str], tls: TlsSettings | None = None) -> Start:  # fmt: skip
+    """Return the function that starts the entrants' processes, in that folder.
 
-    `tokens`: those of their accounts, by name; players keep their own where there is none.
+    `tokens`: the tokens of their accounts, by name. A player without one uses its stored token.
     """
     host, port = address
-    safely = security.environment if security else {}
 
     def start(entrant: Entrant, number: int, log: Path) -> Process:
-        told = {
+        variables = {
             "PLAYOUT_HOST": host,
             "PLAYOUT_PORT": str(port),
             "PLAYOUT_NAME": entrant.name,
             "PLAYOUT_TOURNAMENT": tournament,
             "PLAYOUT_PROCESS": str(number),
-            **safely,
+            **(tls.environment if tls else {}),
         }
         if token := tokens.get(entrant.name):
-            told["PLAYOUT_TOKEN"] = token
+            variables["PLAYOUT_TOKEN"] = token
         if entrant.player is not None:
-            ready = [word for game in spec.games for word in ("--warm", game)]
-            options = ("--quiet", "--retry-s", str(_RETRY_S), *ready)
-            # Before a `--` there are options; the player's name may look like one.
+            warm = [word for game in spec.games for word in ("--warm", game)]
+            options = ("--quiet", "--retry-s", str(_RETRY_S), *warm)
+            # Options end at `--`: a player's name may look like one.
             words = own("players.client.main:main", *options, "--", "any", entrant.player)
-            environment = own_environment() | told
+            environment = own_environment() | variables
         else:
             words = shlex.split(entrant.command or "")
-            environment = others_environment() | told
+            environment = others_environment() | variables
         return Program(words, folder, environment, niceness=PLAYER_NICENESS).start(log)
 
     return start
 
 
 class EntrantProcess:
-    """One process of an entrant, for as long as the entrant takes part."""
+    """A process of an entrant, which is started again for as long as the entrant takes part."""
 
     def __init__(self, entrant: Entrant, number: int, log: Path) -> None:
         self.entrant = entrant
         self.number = number
-        self.process: Process | None = None
-        self.crashes = 0
-        self.again_at = 0.0
         self.log = log
+        #: The process while it runs.
+        self.process: Process | None = None
+        self.restarts = Restarts(BACK_OFF, limit=CRASHES)
 
     def __str__(self) -> str:
         return f"{self.entrant.name} ({self.number})"
 
 
 class Supervisor:
-    """The processes of all entrants that are started here. Time comes in."""
+    """Keeps the processes of all entrants running that are started on this machine."""
 
     def __init__(
         self,
         entrants: Iterable[Entrant],
         start: Start,
         logs: LogFolder,
-        say: Callable[[str], None],
-        suspend: Callable[[str], None],
+        show: Callable[[str], None],
+        withdraw: Callable[[str], None],
     ) -> None:
-        """`suspend` is called with the name of one who keeps crashing."""
+        """`show` shows a line to the user; `withdraw` gets the name of an entrant that crashes."""
         self._start = start
         self._logs = logs
-        self._say = say
-        self._suspend = suspend
-        self._slots: dict[str, list[EntrantProcess]] = {
-            each.name: [] for each in entrants if each.player or each.command
-        }
+        self._show = show
+        self._withdraw = withdraw
         self._entrants = {each.name: each for each in entrants}
+        self._by_name: dict[str, list[EntrantProcess]] = {
+            name: [] for name, each in self._entrants.items() if each.player or each.command
+        }
 
     @property
     def processes(self) -> list[Process]:
-        """Those that were started and have not been seen to end."""
-        return [slot.process for slot in self._all() if slot.process]
+        """The processes that were started and, at the last `poll`, had not exited."""
+        return [each.process for each in self._all() if each.process]
 
     def count(self, name: str) -> int:
-        """How many an entrant has, or is to have again."""
-        return len(self._slots.get(name, ()))
+        """How many processes an entrant has; those that wait for a restart count."""
+        return len(self._by_name.get(name, ()))
 
     def process(self, name: str, number: int | None) -> Process | None:
         """The process of an entrant that has this number, if it runs."""
-        slots = self._slots.get(name, ())
-        return next((slot.process for slot in slots if slot.number == number), None)
+        mine = self._by_name.get(name, ())
+        return next((each.process for each in mine if each.number == number), None)
 
     def add(self, name: str) -> None:
-        """One more for an entrant, if it is one that is started here and takes part."""
-        if name in self._slots:
-            slots = self._slots[name]
-            number = len(slots) + 1
-            place = list(self._entrants).index(name) + 1  # of names, files keep only plain letters
+        """Give an entrant one more process, if it is started on this machine and takes part."""
+        if name in self._by_name:
+            mine = self._by_name[name]
+            number = len(mine) + 1
+            # Names of files have only plain letters, so that two entrants may look alike there.
+            place = list(self._entrants).index(name) + 1
             log = self._logs.of(f"{place}-{name}-{number}")
-            slots.append(EntrantProcess(self._entrants[name], number, log))
+            mine.append(EntrantProcess(self._entrants[name], number, log))
 
-    def look(self, now: float, *, reachable: bool) -> None:
-        """Note who has ended, and start who is to be started.
+    def poll(self, now: float, *, reachable: bool) -> None:
+        """Notice which processes have exited, and start those that are due.
 
-        While the server is not `reachable`, to end is no fault.
+        An exit while the server is not `reachable` does not count as a crash.
         """
-        for slot in self._all():
-            if slot.entrant.name not in self._slots:
-                continue  # as another process of its has just shown
-            if slot.process and slot.process.poll() is not None:
-                self._ended(slot, how_it_ended(slot.process), now, blamed=reachable)
-            elif slot.process is None and now >= slot.again_at:
+        for each in self._all():
+            if each.entrant.name not in self._by_name:
+                continue  # it was removed in this loop, for another of its processes
+            if each.process and each.process.poll() is not None:
+                self._exited(each, how_it_ended(each.process), now, is_crash=reachable)
+            elif each.process is None and each.restarts.is_due(now):
                 try:
-                    slot.process = self._start(slot.entrant, slot.number, slot.log)
+                    each.process = self._start(each.entrant, each.number, each.log)
                 except OSError as error:
-                    self._ended(slot, f"cannot be started: {error}", now, blamed=True)
+                    self._exited(each, f"cannot be started: {error}", now, is_crash=True)
 
-    def played(self, name: str) -> None:
-        """An entrant has come to the end of a match, whoever won."""
-        for slot in self._slots.get(name, ()):
-            slot.crashes = 0
+    def match_played(self, name: str) -> None:
+        """Forget the crashes of an entrant that has played a match to its end."""
+        for each in self._by_name.get(name, ()):
+            each.restarts.succeeded()
 
-    def dismiss(self, name: str) -> None:
-        """An entrant takes part no more."""
-        stop((slot.process for slot in self._slots.pop(name, ()) if slot.process), 0.0)
+    def remove(self, name: str) -> None:
+        """End the processes of an entrant that takes part no longer."""
+        stop((each.process for each in self._by_name.pop(name, ()) if each.process), 0.0)
 
     def stop(self) -> None:
-        """End all."""
-        stop(self.processes, _PATIENCE_S)
+        """End all processes."""
+        stop(self.processes, _STOP_S)
 
     def _all(self) -> list[EntrantProcess]:
-        return [slot for slots in self._slots.values() for slot in slots]
+        return [each for mine in self._by_name.values() for each in mine]
 
-    def _ended(self, slot: EntrantProcess, how: str, now: float, *, blamed: bool) -> None:
-        if slot.process:
-            send(slot.process, signal.SIGKILL)  # what it has started is of no use without it
-            slot.process = None
-        slot.crashes += blamed
-        wait_s = min(LONGEST_BACK_OFF_S, BACK_OFF_S * 2 ** max(0, slot.crashes - 1))
-        slot.again_at = now + wait_s
-        if not blamed:
+    def _exited(self, exited: EntrantProcess, how: str, now: float, *, is_crash: bool) -> None:
+        if exited.process:
+            send(exited.process, signal.SIGKILL)  # processes that it started are of no use alone
+            exited.process = None
+        wait_s = exited.restarts.failed(now, counts=is_crash)
+        if not is_crash:
             return
         self._logs.wanted = True
-        if slot.crashes < CRASHES:
-            self._say(f"{slot} {how}; it is started again in {wait_s:g} s. {self._output(slot)}")
+        if not exited.restarts.exhausted:
+            self._show(f"{exited} {how}; it is started again in {wait_s:g} s. "
+                       f"{self._output(exited)}")  # fmt: skip
             return
-        name = slot.entrant.name
-        self._say(f"{slot} {how}, {CRASHES} times without playing a match: "
-                  f"{name} is suspended. {self._output(slot)}")  # fmt: skip
-        self.dismiss(name)
-        self._suspend(name)
+        name = exited.entrant.name
+        self._show(f"{exited} {how}, {CRASHES} times without playing a match: "
+                   f"{name} is withdrawn. {self._output(exited)}")  # fmt: skip
+        self.remove(name)
+        self._withdraw(name)
 
-    def _output(self, slot: EntrantProcess) -> str:
-        """Where it is what a process has said, and the end of it."""
-        last = self._logs.tail(slot.log.stem).splitlines()[-1:]
-        return (
-            f"Its output, in {slot.log}, ends: {last[0][:200]}" if last else "It has said nothing"
-        )
+    def _output(self, exited: EntrantProcess) -> str:
+        """A sentence with the log of a process and its last line."""
+        last = self._logs.tail(exited.log.stem).splitlines()[-1:]
+        if not last:
+            return "It has written no output"
+        return f"The last line of its output, in {exited.log}: {last[0][:200]}"

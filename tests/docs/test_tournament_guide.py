@@ -129,7 +129,7 @@ def test_the_first_tournament_is_what_the_guide_says() -> None:
     text = re.findall(r"^```toml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)[0]
     spec = replace(read(text), concurrency=2)
     # A machine with one core has something to add.
-    described = [line for line in estimate.described(spec) if not line.startswith("note: ")]
+    described = [line for line in estimate.description(spec) if not line.startswith("note: ")]
     shown = GUIDE.split("$ playout-tournament validate first.toml\n")[1].split("\n```")[0]
     version = re.compile("version [0-9a-f]{12}")  # another one with each release
     assert [version.sub("version", line) for line in shown.splitlines()] == [

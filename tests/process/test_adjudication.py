@@ -204,7 +204,7 @@ class Organizer:
     """Passes between a server and the prover, at once."""
 
     def __init__(self, line: MemoryClient, prover: Prover) -> None:
-        self.docket = OpenMatches()
+        self.open_matches = OpenMatches()
         self._line = line
         self._prover = prover
         self._read = 0
@@ -214,11 +214,11 @@ class Organizer:
         while self._read < len(self._line.inbox):
             event = self._line.inbox[self._read]
             self._read += 1
-            match self.docket.take(event):
+            match self.open_matches.update(event):
                 case Watch() as request:
                     self._line.say(request)
                 case ProofRequest() as position:
-                    if verdict := self.docket.verdict(self._prover.ask(position)):
+                    if verdict := self.open_matches.adjudication(self._prover.ask(position)):
                         self._line.say(verdict)
 
 
@@ -240,7 +240,7 @@ def test_an_ending_is_adjudicated(
     organizer.go_on()
     ends = [(each.winner, each.reason, each.plies) for each in last(zoe).values()]
     assert ends == [(winner, Reason.ADJUDICATION, len(actions))] * 2
-    assert not organizer.docket.positions
+    assert not organizer.open_matches.positions
 
 
 @pytest.mark.parametrize(("game", "plies"), [("tic_tac_toe", 0), ("connect_four", 26)])
@@ -285,25 +285,25 @@ def actions_of(kept: StoredMatch) -> list[int]:
 
 def test_a_proof_that_comes_late_is_worth_nothing(prover: Prover) -> None:
     _, bots, organizer = hosted(prover)
-    docket = organizer.docket
+    open_matches = organizer.open_matches
     for line in bots.lines:
         line.say(Join())
     match = bots.house.only_match()
-    docket.take(Started(match=match.id, game="nim", players=("Ann", "Bob"), clock="none",
+    open_matches.update(Started(match=match.id, game="nim", players=("Ann", "Bob"), clock="none",
                         moves=(1,), state=(2, 0, 13), to_move=2))  # fmt: skip
-    assert docket.verdict(ProofAnswer(match.id, 1, 2)) == Adjudicate(
+    assert open_matches.adjudication(ProofAnswer(match.id, 1, 2)) == Adjudicate(
         id="adjudicate", match=match.id, ply=1, winner=2
     )
     update = Update(match=match.id, ply=1, player=2, action=1, state=(1, 0, 11), to_move=1)
-    assert docket.take(update) == ProofRequest(match.id, "nim", (1, 1))
-    assert docket.take(update) is None, "it was known"
+    assert open_matches.update(update) == ProofRequest(match.id, "nim", (1, 1))
+    assert open_matches.update(update) is None, "it was known"
     for late in (
         ProofAnswer(match.id, 1, 2),
         ProofAnswer(match.id, 2),
         ProofAnswer("m", 2, 2),
         ProofAnswer(None),
     ):
-        assert docket.verdict(late) is None
+        assert open_matches.adjudication(late) is None
 
 
 # Who keeps the prover.
@@ -357,7 +357,7 @@ def test_positions_go_to_the_prover_and_proofs_to_the_server(logs: LogFolder) ->
     keeper.received(FIXTURE)
     assert sent == [Watch(id="watch", match="m")]
     keeper.received(STARTED)
-    keeper.look(0.0)
+    keeper.poll(0.0)
     asked = {"match": "m", "game": "nim", "actions": [1]}
     assert reactor.written == [asked], "it is told what began before it"
     (protocol,) = reactor.protocols
@@ -366,22 +366,22 @@ def test_positions_go_to_the_prover_and_proofs_to_the_server(logs: LogFolder) ->
     assert sent[1:] == [Adjudicate(id="adjudicate", match="m", ply=1, winner=2)]
     for _ in range(2):
         protocol.outReceived(b'{"match":"m","error":"no such game"}\nwhat?\n')
-    assert [each.split(":")[1] for each in said] == [" no such game", " its answer makes no sense"]
+    assert [each.split(":")[1] for each in said] == [" no such game", " its answer cannot be read"]
 
 
 def test_a_prover_that_ends_is_started_again_and_asked_again(logs: LogFolder) -> None:
     reactor = ProverReactor()
     keeper, _, said = kept_by(reactor, logs)
-    keeper.look(0.0)
+    keeper.poll(0.0)
     keeper.received(STARTED)
     for wait_s in (0.5, 1.0, 2.0):
         reactor.protocols[-1].outConnectionLost()
         assert f"started again in {wait_s:g} s" in said[-1]
         before = len(reactor.protocols)
-        keeper.look(reactor.now + wait_s - 0.1)
+        keeper.poll(reactor.now + wait_s - 0.1)
         assert len(reactor.protocols) == before
         reactor.now += wait_s
-        keeper.look(reactor.now)
+        keeper.poll(reactor.now)
         assert len(reactor.protocols) == before + 1
         assert len(reactor.written) == before + 1
 

@@ -41,18 +41,17 @@ from server.model.records import (
 )
 from server.model.tournament_spec import Entrant, Sprt, TournamentSpec, dumps, loads
 from server.organizer import estimate, spec_file
-from server.organizer.console import LineDisplay, drawn, result
+from server.organizer.accounts import organizer_name, prepare_accounts
+from server.organizer.console import LineDisplay, result, tables
+from server.organizer.local_entrants import initial_processes
 from server.organizer.local_server import (
     LocalServer,
     LocalServerError,
     is_free,
-    organizer_beside,
-    prepare,
 )
 from server.organizer.main import main
 from server.organizer.progress import TournamentProgress
-from server.organizer.runner import at_first
-from server.organizer.supervisor import BACK_OFF_S, CRASHES, LONGEST_BACK_OFF_S, Supervisor, starter
+from server.organizer.supervisor import BACK_OFF, CRASHES, Supervisor, starter
 from server.runtime.subprocesses import LogFolder
 from server.storage import Database, StorageError
 from server.tournament import formats
@@ -117,7 +116,7 @@ def test_a_good_file_is_described(folder: Path) -> None:
     assert told.output.splitlines() == [
         "a try: round robin of tic_tac_toe, nim",
         "10 pairs, 20 matches, 2 at once, clock 0.1/move",
-        "at most 15 s of thinking, if every match is as long as can be",
+        "at most 15 s of thinking, if every match is as long as possible",
         "entrants:",
         f"  Ann: cat bot.txt, version {version}",
         "  Bob: logs in from elsewhere",
@@ -133,7 +132,7 @@ def test_a_good_file_is_described(folder: Path) -> None:
         (
             "cat bot.txt",
             "./bot.txt",
-            "SPEC.toml:9: Ann: there is no program './bot.txt' that could",
+            "SPEC.toml:9: Ann: there is no program './bot.txt' that can",
         ),
         ("command = ", "player = ", "SPEC.toml:9: "),
         ('name = "a try"', "name = ", "SPEC.toml:1: "),
@@ -220,7 +219,7 @@ class Elsewhere(NamedTuple):
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
     url = f"sqlite:///{tmp_path_factory.mktemp('elsewhere')}/its.db"
-    tokens = prepare(url, "Zoe", ["Ada"])
+    tokens = prepare_accounts(url, "Zoe", ["Ada"])
     with running_server("--database", url) as server:
         yield Elsewhere(server, url, tokens)
 
@@ -228,7 +227,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
 def _organize(file: Path, *options: str, token: str, **env: str) -> tuple[int, str]:
     """`run`, as a process of its own which does not wait for long."""
     code = (
-        "from server.organizer.commands import playing; playing._PATIENCE_S = 0.3;"
+        "from server.organizer import launch; launch._PATIENCE_S = 0.3;"
         "from server.organizer.main import main; main()"
     )
     words = [sys.executable, "-c", code, "run", str(file), *options]
@@ -248,9 +247,9 @@ def test_who_may_not_hold_a_tournament_is_told_why(folder: Path, elsewhere: Else
     for token, file, why in (
         ("wrong", folder / "SPEC.toml", "does not let the organizer in: "),
         (elsewhere.tokens["Ada"], folder / "SPEC.toml",
-         "this is for administrators; whoever operates the server makes"),
+         "this is for administrators; the operator of the server makes"),
         (elsewhere.tokens["Ada"], _with_a_book(folder, 20_000),
-         "from who is no administrator the server takes at most 65,536; whoever operates"),
+         "the server takes at most 65,536 from an account that is no administrator; the operator"),
     ):  # fmt: skip
         code, said = _organize(file, *elsewhere.asked_by("Ada"), token=token)
         assert code == 1
@@ -267,7 +266,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Elsewhere
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
     certificate.private_key_and_cert_chain_pem.write_to_path(str(folder / "own.pem"))
     url = f"sqlite:///{folder}/its.db"
-    tokens = prepare(url, "Zoe", ["Ann", "Bob"])
+    tokens = prepare_accounts(url, "Zoe", ["Ann", "Bob"])
     pems = ("--tls-cert", str(folder / "own.pem"), "--tls-key", str(folder / "own.pem"))
     with running_server("--database", url, *pems) as server:
         yield Elsewhere(server, url, tokens), str(folder / "ca.pem")
@@ -343,10 +342,10 @@ def test_a_book_of_thousands_of_openings_is_taken(folder: Path, elsewhere: Elsew
 def test_a_book_that_is_too_long_is_said_to_be(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spec_file, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(spec_file, "_MAX_BYTES", 1000)
     failed = invoke("validate", str(_with_a_book(folder, 300)))
     assert failed.exit_code == 2
-    assert "bytes, and may have 1,000: give fewer or shorter openings" in failed.output
+    assert "bytes; at most 1,000 are allowed: use fewer or shorter openings" in failed.output
 
 
 # What is stored.
@@ -401,7 +400,7 @@ def test_what_is_stored_is_listed_reported_and_exported(tmp_path: Path) -> None:
     where = _database(tmp_path)
     assert "a try" in invoke("list", *where).output
     status = invoke("status", *where).output
-    assert "Tournament t1, begun 1970-01-01 00:00 UTC, is not over" in status
+    assert "Tournament t1, started 1970-01-01 00:00 UTC, is not over" in status
     assert "playout-tournament resume t1" in status
     assert "1 of 2 pairs" in status
     for format_ in FORMATS:
@@ -565,16 +564,16 @@ def test_threads_that_think_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert estimate.concurrency(spec(entrants=(plain, two))) == 2
     assert estimate.concurrency(spec(entrants=(plain, ponders))) == 2
     assert estimate.concurrency(spec(entrants=(two, ponders))) == 1
-    assert estimate.strain(spec(entrants=(plain, two))) is None
-    note = estimate.strain(spec(entrants=(two, ponders)))
+    assert estimate.core_shortage(spec(entrants=(plain, two))) is None
+    note = estimate.core_shortage(spec(entrants=(two, ponders)))
     assert note is not None
     assert "keep 6 threads thinking, and this machine has 4 cores" in note
 
 
 def test_as_many_processes_at_first_as_are_surely_of_use() -> None:
-    assert set(at_first(spec(concurrency=4)).values()) == {4}
-    assert set(at_first(spec(entrants=6, concurrency=4)).values()) == {2}
-    assert at_first(spec("gauntlet", 3, concurrency=3)) == {"Ann": 3, "Bob": 2, "Cem": 2}
+    assert set(initial_processes(spec(concurrency=4)).values()) == {4}
+    assert set(initial_processes(spec(entrants=6, concurrency=4)).values()) == {2}
+    assert initial_processes(spec("gauntlet", 3, concurrency=3)) == {"Ann": 3, "Bob": 2, "Cem": 2}
 
 
 # Processes.
@@ -596,16 +595,18 @@ class FakeEntrants:
             self.started += 1
             return start(entrant, number, log)
 
-        self.crew = Supervisor(entrants, counted, logs, self.said.append, self.suspended.append)
+        self.supervisor = Supervisor(
+            entrants, counted, logs, self.said.append, self.suspended.append
+        )
         for name in commands:
-            self.crew.add(name)
+            self.supervisor.add(name)
 
     def look(self, now: float, *, reachable: bool = True) -> None:
         """After those that end have ended."""
-        for process in self.crew.processes:
+        for process in self.supervisor.processes:
             if process.args != STAYS.split():
                 process.wait(10)
-        self.crew.look(now, reachable=reachable)
+        self.supervisor.poll(now, reachable=reachable)
 
 
 @pytest.fixture
@@ -622,7 +623,7 @@ def test_who_ends_is_started_again_after_longer_and_longer(logs: LogFolder) -> N
     entrants.look(now)
     for crashes in range(1, CRASHES):
         entrants.look(now)
-        wait_s = BACK_OFF_S * 2 ** (crashes - 1)
+        wait_s = BACK_OFF.wait_s(crashes)
         assert f"it is started again in {wait_s:g} s" in entrants.said[-1]
         entrants.look(now + wait_s - 0.01)
         assert entrants.started == crashes
@@ -636,12 +637,12 @@ def test_who_ends_is_started_again_after_longer_and_longer(logs: LogFolder) -> N
 def test_who_keeps_crashing_is_suspended_and_the_rest_goes_on(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann=FAILS, Bob=STAYS)
     for step in range(2 * CRASHES):
-        entrants.look(step * LONGEST_BACK_OFF_S)
+        entrants.look(step * BACK_OFF.longest_s)
     assert entrants.suspended == ["Ann"]
-    assert f"{CRASHES} times without playing a match: Ann is suspended" in entrants.said[-1]
-    (process,) = entrants.crew.processes
+    assert f"{CRASHES} times without playing a match: Ann is withdrawn" in entrants.said[-1]
+    (process,) = entrants.supervisor.processes
     assert process.poll() is None
-    entrants.crew.stop()
+    entrants.supervisor.stop()
     assert process.poll() is not None
 
 
@@ -658,29 +659,29 @@ def test_of_who_ends_the_last_words_are_said(logs: LogFolder) -> None:
     crew = Supervisor(named, start, logs, said.append, lambda name: None)
     for entrant in named:
         crew.add(entrant.name)
-    crew.look(0.0, reachable=True)
-    crew.look(0.0, reachable=True)
-    assert said[0].endswith("ends: мир: no such book")
-    assert said[1].endswith("ends: мік: no such book")
+    crew.poll(0.0, reachable=True)
+    crew.poll(0.0, reachable=True)
+    assert said[0].endswith(": мир: no such book")
+    assert said[1].endswith(": мік: no such book")
     crew.add("мир")
-    crew.look(0.1, reachable=True)
-    crew.look(0.1, reachable=True)
-    assert said[2].endswith("It has said nothing")
+    crew.poll(0.1, reachable=True)
+    crew.poll(0.1, reachable=True)
+    assert said[2].endswith("It has written no output")
 
 
 def test_a_match_that_was_played_makes_up_for_crashes(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
-        entrants.look(step * LONGEST_BACK_OFF_S)
+        entrants.look(step * BACK_OFF.longest_s)
         if step % CRASHES == 0:
-            entrants.crew.played("Ann")
+            entrants.supervisor.match_played("Ann")
     assert not entrants.suspended
 
 
 def test_to_end_while_the_server_is_away_is_no_fault(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
-        entrants.look(step * LONGEST_BACK_OFF_S, reachable=False)
+        entrants.look(step * BACK_OFF.longest_s, reachable=False)
     assert entrants.started > CRASHES
     assert not entrants.said
     assert not logs.wanted
@@ -689,7 +690,7 @@ def test_to_end_while_the_server_is_away_is_no_fault(logs: LogFolder) -> None:
 def test_a_program_that_is_gone_is_a_crash(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann="no_such_program")
     for step in range(CRASHES):
-        entrants.look(step * LONGEST_BACK_OFF_S)
+        entrants.look(step * BACK_OFF.longest_s)
     assert "cannot be started: [Errno 2]" in entrants.said[0]
     assert entrants.suspended == ["Ann"]
 
@@ -764,7 +765,7 @@ def test_logs_are_kept_only_if_there_is_a_reason() -> None:
 
 def test_accounts_are_made_and_only_digests_of_tokens_kept(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/t.db"
-    first = prepare(url, "organizer", ["Ann", "Bob"])
+    first = prepare_accounts(url, "organizer", ["Ann", "Bob"])
     database = Database(url)
     known = {each.name: each for each in database.accounts()[0]}
     database.close()
@@ -772,7 +773,7 @@ def test_accounts_are_made_and_only_digests_of_tokens_kept(tmp_path: Path) -> No
     assert [each.name for each in known.values() if each.administrator] == ["organizer"]
     assert known["Ann"].digest == digest(first["Ann"])
     assert first["Ann"] not in (tmp_path / "t.db").read_bytes().decode(errors="replace")
-    assert prepare(url, "organizer", ["Ann"])["Ann"] != first["Ann"]
+    assert prepare_accounts(url, "organizer", ["Ann"])["Ann"] != first["Ann"]
 
 
 def test_an_account_that_is_there_is_taken_over_with_its_name(tmp_path: Path) -> None:
@@ -781,7 +782,7 @@ def test_an_account_that_is_there_is_taken_over_with_its_name(tmp_path: Path) ->
     database.migrate()
     old = Account(id="1", name="ANN", digest="x", created_at=1.0, administrator=True, revoked=True)
     database.put_account(old)
-    tokens = prepare(url, "organizer", ["Ann"])
+    tokens = prepare_accounts(url, "organizer", ["Ann"])
     (ann,) = (each for each in database.accounts()[0] if each.id == "1")
     database.close()
     assert (ann.name, ann.digest) == ("Ann", digest(tokens["Ann"]))
@@ -792,13 +793,15 @@ def test_an_account_that_is_there_is_taken_over_with_its_name(tmp_path: Path) ->
 def test_a_database_that_a_server_uses_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.organizer.local_server._PATIENCE_S", 0.2)
+    monkeypatch.setattr("server.organizer.accounts._PATIENCE_S", 0.2)
     url = f"sqlite:///{tmp_path}/t.db"
     used = Database(url)
     used.migrate()
     used.lock()
-    with pytest.raises(StorageError, match=r"another server uses .* another with --database"):
-        prepare(url, "organizer", ["Ann"])
+    with pytest.raises(
+        StorageError, match=r"another server uses .* use another database: --database"
+    ):
+        prepare_accounts(url, "organizer", ["Ann"])
     used.close()
 
 
@@ -810,8 +813,8 @@ def test_a_port_that_is_taken_is_said_to_be(logs: LogFolder) -> None:
 
 
 def test_the_organizer_has_a_name_of_its_own() -> None:
-    assert organizer_beside(["Ann"]) == "organizer"
-    assert organizer_beside(["Organizer"]).startswith("organizer ")
+    assert organizer_name(["Ann"]) == "organizer"
+    assert organizer_name(["Organizer"]).startswith("organizer ")
 
 
 # The page of its own server.
@@ -883,13 +886,13 @@ def test_progress_knows_what_is_new_and_how_long_it_will_take() -> None:
     progress = begun(rounds=2)
     assert progress.put(fixture(1, 1))
     assert not progress.put(fixture(1, 1)), "the server says all again after a restart"
-    progress.caught_up()
-    assert progress.left_s(110.0) is None, "nothing has ended since"
+    progress.catch_up()
+    assert progress.remaining_s(110.0) is None, "nothing has ended since"
     assert not progress.put(fixture(2, None))
     assert list(progress.running) == ["m2"]
     assert progress.put(fixture(2, -1))
     assert (progress.ended, progress.matches) == (2, 4)
-    assert progress.left_s(110.0) == 20.0
+    assert progress.remaining_s(110.0) == 20.0
     assert progress.report().standings[0].points == 1.5
 
 
@@ -915,27 +918,28 @@ def test_a_match_on_a_line() -> None:
 
 def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str]) -> None:
     progress, lines = begun(), LineDisplay()
-    lines.look(progress, 100.0)
+    lines.refresh(progress, 100.0)
     progress.put(fixture(1, 1))
-    lines.ended(progress, fixture(1, 1))
+    lines.match_ended(progress, fixture(1, 1))
     progress.put(fixture(2, 2))
-    lines.look(progress, 130.0)
+    lines.refresh(progress, 130.0)
     assert capsys.readouterr().out == "1 of 2  nim: Ann beat Bob (rules), 7 plies\n"
-    lines.look(progress, 161.0)
+    lines.refresh(progress, 161.0)
     assert capsys.readouterr().out.splitlines() == [
         "2 of 2 matches · 0:01:01 so far",
         "  1  Ann  2  2  2  0  0  100.0%",
         "  2  Bob  0  2  0  0  2  0.0%",
     ]
-    lines.look(progress, 261.0)
+    lines.refresh(progress, 261.0)
     assert capsys.readouterr().out == "", "they are what they were"
 
 
 def test_a_tournament_whose_lines_nobody_reads_any_more_is_interrupted(folder: Path) -> None:
     code = (
-        "import signal, sys; from server.organizer.console import Lines;"
+        "import signal, sys; from server.organizer.console import LineDisplay;"
         "signal.signal(signal.SIGTERM, lambda *_: print('terminated', file=sys.stderr));"
-        "lines = Lines(); lines.say('first'); input(); lines.say('second'); lines.say('third')"
+        "lines = LineDisplay(); lines.show('first'); input();"
+        "lines.show('second'); lines.show('third')"
     )
     pipe = subprocess.PIPE
     words = [sys.executable, "-c", code]
@@ -954,7 +958,7 @@ def test_tables_show_all_at_once() -> None:
     progress.put(fixture(1, None, players=("Ann", "Bob[/]")))
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(drawn(progress, 160.0))
+        console.print(tables(progress, 160.0))
     shown = capture.get()
     assert "a try: sprt of tic_tac_toe" in shown
     assert "0:01:00 so far · LLR 0.00 (-2.94 to 2.94)" in shown

@@ -1,7 +1,8 @@
-"""What `playout-tournament` can do."""
+"""The commands of `playout-tournament`."""
 
-from server.organizer.commands.concluding import conclude
-from server.organizer.commands.playing import resume, run
-from server.organizer.commands.reading import export, list_, report, status, validate
+from server.organizer.commands.conclude import conclude
+from server.organizer.commands.read import export, list_, report, status, validate
+from server.organizer.commands.resume import resume
+from server.organizer.commands.run import run
 
 __all__ = ["conclude", "export", "list_", "report", "resume", "run", "status", "validate"]

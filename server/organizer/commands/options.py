@@ -1,8 +1,7 @@
-"""What several commands are told."""
+"""The options and arguments that several commands share."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,96 +15,80 @@ from server.organizer.local_server import HOST, is_free
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The server's own default.
+#: The default of `playout-server`, too.
 _HTTP_PORT = 8080
 
 
-class BadFile(click.ClickException):
-    """A tournament's file with errors, which say themselves where they are."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        """As they are."""
-        click.echo(self.message, err=True)
-
-
 def default_database() -> str:
-    """Where tournaments are kept if nobody says otherwise: beside the server's."""
+    """The database of tournaments if the user names none: beside that of the server."""
     return f"sqlite:///{user_data_path('playout') / 'tournaments.db'}"
 
 
 def database_option(command: F) -> F:
-    """`--database`."""
+    """Add `--database` to a command."""
     return click.option(
         "--database",
         metavar="URL",
         default=default_database,
-        help="Where tournaments are kept: sqlite:////path/file.db or "
+        help="The database of tournaments: sqlite:////path/file.db or "
         "postgresql+psycopg://user@host/db.  [default: tournaments.db in your data folder, "
         "beside the playout.db of a playout-server]",
     )(command)
 
 
 def spec_argument(command: F) -> F:
-    """`SPEC.toml`."""
+    """Add the argument `SPEC.toml` to a command, as `file`."""
     kind = click.Path(path_type=Path, dir_okay=False)
     return click.argument("file", metavar="SPEC.toml", type=kind)(command)
 
 
-def elsewhere_options(command: F) -> F:
-    """Which server, and as whom, if it is one that runs already."""
+def remote_server_options(command: F) -> F:
+    """Add `--server`, `--name` and the options of TLS: a running server, and the account there."""
     for option in (
         tls_options,
         click.option(
             "--name",
             default="organizer",
             show_default=True,
-            help="With --server: an account there, of an administrator; its token is in the "
-            "environment as PLAYOUT_TOKEN.",
+            help="With --server: the name of an administrator's account there; its token is read "
+            "from the environment variable PLAYOUT_TOKEN.",
         ),
         click.option(
             "--server",
             metavar="HOST:PORT",
             callback=_address,
-            help="On this server, which runs already, instead of one of its own or its database.",
+            help="Use this running server, instead of a local one and its database.",
         ),
     ):
         command = option(command)
     return command
 
 
-def organizers_token(name: str) -> str:
-    """The token of the account of that name. Raises UsageError."""
-    token = os.environ.get("PLAYOUT_TOKEN")
-    if not token:
-        raise click.UsageError(f"with --server, PLAYOUT_TOKEN must hold the token of {name}")
-    return token
-
-
 def server_options(command: F) -> F:
-    """Where it is played."""
+    """Add the options about the server that plays the tournament, a running one or a local one."""
     for option in reversed(
         (
-            elsewhere_options,
+            remote_server_options,
             click.option(
                 "--port",
                 default=0,
                 type=click.IntRange(0, 65535),
-                help="Of its own server, for entrants that log in by themselves.  [default: any]",
+                help="Port of the local server, for entrants that log in by themselves.  "
+                "[default: any free port]",
             ),
             click.option(
                 "--http",
                 metavar="HOST:PORT",
-                default=_usual_http,
+                default=_default_http,
                 callback=http_address,
-                help="Where its own server has the page to watch it, or none.  "
-                f"[default: {HOST}:{_HTTP_PORT}, or another port if that is taken]",
+                help="Address of the local server's web pages, or none.  "
+                f"[default: {HOST}:{_HTTP_PORT}, or another port if that is in use]",
             ),
             click.option(
                 "--stay",
                 is_flag=True,
-                help="When it is over, leave its own server running, for the page, until Ctrl-C.",
+                help="When the tournament is over, keep the local server and its web pages "
+                "running until Ctrl-C.",
             ),
         )
     ):
@@ -113,7 +96,7 @@ def server_options(command: F) -> F:
     return command
 
 
-def _usual_http() -> str:
+def _default_http() -> str:
     return f"{HOST}:{_HTTP_PORT if is_free(HOST, _HTTP_PORT) else 0}"
 
 

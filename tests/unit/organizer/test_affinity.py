@@ -56,15 +56,15 @@ needs_two_cores = pytest.mark.skipif(len(USABLE) < 2, reason="it needs two cores
 @needs_two_cores
 def test_matches_that_need_all_cores_have_their_own(processes: list[Process]) -> None:
     cores = Cores(tournament(len(USABLE)))
-    cores.begun("a", processes[:2])
-    cores.begun("b", processes[2:])
+    cores.match_started("a", processes[:2])
+    cores.match_started("b", processes[2:])
     first, second, third, fourth = map(kept, processes)
     assert first == second
     assert third == fourth
     assert len(first) == len(third) == 1
     assert not first & third
-    cores.ended("a")
-    cores.begun("c", [processes[3]])
+    cores.match_ended("a")
+    cores.match_started("c", [processes[3]])
     assert kept(processes[3]) == first, "what is over leaves its cores to the next"
 
 
@@ -74,9 +74,9 @@ def test_a_tournament_that_leaves_cores_idle_leaves_all_to_the_system(
 ) -> None:
     for concurrency in (len(USABLE) - 1, len(USABLE) + 1):
         cores = Cores(tournament(concurrency))
-        cores.begun("a", processes)
+        cores.match_started("a", processes)
         assert all(kept(each) == USABLE for each in processes)
-        cores.ended("a")
+        cores.match_ended("a")
 
 
 @needs_two_cores
@@ -84,10 +84,10 @@ def test_a_match_is_not_given_cores_twice_and_one_that_is_unknown_has_none(
     processes: list[Process],
 ) -> None:
     cores = Cores(tournament(len(USABLE)))
-    cores.ended("never begun")
+    cores.match_ended("never begun")
     for _ in range(len(USABLE) + 1):
-        cores.begun("a", processes[:1])
-    cores.begun("b", processes[1:2])
+        cores.match_started("a", processes[:1])
+    cores.match_started("b", processes[1:2])
     assert not kept(processes[0]) & kept(processes[1])
 
 
@@ -101,7 +101,7 @@ def test_threads_that_are_there_already_are_moved_too() -> None:
         assert process.stdout
         process.stdout.readline()
         cores = Cores(tournament(len(USABLE)))
-        cores.begun("a", [process])
+        cores.match_started("a", [process])
         threads = [int(each) for each in os.listdir(f"/proc/{process.pid}/task")]
         assert len(threads) == 2
         assert len({frozenset(os.sched_getaffinity(each)) for each in threads}) == 1
@@ -112,4 +112,4 @@ def test_threads_that_are_there_already_are_moved_too() -> None:
 def test_one_that_has_ended_is_no_fault(processes: list[Process]) -> None:
     processes[0].kill()
     processes[0].wait()
-    Cores(tournament(estimate.cores())).begun("a", processes[:1])
+    Cores(tournament(estimate.cores())).match_started("a", processes[:1])

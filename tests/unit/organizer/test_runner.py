@@ -31,7 +31,8 @@ from server.model.messages import (
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer.console import LineDisplay
 from server.organizer.login import organizer_hello
-from server.organizer.runner import Runner, RunRequest
+from server.organizer.run_request import RunRequest
+from server.organizer.runner import Runner
 from server.organizer.supervisor import CRASHES
 from server.runtime.subprocesses import LogFolder, Process
 
@@ -119,12 +120,12 @@ class RunnerHarness:
                 if process.args == [FAILS]:
                     process.wait(10)
             self.clock.advance(0.2)
-            self.runner._look()
+            self.runner._poll()
 
     def begin(self) -> None:
         """The tournament is held, and there is nothing yet to be told of it."""
         self.connect()
-        self.hear(Tournament(re="organize", tournament="t", spec=SPEC), Pong(re="told"))
+        self.hear(Tournament(re="create_tournament", tournament="t", spec=SPEC), Pong(re="ping"))
         self.sent.clear()
 
 
@@ -205,10 +206,10 @@ def test_it_follows_the_tournament_again_and_hears_nothing_twice(
     evening.hear(ended)
     evening.lose_the_line()
     evening.connect()
-    assert evening.said(WatchTournament) == [WatchTournament(id="follow", tournament="t")]
+    assert evening.said(WatchTournament) == [WatchTournament(id="watch_tournament", tournament="t")]
     assert not evening.said(CreateTournament)
     meanwhile = fixture(2, "Cem", "Dee", winner=-1, reason=Reason.RULES, plies=9)
-    evening.hear(Tournament(re="follow", tournament="t", spec=SPEC), ended, meanwhile)
+    evening.hear(Tournament(re="watch_tournament", tournament="t", spec=SPEC), ended, meanwhile)
     output = capsys.readouterr().out
     assert output.count("Ann beat Bob") == 1
     assert output.count("Cem and Dee tied") == 1
@@ -222,7 +223,7 @@ def test_it_follows_the_tournament_again_and_hears_nothing_twice(
 def test_if_the_answer_was_lost_no_second_tournament_is_held(
     logs: LogFolder, begun: str | None, asks: type[Request]
 ) -> None:
-    evening = RunnerHarness(logs, RunRequest(SPEC, begun=lambda: begun))
+    evening = RunnerHarness(logs, RunRequest(SPEC, created=lambda: begun))
     evening.connect()
     assert evening.said(CreateTournament)
     evening.lose_the_line()
@@ -242,7 +243,7 @@ def test_on_a_server_elsewhere_nobody_knows_whether_it_was_held(evening: RunnerH
 def test_who_is_put_off_and_cut_off_asks_for_one_tournament(evening: RunnerHarness) -> None:
     evening.connect()
     assert len(evening.said(CreateTournament)) == 1
-    evening.hear(Error(re="organize", code=Code.CLOSING, text="the server will stop"))
+    evening.hear(Error(re="create_tournament", code=Code.CLOSING, text="the server will stop"))
     evening.lose_the_line()
     evening.connect()
     assert len(evening.said(CreateTournament)) == 1
@@ -254,7 +255,7 @@ def test_who_is_put_off_and_cut_off_asks_for_one_tournament(evening: RunnerHarne
 def test_who_is_put_off_asks_again(evening: RunnerHarness, waits: float | None) -> None:
     evening.connect()
     assert evening.said(CreateTournament)
-    error = Error(re="organize", code=Code.RATE_LIMITED, text="not so fast", seconds=waits)
+    error = Error(re="create_tournament", code=Code.RATE_LIMITED, text="not so fast", seconds=waits)
     evening.hear(error)
     evening.clock.advance(0.9 + (waits or 0))
     assert not evening.said(CreateTournament)
@@ -265,11 +266,11 @@ def test_who_is_put_off_asks_again(evening: RunnerHarness, waits: float | None) 
 def test_the_end_is_noticed_although_the_server_was_asked_too_often(evening: RunnerHarness) -> None:
     evening.begin()
     evening.hear(Tournament(tournament="t", spec=SPEC, over=True))
-    assert evening.said(Ping) == [Ping(id="told")]
-    evening.hear(Error(re="told", code=Code.RATE_LIMITED, text="not so fast", seconds=1.0))
+    assert evening.said(Ping) == [Ping(id="ping")]
+    evening.hear(Error(re="ping", code=Code.RATE_LIMITED, text="not so fast", seconds=1.0))
     evening.clock.advance(2.1)
-    assert evening.said(Ping) == [Ping(id="told")]
-    evening.hear(Pong(re="told"))
+    assert evening.said(Ping) == [Ping(id="ping")]
+    evening.hear(Pong(re="ping"))
     evening.clock.advance(0.1)
     assert evening.clock.stopped
     assert evening.runner.code == 0
@@ -280,9 +281,9 @@ def test_who_keeps_crashing_is_suspended_however_often_that_must_be_said(logs: L
     evening.begin()
     for _ in range(40 * CRASHES):
         evening.look()
-    asked = Withdraw(id="suspend", tournament="t", entrant="Ann")
+    asked = Withdraw(id="withdraw", tournament="t", entrant="Ann")
     assert evening.said(Withdraw).count(asked) == 1
-    evening.hear(Error(re="suspend", code=Code.RATE_LIMITED, text="not so fast"))
+    evening.hear(Error(re="withdraw", code=Code.RATE_LIMITED, text="not so fast"))
     evening.clock.advance(1.1)
     assert asked in evening.said(Withdraw)
     evening.hear(Tournament(tournament="t", spec=SPEC, withdrawn=(0, 1, 2, 3)))

@@ -1,4 +1,4 @@
-"""`playout-tournament conclude`: a tournament that nobody goes on with is over."""
+"""`playout-tournament conclude`: ends a tournament that nobody will resume."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from server.client.connection import ServerConnection
 from server.client.tls import security
 from server.model.records import Record, TournamentEnded, match_without_result
 from server.organizer import stored_tournaments
-from server.organizer.commands.options import (
-    database_option,
-    elsewhere_options,
-    organizers_token,
-)
+from server.organizer.commands.options import database_option, remote_server_options
 from server.organizer.end_tournament import EndTournamentCall
-from server.organizer.login import organizer_hello
+from server.organizer.login import organizer_hello, organizers_token
 from server.storage.database import InUse
 
 _EPILOG = """
@@ -33,7 +29,7 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("tournament", metavar="ID")
-@elsewhere_options
+@remote_server_options
 @database_option
 def conclude(
     tournament: str,
@@ -46,10 +42,11 @@ def conclude(
 ) -> None:
     """End the tournament ID as it stands.
 
-    What was played is kept, also for the report; nothing more is played, and it cannot be resumed.
+    The matches played so far are kept, also for the report. No more matches are played, and the
+    tournament cannot be resumed.
     """
     if server is None:
-        _in_database(tournament, database)
+        _conclude_in_database(tournament, database)
     else:
         reactor: Any = importlib.import_module("twisted.internet.reactor")
         call = EndTournamentCall(reactor, tournament)
@@ -60,11 +57,11 @@ def conclude(
     click.echo(f"Tournament {tournament} is over, as it stands.")
 
 
-def _in_database(tournament: str, url: str) -> None:
-    """Where no server is. Raises ClickException."""
+def _conclude_in_database(tournament: str, url: str) -> None:
+    """End a tournament in a database that no server uses. Raises ClickException."""
     with opened(url) as database:
-        held = stored_tournaments.find(database, tournament)
-        if held.ended:
+        stored = stored_tournaments.find(database, tournament)
+        if stored.ended:
             raise click.ClickException(f"tournament {tournament} is over already")
         try:
             database.lock()
@@ -74,7 +71,7 @@ def _in_database(tournament: str, url: str) -> None:
                 "playout-server, ask it, with --server HOST:PORT"
             ) from error
         at = time.time()
-        running = (each.started.match for each in held.matches if not each.ended)
+        running = (each.started.match for each in stored.matches if not each.ended)
         records: list[Record] = [
             match_without_result(each, "the tournament is over", at) for each in running
         ]

@@ -1,4 +1,4 @@
-"""`playout-tournament validate`, `list`, `status`, `report` and `export`: nothing is played."""
+"""The commands that play nothing: `validate`, `list`, `status`, `report` and `export`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from server.export.text import utc
 from server.model.records import StoredTournament
 from server.model.tournament_spec import loads
 from server.organizer import estimate, spec_file, stored_tournaments
-from server.organizer.commands.options import BadFile, database_option, spec_argument
+from server.organizer.commands.options import database_option, spec_argument
 from server.tournament.report import FORMATS, writer
 
 _REPORT_EPILOG = """
@@ -36,82 +36,79 @@ Examples:
   playout-tournament export --format pgn --output matches.pgn
 """
 
-_its_id = click.argument("tournament", metavar="[ID]", required=False)
-_output = click.option(
+_tournament_argument = click.argument("tournament", metavar="[ID]", required=False)
+_output_option = click.option(
     "--output",
     type=click.File("w", encoding="utf-8", lazy=True),
     default="-",
-    help="Where it goes.  [default: standard output]",
+    help="The file to write.  [default: standard output]",
 )
 
 
 @click.command(epilog="\b\nExample:\n  playout-tournament validate SPEC.toml")
 @spec_argument
 def validate(file: Path) -> None:
-    """Say what is wrong with SPEC.toml, or what the tournament will be."""
-    try:
-        spec = spec_file.read(file)
-        spec_file.check(spec, file.parent, file)
-    except spec_file.SourceError as error:
-        raise BadFile(str(error)) from error
-    for line in estimate.described(spec):
+    """Show the errors of SPEC.toml, or an estimate of the tournament."""
+    for line in estimate.description(spec_file.read_and_check(file)):
         click.echo(line)
 
 
 @click.command("list", epilog="\b\nExample:\n  playout-tournament list")
 @database_option
 def list_(database: str) -> None:
-    """All tournaments in the database, the latest last."""
-    with opened(database) as kept:
-        known = kept.tournaments()
-    table = Table("ID", "name", "format", "begun", "is")
+    """List all tournaments in the database, the latest last."""
+    with opened(database) as found:
+        known = found.tournaments()
+    table = Table("ID", "name", "format", "started", "state")
     for each in known:
-        organized = each.created
+        created = each.created
         table.add_row(
-            organized.tournament,
-            escape(organized.name),
-            loads(organized.spec).format.replace("_", " "),
-            f"{utc(organized.at):%Y-%m-%d %H:%M}",
+            created.tournament,
+            escape(created.name),
+            loads(created.spec).format.replace("_", " "),
+            f"{utc(created.at):%Y-%m-%d %H:%M}",
             _state(each),
         )
     Console().print(table)
 
 
 @click.command(epilog="\b\nExample:\n  playout-tournament status")
-@_its_id
+@_tournament_argument
 @database_option
 def status(tournament: str | None, database: str) -> None:
-    """How the tournament ID, or the latest, stands."""
-    held = _held(database, tournament)
-    organized = held.created
-    click.echo(f"Tournament {organized.tournament}, begun {utc(organized.at):%Y-%m-%d %H:%M} UTC, "
-               f"is {_state(held)}")  # fmt: skip
-    if not held.ended:
-        click.echo(f"Unless it runs, go on with: playout-tournament resume {organized.tournament}")
-    report = replace(stored_tournaments.progress(held).report(), crosstable=(), los=(), endings=())
-    click.echo(f"\n{writer('text')(report)}", nl=False)
+    """Show the standings of the tournament ID, or of the latest."""
+    stored = _stored(database, tournament)
+    created = stored.created
+    click.echo(f"Tournament {created.tournament}, started {utc(created.at):%Y-%m-%d %H:%M} UTC, "
+               f"is {_state(stored)}")  # fmt: skip
+    if not stored.ended:
+        click.echo(f"If it is not running, go on with: playout-tournament resume "
+                   f"{created.tournament}")  # fmt: skip
+    report = stored_tournaments.progress(stored).report()
+    standings = replace(report, crosstable=(), los=(), endings=())
+    click.echo(f"\n{writer('text')(standings)}", nl=False)
 
 
 @click.command(epilog=_REPORT_EPILOG)
-@_its_id
+@_tournament_argument
 @click.option(
     "--format",
     "format_",
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="crosstable: that alone, as CSV.",
+    help="crosstable: only the crosstable, as CSV.",
 )
-@_output
+@_output_option
 @database_option
 def report(tournament: str | None, format_: str, output: IO[str], database: str) -> None:
-    """What the tournament ID, or the latest, has shown."""
-    held = _held(database, tournament)
-    output.write(writer(format_)(stored_tournaments.progress(held).report()))
+    """Write the report on the tournament ID, or on the latest."""
+    write = writer(format_)
+    output.write(write(stored_tournaments.progress(_stored(database, tournament)).report()))
 
 
 @click.command(epilog=_EXPORT_EPILOG)
-@_its_id
+@_tournament_argument
 @click.option(
     "--format",
     "format_",
@@ -120,28 +117,28 @@ def report(tournament: str | None, format_: str, output: IO[str], database: str)
     show_default=True,
     help="As of playout-server export.",
 )
-@_output
+@_output_option
 @database_option
 def export(tournament: str | None, format_: str, output: IO[str], database: str) -> None:
     """Write the matches of the tournament ID, or of the latest.
 
-    Those that cannot be written in that format are named; the others are written all the same.
+    Matches that cannot be written in the format are named and left out; the exit code is 1 then.
     """
     write = match_writer(format_)
     failed = 0
-    for kept in _held(database, tournament).matches:
+    for each in _stored(database, tournament).matches:
         try:
-            output.write(write(kept))
+            output.write(write(each))
         except ValueError as error:
             failed += 1
-            click.echo(f"match {kept.started.match} is left out: {error}", err=True)
+            click.echo(f"match {each.started.match} is left out: {error}", err=True)
     sys.exit(1 if failed else 0)
 
 
-def _held(database: str, tournament: str | None) -> StoredTournament:
-    with opened(database) as kept:
-        return stored_tournaments.find(kept, tournament)
+def _stored(database: str, tournament: str | None) -> StoredTournament:
+    with opened(database) as found:
+        return stored_tournaments.find(found, tournament)
 
 
-def _state(held: StoredTournament) -> str:
-    return "over" if held.ended else "not over"
+def _state(stored: StoredTournament) -> str:
+    return "over" if stored.ended else "not over"

@@ -1,0 +1,212 @@
+"""Launches a tournament on the server that the options choose, and shows its report at the end."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from server.cli.database import opened
+from server.client.connection import ServerConnection
+from server.client.tls import TlsSettings, security
+from server.model.tournament_spec import Entrant, TournamentSpec, dumps
+from server.organizer import estimate, stored_tournaments
+from server.organizer.accounts import organizer_name, prepare_accounts
+from server.organizer.console import display
+from server.organizer.local_server import LocalServer, LocalServerError
+from server.organizer.login import organizer_hello, organizers_token
+from server.organizer.progress import TournamentProgress
+from server.organizer.run_request import RunRequest
+from server.organizer.runner import Runner
+from server.organizer.supervisor import Start, starter
+from server.runtime.subprocesses import LogFolder
+from server.storage import StorageError
+from server.tournament.report import writer
+
+#: Seconds to go on trying to reach a server that is not a local one.
+_PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class ServerChoice:
+    """The options about the server: a running one at `server`, otherwise a local one.
+
+    On the running server `name` is the organizer's account; `tls`, `ca` and `tls_name` say how its
+    certificate is verified. The local one listens on `port`, has its web pages at `http`, and
+    continues to run when the tournament is over if it is to `stay`.
+    """
+
+    server: tuple[str, int] | None
+    name: str
+    tls: bool
+    ca: Path | None
+    tls_name: str | None
+    port: int
+    http: tuple[str, int] | None
+    stay: bool
+    database: str
+
+
+class _Server(NamedTuple):
+    """A server, the organizer's name there, and the tokens of accounts by name."""
+
+    local: LocalServer | None
+    address: tuple[str, int]
+    organizer: str
+    tokens: Mapping[str, str]
+
+
+def launch(
+    request: RunRequest, choice: ServerChoice, folder: Path, entrants: Iterable[Entrant]
+) -> None:
+    """Play a tournament with these `entrants`, started in the folder; then exit.
+
+    Shows the report if the tournament is over then. Raises UsageError, ClickException.
+    """
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
+    by_name = {each.name: each for each in entrants}
+    logs = LogFolder()
+    tls = _tls_settings(choice)
+    try:
+        server = _server(request.spec, choice, logs)
+    except (StorageError, LocalServerError) as error:
+        raise click.ClickException(str(error)) from error
+    _announce_remote_entrants(request.spec, server.address)
+    if server.local:
+        request = _with_database(request, choice.database)
+    else:
+        _announce_missing_tokens(request.spec, server.tokens)
+
+    def starter_of(spec: TournamentSpec, tournament: str) -> Start:
+        start = starter(spec, folder.resolve(), server.address, tournament, server.tokens, tls)
+        return lambda entrant, *rest: start(by_name.get(entrant.name, entrant), *rest)
+
+    runner = Runner(reactor, request, starter_of, server.local, display(), logs, stay=choice.stay)
+    # A local server is started again and again; `LocalServer` says when to give up.
+    patience_s = math.inf if server.local else _PATIENCE_S
+    connection = ServerConnection(reactor, server.address, runner, patience_s, tls)
+    runner.use(connection, organizer_hello(server.organizer, server.tokens[server.organizer]))
+    runner.run()
+    if runner.code == 0 and runner.progress:
+        click.echo()
+        click.echo(writer("text")(runner.progress.report()), nl=False)
+        if server.local and choice.stay:
+            _stay(server.local, runner.progress.id)
+    logs.wanted |= runner.code == 1
+    if logs.close():
+        click.echo(f"The output of the processes is in {logs.folder}", err=True)
+    sys.exit(runner.code)
+
+
+def notes(spec: TournamentSpec) -> tuple[str, ...]:
+    """The notes for the report: a warning if this machine has too few cores."""
+    warning = estimate.core_shortage(spec)
+    return (warning,) if warning else ()
+
+
+def _tls_settings(choice: ServerChoice) -> TlsSettings | None:
+    """How the certificate of a running server is verified. Raises UsageError."""
+    if choice.server:
+        return security(choice.server[0], choice.tls, choice.ca, choice.tls_name)
+    context = click.get_current_context()
+    for option in ("tls", "ca", "tls_name"):
+        if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"--{option.replace('_', '-')} needs --server: a local server uses no TLS"
+            )
+    return None
+
+
+def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Server:
+    """The server that the options choose. Raises UsageError, StorageError, LocalServerError."""
+    if choice.server:
+        return _running_server(spec, choice.server, choice.name)
+    if choice.database == "none":
+        raise click.UsageError("a tournament needs a database: --database URL")
+    local = [each.name for each in spec.entrants if each.player or each.command]
+    registration = _registration(choice, all_local=len(local) == len(spec.entrants))
+    organizer = organizer_name(each.name for each in spec.entrants)
+    tokens = prepare_accounts(choice.database, organizer, local)
+    server = LocalServer(
+        choice.database, choice.port, logs, registration=registration, http=choice.http
+    )
+    return _Server(server, server.address, organizer, tokens)
+
+
+def _running_server(spec: TournamentSpec, address: tuple[str, int], name: str) -> _Server:
+    """A server that runs already, with the tokens of the environment. Raises UsageError."""
+    token = organizers_token(name)
+    given = {each.name: os.environ.get(_token_variable(each.name)) for each in spec.entrants}
+    tokens = {entrant: value for entrant, value in given.items() if value}
+    return _Server(None, address, name, tokens | {name: token})
+
+
+def _registration(choice: ServerChoice, *, all_local: bool) -> str:
+    """Which accounts a local server registers: entrants, the web pages' guests, or none."""
+    if not all_local:
+        return "open"
+    return "guests" if choice.http else "closed"
+
+
+def _stay(server: LocalServer, tournament: str) -> None:
+    """Keep the server running until a signal. Raises ClickException if that fails."""
+    where = f", at {page}" if (page := server.page_of(tournament)) else ""
+    click.echo(f"\nThe server stays{where}; Ctrl-C ends it")
+    try:
+        server.stay()
+    except LocalServerError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        server.stop()
+
+
+def _token_variable(name: str) -> str:
+    """The environment variable with the token of an entrant."""
+    return f"PLAYOUT_TOKEN_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+
+
+def _with_database(request: RunRequest, url: str) -> RunRequest:
+    """The request with functions that read the database of the local server."""
+    with opened(url) as database:
+        before = {each.created.tournament for each in database.tournaments()}
+        running = [each.started for each in database.unfinished()]
+    text = dumps(request.spec)
+    abandoned = tuple(
+        each.match for each in running if each.tournament not in (None, request.tournament)
+    )
+
+    def created() -> str | None:
+        with opened(url) as database:
+            known = (each.created for each in database.tournaments())
+            new = (each for each in known if each.tournament not in before)
+            return next((each.tournament for each in new if each.spec == text), None)
+
+    def stored(tournament: str) -> TournamentProgress:
+        with opened(url) as database:
+            return stored_tournaments.progress(stored_tournaments.find(database, tournament))
+
+    return replace(request, created=created, stored=stored, abandoned=abandoned)
+
+
+def _announce_remote_entrants(spec: TournamentSpec, address: tuple[str, int]) -> None:
+    """Tell the user which entrants have to log in by themselves, and where."""
+    for each in spec.entrants:
+        if not (each.player or each.command):
+            click.echo(f"Waiting for {each.name} to log in at {address[0]}:{address[1]}")
+
+
+def _announce_missing_tokens(spec: TournamentSpec, tokens: Mapping[str, str]) -> None:
+    """Tell the user which entrants need a token unless their names are free on the server."""
+    for each in spec.entrants:
+        if (each.player or each.command) and each.name not in tokens:
+            click.echo(f"{each.name} has no token in {_token_variable(each.name)}: it can play "
+                       "only if its name is free there, or if it has stored a token")  # fmt: skip

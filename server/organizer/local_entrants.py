@@ -1,0 +1,91 @@
+"""Entrants that are started on this machine: how many processes each has, and on which cores."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from server.model.messages import Fixture, Reason, Tournament
+from server.model.tournament_spec import TournamentSpec
+from server.organizer.affinity import Cores
+from server.organizer.progress import TournamentProgress
+from server.organizer.supervisor import Start, Supervisor
+from server.runtime.subprocesses import LogFolder
+from server.tournament import formats
+
+#: The process of a player that loses for one of these reasons may have crashed.
+_ABSENT = (Reason.TIME, Reason.ABANDONMENT)
+
+
+class LocalEntrants:
+    """Keeps enough processes running for each entrant, and places them on cores."""
+
+    def __init__(
+        self,
+        event: Tournament,
+        start: Start,
+        logs: LogFolder,
+        show: Callable[[str], None],
+        withdraw: Callable[[str], None],
+    ) -> None:
+        """`withdraw` gets the name of an entrant whose processes keep crashing."""
+        spec = event.spec
+        entrants = [
+            each for place, each in enumerate(spec.entrants) if place not in event.withdrawn
+        ]
+        self._supervisor = Supervisor(entrants, start, logs, show, withdraw)
+        self._cores = Cores(spec)
+        for name, count in initial_processes(spec).items():
+            for _ in range(count):
+                self._supervisor.add(name)
+
+    def place(self, fixture: Fixture) -> None:
+        """Give a match that started cores of its own, or take them from one that ended."""
+        if fixture.winner is not None:
+            self._cores.match_ended(fixture.match)
+            return
+        players = zip(fixture.players, fixture.processes, strict=True)
+        found = [self._supervisor.process(name, number) for name, number in players]
+        self._cores.match_started(fixture.match, [each for each in found if each])
+
+    def match_played(self, fixture: Fixture) -> None:
+        """Forget the crashes of a match's players, except of one that seems to have crashed."""
+        for seat, name in enumerate(fixture.players, 1):
+            if not (fixture.reason in _ABSENT and fixture.winner == 3 - seat):
+                self._supervisor.match_played(name)
+
+    def poll(self, progress: TournamentProgress, now: float, *, reachable: bool) -> None:
+        """Add processes that are of use, and start those that have exited.
+
+        An exit while the server is not `reachable` does not count as a crash.
+        """
+        if progress.is_caught_up:
+            self._reinforce(progress)
+        self._supervisor.poll(now, reachable=reachable)
+
+    def remove(self, name: str) -> None:
+        """End the processes of an entrant that is withdrawn."""
+        self._supervisor.remove(name)
+
+    def stop(self) -> None:
+        """End all processes."""
+        self._supervisor.stop()
+
+    def _reinforce(self, progress: TournamentProgress) -> None:
+        """Add a process for each entrant all of whose processes play, if it could play more."""
+        running = progress.running
+        limit = progress.spec.concurrency
+        total = progress.matches or math.inf
+        if len(running) >= limit or total <= progress.ended + len(running):
+            return
+        busy = Counter(name for each in running.values() for name in each.players)
+        for name, matches in busy.items():
+            if matches >= self._supervisor.count(name) < limit:
+                self._supervisor.add(name)
+
+
+def initial_processes(spec: TournamentSpec) -> Mapping[str, int]:
+    """How many processes of each entrant are started at first: as many as are surely useful."""
+    names = [each.name for each in spec.entrants]
+    return dict(zip(names, formats.load(spec).processes(), strict=True))
