@@ -1,4 +1,4 @@
-"""Stored matches as text that others can read, and back."""
+"""Formats of stored matches: text for other programs and people, and back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable
 from server.export import jsonl, pgn, sgf
 from server.model.records import StoredMatch
 
-#: Makes text of a match; the texts of several, one after the other, are a file.
+#: Writes a match as text; the texts of several matches, one after the other, are a file.
 Writer = Callable[[StoredMatch], str]
 
 
-def _auto(kept: StoredMatch) -> str:
-    """SGF for a match of placing stones, text in the manner of PGN for any other."""
+def _auto(stored: StoredMatch) -> str:
+    """SGF for a game of placing stones, PGN-like text for any other."""
     try:
-        return sgf.write(kept)
+        return sgf.write(stored)
     except sgf.Unsuitable:
-        return pgn.write(kept)
+        return pgn.write(stored)
 
 
 _WRITERS: dict[str, Writer] = {
@@ -30,5 +30,5 @@ FORMATS = tuple(_WRITERS)
 
 
 def writer(format_: str) -> Writer:
-    """The function for one of FORMATS. It raises ValueError for a match that cannot be written."""
+    """The writer of one of FORMATS. It raises ValueError for a match that it cannot write."""
     return _WRITERS[format_]

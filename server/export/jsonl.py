@@ -1,8 +1,8 @@
-"""JSON Lines: a match a line, with everything that is stored of it, to be read back without loss.
+"""JSON Lines: one match per line, with everything that is stored of it, for a lossless import.
 
-But for what belongs to one database or to one player alone: a line has the names of the players,
-and neither the ids of their accounts nor the keys of their sessions. What is read back has no
-account and no session; `portable` says what becomes of a match on the way.
+Data of one database or one player is left out: a line has the names of the players, but neither the
+ids of their accounts nor the keys of their sessions. `portable` is the match without them, as it is
+read back.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Left = tuple[Seconds, Count]
 T = TypeVar("T")
 
 
-class _Finished(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Ended(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     winner: Literal[1, 2, -1, 0]
     returns: tuple[float, float]
     reason: Reason
@@ -53,7 +53,7 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     tournament: MatchId | None = None
     fixture: Remark | None = None
     moves: list[Raw]
-    finished: _Finished | None
+    finished: _Ended | None
 
 
 class _Move(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -69,7 +69,7 @@ class _Version(Struct, frozen=True):
     version: int
 
 
-#: What may stand where only some values may.
+#: The allowed values of fields that are enumerations, for errors.
 _CHOICES = {
     "seat": "1 or 2",
     "proven": "1, 0 or -1",
@@ -81,7 +81,7 @@ _NAMED = re.compile(r"\bfield `(.*)`")
 
 
 class BadLine(ValueError):
-    """A line that is no match: its number, the field, and what was expected there."""
+    """A line that is not a valid match: its number, the field, and the expected value."""
 
     def __init__(self, number: int, field: str, text: str) -> None:
         where = f"line {number}: {field}" if field else f"line {number}"
@@ -90,85 +90,85 @@ class BadLine(ValueError):
         self.field = field
 
 
-def portable(kept: StoredMatch) -> StoredMatch:
-    """The match as it is read back: without accounts and sessions."""
+def portable(stored: StoredMatch) -> StoredMatch:
+    """The match as it is read back: without accounts, sessions and bots."""
     nobody = (None, None)
-    begun = structs.replace(kept.started, accounts=nobody, sessions=("", ""), bots=nobody)
-    return structs.replace(kept, started=begun)
+    started = structs.replace(stored.started, accounts=nobody, sessions=("", ""), bots=nobody)
+    return structs.replace(stored, started=started)
 
 
-def write(kept: StoredMatch) -> str:
-    """A match as one line."""
-    begun, finished = kept.started, kept.ended
+def write(stored: StoredMatch) -> str:
+    """The match as one line of JSON."""
+    started, ended = stored.started, stored.ended
     line = _Line(
         version=VERSION,
-        match=begun.match,
-        game=begun.game,
-        players=begun.players,
-        clock=begun.clock,
-        rated=begun.rated,
-        illegal_moves=begun.illegal_moves,
-        credit_cap_s=begun.credit_cap_s,
-        at=begun.at,
-        opening=begun.opening,
-        max_plies=begun.max_plies,
-        tournament=begun.tournament,
-        fixture=begun.fixture,
-        moves=[Raw(msgspec.json.encode(_written(move))) for move in kept.moves],
-        finished=_ended(finished) if finished else None,
+        match=started.match,
+        game=started.game,
+        players=started.players,
+        clock=started.clock,
+        rated=started.rated,
+        illegal_moves=started.illegal_moves,
+        credit_cap_s=started.credit_cap_s,
+        at=started.at,
+        opening=started.opening,
+        max_plies=started.max_plies,
+        tournament=started.tournament,
+        fixture=started.fixture,
+        moves=[Raw(msgspec.json.encode(_written_move(move))) for move in stored.moves],
+        finished=_written_end(ended) if ended else None,
     )
     return msgspec.json.encode(line).decode() + "\n"
 
 
 def read(text: str | bytes, number: int = 1) -> StoredMatch:
-    """The match of a line, played through by the rules. Raises BadLine.
+    """The match of a line, checked by playing it through. Raises BadLine.
 
-    `number` is that of the line, for the error.
+    `number`: the number of the line, for errors.
     """
     try:
-        kept = _read(text)
-        _check(kept, replay(kept))
+        stored = _read(text)
+        _check(stored, replay(stored))
     except Contradiction as error:
         raise BadLine(number, error.field, error.text) from error
-    return kept
+    return stored
 
 
-def _written(move: MovePlayed) -> _Move:
+def _written_move(move: MovePlayed) -> _Move:
     clocks = move.clocks and tuple((left.main_s, left.periods) for left in move.clocks)
     fields = structs.asdict(move) | {"clocks": clocks}
     del fields["match"]
     return _Move(**fields)
 
 
-def _ended(finished: MatchEnded) -> _Finished:
-    fields = structs.asdict(finished)
+def _written_end(ended: MatchEnded) -> _Ended:
+    fields = structs.asdict(ended)
     del fields["match"]
-    return _Finished(**fields)
+    return _Ended(**fields)
 
 
 def _read(text: str | bytes) -> StoredMatch:
     version = _decoded(text, _Version).version
     if version != VERSION:
-        raise Contradiction("version", f"expected {VERSION}, the only one known; not {version}")
+        raise Contradiction("version", f"expected {VERSION}, the only known one, not {version}")
     line = _decoded(text, _Line)
     return StoredMatch(
-        started=_begun(line),
+        started=_match_started(line),
         moves=tuple(
-            _played(line.match, _decoded(raw, _Move, f"moves[{ply}]"))
+            _move_played(line.match, _decoded(raw, _Move, f"moves[{ply}]"))
             for ply, raw in enumerate(line.moves)
         ),
-        ended=_finished(line),
+        ended=_match_ended(line),
     )
 
 
 def _decoded(text: str | bytes | Raw, kind: type[T], where: str = "") -> T:
-    """Text as a value of that kind; the field of a Contradiction is below `where`."""
+    """Decodes a value of that type; the field of a Contradiction is below `where`."""
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
         what, _, path = str(error).rpartition(" - at `$")
         what, path = (what, path.rstrip("`")) if what else (str(error), "")
-        if named := _NAMED.search(what):  # a field that is missing, or too many
+        if named := _NAMED.search(what):  # a missing or an unknown field
             path += f".{named[1]}"
         field = f"{where}{path}".removeprefix(".")
         choices = _CHOICES.get(field.rpartition(".")[2], "")
@@ -178,44 +178,46 @@ def _decoded(text: str | bytes | Raw, kind: type[T], where: str = "") -> T:
         raise Contradiction(where, f"expected a JSON object: {error}") from error
 
 
-def _begun(line: _Line) -> MatchStarted:
+def _match_started(line: _Line) -> MatchStarted:
     fields: dict[str, Any] = structs.asdict(line)
     for name in ("version", "moves", "finished"):
         del fields[name]
     return MatchStarted(**fields, accounts=(None, None), sessions=("", ""))
 
 
-def _played(match: str, move: _Move) -> MovePlayed:
+def _move_played(match: str, move: _Move) -> MovePlayed:
     fields: dict[str, Any] = structs.asdict(move)
     if move.clocks:
         fields["clocks"] = tuple(ClockState(*left) for left in move.clocks)
     return MovePlayed(match=match, **fields)
 
 
-def _finished(line: _Line) -> MatchEnded | None:
+def _match_ended(line: _Line) -> MatchEnded | None:
     if line.finished is None:
         return None
     return MatchEnded(match=line.match, **structs.asdict(line.finished))
 
 
-def _check(kept: StoredMatch, replayed: Replay) -> None:
-    """What types do not tell. Raises Contradiction."""
-    begun = kept.started
-    for seat, name in enumerate(begun.players):
+def _check(stored: StoredMatch, replayed: Replay) -> None:
+    """Checks what the types do not: names, canonical spellings, clocks and the result.
+
+    Raises Contradiction.
+    """
+    started = stored.started
+    for seat, name in enumerate(started.players):
         if not name.isprintable() or name != name.strip():
-            text = "expected printable characters, and no space at either end"
+            text = "expected printable characters, without spaces at the ends"
             raise Contradiction(f"players[{seat}]", text)
     for field, given, canonical in (
-        ("game", begun.game, str(replayed.game)),
-        ("clock", begun.clock, spell_time_control(replayed.time_control)),
+        ("game", started.game, str(replayed.game)),
+        ("clock", started.clock, spell_time_control(replayed.time_control)),
     ):
         if given != canonical:
-            raise Contradiction(field, f"expected it spelled {canonical!r}, not {given!r}")
-    for move in kept.moves:
+            raise Contradiction(field, f"expected the spelling {canonical!r}, not {given!r}")
+    for move in stored.moves:
         if (move.clocks is None) != (replayed.time_control is None):
-            text = (
-                f"expected {'what is left' if replayed.time_control else 'none'} with {begun.clock}"
-            )
+            expected = "the remaining times" if replayed.time_control else "none"
+            text = f"expected {expected} with the clock {started.clock}"
             raise Contradiction(f"moves[{move.ply}].clocks", text)
-    if kept.ended:
-        check_result(replayed, kept.ended)
+    if stored.ended:
+        check_result(replayed, stored.ended)

@@ -1,9 +1,9 @@
-"""Text in the manner of PGN, for any game: tag pairs, and the moves as people write them.
+"""PGN-like text for any game: tag pairs, and the moves in the notation of the game.
 
 PGN (S. J. Edwards, Standard: Portable Game Notation, 1994) is made for chess. This keeps its
-grammar: the seven tags that come first, then others; `Variant` names the game, and tells programs
-for chess that this is none. White is who has the first seat. Names of moves that are no symbols of
-the grammar are written as its strings, in quotation marks.
+grammar: the seven tags that come first, then others; `Variant` names the game, and tells chess
+programs that the game is another. White is the player in the first seat. Names of moves that are
+not symbols of the grammar are written as its strings, in quotation marks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from server.model.time_control import decimal
 
 _RESULTS = {0: "*", 1: "1-0", 2: "0-1", TIE: "1/2-1/2"}
 
-#: The words of the standard for how a game ended.
+#: The standard's words for the end of a game.
 _TERMINATIONS = {
     Reason.RULES: "normal",
     Reason.RESIGNATION: "normal",
@@ -36,51 +36,51 @@ _TERMINATIONS = {
 _SYMBOL = re.compile(r"\w[\w+#=:/-]*")
 
 
-def write(kept: StoredMatch) -> str:
-    """A match, with an empty line at the end. Raises Contradiction."""
-    replayed = replay(kept)
-    tags = "\n".join(f"[{name} {_quoted(value)}]" for name, value in _tags(kept, replayed))
-    moves = filled([*_movetext(kept, replayed), _result(kept.ended)], " ")
+def write(stored: StoredMatch) -> str:
+    """The match as PGN text, with an empty line at the end. Raises Contradiction."""
+    replayed = replay(stored)
+    tags = "\n".join(f"[{name} {_quoted(value)}]" for name, value in _tags(stored, replayed))
+    moves = filled([*_movetext(stored, replayed), _result(stored.ended)], " ")
     return f"{tags}\n\n{moves}\n\n"
 
 
-def _tags(kept: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
-    begun, finished, at = kept.started, kept.ended, utc(kept.started.at)
-    yield "Event", "Rated match" if begun.rated else "Unrated match"
+def _tags(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
+    started, ended, at = stored.started, stored.ended, utc(stored.started.at)
+    yield "Event", "Rated match" if started.rated else "Unrated match"
     yield "Site", "?"
     yield "Date", at.strftime("%Y.%m.%d")
     yield "Round", "-"
-    yield "White", begun.players[0]
-    yield "Black", begun.players[1]
-    yield "Result", _result(finished)
-    yield "GameId", begun.match
-    if finished:
-        yield "Reason", finished.reason
-        yield "Remark", finished.text
-    yield "Termination", _TERMINATIONS[finished.reason] if finished else "unterminated"
-    yield "TimeControl", _time_control(replayed.time_control, begun.clock)
+    yield "White", started.players[0]
+    yield "Black", started.players[1]
+    yield "Result", _result(ended)
+    yield "GameId", started.match
+    if ended:
+        yield "Reason", ended.reason
+        yield "Remark", ended.text
+    yield "Termination", _TERMINATIONS[ended.reason] if ended else "unterminated"
+    yield "TimeControl", _time_control(replayed.time_control, started.clock)
     yield "UTCDate", at.strftime("%Y.%m.%d")
     yield "UTCTime", at.strftime("%H:%M:%S")
-    yield "Variant", begun.game
+    yield "Variant", started.game
 
 
-def _time_control(control: TimeControl | None, notation: str) -> str:
-    """As the standard writes it where it can: moves/seconds, or none; else our own notation."""
-    if control is None:
+def _time_control(time_control: TimeControl | None, notation: str) -> str:
+    """The time control in the notation of the standard, or in Playout's if it has none."""
+    if time_control is None:
         return "-"
-    if control.periods == 1 and not control.main_s:
-        return f"1/{decimal(control.period_s)}"
+    if time_control.periods == 1 and not time_control.main_s:
+        return f"1/{decimal(time_control.period_s)}"
     return notation
 
 
-def _result(finished: MatchEnded | None) -> str:
-    return _RESULTS[finished.winner if finished else 0]
+def _result(ended: MatchEnded | None) -> str:
+    return _RESULTS[ended.winner if ended else 0]
 
 
-def _movetext(kept: StoredMatch, replayed: Replay) -> Iterator[str]:
-    """`1. e4 e5 2. ...`; a move of Black that does not follow one of White has `1...` before it."""
+def _movetext(stored: StoredMatch, replayed: Replay) -> Iterator[str]:
+    """Yields `1.`, `e4`, `e5`, `2.` ...; `1...` before a move of Black after no White one."""
     number, numbered = 0, False
-    for move, state in zip(kept.moves, replayed.states, strict=False):
+    for move, state in zip(stored.moves, replayed.states, strict=False):
         if move.seat == 1 or number == 0:
             number += 1
         if move.seat == 1:
@@ -98,9 +98,9 @@ def _symbol(name: str) -> str:
     return name if _SYMBOL.fullmatch(name) and name not in _RESULTS.values() else _quoted(name)
 
 
-def _clock(control: TimeControl, move: MovePlayed) -> str:
+def _clock(time_control: TimeControl, move: MovePlayed) -> str:
     assert move.clocks is not None
-    tenths = round(10 * shown_s(control, move.clocks[move.seat - 1]))
+    tenths = round(10 * shown_s(time_control, move.clocks[move.seat - 1]))
     minutes, tenths = divmod(tenths, 600)
     return f"{{[%clk {minutes // 60}:{minutes % 60:02}:{tenths // 10:02}.{tenths % 10}]}}"
 

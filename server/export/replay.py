@@ -1,4 +1,4 @@
-"""A stored match, played through again: what the rules say of it."""
+"""Replay of a stored match by the rules, and checks of its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOST_BY_THE_PLAYER_TO_MOVE = {Reason.TIME, Reason.ILLEGAL_MOVES}
 
 
 class Contradiction(ValueError):
-    """Something in a match cannot be so: in which field, and what was expected there."""
+    """A stored match contradicts the rules: the field, and the expected value."""
 
     def __init__(self, field: str, text: str) -> None:
         super().__init__(f"{field}: {text}")
@@ -25,27 +25,27 @@ class Contradiction(ValueError):
 
 @dataclass(frozen=True)
 class Replay:
-    """The game, its clock, and the positions: the first one, and that after each move."""
+    """The game, its time control, the first position and the position after each move."""
 
     game: Game
     time_control: TimeControl | None
     states: tuple[State, ...]
 
 
-def replay(kept: StoredMatch) -> Replay:
-    """Play a match through. Raises Contradiction where the rules do not agree."""
+def replay(stored: StoredMatch) -> Replay:
+    """Replays a match. Raises Contradiction if a move is not legal."""
     try:
-        game = games.load(kept.started.game)
+        game = games.load(stored.started.game)
     except games.SpecError as error:
         raise Contradiction("game", str(error)) from error
     try:
-        control = parse_time_control(kept.started.clock)
+        time_control = parse_time_control(stored.started.clock)
     except TimeControlError as error:
         raise Contradiction("clock", str(error)) from error
     states = [game.initial_state()]
-    for ply, move in enumerate(kept.moves):
+    for ply, move in enumerate(stored.moves):
         states.append(_after(game, states[-1], move, ply))
-    return Replay(game, control, tuple(states))
+    return Replay(game, time_control, tuple(states))
 
 
 def check_result(replayed: Replay, finished: MatchEnded) -> None:
@@ -54,8 +54,8 @@ def check_result(replayed: Replay, finished: MatchEnded) -> None:
     winner, returns = game.winner(state), game.returns(state)
     reason = finished.reason
     if (reason is Reason.RULES) != bool(winner):
-        told = "the rules end the match here" if winner else "by the rules, the match goes on"
-        raise Contradiction("finished.reason", f"{reason} cannot be: {told}")
+        text = "the rules end the match here" if winner else "by the rules, the match goes on"
+        raise Contradiction("finished.reason", f"{reason} is impossible: {text}")
     if not winner:
         winner = _winner(replayed, finished)
         returns = RETURNS[winner]
@@ -69,18 +69,20 @@ def check_result(replayed: Replay, finished: MatchEnded) -> None:
 def _after(game: Game, state: State, move: MovePlayed, ply: int) -> State:
     where = f"moves[{ply}]"
     if move.ply != ply:
-        raise Contradiction(f"{where}.ply", f"expected {ply}, for moves are in order, from 0")
+        raise Contradiction(f"{where}.ply", f"expected {ply}: moves are in order, from 0")
     try:
         after = game.next_state(state, move.action)
     except IllegalAction as error:
         raise Contradiction(f"{where}.action", str(error)) from error
     if move.seat != game.current_player(state):
-        raise Contradiction(f"{where}.seat", f"it is the turn of {game.current_player(state)}")
+        raise Contradiction(
+            f"{where}.seat", f"expected {game.current_player(state)}, the player to move"
+        )
     return after
 
 
 def _winner(replayed: Replay, finished: MatchEnded) -> int:
-    """Who must have won a match that ended otherwise than by the rules."""
+    """The winner of a match that did not end by the rules. Raises Contradiction."""
     if finished.reason in _WITHOUT_WINNER:
         return 0
     if finished.reason in _LOST_BY_THE_PLAYER_TO_MOVE:
@@ -88,5 +90,5 @@ def _winner(replayed: Replay, finished: MatchEnded) -> int:
     if finished.reason is Reason.ADJUDICATION and finished.winner == TIE:
         return TIE
     if finished.winner not in (1, 2):
-        raise Contradiction("finished.winner", f"expected 1 or 2, for {finished.reason}")
+        raise Contradiction("finished.winner", f"expected 1 or 2 for {finished.reason}")
     return finished.winner

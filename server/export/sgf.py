@@ -1,8 +1,8 @@
 """SGF, version FF[4] (https://www.red-bean.com/sgf/), for games of placing stones.
 
-That is a matter of what is on the board, not of the game's name: it is one undivided grid, and each
-move of the match puts a stone of the player on an empty point, or is a pass. What else changes,
-captured or turned, is for the rules. Black is who has the first seat.
+Whether a game can be written depends on its board, not on its name: the board is one undivided
+grid, and each move puts a stone of the player on an empty point, or is a pass. Other changes,
+captured or turned stones, follow from the rules. Black is the player in the first seat.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ _HOW = {
 
 
 class Unsuitable(ValueError):
-    """A match that is not one of placing stones, and says why."""
+    """A match of a game that SGF cannot describe; the text gives the reason."""
 
 
-def write(kept: StoredMatch) -> str:
-    """A match as a game tree of its own. Raises Unsuitable, or Contradiction."""
-    replayed = replay(kept)
+def write(stored: StoredMatch) -> str:
+    """The match as a game tree. Raises Unsuitable or Contradiction."""
+    replayed = replay(stored)
     views = [replayed.game.view(state) for state in replayed.states]
     _require_board(views[0], replayed)
-    root = "".join(f"{name}[{value}]" for name, value in _root(kept, replayed, views[0]))
+    root = "".join(f"{name}[{value}]" for name, value in _root(stored, replayed, views[0]))
     nodes = [
         _node(move, _point(*before_and_after, move), replayed.time_control)
-        for move, before_and_after in zip(kept.moves, pairwise(views), strict=True)
+        for move, before_and_after in zip(stored.moves, pairwise(views), strict=True)
     ]
     return f"(;{root}\n{filled([*nodes, ')'])}\n"
 
 
 def _require_board(view: BoardView, replayed: Replay) -> None:
-    """One undivided grid that SGF's letters can name, and nothing to do but to place a stone."""
+    """Raises Unsuitable unless the board is one grid within SGF's letters, for placing stones."""
     if view.geometry != "grid" or view.block:
         raise Unsuitable(f"{replayed.game} is not played on one grid")
     if max(view.rows, view.columns) > len(_LETTERS):
@@ -61,7 +61,7 @@ def _require_board(view: BoardView, replayed: Replay) -> None:
 
 
 def _target(view: BoardView, action: int) -> int | None:
-    """The empty cell that an action puts a stone on, None for a pass. Raises Unsuitable."""
+    """The empty cell on which an action puts a stone, None for a pass. Raises Unsuitable."""
     clicks = view.clicks.get(action)
     if clicks == ():
         return None
@@ -71,7 +71,7 @@ def _target(view: BoardView, action: int) -> int | None:
 
 
 def _point(before: BoardView, after: BoardView, move: MovePlayed) -> str:
-    """Where a move puts its stone, as SGF writes it; empty for a pass."""
+    """The point of a move in SGF's letters, empty for a pass. Raises Unsuitable."""
     cell = _target(before, move.action)
     if cell is None:
         return ""
@@ -85,60 +85,62 @@ def _letters(cell: int, view: BoardView) -> str:
     return _LETTERS[column] + _LETTERS[row]
 
 
-def _root(kept: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tuple[str, str]]:
-    """The properties of the match, in their order."""
-    begun, name = kept.started, spec.parse(kept.started.game).name
+def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tuple[str, str]]:
+    """The properties of the root node, in their order."""
+    started, name = stored.started, spec.parse(stored.started.game).name
     yield "FF", "4"
     yield "CA", "UTF-8"
     if name in _NUMBERS:
         yield "GM", str(_NUMBERS[name])
     yield "SZ", str(view.rows) if view.rows == view.columns else f"{view.columns}:{view.rows}"
-    yield "RU", _escaped(begun.game)
-    yield "GN", _escaped(begun.match)
-    yield "DT", utc(begun.at).date().isoformat()
-    yield "PB", _escaped(begun.players[0])
-    yield "PW", _escaped(begun.players[1])
+    yield "RU", _escaped(started.game)
+    yield "GN", _escaped(started.match)
+    yield "DT", utc(started.at).date().isoformat()
+    yield "PB", _escaped(started.players[0])
+    yield "PW", _escaped(started.players[1])
     yield from _time(replayed.time_control)
-    yield "RE", _result(kept.ended)
-    if kept.ended:
-        yield "GC", _escaped(kept.ended.text)
+    yield "RE", _result(stored.ended)
+    if stored.ended:
+        yield "GC", _escaped(stored.ended.text)
     for seat, property_ in ((1, "AB"), (2, "AW")):
         stones = [_letters(cell, view) for cell, owner in enumerate(view.cells) if owner == seat]
         if stones:
             yield property_, "][".join(stones)
 
 
-def _time(control: TimeControl | None) -> Iterator[tuple[str, str]]:
-    if control is None:
+def _time(time_control: TimeControl | None) -> Iterator[tuple[str, str]]:
+    if time_control is None:
         return
-    yield "TM", decimal(control.main_s)
-    if control.periods:
-        yield "OT", f"{control.periods}x{decimal(control.period_s)} byo-yomi"
-    elif control.increment_s:
-        yield "OT", f"{decimal(control.increment_s)} fischer"
+    yield "TM", decimal(time_control.main_s)
+    if time_control.periods:
+        yield "OT", f"{time_control.periods}x{decimal(time_control.period_s)} byo-yomi"
+    elif time_control.increment_s:
+        yield "OT", f"{decimal(time_control.increment_s)} fischer"
 
 
-def _result(finished: MatchEnded | None) -> str:
-    if finished is None:
+def _result(ended: MatchEnded | None) -> str:
+    if ended is None:
         return "?"
-    if finished.winner == TIE:
+    if ended.winner == TIE:
         return "0"
-    if finished.winner == 0:
+    if ended.winner == 0:
         return "Void"
-    return f"{_COLOURS[finished.winner]}+{_HOW.get(finished.reason, '')}"
+    return f"{_COLOURS[ended.winner]}+{_HOW.get(ended.reason, '')}"
 
 
-def _node(move: MovePlayed, point: str, control: TimeControl | None) -> str:
+def _node(move: MovePlayed, point: str, time_control: TimeControl | None) -> str:
     colour = _COLOURS[move.seat]
     node = f";{colour}[{point}]"
-    if control and move.clocks:
+    if time_control and move.clocks:
         left = move.clocks[move.seat - 1]
-        node += f"{colour}L[{decimal(shown_s(control, left))}]"
-        if left.periods and not left.main_s:  # as Go servers do: the periods left, once they count
+        node += f"{colour}L[{decimal(shown_s(time_control, left))}]"
+        if (
+            left.periods and not left.main_s
+        ):  # as Go servers do: the remaining periods, once they count
             node += f"O{colour}[{left.periods}]"
     return node
 
 
 def _escaped(text: str) -> str:
-    """SimpleText; a colon, too, which some readers take for a separator."""
+    """Escapes SimpleText, and colons, which some readers take for separators."""
     return "".join("\\" + letter if letter in "\\]:" else letter for letter in plain(text))

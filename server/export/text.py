@@ -1,4 +1,4 @@
-"""What the formats for people have in common: plain text, lines, clocks."""
+"""Helpers of the formats for people: plain text, lines, clocks, dates."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 
 from server.model.messages import ClockState, TimeControl
 
-#: The longest line of moves.
+#: The longest line of moves, in characters.
 COLUMNS = 80
 
 _CONTROL = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 
 
 def plain(text: str) -> str:
-    """`text` without line breaks and other control characters: spaces in their place."""
+    """The text with a space in place of each line break and other control character."""
     return text.translate(_CONTROL)
 
 
 def filled(pieces: Iterable[str], between: str = "") -> str:
-    """The pieces on lines of at most COLUMNS, as far as the longest of them lets that be."""
+    """The pieces on lines of at most COLUMNS characters, unless a piece is longer."""
     lines = [""]
     for piece in pieces:
         if lines[-1] and len(lines[-1]) + len(between) + len(piece) > COLUMNS:
@@ -28,11 +28,11 @@ def filled(pieces: Iterable[str], between: str = "") -> str:
     return "\n".join(lines)
 
 
-def shown_s(control: TimeControl, reading: ClockState) -> float:
-    """The seconds that a clock shows after a move: main time, or the period that comes next."""
-    return reading.main_s or (control.period_s if reading.periods else 0.0)
+def shown_s(time_control: TimeControl, clock_state: ClockState) -> float:
+    """The seconds that a clock shows after a move: main time, or the next period."""
+    return clock_state.main_s or (time_control.period_s if clock_state.periods else 0.0)
 
 
 def utc(at: float) -> datetime:
-    """A time, given in seconds since 1970."""
+    """The UTC date and time of seconds since 1970."""
     return datetime.fromtimestamp(at, UTC)
