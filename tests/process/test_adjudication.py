@@ -390,7 +390,10 @@ def test_a_prover_that_ends_is_started_again_and_asked_again(logs: LogFolder) ->
 
 
 def test_a_tournament_with_proofs_from_its_file_to_its_report(tmp_path: Path) -> None:
-    entrants = [f'[[entrants]]\nname = "{name}"\nplayer = "uct(time=0.5)"' for name in NAMES[:2]]
+    entrants = [
+        f'[[entrants]]\nname = "{name}"\nplayer = "uct(time=2,solver=false)"' for name in NAMES[:2]
+    ]
+    # A match takes 18 s at least, unless the prover answers, which is a process that has to start.
     head = (
         'name = "proofs"\ngames = ["tic_tac_toe"]\nformat = "match"\nclock = "9/move"\n'
         "concurrency = 1\nadjudication = { proofs = true }\n"

@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from support.commands import finish, finish_all, run, running_server, start
+from support.commands import finish, finish_all, invoke, run, running_server, start
 from testbed.machine import reserve_port
 
 
@@ -24,19 +24,19 @@ def test_help_has_examples_and_the_version_is_known(command: str) -> None:
 
 
 def test_the_help_of_a_player_lists_games_and_players() -> None:
-    output = run("playout-player", "--help")[1]
+    output = invoke("playout-player", "--help")[1]
     assert "ultimate_tic_tac_toe" in output
     assert "human, minimax, random, rave, uct" in " ".join(output.split())
 
 
 def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
-    code, output = run("playout-player", "--options", "uct")
+    code, output = invoke("playout-player", "--options", "uct")
     assert code == 0
     assert re.search(r"memory_mb=256 +a whole number", output)
     assert "`fpu`, first-play" in output, "what UCT says of its own options"
     assert "`memory_mb` bounds all their trees" in output, "and what all searches have"
-    assert "`solver`" not in run("playout-player", "--options", "flat")[1]
-    assert "No options." in run("playout-player", "--options", "human")[1]
+    assert "`solver`" not in invoke("playout-player", "--options", "flat")[1]
+    assert "No options." in invoke("playout-player", "--options", "human")[1]
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
         (["nim", "utc"], "did you mean 'uct'"),
         (["nim", "uct", "--option", "tiem=1"], "did you mean 'time'"),
         (["nim", "uct", "--option", "time"], "key=value"),
-        (["nim", "uct", "--option", "memory_mb=999999999"], "no memory_mb"),
+        (["nim", "uct", "--option", "memory_mb=999999999"], "cannot allocate memory_mb"),
         (["nim", "players:Player"], "does not define choose"),
         (["nim", "no_module:Bot"], "cannot be loaded"),
-        (["nim", "json:JSONDecoder"], "is no Player"),
+        (["nim", "json:JSONDecoder"], "not a subclass of Player"),
         (["nim"], "Missing argument 'PLAYER'"),
         (["nim", "uct", "--port", "99999"], "is not in the range"),
         (["--options", "utc"], "did you mean 'uct'"),
@@ -69,7 +69,7 @@ def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
     ],
 )
 def test_bad_usage_of_a_player_is_explained(arguments: list[str], told: str) -> None:
-    code, output = run("playout-player", *arguments)
+    code, output = invoke("playout-player", *arguments)
     assert code == 2
     assert told in " ".join(output.split())
     assert "Traceback" not in output
@@ -93,7 +93,7 @@ def test_a_player_can_be_checked_without_a_server() -> None:
     ],
 )
 def test_bad_usage_of_the_server_is_explained(arguments: list[str], told: str) -> None:
-    code, output = run("playout-server", *arguments)
+    code, output = invoke("playout-server", *arguments)
     assert code == 2
     assert told in " ".join(output.split())
 
@@ -111,7 +111,7 @@ def test_bad_usage_of_the_server_is_explained(arguments: list[str], told: str) -
 def test_a_bad_configuration_is_explained(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "playout.toml"
     file.write_text(text)
-    code, output = run("playout-server", "--config", str(file))
+    code, output = invoke("playout-server", "--config", str(file))
     assert code == 2
     assert told in " ".join(output.split())
 

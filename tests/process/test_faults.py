@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.scale import repetitions
 from testbed.kill_run import FaultOutcome, FaultPlan, with_postgres, with_sqlite
 from testbed.postgres import Postgres
 from testbed.scripted_clients import ReceivedMatch
@@ -21,12 +22,12 @@ def check(outcome: FaultOutcome, plan: FaultPlan) -> None:
 
 
 def test_nothing_is_lost_with_sqlite() -> None:
-    plan = FaultPlan(clients=10, matches=20, kills=3)
+    plan = FaultPlan(clients=10, matches=20, kills=repetitions(3, short=1))
     check(with_sqlite(plan), plan)
 
 
 def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
-    plan = FaultPlan(clients=10, matches=20, kills=2)
+    plan = FaultPlan(clients=10, matches=20, kills=repetitions(2, short=1))
     outcome = with_postgres(plan, postgres)
     check(outcome, plan)
     assert outcome.outages == 1

@@ -6,6 +6,7 @@ import random
 
 import msgpack
 import pytest
+from support.scale import repetitions
 from testbed.fuzz_inputs import KINDS, KnownValues, Mutator, packed
 from testbed.fuzzer import Fuzzer
 from testbed.honest_players import NAMES, playing
@@ -25,7 +26,7 @@ def test_whatever_comes_the_server_has_no_fault_and_bystanders_play_on(options: 
         playing(server.port, size=9) as bystanders,
     ):
         fuzzer = Fuzzer(server, SEED, list(NAMES))
-        fuzzer.run(2500)
+        fuzzer.run(repetitions(2500, short=1200))
         left = fuzzer.connections_left()
         seen = bystanders.finish()
         assert not fuzzer.faults, fuzzer.faults[0]
@@ -39,7 +40,7 @@ def test_messages_of_every_type_are_made_up_and_some_are_valid() -> None:
     mutator = Mutator(SEED, KnownValues())
     assert set(KINDS) == set(REQUESTS)
     valid = set()
-    for _ in range(2000):
+    for _ in range(repetitions(2000, short=1000)):
         try:
             valid.add(type(decode_request(packed(mutator.message()))))
         except Unreadable:

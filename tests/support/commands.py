@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -13,7 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from click.testing import CliRunner
+
 BIN = Path(sys.executable).parent
+MODULES = {"playout-player": "players.client.main", "playout-server": "server.main"}
 PATIENCE_S = 60
 
 
@@ -48,6 +52,18 @@ def finish_all(*processes: subprocess.Popen[str]) -> list[tuple[int, str]]:
 def run(command: str, *arguments: str, **options: object) -> tuple[int, str]:
     """Exit code and output of a command."""
     return finish(start(command, *arguments, **options), "")
+
+
+def invoke(command: str, *arguments: str) -> tuple[int, str]:
+    """Exit code and output of a command that is called in this process.
+
+    For what ends before a server or a match begins; a process takes two seconds to start.
+    """
+    main = importlib.import_module(MODULES[command]).main
+    done = CliRunner().invoke(main, arguments, prog_name=command)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
 
 
 class RunningServer:
