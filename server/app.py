@@ -42,7 +42,7 @@ from server.runtime.reactor import install as install_reactor
 from server.runtime.scheduler import LoopScheduler
 from server.storage import Database, StorageError
 from server.storage.client import StorageClient
-from server.storage.database import first_line
+from server.storage.engine import first_line
 from server.web.api import Api, as_json
 from server.web.archive import Archive
 from server.web.http import Handled

@@ -9,7 +9,7 @@ import click
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.storage import Database, StorageError
-from server.storage.database import first_line
+from server.storage.engine import first_line
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from msgspec import Struct
 from server.model.messages import Analysis, ClockState, Reason, Seat
 
 
-class Account(Struct, frozen=True, kw_only=True, gc=False):
+class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A registered name; `digest` is the SHA-256 of its token in hexadecimal."""
 
     id: str
@@ -21,7 +21,7 @@ class Account(Struct, frozen=True, kw_only=True, gc=False):
     revoked: bool = False
 
 
-class MatchStarted(Struct, frozen=True, kw_only=True, gc=False):
+class MatchStarted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A match has started, under these terms. A guest has no account.
 
     `opening` is the number of moves that were made for the players; after `max_plies` moves the
@@ -46,7 +46,7 @@ class MatchStarted(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-class MovePlayed(Struct, frozen=True, kw_only=True, gc=False):
+class MovePlayed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A move was played; `clocks` are those after it, before the next player's clock runs."""
 
     match: str
@@ -58,7 +58,7 @@ class MovePlayed(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False):
+class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """Another session of the same account has taken over a seat of a match."""
 
     match: str
@@ -66,7 +66,7 @@ class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False):
     session: str
 
 
-class MatchEnded(Struct, frozen=True, kw_only=True, gc=False):
+class MatchEnded(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A match has ended: winner 1 or 2, -1 for a tie, 0 for no result."""
 
     match: str
@@ -84,7 +84,7 @@ def match_without_result(match: str, text: str, at: float) -> MatchEnded:
     )
 
 
-class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False):
+class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A tournament was created; `spec` is its specification as JSON."""
 
     tournament: str
@@ -93,7 +93,7 @@ class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False):
+class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """An entrant was withdrawn from a tournament; `number` counts the withdrawals from 1."""
 
     tournament: str
@@ -102,7 +102,7 @@ class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False):
     at: float
 
 
-class TournamentEnded(Struct, frozen=True, kw_only=True, gc=False):
+class TournamentEnded(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A tournament is over: no match of it follows."""
 
     tournament: str

@@ -11,7 +11,7 @@ from pathlib import Path
 from server.runtime.endpoints import page_address, spelled
 from server.runtime.restarts import BackOff, Restarts
 from server.runtime.subprocesses import LogFolder, Process, Program, own, own_environment, stop
-from server.storage.database import without_power_cuts
+from server.storage.engine import without_power_cuts
 
 HOST = "127.0.0.1"
 #: An entrant whose process exited must be back within this time, or it loses its matches.

@@ -1,10 +1,12 @@
-"""What is kept: the only place that speaks SQL.
+"""Storage: the only package that speaks SQL.
 
-`schema` says what the tables are, `migrations` how they came to be so, `database` reads and writes
-them, `reading` is what pages show of them. A server has a `keeper`, which gives records to a
-`process` of its own in which a `writer` stores them; `dialogue` is what the two say.
+`schema` declares the tables and `migrations` how they changed. `database` reads and writes records,
+over an `engine`, with `rows` and `statements`. `queries` reads what pages show. A server has a
+`client`, which sends records to a `worker`, a process in which a `writer` stores them; `ipc`
+declares the messages between the two.
 """
 
-from server.storage.database import Database, StorageError
+from server.storage.database import Database
+from server.storage.engine import StorageError
 
 __all__ = ["Database", "StorageError"]

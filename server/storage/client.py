@@ -19,7 +19,7 @@ from server.model.records import Account, Record
 from server.runtime.restarts import BackOff, Restarts
 from server.runtime.scheduler import LoopScheduler
 from server.runtime.subprocesses import python_path
-from server.storage.database import StorageError
+from server.storage.engine import StorageError
 from server.storage.ipc import (
     LENGTH,
     AccountChanged,

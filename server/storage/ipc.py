@@ -1,46 +1,42 @@
-"""What the server and the process that stores for it say to each other.
+"""The messages between a server and its storage process, as frames over a socket.
 
-Frames over a socket: a 4-byte big-endian length and MessagePack. First the server says which
-database (`Use`), and is told that it is there (`Ready`) or why not (`Unusable`). Then it sends
-records, and is told what has become of them.
+A frame is a 4-byte big-endian length and MessagePack. First the server says which database
+(`OpenDatabase`), and the process answers that it is open (`DatabaseReady`) or why not
+(`DatabaseUnusable`). Then the server sends records, and the process reports what becomes of them.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
-from typing import get_args
+from collections.abc import Sequence
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from server.model.records import Account, Record
 
-_KINDS: tuple[type[Record], ...] = get_args(Record)
-_PLACES = {kind: place for place, kind in enumerate(_KINDS)}
-
 
 class OpenDatabase(Struct, frozen=True):
-    """Store in this database. `revision`: of the accounts that are known; None for all."""
+    """Store in this database. `revision`: of the accounts that the server knows; None for none."""
 
     url: str
     revision: int | None
 
 
 class DatabaseReady(Struct, frozen=True, tag=True):
-    """The database is open, and nobody else's. `revision`: from which on changes are told."""
+    """The database is open and locked; accounts changed after `revision` are reported."""
 
     revision: int
 
 
 class DatabaseUnusable(Struct, frozen=True, tag=True):
-    """The database cannot be used."""
+    """The database cannot be used; the process exits."""
 
     reason: str
 
 
 class RecordsStored(Struct, frozen=True, tag=True):
-    """All records up to a number are safe; the last transaction had so many, and took so long."""
+    """All records up to `number` are stored; the last transaction had `records` of them."""
 
     number: int
     records: int
@@ -54,36 +50,41 @@ class StorageFailed(Struct, frozen=True, tag=True):
 
 
 class AccountChanged(Struct, frozen=True, tag=True):
-    """An operator has changed an account."""
+    """An operator has changed an account, whose revision is the last one."""
 
     account: Account
     revision: int
 
 
+class RecordBatch(Struct, frozen=True):
+    """Records to be stored; the first has the number `first`, each other the next number."""
+
+    first: int
+    records: list[Record]
+
+
 Report = DatabaseReady | DatabaseUnusable | RecordsStored | StorageFailed | AccountChanged
 
-#: Before each frame.
+#: The length before each frame.
 LENGTH = struct.Struct(">I")
 
 encode = msgspec.msgpack.Encoder().encode
-decode_use = msgspec.msgpack.Decoder(OpenDatabase).decode
+decode_open_database = msgspec.msgpack.Decoder(OpenDatabase).decode
 decode_report = msgspec.msgpack.Decoder(Report).decode
-_decode_batch = msgspec.msgpack.Decoder(tuple[int, list[tuple[int, Raw]]]).decode
-_DECODERS = tuple(msgspec.msgpack.Decoder(kind).decode for kind in _KINDS)
+_decode_batch = msgspec.msgpack.Decoder(RecordBatch).decode
 
 
 def framed(frame: bytes) -> bytes:
-    """With its length."""
+    """Return a frame with its length before it."""
     return LENGTH.pack(len(frame)) + frame
 
 
 def encode_records(records: Sequence[tuple[int, Record]]) -> bytes:
-    """Records with their numbers, of which each is one more than the one before."""
-    return encode((records[0][0], [(_PLACES[type(record)], record) for _, record in records]))
+    """Return the frame of numbered records, whose numbers must be consecutive."""
+    return encode(RecordBatch(records[0][0], [record for _, record in records]))
 
 
-def decode_records(frame: bytes) -> Iterator[tuple[int, Record]]:
-    """The same records with their numbers."""
-    first, batch = _decode_batch(frame)
-    for number, (place, raw) in enumerate(batch, first):
-        yield number, _DECODERS[place](raw)
+def decode_records(frame: bytes) -> list[tuple[int, Record]]:
+    """Return the numbered records of a frame of `encode_records`."""
+    batch = _decode_batch(frame)
+    return list(enumerate(batch.records, batch.first))

@@ -1,8 +1,8 @@
-"""The process that stores: a program that a server starts, and talks to over standard input.
+"""The storage process: a program that a server starts, and talks to over standard input.
 
 A process and not a thread: Python runs one thread at a time, and one that binds the values of rows
-takes turns from the thread that plays matches. It ends when the server does, by whatever death,
-after storing what it was given.
+takes turns from the thread that plays matches. It exits when the server does, even if that is
+killed, after storing what it was sent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import time
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.model.records import Account, Record
-from server.storage.database import Database, InUse, StorageError, first_line
+from server.storage.database import Database
+from server.storage.engine import InUse, StorageError, first_line
 from server.storage.ipc import (
     LENGTH,
     AccountChanged,
@@ -28,18 +29,18 @@ from server.storage.ipc import (
     RecordsStored,
     Report,
     StorageFailed,
+    decode_open_database,
     decode_records,
-    decode_use,
     encode,
     framed,
 )
-from server.storage.writer import LOOK_S, Writer
+from server.storage.writer import POLL_S, Writer
 
-#: How long the process of a server that was killed may take to let go of the database.
+#: Seconds to wait for the storage process of a killed server to release the database.
 _PATIENCE_S = 5.0
-#: How long it stays for a database that does not answer, once the server is gone.
+#: Seconds that a database may take to answer after the server has exited.
 _LAST_S = 3.0
-#: How long the first records of a transaction wait for others, when the last had so many: a
+#: Seconds that the first records of a transaction wait for others, if the last had `_MANY`: a
 #: single move is announced in 0.7 instead of 2 ms, and under load a third more are.
 _GATHER_S = 0.001
 _MANY = 8
@@ -47,71 +48,72 @@ _READ_BYTES = 2**20
 
 
 def main() -> None:
-    """Store until the server is gone."""
-    # A service manager sends these to all processes of a service: the server says when.
+    """Store records until the server exits."""
+    # A service manager sends these to all processes of a service; this one ends with the server.
     for request in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(request, signal.SIG_IGN)
-    with socket.socket(fileno=0) as line:
-        server, inbox = _Server(line), _Inbox(line)
-        use = decode_use(inbox.first())
+    with socket.socket(fileno=0) as connection:
+        server, inbox = _Server(connection), _Inbox(connection)
+        order = decode_open_database(inbox.first())
         try:
-            database = _opened(use)
-            revision = database.accounts()[1] if use.revision is None else use.revision
+            database = _opened(order)
+            revision = database.accounts()[1] if order.revision is None else order.revision
         except (StorageError, SQLAlchemyError) as fault:
-            server.say(DatabaseUnusable(first_line(fault)))
+            server.send(DatabaseUnusable(first_line(fault)))
             return
         writer = Writer(database, server, revision)
-        server.say(DatabaseReady(revision))
-        threading.Thread(target=_end_after, args=(line,), daemon=True).start()
+        server.send(DatabaseReady(revision))
+        threading.Thread(target=_exit_after, args=(connection,), daemon=True).start()
         many = False
-        while (records := inbox.records(LOOK_S, _GATHER_S if many else 0.0)) is not None:
+        while (records := inbox.records(POLL_S, _GATHER_S if many else 0.0)) is not None:
             many = len(records) >= _MANY
             if records:
                 writer.write(records)
-            writer.look_at_accounts()
+            writer.poll_accounts()
 
 
 class _Server:
-    """Whom it is told."""
+    """Sends reports to the server."""
 
-    def __init__(self, line: socket.socket) -> None:
-        self._line = line
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
 
-    def say(self, report: Report) -> None:
-        with contextlib.suppress(OSError):  # it may be gone; what it said is stored
-            self._line.sendall(framed(encode(report)))
+    def send(self, report: Report) -> None:
+        with contextlib.suppress(OSError):  # it may have exited; what it sent is stored
+            self._connection.sendall(framed(encode(report)))
 
     def stored(self, number: int, records: int, seconds: float) -> None:
-        self.say(RecordsStored(number, records, seconds))
+        self.send(RecordsStored(number, records, seconds))
 
     def failed(self, reason: str) -> None:
-        self.say(StorageFailed(reason))
+        self.send(StorageFailed(reason))
 
     def account_changed(self, account: Account, revision: int) -> None:
-        self.say(AccountChanged(account, revision))
+        self.send(AccountChanged(account, revision))
 
 
 class _Inbox:
-    """What the server sends."""
+    """Receives frames from the server."""
 
-    def __init__(self, line: socket.socket) -> None:
-        self._line = line
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
         self._unread = bytearray()
 
     def first(self) -> bytes:
-        """The first frame; empty if the server died before it had sent that."""
+        """Return the first frame; empty if the server exited before it had sent all of it."""
         while (frame := self._frame()) is None:
             if not self._read():
                 return b""
         return frame
 
     def records(self, seconds: float, gather_s: float) -> list[tuple[int, Record]] | None:
-        """All that have come, a moment after the first of them; None at the end.
+        """Wait for records, and return all that have come; None when the server has exited.
 
-        None of them, if none has come within so many seconds.
+        The list is empty if none came within `seconds`. Before it reads, it waits for another
+        `gather_s` seconds, in which more records may come.
         """
         if not self._unread:
-            if not select.select([self._line], [], [], seconds)[0]:
+            if not select.select([self._connection], [], [], seconds)[0]:
                 return []
             if gather_s:
                 time.sleep(gather_s)
@@ -120,21 +122,21 @@ class _Inbox:
         found: list[tuple[int, Record]] = []
         while (frame := self._frame()) is not None:
             found += decode_records(frame)
-        if not found and not self._read():  # a server may die while it speaks
+        if not found and not self._read():  # a server may be killed while it sends
             return None
         return found
 
     def _read(self) -> bool:
-        """Wait for more; False at the end."""
+        """Wait for bytes and read them; return False at the end."""
         try:
-            data = self._line.recv(_READ_BYTES)
+            data = self._connection.recv(_READ_BYTES)
         except ConnectionError:
             return False
         self._unread += data
         return bool(data)
 
     def _frame(self) -> bytes | None:
-        """The next, if all of it is there."""
+        """Return the next frame if it is complete."""
         if len(self._unread) < LENGTH.size:
             return None
         end = LENGTH.size + LENGTH.unpack_from(self._unread)[0]
@@ -145,18 +147,21 @@ class _Inbox:
         return frame
 
 
-def _end_after(line: socket.socket) -> None:
-    """End when the server is gone, even if the database does not answer. In a thread of its own."""
+def _exit_after(connection: socket.socket) -> None:
+    """Exit after the server does, even if the database does not answer. Runs in a thread."""
     poll = select.poll()
-    poll.register(line, select.POLLRDHUP)
+    poll.register(connection, select.POLLRDHUP)
     poll.poll()
     time.sleep(_LAST_S)
     os._exit(1)
 
 
-def _opened(use: OpenDatabase) -> Database:
-    """The database, when the process of an earlier server has let go of it. Raises StorageError."""
-    database, until = Database(use.url), time.monotonic() + _PATIENCE_S
+def _opened(order: OpenDatabase) -> Database:
+    """Lock a database, when an earlier server has released it, and upgrade it.
+
+    Raises StorageError.
+    """
+    database, until = Database(order.url), time.monotonic() + _PATIENCE_S
     while True:
         try:
             database.lock()
@@ -165,7 +170,7 @@ def _opened(use: OpenDatabase) -> Database:
                 raise
             time.sleep(0.05)
         else:
-            database.migrate()  # not before: what another server uses stays as that one knows it
+            database.migrate()  # not before it is locked: another server may use it as it is
             return database
 
 

@@ -1,4 +1,4 @@
-"""Writes records: those that come within a moment share a transaction."""
+"""Writes batches of records, each in one transaction, until they are stored."""
 
 from __future__ import annotations
 
@@ -9,44 +9,46 @@ from typing import Protocol
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.model.records import Account, Record
-from server.storage.database import Database, first_line
+from server.storage.database import Database
+from server.storage.engine import first_line
 
-#: How often a failed transaction is tried again, and accounts are looked at.
+#: Seconds before a failed transaction is tried again.
 RETRY_S = 0.25
-LOOK_S = 1.0
+#: Seconds between two queries for accounts that an operator changed.
+POLL_S = 1.0
 
 
 class WriterListener(Protocol):
-    """Who is told what has become of records."""
+    """Is told what becomes of records."""
 
     def stored(self, number: int, records: int, seconds: float) -> None:
-        """All records up to that number are stored; the last transaction took so long."""
+        """All records up to a number are stored, the last `records` of them in `seconds`."""
 
     def failed(self, reason: str) -> None:
-        """Nothing can be stored; it is tried again and again."""
+        """Nothing can be stored at the moment; it is tried again and again."""
 
     def account_changed(self, account: Account, revision: int) -> None:
-        """An operator has changed an account; the last revision there is."""
+        """An operator has changed an account; `revision` is the last of all accounts."""
 
 
 class Writer:
-    """Stores records; tells when they are safe."""
+    """Stores records, and reports accounts that an operator changed."""
 
     def __init__(self, database: Database, listener: WriterListener, revision: int) -> None:
-        """`revision`: of the accounts that are known."""
+        """Accounts that changed after `revision` are reported to the listener."""
         self._database = database
         self._listener = listener
         self._revision = revision
-        self._looked_at = time.monotonic()
+        self._polled_at = time.monotonic()
 
     def write(self, records: Sequence[tuple[int, Record]]) -> None:
-        """Store records, each with its number, in one transaction; return when that is done."""
+        """Store numbered records in one transaction, and return when they are stored."""
         began = time.perf_counter()
         while True:
             try:
                 self._database.save([record for _, record in records])
-            except Exception as error:  # whatever it is, nothing may be lost for it
-                self._database.let_go()
+            except Exception as error:  # whatever it is, no record may be lost
+                self._database.drop_connection()
                 self._listener.failed(first_line(error))
                 time.sleep(RETRY_S)
             else:
@@ -54,15 +56,15 @@ class Writer:
                 self._listener.stored(records[-1][0], len(records), seconds)
                 return
 
-    def look_at_accounts(self) -> None:
-        """See whether an operator has changed any, if it is time to."""
+    def poll_accounts(self) -> None:
+        """Report the accounts that an operator changed, at most once in `POLL_S` seconds."""
         now = time.monotonic()
-        if now - self._looked_at < LOOK_S:
+        if now - self._polled_at < POLL_S:
             return
-        self._looked_at = now
+        self._polled_at = now
         try:
             changed, self._revision = self._database.accounts(self._revision)
         except SQLAlchemyError:
-            return  # it will be seen when the database is back
+            return  # the next poll finds them
         for account in changed:
             self._listener.account_changed(account, self._revision)

@@ -16,7 +16,7 @@ import games
 from server.model.messages import Fixture
 from server.model.records import StoredMatch
 from server.model.tournament_spec import TournamentSpec
-from server.storage.database import first_line
+from server.storage.engine import first_line
 from server.storage.queries import (
     ALL,
     Freshness,

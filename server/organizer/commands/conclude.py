@@ -17,7 +17,7 @@ from server.organizer import stored_tournaments
 from server.organizer.commands.options import database_option, remote_server_options
 from server.organizer.end_tournament import EndTournamentCall
 from server.organizer.login import organizer_hello, organizers_token
-from server.storage.database import InUse
+from server.storage.engine import InUse
 
 _EPILOG = """
 \b

@@ -30,7 +30,7 @@ from server.model.records import (
     TournamentEnded,
 )
 from server.storage import Database, StorageError
-from server.storage.database import without_power_cuts
+from server.storage.engine import without_power_cuts
 from server.storage.schema import metadata
 from server.storage.writer import Writer
 
@@ -120,7 +120,7 @@ def test_a_transaction_is_stored_as_a_whole_or_not_at_all(database: Database) ->
     faulty = structs.replace(played("m", 0), at=None)
     with pytest.raises(sa.exc.SQLAlchemyError):
         database.save([begun("m"), faulty])
-    database.let_go()
+    database.drop_connection()
     assert list(database.matches()) == []
     database.save([begun("m"), played("m", 0)])
     assert len(database.unfinished()[0].moves) == 1
@@ -289,7 +289,7 @@ def test_an_operator_who_changes_an_account_is_noticed(tmp_path: Path) -> None:
     Database(url).put_account(ADA)
 
     def changed() -> list[Account]:
-        writer.look_at_accounts()
+        writer.poll_accounts()
         return told.changed
 
     assert wait_until(changed, "the changed account") == [ADA]

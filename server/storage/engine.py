@@ -1,0 +1,109 @@
+"""SQLAlchemy's engine for a database, of either kind: what each connection is set up with."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+#: Seconds for which a connection that writes waits for another that does.
+_BUSY_S = 5.0
+#: The limit of PostgreSQL on a query of a page, and on its silence: only a fault takes as long.
+_LONGEST_READ_MS = 20_000
+_LONGEST_SILENCE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
+#: In the URL of a SQLite database: full or normal.
+_SYNCHRONOUS = "synchronous"
+_ALLOWED = "use sqlite:////path/to/file.db or postgresql+psycopg://user@host/name, or none"
+
+
+class StorageError(Exception):
+    """The database cannot be used; its text is for the operator."""
+
+
+class InUse(StorageError):
+    """Another server uses the database."""
+
+
+def open_engine(url: str, *, only_read: bool) -> tuple[sa.URL, sa.Engine]:
+    """Return the parsed URL of a database and an engine for it; nothing is opened yet.
+
+    With `only_read` its connections refuse to write, and to read for longer than a page may take.
+    Raises StorageError.
+    """
+    try:
+        parsed = sa.make_url(url)
+        kind = parsed.get_backend_name()
+        if kind not in ("sqlite", "postgresql"):
+            raise StorageError(f"cannot use a database of kind {kind!r}: {_ALLOWED}")
+        engine_url = parsed.difference_update_query([_SYNCHRONOUS])
+        engine = sa.create_engine(engine_url, **_options(parsed, only_read))
+        if kind == "sqlite":
+            sa.event.listen(engine, "connect", _sqlite_setter(parsed, only_read))
+    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as error:
+        raise StorageError(f"cannot use the database {url!r}: {error}. {_ALLOWED}") from error
+    except ModuleNotFoundError as error:
+        text = "PostgreSQL needs psycopg: pip install 'playout[postgres]'"
+        raise StorageError(text) from error
+    return parsed, engine
+
+
+def without_power_cuts(url: str) -> str:
+    """Return the URL with which commits to the same SQLite database need not survive power cuts.
+
+    They are faster. The URL of another database is returned as it is.
+    """
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return url
+    relaxed = parsed.update_query_dict({_SYNCHRONOUS: "normal"})
+    return relaxed.render_as_string(hide_password=False)
+
+
+def make_private(path: Path) -> None:
+    """Create a SQLite file for its owner only, as it holds digests of tokens. Raises OSError."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's text, of the driver's error without the statement."""
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
+    return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+
+
+def _options(url: sa.URL, only_read: bool) -> dict[str, Any]:
+    if url.get_backend_name() == "sqlite":
+        wait_s = float(str(url.query.get("timeout", _BUSY_S)))
+        return {"connect_args": {"timeout": wait_s, "check_same_thread": False}}
+    connect: dict[str, Any] = {"connect_timeout": 5}
+    if only_read:
+        only = f"-c default_transaction_read_only=on -c statement_timeout={_LONGEST_READ_MS}"
+        connect |= _LONGEST_SILENCE | {"options": f"{url.query.get('options', '')} {only}"}
+    return {
+        "connect_args": connect,
+        "pool_pre_ping": True,
+        "paramstyle": "format",  # positional, as SQLite's: see statements.Write
+    }
+
+
+def _sqlite_setter(url: sa.URL, only_read: bool) -> Callable[[sqlite3.Connection, object], None]:
+    """Return the function that sets up each connection. Raises ValueError.
+
+    With FULL, the default, what is committed survives a power cut, too; with NORMAL, "only" the
+    death of any process.
+    """
+    wanted = str(url.query.get(_SYNCHRONOUS, "full")).lower()
+    if wanted not in ("full", "normal"):
+        raise ValueError(f"{_SYNCHRONOUS} is full or normal, not {wanted!r}")
+
+    def set_up(connection: sqlite3.Connection, _: object) -> None:
+        usual = ("journal_mode=WAL", f"synchronous={wanted}", "foreign_keys=OFF")
+        for pragma in (*usual, "query_only=ON") if only_read else usual:
+            connection.execute(f"PRAGMA {pragma}")
+
+    return set_up

@@ -1,0 +1,272 @@
+"""Rows of the tables from records, and records from rows; both by the names of columns.
+
+A row to be written is a struct with a field for each column. Making it with keywords and turning it
+into a tuple takes no longer than making the tuple directly (0.6 µs); a dict would take twice that.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from msgspec import Struct, defstruct
+
+from server.model.messages import Analysis, ClockState, Reason
+from server.model.names import skeleton
+from server.model.records import (
+    Account,
+    EntrantWithdrawn,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Record,
+    SeatTakenOver,
+    StoredMatch,
+    StoredTournament,
+    TournamentCreated,
+    TournamentEnded,
+)
+from server.storage.schema import accounts, matches, moves, suspensions, tournaments
+
+_encode = msgspec.json.Encoder().encode
+_decode_analysis = msgspec.json.Decoder(Analysis).decode
+_NO_CLOCKS: Any = (ClockState(None, None),) * 2  # type: ignore[arg-type]
+
+
+def _columns_of(table: sa.Table) -> Any:
+    """Return a class for rows of a table: a field a column, None by default where it may be."""
+    names = {column: sys.intern(str(column.name)) for column in table.columns}  # found faster
+    fields = [(name, Any, None) if c.nullable else (name, Any) for c, name in names.items()]
+    return defstruct(f"{table.name}_columns", fields, kw_only=True, gc=False)
+
+
+AccountColumns = _columns_of(accounts)
+MatchColumns = _columns_of(matches)
+MoveColumns = _columns_of(moves)
+TournamentColumns = _columns_of(tournaments)
+WithdrawalColumns = _columns_of(suspensions)
+
+
+class TakeOverValues(Struct, kw_only=True, gc=False):
+    """The values of the statement that gives a seat to another session."""
+
+    match: str
+    seat: int
+    session: str
+
+
+class MatchEndValues(Struct, kw_only=True, gc=False):
+    """The values of the statement that ends a match: its id, and columns of `matches`."""
+
+    match: str
+    winner: int
+    first_return: float
+    second_return: float
+    reason: str
+    text: str
+    ended_at: float
+
+
+class TournamentEndValues(Struct, kw_only=True, gc=False):
+    """The values of the statement that ends a tournament."""
+
+    tournament: str
+    ended_at: float
+
+
+# Rows from records.
+
+
+def account_row(account: Account) -> Any:
+    """Return a row of `accounts`, at revision 0."""
+    return AccountColumns(
+        id=account.id,
+        name=account.name,
+        skeleton=skeleton(account.name),
+        digest=account.digest,
+        created_at=account.created_at,
+        administrator=account.administrator,
+        revoked=account.revoked,
+        revision=0,
+    )
+
+
+def _match_row(started: MatchStarted) -> Any:
+    first, second = started.players
+    first_account, second_account = started.accounts
+    first_session, second_session = started.sessions
+    first_bot, second_bot = started.bots
+    return MatchColumns(
+        id=started.match,
+        game=started.game,
+        first=first,
+        second=second,
+        first_account=first_account,
+        second_account=second_account,
+        first_session=first_session,
+        second_session=second_session,
+        clock=started.clock,
+        rated=started.rated,
+        illegal_moves=started.illegal_moves,
+        credit_cap_s=started.credit_cap_s,
+        begun_at=started.at,
+        opening=started.opening,
+        max_plies=started.max_plies,
+        tournament=started.tournament,
+        fixture=started.fixture,
+        first_bot=first_bot,
+        second_bot=second_bot,
+    )
+
+
+def _move_row(move: MovePlayed) -> Any:
+    first, second = move.clocks or _NO_CLOCKS
+    return MoveColumns(
+        match=move.match,
+        ply=move.ply,
+        seat=move.seat,
+        action=move.action,
+        first_main_s=first.main_s,
+        first_periods=first.periods,
+        second_main_s=second.main_s,
+        second_periods=second.periods,
+        info=_encode(move.info).decode() if move.info else None,
+        at=move.at,
+    )
+
+
+def _take_over(taken: SeatTakenOver) -> TakeOverValues:
+    return TakeOverValues(match=taken.match, seat=taken.seat, session=taken.session)
+
+
+def _match_end(ended: MatchEnded) -> MatchEndValues:
+    first_return, second_return = ended.returns
+    return MatchEndValues(
+        match=ended.match,
+        winner=ended.winner,
+        first_return=first_return,
+        second_return=second_return,
+        reason=ended.reason.value,
+        text=ended.text,
+        ended_at=ended.at,
+    )
+
+
+def _tournament_row(created: TournamentCreated) -> Any:
+    return TournamentColumns(
+        id=created.tournament, name=created.name, spec=created.spec, begun_at=created.at
+    )
+
+
+def _withdrawal_row(withdrawn: EntrantWithdrawn) -> Any:
+    return WithdrawalColumns(
+        tournament=withdrawn.tournament,
+        number=withdrawn.number,
+        entrant=withdrawn.entrant,
+        at=withdrawn.at,
+    )
+
+
+def _tournament_end(ended: TournamentEnded) -> TournamentEndValues:
+    return TournamentEndValues(tournament=ended.tournament, ended_at=ended.at)
+
+
+#: How each kind of record becomes the struct with the values of its statement.
+ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
+    Account: account_row,
+    TournamentCreated: _tournament_row,
+    MatchStarted: _match_row,
+    MovePlayed: _move_row,
+    EntrantWithdrawn: _withdrawal_row,
+    SeatTakenOver: _take_over,
+    MatchEnded: _match_end,
+    TournamentEnded: _tournament_end,
+}
+
+
+# Records from rows.
+
+
+def account_of(row: sa.Row[Any]) -> Account:
+    """Return the account of a row of `accounts`."""
+    return Account(
+        id=row.id,
+        name=row.name,
+        digest=row.digest,
+        created_at=row.created_at,
+        administrator=row.administrator,
+        revoked=row.revoked,
+    )
+
+
+def match_started_of(row: sa.Row[Any]) -> MatchStarted:
+    """Return the start of the match of a row of `matches`."""
+    return MatchStarted(
+        match=row.id,
+        game=row.game,
+        players=(row.first, row.second),
+        accounts=(row.first_account, row.second_account),
+        sessions=(row.first_session, row.second_session),
+        clock=row.clock,
+        rated=row.rated,
+        illegal_moves=row.illegal_moves,
+        credit_cap_s=row.credit_cap_s,
+        opening=row.opening,
+        max_plies=row.max_plies,
+        tournament=row.tournament,
+        fixture=row.fixture,
+        bots=(row.first_bot, row.second_bot),
+        at=row.begun_at,
+    )
+
+
+def match_ended_of(row: sa.Row[Any]) -> MatchEnded | None:
+    """Return the end of the match of a row of `matches`; None if it has not ended."""
+    if row.ended_at is None:
+        return None
+    return MatchEnded(
+        match=row.id,
+        winner=row.winner,
+        returns=(row.first_return, row.second_return),
+        reason=Reason(row.reason),
+        text=row.text,
+        at=row.ended_at,
+    )
+
+
+def move_of(row: sa.Row[Any]) -> MovePlayed:
+    """Return the move of a row of `moves`."""
+    clocks = None
+    if row.first_main_s is not None:
+        clocks = (
+            ClockState(row.first_main_s, row.first_periods),
+            ClockState(row.second_main_s, row.second_periods),
+        )
+    return MovePlayed(
+        match=row.match,
+        ply=row.ply,
+        seat=row.seat,
+        action=row.action,
+        clocks=clocks,
+        info=_decode_analysis(row.info) if row.info else None,
+        at=row.at,
+    )
+
+
+def tournament_of(
+    row: sa.Row[Any], withdrawn: Sequence[int], played: Iterable[StoredMatch] = ()
+) -> StoredTournament:
+    """Return the tournament of a row of `tournaments`.
+
+    `withdrawn`: its entrants that withdrew, by number in the specification; `played`: its matches.
+    """
+    ended = None if row.ended_at is None else TournamentEnded(tournament=row.id, at=row.ended_at)
+    return StoredTournament(
+        created=TournamentCreated(tournament=row.id, name=row.name, spec=row.spec, at=row.begun_at),
+        withdrawn=tuple(withdrawn),
+        ended=ended,
+        matches=tuple(played),
+    )
