@@ -65,14 +65,14 @@ class Database:
         return Path(name) if self.kind == "sqlite" and name and name != ":memory:" else None
 
     def migrate(self) -> None:
-        """Create the tables, or bring those of an earlier version up to date. Raises StorageError."""
+        """Create the tables, or upgrade those of an earlier version. Raises StorageError."""
         config = _alembic_config()
         with self._usable() as connection:
             config.attributes["connection"] = connection
             alembic.command.upgrade(config, "head")
 
     def require(self) -> None:
-        """Create the tables if there are none. Raises StorageError if they are of another version."""
+        """Create the tables if there are none. Raises StorageError for those of another version."""
         latest = ScriptDirectory.from_config(_alembic_config()).get_current_head()
         with self._usable() as connection:
             found = MigrationContext.configure(connection).get_current_revision()
@@ -167,7 +167,7 @@ class Database:
     # Accounts.
 
     def accounts(self, since: int = -1) -> tuple[list[Account], int]:
-        """Return the accounts that were changed after a revision, by name, and the last revision."""
+        """Return the accounts changed after a revision, ordered by name, and the last revision."""
         chosen = sa.select(accounts).where(accounts.c.revision > since)
         with self._engine.connect() as connection:
             rows = connection.execute(chosen.order_by(accounts.c.name)).all()
@@ -250,7 +250,7 @@ class Database:
         return self._count() - before
 
     def backup(self, path: Path) -> None:
-        """Write a copy of a SQLite database to a new file, while others write. Raises StorageError."""
+        """Write a copy of a SQLite database to a new file, during use. Raises StorageError."""
         if self.kind != "sqlite":
             raise StorageError("only SQLite can be backed up this way; for PostgreSQL use pg_dump")
         if path.exists():

@@ -14,7 +14,14 @@ import games
 from games import Description
 from server.core.hub import Hub
 from server.model.messages import Seeking
-from server.storage.queries import MatchFilter, MatchRow, PlayerRow, ResultPage, TournamentRow, cut
+from server.storage.results import (
+    MatchFilter,
+    MatchRow,
+    PlayerRow,
+    ResultPage,
+    TournamentRow,
+    page_of,
+)
 from server.tournament.leaderboard import LeaderboardEntry
 from server.tournament.report import Report
 from server.web.archive import Archive, PlayerRecord
@@ -107,7 +114,7 @@ class Api:
         if given.game is None:
             return await self._archive.players(page, per_page)
         ladder = await self._archive.ratings(given.game)
-        listed = cut(ladder.entries, page, per_page)
+        listed = page_of(ladder.entries, page, per_page)
         return Ranking(
             **structs.asdict(listed),
             game=ladder.game,
@@ -141,11 +148,11 @@ class Api:
 
     async def _games(self, asked: HttpRequest) -> ResultPage[Description]:
         given = Parameters(asked, ("page", "per_page"))
-        return cut(described(), given.page, given.per_page)
+        return page_of(described(), given.page, given.per_page)
 
     async def _seeks(self, asked: HttpRequest) -> ResultPage[Seeking]:
         given = Parameters(asked, ("page", "per_page"))
-        return cut([seek.to_message() for seek in self._hub.lobby], given.page, given.per_page)
+        return page_of([seek.to_message() for seek in self._hub.lobby], given.page, given.per_page)
 
 
 def described() -> list[Description]:

@@ -17,14 +17,14 @@ from server.model.messages import Fixture
 from server.model.records import StoredMatch
 from server.model.tournament_spec import TournamentSpec
 from server.storage.engine import first_line
-from server.storage.queries import (
+from server.storage.queries import Reader
+from server.storage.results import (
     ALL,
     Freshness,
     MatchFilter,
     MatchRow,
     PlayerRow,
     PlayerTotals,
-    Reader,
     ResultPage,
     TournamentRow,
 )

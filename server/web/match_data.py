@@ -23,7 +23,7 @@ from server.model.messages import (
 )
 from server.model.records import MatchEnded, MatchStarted, StoredMatch
 from server.model.time_control import parse_time_control
-from server.storage.queries import linked
+from server.storage.results import linked
 
 #: Of what a bot considered, so much is shown: for each move it sends fifty, which nobody reads.
 _TOPS, _LINE = 5, 10

@@ -15,7 +15,15 @@ from server.core.hub import Hub
 from server.core.match_room import MatchRoom
 from server.export.replay import Contradiction
 from server.model.names import skeleton
-from server.storage.queries import ALL, MatchFilter, MatchRow, ResultPage, cut, linked, paged
+from server.storage.results import (
+    ALL,
+    MatchFilter,
+    MatchRow,
+    ResultPage,
+    linked,
+    page_of,
+    result_page,
+)
 from server.web.archive import Archive
 from server.web.http import HttpError
 from server.web.match_data import MatchData, match_data, unstored_match_data
@@ -52,9 +60,9 @@ class MatchLookup:
             and likenesses <= {each.skeleton for each in table.seats}
             and (tournament is None or table.tournament == tournament)
         ]
-        tables = cut(found[::-1], page, per_page)
+        tables = page_of(found[::-1], page, per_page)
         rows = [_row(table) for table in tables.items]
-        return paged(rows, page, per_page, tables.total)
+        return result_page(rows, page, per_page, tables.total)
 
     def data(self, match: str) -> Deferred[MatchData]:
         """All of one. Fails with Refused, as where there is none."""

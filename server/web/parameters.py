@@ -9,7 +9,7 @@ from twisted.web import http
 
 import games
 from server.model.names import LONGEST
-from server.storage.queries import MatchFilter
+from server.storage.results import MatchFilter
 from server.web.http import HttpError, HttpRequest
 
 PAGES = 1_000_000

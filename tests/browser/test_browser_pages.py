@@ -23,7 +23,8 @@ import games
 from server.model.records import TournamentCreated
 from server.model.tournament_spec import Entrant, TournamentSpec, dumps
 from server.storage import Database
-from server.storage.queries import MatchFilter, Reader
+from server.storage.queries import Reader
+from server.storage.results import MatchFilter
 
 PICTURES = Path(__file__).parents[1] / "screenshots"
 AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"

@@ -13,7 +13,7 @@ from support.http_site import HttpSite
 from support.seeded_database import GAME, SeededDatabase
 
 from games.core.description import Description, Parameter
-from server.storage.queries import MatchRow, PlayerRow, PlayerTotals, ResultPage, TournamentRow
+from server.storage.results import MatchRow, PlayerRow, PlayerTotals, ResultPage, TournamentRow
 from server.tournament import report
 from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
 from server.web.api import Api, Ranking, TournamentAnswer

@@ -11,7 +11,7 @@ from twisted.python.failure import Failure
 import games
 from server.core.hub import Hub
 from server.model.messages import Outcome, Overview
-from server.storage.queries import MatchRow, ResultPage
+from server.storage.results import MatchRow, ResultPage
 from server.web.archive import Archive
 from server.web.http import HTML, Handler, HttpRequest, HttpResponse
 from server.web.templates import render

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import games
-from server.storage.queries import MatchFilter
+from server.storage.results import MatchFilter
 from server.web.http import Handler, HttpRequest, HttpResponse
 from server.web.pages.source import PageSource, page, shown
 from server.web.parameters import Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.web import http
 
-from server.storage.queries import MatchFilter, cut
+from server.storage.results import MatchFilter, page_of
 from server.web.history import history
 from server.web.http import Handler, HttpError, HttpRequest, HttpResponse
 from server.web.pages.source import PageSource, page, shown
@@ -27,7 +27,7 @@ def index(source: PageSource) -> Handler:
             return page("everybody.html", games=games, game="", people=people)
         game = given.game or games[0]
         ladder = await source.archive.ratings(game)
-        rows = cut(list(enumerate(ladder.entries, 1)), given.page, _PER_PAGE)
+        rows = page_of(list(enumerate(ladder.entries, 1)), given.page, _PER_PAGE)
         return page("players.html", games=games, game=game, ladder=ladder, rows=rows)
 
     return shown(show)

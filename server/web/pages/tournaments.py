@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 from twisted.web import http
 
-from server.storage.queries import MatchFilter, MatchRow, ResultPage
+from server.storage.results import MatchFilter, MatchRow, ResultPage
 from server.tournament.report import Report, html
 from server.tournament.report.tables import Whom, summary
 from server.web.archive import Archive, TournamentRecord

@@ -98,7 +98,7 @@ def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
     assert database.tournament("x") is None
     over = TournamentEnded(tournament="t", at=300.0)
     database.save([over, TournamentEnded(tournament="t", at=400.0)])
-    assert database.tournaments() == [structs.replace(unfinished, concluded=over)]
+    assert database.tournaments() == [structs.replace(unfinished, ended=over)]
 
 
 def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -> None:

@@ -21,7 +21,8 @@ from server.model.records import (
 )
 from server.model.tournament_spec import Entrant, TournamentSpec, dumps
 from server.storage import Database
-from server.storage.queries import Freshness, MatchFilter, PlayerTotals, Reader, TournamentRow
+from server.storage.queries import Reader
+from server.storage.results import Freshness, MatchFilter, PlayerTotals, TournamentRow
 from server.tournament.leaderboard import RatedMatch
 
 OTHER = "nim(chips=3)"
@@ -198,7 +199,7 @@ def test_rated_matches_with_a_result_are_found_in_the_order_of_their_ends(
 
 
 def test_nothing_can_be_written(reader: Reader) -> None:
-    with reader._database.reading() as connection, pytest.raises(sa.exc.SQLAlchemyError):
+    with reader._database.connect() as connection, pytest.raises(sa.exc.SQLAlchemyError):
         connection.exec_driver_sql("DELETE FROM matches")
 
 
@@ -225,7 +226,7 @@ def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:
 
     @sa.event.listens_for(reader._database._engine, "before_cursor_execute")
     def explain(connection: Any, cursor: Any, text: str, values: Any, *_: Any) -> None:
-        with database.reading() as other:
+        with database.connect() as other:
             plan = other.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
             plans.extend(row[3] for row in plan)
 

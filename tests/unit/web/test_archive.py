@@ -17,7 +17,7 @@ from testbed.postgres import Postgres
 from server.model.records import TournamentCreated
 from server.model.tournament_spec import dumps
 from server.storage import Database
-from server.storage.queries import MatchFilter, ResultPage
+from server.storage.results import MatchFilter, ResultPage
 from server.tournament.leaderboard import Leaderboard
 from server.web import worker_pool
 from server.web.archive import Archive
