@@ -12,7 +12,7 @@ from server.core.accounts import Directory, digest
 from server.model.names import skeleton
 from server.model.records import Account
 from server.storage import Database
-from server.storage.database import InUse
+from server.storage.engine import InUse
 
 #: Seconds to wait until the server of a tournament that was killed releases the database.
 _PATIENCE_S = 10.0
