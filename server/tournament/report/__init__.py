@@ -1,6 +1,7 @@
-"""What a tournament has shown, for people and for programs.
+"""Reports of tournaments, for people and for programs.
 
-`values` is what is said, `tables` arranges it, and each other module is one way to write it.
+`values` has the numbers, `tables` arranges them, `charts` draws them, and each other module writes
+one format.
 """
 
 from __future__ import annotations
@@ -47,5 +48,5 @@ FORMATS = tuple(_WRITERS)
 
 
 def writer(format_: str) -> Callable[[Report], str]:
-    """The function for one of FORMATS; "crosstable" is that alone, as CSV."""
+    """The writer of one of FORMATS; "crosstable" is the crosstable alone, as CSV."""
     return _WRITERS[format_]

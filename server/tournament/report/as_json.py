@@ -1,4 +1,4 @@
-"""The report as JSON: `values.Report` with its names, null for what is not known."""
+"""The report as JSON: `values.Report` with its field names, null for unknown numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VERSION = 1
 
 
 def write(report: Report) -> str:
-    """All of it. `version` is that of this form, which a change of it raises."""
+    """The whole report. `version` counts the changes of this format."""
     fields: dict[str, Any] = msgspec.to_builtins(report)
     whole = msgspec.json.encode({"version": VERSION, **fields})
     return msgspec.json.format(whole, indent=2).decode() + "\n"

@@ -1,4 +1,4 @@
-"""Charts of a report, to stand in a page."""
+"""Charts of a report as SVG, for pages."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from server.tournament.report.plot import Axis, Plane
 from server.tournament.report.tables import in_order
 from server.tournament.report.values import Estimate, Report, SequentialTest
 
-#: Of an entrant: its name and rating, and below them its bar.
+#: The row of an entrant in pixels: its height, its name and rating, and its bar below.
 _ROW, _TEXT, _BAR = 42, 14, 30
 _BOTTOM, _HEIGHT = 24, 280
 _LONGEST_NAME = 22
-#: Of a curve there are at most so many pieces.
+#: The most pieces of a curve.
 _PIECES = 500
 
 
 def ratings(report: Report) -> str:
-    """Each entrant's rating with its error bar; nothing where none is known."""
+    """Each entrant's rating with its error bar; empty if no rating is known."""
     order = [one for one in in_order(report) if report.ratings]
     ends = [end for one in order for end in _ends(report.ratings[one])]
     if not ends:
@@ -42,7 +42,7 @@ def ratings(report: Report) -> str:
 
 
 def llr(test: SequentialTest) -> str:
-    """The log-likelihood ratio after each pair, and the bounds; nothing before the first."""
+    """The log-likelihood ratio after each pair, with its bounds; empty before the first pair."""
     if not test.llrs:
         return ""
     up = plot.around([test.lower, test.upper, *test.llrs])
@@ -58,7 +58,7 @@ def llr(test: SequentialTest) -> str:
 
 
 def _ends(estimate: Estimate) -> list[float]:
-    """The ends of its bar, as far as they are known."""
+    """The known ends of an error bar."""
     if estimate.value is None:
         return [each for each in (estimate.low, estimate.high) if each is not None]
     error = estimate.error or 0.0
@@ -72,7 +72,7 @@ def _short(name: str) -> str:
 
 
 def _bar(axis: Axis, y: float, estimate: Estimate) -> list[str]:
-    """A bar without an end goes to the edge."""
+    """An error bar; without a known end it goes to the edge."""
     ends = _ends(estimate)
     if not ends:
         return []
@@ -88,7 +88,7 @@ def _bar(axis: Axis, y: float, estimate: Estimate) -> list[str]:
 
 
 def _thinned(values: Sequence[float]) -> Iterator[tuple[int, float]]:
-    """The curve from 0 on, with the lowest and the highest point of each piece and the last."""
+    """The points of a curve from 0 on: the lowest and highest of each piece, and the last."""
     yield 0, 0.0
     size = math.ceil(len(values) / _PIECES)
     for start in range(0, len(values), size):

@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing from elsewhere, in light and dark; and its parts."""
+"""The report as one self-contained HTML page, light and dark; and its sections."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ thead, tbody tr { background: var(--bg); }
 .dot { fill: var(--accent); } .bound { stroke: var(--bad); stroke-dasharray: 6 4; }
 .curve { fill: none; stroke: var(--accent); stroke-width: 1.5; }
 """
-# Whatever is in the names of entrants: no script runs on this page, and nothing is fetched.
+# Whatever the names of entrants contain, no script runs on this page, and nothing is fetched.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-#: Where one reads more of the entrants that a cell tells of; nothing where one cannot.
+#: The address of a page on the entrants of a cell; empty without one.
 Link = Callable[[Whom], str]
 
 
 def write(report: Report) -> str:
-    """The page."""
+    """The whole page, which loads nothing from elsewhere."""
     title = _shown(report.name)
     parts = [
         "<!DOCTYPE html>",
@@ -71,11 +71,11 @@ def write(report: Report) -> str:
 
 
 def sections(report: Report, link: Link = lambda whom: "") -> Iterator[str]:
-    """All charts and tables, each a section with its heading."""
+    """Yields all charts and tables, each as a section with its heading."""
     if plot := charts.ratings(report):
         yield _section("Ratings", plot)
-    for duel in report.head_to_head:
-        if duel.test and (plot := charts.llr(duel.test)):
+    for each in report.head_to_head:
+        if each.test and (plot := charts.llr(each.test)):
             yield _section("Log-likelihood ratio over pairs", plot)
     for table in tables(report):
         yield _section(table.title, _table(table, link))
@@ -110,7 +110,7 @@ def _row(table: TextTable, row: int, link: Link) -> str:
 
 
 def _kind(table: TextTable, row: int, column: int) -> str:
-    """Words or numbers; and is it the column that says whom a row is about?"""
+    """The classes of a cell: words or numbers, and whether it names the entrant of its row."""
     who = " who" if len(table.whom.get((row, column), ())) == 1 else ""
     return ("name" if column < table.names else "number") + who
 

@@ -1,4 +1,4 @@
-"""The report as Markdown with tables (GitHub's)."""
+"""The report as Markdown with tables, as on GitHub."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARKS = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 
 
 def write(report: Report) -> str:
-    """All of it."""
+    """The whole report as Markdown."""
     parts = [f"# {escaped(report.name)}", "\n".join(f"* {escaped(s)}" for s in summary(report))]
     for table in tables(report):
         parts += [f"## {escaped(table.title)}", _table(table)]
@@ -21,7 +21,7 @@ def write(report: Report) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that is shown as it is, on one line and within a table's cell."""
+    """The text with escaped marks, on one line, as it can stand in a table's cell."""
     return _MARKS.sub(lambda mark: "\\" + mark[0], plain(text))
 
 

@@ -1,7 +1,7 @@
-"""Plots as SVG that stand in a page: as wide as there is room, with letters of one size.
+"""Plots as SVG for pages: as wide as the page allows, with letters of one size.
 
-Across, everything is in percent of the width; down, in pixels. Colours are the page's: its style
-sheet has the classes `grid`, `bar`, `open`, `dot`, `bound`, `curve` and `band`.
+Horizontal coordinates are in percent of the width, vertical ones in pixels. Colours come from the
+page's style sheet, by the classes `grid`, `bar`, `open`, `dot`, `bound`, `curve` and `band`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from html import escape
 
 from server.model.time_control import decimal
 
-#: About so many marks on an axis.
+#: The approximate number of marks on an axis.
 _MARKS = 5
-#: A curve has coordinates of its own, this wide.
+#: The width of the coordinates in which curves are drawn.
 _FINE = 1000
-#: So near to an edge, in percent, a text in the middle of its place might be cut off.
+#: The distance to an edge, in percent, within which a centred text might be cut off.
 _NEAR = 8
-#: Beside the numbers at the left edge.
+#: The place of labels, in percent, beside the numbers at the left edge.
 _ASIDE = 16.0
 _TOP, _BOTTOM = 8.0, 24.0
 
@@ -28,7 +28,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Axis:
-    """From numbers to places between `start` and `end`: percent across, pixels down."""
+    """Maps numbers to coordinates between `start` and `end`, in percent or pixels."""
 
     low: float
     high: float
@@ -36,12 +36,12 @@ class Axis:
     end: float = 98.0
 
     def at(self, value: float) -> float:
-        """The place of a number."""
+        """The coordinate of a number."""
         share = (value - self.low) / (self.high - self.low)
         return round(self.start + share * (self.end - self.start), 2)
 
     def marks(self, least: float = 0.0) -> Iterator[float]:
-        """Round numbers, 1, 2 or 5 times a power of ten apart, and at least so far."""
+        """Round numbers, 1, 2 or 5 times a power of ten apart, and at least `least` apart."""
         rough = (self.high - self.low) / _MARKS
         power = 10 ** math.floor(math.log10(rough))
         step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * 0.999)
@@ -51,26 +51,26 @@ class Axis:
 
 
 def around(values: Sequence[float]) -> tuple[float, float]:
-    """Bounds with some room at both sides."""
+    """Bounds around the values, with 5 % of room at both sides."""
     low, high = min(values), max(values)
     room = 0.05 * (high - low) or 1.0
     return low - room, high + room
 
 
 class Plane:
-    """What curves are drawn in: `height` pixels, with marks and their numbers at both axes.
+    """The plane of a plot, `height` pixels high, with marks and their numbers at both axes.
 
-    What is above or below goes along the edge.
+    Points above or below it are drawn at its edge.
     """
 
     def __init__(self, across: tuple[float, float], up: tuple[float, float], height: float) -> None:
-        """`across`, `up`: the least and the greatest number of each axis."""
+        """`across`, `up`: the lowest and the highest number of each axis."""
         self.height = height
         self._across = Axis(*across, 1.0, 99.0)
         self._up = Axis(*up, height - _BOTTOM, _TOP)
 
     def level_grid(self) -> Iterator[str]:
-        """A line for each round number, which stands on it."""
+        """A line for each round number, with the number above it."""
         for mark in self._up.marks():
             y = self._up.at(mark)
             yield line("grid", (0, y), (100, y))
@@ -78,7 +78,7 @@ class Plane:
                 yield text(0, y - 8, decimal(mark), "start")
 
     def upright_grid(self, marks: Iterable[tuple[float, str]] | None = None) -> Iterator[str]:
-        """A line for each mark, with a text below; for round whole numbers without `marks`."""
+        """A line for each mark, with its text below; without `marks`, for round whole numbers."""
         if marks is None:
             marks = ((each, decimal(each)) for each in self._across.marks(least=1))
         for mark, label in marks:
@@ -87,28 +87,28 @@ class Plane:
             yield text(x, self.height - _BOTTOM + 14, label, _anchor(x))
 
     def level(self, kind: str, value: float, label: str) -> Iterator[str]:
-        """A line at a number of its own, with a text where curves that begin at 0 seldom are."""
+        """A line at any number, with a label where curves that begin at 0 seldom are."""
         y = self._up.at(value)
         yield line(kind, (0, y), (100, y))
         yield text(_ASIDE, y - 8 if y > _TOP + 16 else y + 10, label, "start")
 
     def curve(self, kind: str, points: Iterable[Point]) -> str:
-        """From point to point."""
+        """A curve through the points."""
         return self._drawn("polyline", kind, points)
 
     def band(self, kind: str, lower: Sequence[Point], upper: Sequence[Point]) -> str:
-        """What is between two curves."""
+        """The area between two curves."""
         return self._drawn("polygon", kind, [*lower, *reversed(upper)])
 
     def dot(self, kind: str, point: Point) -> str:
-        """A point."""
+        """A dot at a point of the plane."""
         return dot(kind, self._across.at(point[0]), self._up.at(point[1]))
 
     def _inside(self, value: float) -> float:
         return self._up.at(min(max(value, self._up.low), self._up.high))
 
     def _drawn(self, tag: str, kind: str, points: Iterable[Point]) -> str:
-        """Points cannot be percent: they are drawn in a picture that is stretched."""
+        """A shape of points, which cannot be in percent: it is in an image that is stretched."""
         scale = _FINE / 100
         places = " ".join(
             f"{self._across.at(x) * scale:.1f},{self._inside(y):.1f}" for x, y in points
@@ -121,7 +121,7 @@ class Plane:
 
 
 def upright_grid(axis: Axis, bottom: float) -> Iterator[str]:
-    """A line for each round number, down to there, and the number below."""
+    """A line for each round number, down to `bottom`, with the number below."""
     for mark in axis.marks():
         x = axis.at(mark)
         yield line("grid", (x, _TOP), (x, bottom))
@@ -129,23 +129,23 @@ def upright_grid(axis: Axis, bottom: float) -> Iterator[str]:
 
 
 def line(kind: str, start: Point, end: Point) -> str:
-    """A straight line of a class."""
+    """A straight line of the class `kind`."""
     (x1, y1), (x2, y2) = start, end
     return f'<line class="{kind}" x1="{x1:g}%" y1="{y1:g}" x2="{x2:g}%" y2="{y2:g}"/>'
 
 
 def dot(kind: str, x: float, y: float) -> str:
-    """A point of a class."""
+    """A dot of the class `kind`, at x in percent and y in pixels."""
     return f'<circle class="{kind}" cx="{x:g}%" cy="{y:g}" r="4"/>'
 
 
 def text(x: float, y: float, shown: str, anchor: str) -> str:
-    """Any text, which is escaped; `anchor` is start, middle or end."""
+    """A text, which is escaped; `anchor` is start, middle or end."""
     return f'<text x="{x:g}%" y="{y:g}" dy="0.35em" text-anchor="{anchor}">{escape(shown)}</text>'
 
 
 def svg(title: str, height: float, parts: Iterable[str]) -> str:
-    """The plot of these parts; the title is for those who do not see it."""
+    """The plot of these parts; the title is for screen readers."""
     head = f'<svg class="plot" width="100%" height="{height:g}" role="img">'
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 

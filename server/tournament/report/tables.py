@@ -1,4 +1,4 @@
-"""The report as lines and tables of plain text, which each output shows in its own way."""
+"""The report as lines and tables of plain text, for all formats that show tables."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from server.tournament.report.values import HeadToHead, MatchCounts, Report, Seq
 _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted"}
 
 
-#: The entrants that a cell tells of: one who has its name there, or two and their matches.
+#: The entrants of a cell: one, if the cell has its name, or two, if it has their matches.
 Whom = tuple[int, ...]
 
 
 class TextTable(NamedTuple):
-    """Rows of text under a head, which may be empty. The first `names` columns are words.
+    """Rows of text below a head, which may be empty. The first `names` columns are words.
 
-    `whom` says of cells, by row and column, which entrants they tell of.
+    `whom` has the entrants of cells, by row and column.
     """
 
     title: str
@@ -30,7 +30,7 @@ class TextTable(NamedTuple):
 
 
 def summary(report: Report) -> list[str]:
-    """What is played, how far it has come, and what one has to know to read the tables."""
+    """The lines above the tables: what is played, the progress, and notes on the numbers."""
     lines = [f"{report.format.replace('_', ' ')} of {', '.join(report.games)}", _progress(report)]
     if report.voided:
         lines.append(f"{words.counted(report.voided, 'pair')} voided and played again")
@@ -44,7 +44,7 @@ def summary(report: Report) -> list[str]:
 
 
 def tables(report: Report) -> list[TextTable]:
-    """All that have something to show, in the order in which one asks."""
+    """The tables that have rows, the most important first."""
     found = [
         _standings(report),
         _crosstable(report),
@@ -56,7 +56,7 @@ def tables(report: Report) -> list[TextTable]:
 
 
 def in_order(report: Report) -> list[int]:
-    """The entrants as they stand, or as they are listed where nothing stands yet."""
+    """The entrants by standing, or as they are listed before the first results."""
     standing = [each.entrant for each in report.standings]
     return standing or list(range(len(report.entrants)))
 
@@ -84,7 +84,7 @@ def _standings(report: Report) -> TextTable:
     head += ["points", *report.tiebreaks, "matches", "won", "tied", "lost", "score"]
     rows = []
     for each in report.standings:
-        entrant, tally = report.entrants[each.entrant], each.counts
+        entrant, counts = report.entrants[each.entrant], each.counts
         rows.append(
             (
                 str(each.place),
@@ -92,8 +92,8 @@ def _standings(report: Report) -> TextTable:
                 *([entrant.version] if has_versions else []),
                 *([words.elo(report.ratings[each.entrant])] if report.ratings else []),
                 *map(decimal, (each.points, *each.tiebreaks)),
-                *map(str, (tally.matches, tally.won, tally.tied, tally.lost)),
-                words.percent(tally.points / tally.matches if tally.matches else None),
+                *map(str, (counts.matches, counts.won, counts.tied, counts.lost)),
+                words.percent(counts.points / counts.matches if counts.matches else None),
             )
         )
     return TextTable("Standings", tuple(head), rows, names, _named(in_order(report), 1))
@@ -111,7 +111,7 @@ def _superiority(report: Report) -> TextTable:
 
 
 def _square(title: str, report: Report, cells: list[list[str]]) -> TextTable:
-    """Everybody against everybody, in the order of the standings and numbered by it."""
+    """A table of each entrant against each, in the order of the standings and numbered so."""
     if not cells:
         return TextTable(title, (), [], 0)
     order = in_order(report)
@@ -127,22 +127,22 @@ def _square(title: str, report: Report, cells: list[list[str]]) -> TextTable:
     return TextTable(title, head, rows, 2, _named(order, 1))
 
 
-def _head_to_head(report: Report, duel: HeadToHead) -> TextTable:
-    first, second = report.entrants[duel.first].name, report.entrants[duel.second].name
-    pairs = duel.pairs
+def _head_to_head(report: Report, both: HeadToHead) -> TextTable:
+    first, second = report.entrants[both.first].name, report.entrants[both.second].name
+    pairs = both.pairs
     rows: list[tuple[str, ...]] = [
-        ("Elo", words.elo(duel.elo)),
-        ("normalized Elo", words.elo(duel.nelo)),
-        ("likelihood of superiority", words.percent(duel.los, 2)),
-        ("tied matches", words.percent(duel.draw_ratio)),
+        ("Elo", words.elo(both.elo)),
+        ("normalized Elo", words.elo(both.nelo)),
+        ("likelihood of superiority", words.percent(both.los, 2)),
+        ("tied matches", words.percent(both.draw_ratio)),
         ("pairs", str(pairs.count)),
         (
             "of them LL, LD, WL, DD, WD, WW",
             f"{pairs.ll}, {pairs.ld}, {pairs.wl}, {pairs.dd}, {pairs.wd}, {pairs.ww}",
         ),
     ]
-    if duel.test:
-        rows += _test(duel.test)
+    if both.test:
+        rows += _test(both.test)
     return TextTable(f"{first} against {second}", ("", ""), rows, 1)
 
 
@@ -156,11 +156,11 @@ def _test(test: SequentialTest) -> list[tuple[str, str]]:
 
 
 def _endings(report: Report) -> TextTable:
-    """In columns the reasons that there were, the most frequent first."""
+    """The table of endings, with a column for each reason, the most frequent first."""
     counts: dict[str, int] = {}
     for endings in report.endings:
-        for reason, tally in endings.items():
-            counts[reason] = counts.get(reason, 0) + tally.matches
+        for reason, each in endings.items():
+            counts[reason] = counts.get(reason, 0) + each.matches
     reasons = sorted((each for each in counts if counts[each]), key=lambda each: -counts[each])
     if not reasons:
         return TextTable("", (), [], 0)
@@ -180,12 +180,12 @@ def _endings(report: Report) -> TextTable:
 
 
 def _named(order: list[int], column: int) -> dict[tuple[int, int], Whom]:
-    """A row for each, with its name in that column."""
+    """The entrants of a column of names, one row for each."""
     return {(row, column): (one,) for row, one in enumerate(order)}
 
 
 def _against(order: list[int]) -> dict[tuple[int, int], Whom]:
-    """A row and a column for each, the columns behind two others."""
+    """The entrants of the cells of a square table, whose columns follow two others."""
     return {
         (row, column): (one, other)
         for row, one in enumerate(order)

@@ -10,7 +10,7 @@ from server.tournament.report.values import Report
 
 
 def write(report: Report) -> str:
-    """All of it. Lines are as long as the widest table needs them."""
+    """The whole report; lines are as long as the widest table."""
     parts = ["\n".join([plain(report.name), *map(plain, summary(report))])]
     parts += ["\n".join([plain(table.title), *_lines(table)]) for table in tables(report)]
     return "\n\n".join(parts) + "\n"
@@ -33,6 +33,6 @@ def _shown(table: TextTable) -> list[tuple[str, ...]]:
 
 
 def _filled(cell: str, width: int, *, to_the_left: bool) -> str:
-    """Of so many columns on a terminal, where some letters take two and accents none."""
+    """The cell padded to a width in terminal columns; some letters take two, accents none."""
     blanks = " " * (width - cell_len(cell))
     return cell + blanks if to_the_left else blanks + cell

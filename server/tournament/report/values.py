@@ -1,4 +1,4 @@
-"""What a tournament has shown, in plain numbers. None is what is not known.
+"""The values of a report: numbers without formatting. None is an unknown number.
 
 Entrants are places in `Report.entrants`, from 0.
 """
@@ -12,10 +12,10 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, most likely `value`, and within `error` of that by 95 %.
+    """An estimated number: the likeliest `value`, and its `error` at 95 % confidence.
 
-    Of who won everything the value is not known, but `low`, above which it is; so is `high` of who
-    lost everything.
+    For an entrant that won everything the value is unknown, and only its lower bound `low` is
+    known; for one that lost everything, only its upper bound `high`.
     """
 
     value: float | None = None
@@ -26,7 +26,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ReportEntrant:
-    """One who takes part. `suspended`: it kept crashing, and the rest went on without."""
+    """A participant of a tournament; it was `withdrawn` if it kept crashing."""
 
     name: str
     version: str = ""
@@ -35,7 +35,7 @@ class ReportEntrant:
 
 @dataclass(frozen=True)
 class MatchCounts:
-    """Matches, by what they brought."""
+    """Numbers of matches by their results."""
 
     won: int = 0
     tied: int = 0
@@ -43,18 +43,18 @@ class MatchCounts:
 
     @property
     def matches(self) -> int:
-        """All together."""
+        """The number of all matches."""
         return self.won + self.tied + self.lost
 
     @property
     def points(self) -> float:
-        """A tie is half a point."""
+        """The points of these matches: 1 for a win, 0.5 for a tie."""
         return self.won + self.tied / 2
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A row of the table. `points` are those of the matches and of byes."""
+    """A row of the table; `points` are those of matches and byes together."""
 
     place: int
     entrant: int
@@ -65,7 +65,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class CrosstableCell:
-    """What one has got against another; no matches where they have not met."""
+    """The points of one entrant against another; no matches if the two have not met."""
 
     points: float = 0.0
     matches: int = 0
@@ -73,7 +73,7 @@ class CrosstableCell:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """How many pairs brought what: `ld` for a loss and a tie in either order, and so on."""
+    """Numbers of pairs by their two results: `ld` is a loss and a tie in either order."""
 
     ll: int = 0
     ld: int = 0
@@ -84,7 +84,7 @@ class PairCounts:
 
     @property
     def count(self) -> int:
-        """All together."""
+        """The number of all pairs."""
         return self.ll + self.ld + self.wl + self.dd + self.wd + self.ww
 
 
@@ -92,7 +92,7 @@ class PairCounts:
 class SequentialTest:
     """A sequential test: its hypotheses, and the log-likelihood ratio after each pair, in order.
 
-    Where that is at or below `lower`, H0 is accepted, which is elo0; at or above `upper`, H1.
+    When the ratio is at or below `lower`, H0 (elo0) is accepted; at or above `upper`, H1 (elo1).
     """
 
     elo0: float
@@ -107,13 +107,16 @@ class SequentialTest:
 
     @property
     def llr(self) -> float:
-        """After the last pair."""
+        """The log-likelihood ratio after the last pair."""
         return self.llrs[-1] if self.llrs else 0.0
 
 
 @dataclass(frozen=True)
 class HeadToHead:
-    """What two entrants have shown, from the first one's side. Shares are 0 to 1."""
+    """The results of two entrants against each other, from the first one's side.
+
+    `los` is the probability that the first is stronger; `draw_ratio` is the share of ties.
+    """
 
     first: int
     second: int
@@ -127,15 +130,16 @@ class HeadToHead:
 
 @dataclass(frozen=True)
 class Report:
-    """A tournament so far.
+    """The results of a tournament so far.
 
-    `done` of so many `pairs` are complete, where their number is known. `repeated` of these had the
-    same moves as another and are no evidence; `voided` ones were, or are, played again.
+    `done` pairs of `pairs` are complete; `pairs` is None if their number is not yet decided.
+    `repeated` of the complete pairs had the same moves as another and are no evidence; `voided`
+    pairs were, or will be, played again.
 
-    `crosstable[i][j]` is what entrant i has got against j, and `los[i][j]` how likely i is stronger
-    than j. `ratings` are relative to `anchor`, or to the
-    average; `first_move` is what having it is worth. All that is empty where nobody is rated.
-    `endings` says for each entrant how its matches ended, by reason.
+    `crosstable[i][j]` has the points of entrant i against j, and `los[i][j]` is the probability
+    that i is stronger than j. `ratings` are relative to `anchor`, or to the average; `first_move`
+    is the value of the first move in Elo. All of these are empty if no entrant is rated. `endings`
+    has for each entrant the results of its matches, by the reason of their end.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers of a report as text for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ UNKNOWN = "\N{EN DASH}"
 
 
 def elo(estimate: Estimate) -> str:
-    """`+12.3 ± 4.5`; `> 800` of who won everything."""
+    """An estimate of Elo: `+12.3 ± 4.5`, or `> 800` for an entrant that won everything."""
     if estimate.value is not None:
         error = "" if estimate.error is None else f" ± {estimate.error:.1f}"
         return f"{estimate.value:+.1f}{error}"
@@ -19,21 +19,21 @@ def elo(estimate: Estimate) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """`87.5%`, of 0 to 1."""
+    """A share, 0 to 1, as in `87.5%`; a dash if it is unknown."""
     return UNKNOWN if share is None else f"{100 * share:.{digits}f}%"
 
 
 def cell(cell: CrosstableCell) -> str:
-    """`12.5/20`: points of matches."""
+    """Points and matches, as in `12.5/20`; a dash without matches."""
     return f"{decimal(cell.points)}/{cell.matches}" if cell.matches else UNKNOWN
 
 
 def won_tied_lost(counts: MatchCounts) -> str:
-    """`+3 =1 -2`; nothing of no matches."""
+    """Wins, ties and losses, as in `+3 =1 -2`; empty without matches."""
     return f"+{counts.won} ={counts.tied} -{counts.lost}" if counts.matches else ""
 
 
 def counted(number: int, one: str) -> str:
-    """`1 pair`, `2 pairs`, `3 matches`."""
+    """A number with its noun, as in `1 pair`, `2 pairs`, `3 matches`."""
     ending = "" if number == 1 else "es" if one.endswith("ch") else "s"
     return f"{number} {one}{ending}"
