@@ -224,9 +224,13 @@ class Organizer:
 
 def hosted(prover: Prover, **fields: Any) -> tuple[MemoryClient, Bots, Organizer]:
     """A tournament with proofs, its entrants and who organizes it."""
-    house = HubHarness()
-    zoe, _ = organized(house, spec_of(adjudication=Adjudication(proofs=True), **fields))
-    return zoe, Bots(house, *(member(house, name) for name in NAMES[:2])), Organizer(zoe, prover)
+    harness = HubHarness()
+    zoe, _ = organized(harness, spec_of(adjudication=Adjudication(proofs=True), **fields))
+    return (
+        zoe,
+        Bots(harness, *(member(harness, name) for name in NAMES[:2])),
+        Organizer(zoe, prover),
+    )
 
 
 @pytest.mark.parametrize(("game", "actions", "winner"), ENDINGS)
@@ -254,10 +258,10 @@ def test_a_match_ends_as_the_rules_and_best_play_would_have_it(
     for line in bots.lines:
         line.say(Join(matches=2))
     bots.play(3)  # those who prove come later than those who play
-    while bots.house.matches:
+    while bots.harness.matches:
         organizer.go_on()
         bots.play(1)
-    matches = stored_tournament(bots.house.stored).matches
+    matches = stored_tournament(bots.harness.stored).matches
     assert len(matches) == 8
     for kept in matches:
         assert kept.ended
@@ -288,7 +292,7 @@ def test_a_proof_that_comes_late_is_worth_nothing(prover: Prover) -> None:
     open_matches = organizer.open_matches
     for line in bots.lines:
         line.say(Join())
-    match = bots.house.only_match()
+    match = bots.harness.only_match()
     open_matches.update(Started(match=match.id, game="nim", players=("Ann", "Bob"), clock="none",
                         moves=(1,), state=(2, 0, 13), to_move=2))  # fmt: skip
     assert open_matches.adjudication(ProofAnswer(match.id, 1, 2)) == Adjudicate(

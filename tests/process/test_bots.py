@@ -75,31 +75,31 @@ def host(**policy: Any) -> HubHarness:
     return HubHarness(**{"bots": 4, "offered": OFFERED} | policy)
 
 
-def the_bot(house: HubHarness) -> StartBot:
-    (order,) = house.bots.values()
+def the_bot(harness: HubHarness) -> StartBot:
+    (order,) = harness.bots.values()
     return order
 
 
-def come(house: HubHarness, order: StartBot) -> MemoryClient:
+def come(harness: HubHarness, order: StartBot) -> MemoryClient:
     """A bot says hello, as its process would."""
-    return house.client(order.name, session=order.token)
+    return harness.client(order.name, session=order.token)
 
 
-def fail(house: HubHarness, order: StartBot) -> None:
+def fail(harness: HubHarness, order: StartBot) -> None:
     """Its process ends by itself."""
-    house.do(house.hub.bot_ended(order.bot, "it has ended with exit code 1", house.now))
-    house.bots.pop(order.bot, None)
+    harness.do(harness.hub.bot_ended(order.bot, "it has ended with exit code 1", harness.now))
+    harness.bots.pop(order.bot, None)
 
 
 def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     (seeking,) = ann.say(SUMMON)
     assert isinstance(seeking, Seeking)
-    order = the_bot(house)
+    order = the_bot(harness)
     assert (order.player, order.game, order.name) == ("uct(time=0.3)", GAME, "uct-1")
     assert (seeking.opponent, seeking.clock, seeking.seat) == ("uct-1", "60+1", 1)
-    bot = come(house, order)
+    bot = come(harness, order)
     started = only(ann.inbox, Started)
     assert (started.players, started.seat, started.clock) == (("Ann", "uct-1"), 1, "60+1")
     assert only(bot.inbox, Started).seat == 2
@@ -107,17 +107,17 @@ def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
 
 
 def test_the_bot_is_gone_when_its_match_is_over() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    bot = come(house, the_bot(house))
+    bot = come(harness, the_bot(harness))
     play(only(ann.inbox, Started).match, (ann, bot), WON)
     assert only(ann.inbox, Ended).reason is Reason.RULES
     assert isinstance(bot.inbox[-1], Ended)
     assert not bot.open
-    assert not house.bots
-    house.wait(house.policy.reconnect_s)
-    assert house.client("uct-1").open, "its name is free"
+    assert not harness.bots
+    harness.wait(harness.policy.reconnect_s)
+    assert harness.client("uct-1").open, "its name is free"
     ann.hang_up()
 
 
@@ -127,8 +127,8 @@ def test_the_welcome_says_which_there_are() -> None:
 
 
 def test_without_a_clock_it_is_the_server_s() -> None:
-    house = host(default_clock="5/move")
-    seeking = house.client("Ann").ask(ChallengeBot(player="random", game=GAME), Seeking)
+    harness = host(default_clock="5/move")
+    seeking = harness.client("Ann").ask(ChallengeBot(player="random", game=GAME), Seeking)
     assert seeking.clock == "5/move"
 
 
@@ -146,11 +146,11 @@ def test_without_a_clock_it_is_the_server_s() -> None:
     ],
 )
 def test_what_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     assert ann.refused(ChallengeBot(**{"player": "random", "game": GAME} | fields)) is code
     assert ann.ask(List(), Listing).seeks == ()
-    assert not house.bots
+    assert not harness.bots
 
 
 def test_a_server_without_bots_says_so() -> None:
@@ -162,28 +162,28 @@ def test_a_server_without_bots_says_so() -> None:
 
 
 def test_one_waits_for_one_bot_at_a_time() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
     assert ann.refused(SUMMON) is Code.TOO_MANY
-    come(house, the_bot(house))
+    come(harness, the_bot(harness))
     assert ann.ask(SUMMON, Seeking).opponent == "uct-2"
 
 
 def test_one_has_so_many_bots_at_once() -> None:
-    house = host(bots_per_account=1)
-    ann = house.client("Ann")
+    harness = host(bots_per_account=1)
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    come(house, the_bot(house))
+    come(harness, the_bot(harness))
     assert ann.refused(SUMMON) is Code.TOO_MANY
-    assert house.client("Bob").ask(SUMMON, Seeking)
+    assert harness.client("Bob").ask(SUMMON, Seeking)
     ann.say(Resign(match=only(ann.inbox, Started).match))
     assert ann.ask(SUMMON, Seeking)
 
 
 def test_the_server_has_so_many_bots_at_once() -> None:
-    house = host(bots=1)
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = host(bots=1)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     seeking = ann.ask(SUMMON, Seeking)
     assert bob.refused(SUMMON) is Code.TOO_MANY
     ann.say(Cancel(seek=seeking.seek))
@@ -191,15 +191,15 @@ def test_the_server_has_so_many_bots_at_once() -> None:
 
 
 def test_an_address_summons_so_many_an_hour() -> None:
-    house = host(summons_per_hour=2)
-    ann = house.client("Ann")
+    harness = host(summons_per_hour=2)
+    ann = harness.client("Ann")
     for _ in range(2):
         ann.say(Cancel(seek=ann.ask(SUMMON, Seeking).seek))
-    (error,) = house.client("Bob").say(SUMMON)
+    (error,) = harness.client("Bob").say(SUMMON)
     assert isinstance(error, Error)
     assert (error.code, error.seconds) == (Code.RATE_LIMITED, 1800)
-    house.wait(1800)
-    assert house.client("Bob2").ask(SUMMON, Seeking)
+    harness.wait(1800)
+    assert harness.client("Bob2").ask(SUMMON, Seeking)
 
 
 def test_a_summon_counts_as_a_match_that_is_sought() -> None:
@@ -209,13 +209,13 @@ def test_a_summon_counts_as_a_match_that_is_sought() -> None:
 
 
 def test_a_server_that_closes_starts_no_bots_and_lets_none_come() -> None:
-    house = host()
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = host()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     ann.say(SUMMON)
-    come(house, the_bot(house))
+    come(harness, the_bot(harness))
     bob.say(SUMMON)
-    house.do(house.hub.stop(house.now, 5.0))
-    assert the_bot(house).name == "uct-1", "which plays on"
+    harness.do(harness.hub.stop(harness.now, 5.0))
+    assert the_bot(harness).name == "uct-1", "which plays on"
     assert bob.refused(SUMMON) is Code.CLOSING
 
 
@@ -228,104 +228,104 @@ def failed(events: list[Event]) -> bool:
 
 
 def test_a_bot_that_fails_is_told_of_and_its_seek_is_gone() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    fail(house, the_bot(house))
+    fail(harness, the_bot(harness))
     assert failed(ann.inbox)
     assert ann.ask(List(), Listing).seeks == ()
-    assert "uct-1 (uct(time=0.3)) has failed: it has ended with exit code 1" in house.logged[-1]
+    assert "uct-1 (uct(time=0.3)) has failed: it has ended with exit code 1" in harness.logged[-1]
     assert ann.ask(SUMMON, Seeking)
 
 
 def test_a_bot_that_does_not_come_is_waited_for_only_so_long() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    house.wait(CONNECT_S - 0.1)
+    harness.wait(CONNECT_S - 0.1)
     assert not failed(ann.inbox)
-    house.wait(0.2)
+    harness.wait(0.2)
     assert failed(ann.inbox)
-    assert not house.bots
+    assert not harness.bots
 
 
 def test_a_bot_that_fails_in_its_match_loses_it() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    bot = come(house, the_bot(house))
+    bot = come(harness, the_bot(harness))
     match = only(ann.inbox, Started).match
     play(match, (ann, bot), WON[:2])
     bot.hang_up()
-    fail(house, the_bot(house))
+    fail(harness, the_bot(harness))
     ended = only(ann.inbox, Ended)
     assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
     assert not failed(ann.inbox)
 
 
 def test_a_bot_that_is_cut_off_comes_back() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    order = the_bot(house)
-    come(house, order).hang_up()
-    bot = come(house, order)
+    order = the_bot(harness)
+    come(harness, order).hang_up()
+    bot = come(harness, order)
     match = only(bot.inbox, Started).match
     play(match, (ann, bot), WON)
     assert len(ann.heard(Started)) == 1
 
 
 def test_who_leaves_before_a_bot_has_come_needs_none() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    order = the_bot(house)
+    order = the_bot(harness)
     ann.hang_up()
-    assert not house.bots
-    assert house.line().refused(hello_of(order.name, session=order.token)) is Code.UNKNOWN_SESSION
+    assert not harness.bots
+    assert harness.line().refused(hello_of(order.name, session=order.token)) is Code.UNKNOWN_SESSION
 
 
 def test_who_cancels_before_a_bot_has_come_needs_none() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(Cancel(seek=ann.ask(SUMMON, Seeking).seek))
-    assert not house.bots
+    assert not harness.bots
     assert not ann.heard(Notice)
 
 
 def test_who_leaves_a_match_leaves_no_bot_behind() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    bot = come(house, the_bot(house))
+    bot = come(harness, the_bot(harness))
     ann.hang_up()
-    house.wait(house.policy.reconnect_s)
-    assert not house.bots
+    harness.wait(harness.policy.reconnect_s)
+    assert not harness.bots
     assert not bot.open
-    house.wait(house.policy.reconnect_s)
-    assert house.is_empty()
+    harness.wait(harness.policy.reconnect_s)
+    assert harness.is_empty()
 
 
 def test_a_bot_plays_for_so_many_minutes() -> None:
-    house = host(bot_minutes=1)
-    ann = house.client("Ann")
+    harness = host(bot_minutes=1)
+    ann = harness.client("Ann")
     ann.say(ChallengeBot(player="random", game=GAME, clock="none", seat=1))
-    bot = come(house, the_bot(house))
+    bot = come(harness, the_bot(harness))
     play(only(ann.inbox, Started).match, (ann, bot), WON[:3])
-    house.wait(60)
+    harness.wait(60)
     ended = only(ann.inbox, Ended)
     assert (ended.winner, ended.reason) == (0, Reason.ABORTED)
     assert ended.text == "a bot may play for 1 minutes, and these are over"
-    assert not house.bots
+    assert not harness.bots
 
 
 def test_an_administrator_sends_a_bot_away() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    administrator(house, "Zoe").say(Kick(name="uct-1"))
+    administrator(harness, "Zoe").say(Kick(name="uct-1"))
     assert failed(ann.inbox)
-    assert not house.bots
+    assert not harness.bots
 
 
 # After a restart.
@@ -333,81 +333,83 @@ def test_an_administrator_sends_a_bot_away() -> None:
 
 def interrupted(**policy: Any) -> tuple[HubHarness, MemoryClient, StartBot]:
     """A server that was started again, who played a bot on it, and the bot of then."""
-    house = host(stored=True)
-    ann = house.client("Ann")
+    harness = host(stored=True)
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    order = the_bot(house)
-    bot = come(house, order)
+    order = the_bot(harness)
+    bot = come(harness, order)
     play(only(ann.inbox, Started).match, (ann, bot), WON[:2])
-    return restarted(house, **{"bots": 4, "offered": OFFERED} | policy), ann, order
+    return restarted(harness, **{"bots": 4, "offered": OFFERED} | policy), ann, order
 
 
 def test_a_bot_is_started_again_for_a_match_that_goes_on() -> None:
-    house, ann, before = interrupted()
-    ann = house.client("Ann", session=ann.token)
-    order = the_bot(house)
+    harness, ann, before = interrupted()
+    ann = harness.client("Ann", session=ann.token)
+    order = the_bot(harness)
     assert (order.name, order.player, order.game) == (before.name, before.player, before.game)
-    assert house.line().refused(hello_of(order.name, session=before.token)) is Code.UNKNOWN_SESSION
-    bot = come(house, order)
+    assert (
+        harness.line().refused(hello_of(order.name, session=before.token)) is Code.UNKNOWN_SESSION
+    )
+    bot = come(harness, order)
     match = only(bot.inbox, Started).match
-    house.wait(house.policy.restart_grace_s)
+    harness.wait(harness.policy.restart_grace_s)
     play(match, (ann, bot), WON[2:], ply=2)
     assert only(ann.inbox, Ended).winner == 1
-    assert not house.bots
+    assert not harness.bots
     ann.hang_up()
-    house.wait(house.policy.reconnect_s)
-    assert house.is_empty()
+    harness.wait(harness.policy.reconnect_s)
+    assert harness.is_empty()
 
 
 @pytest.mark.parametrize("policy", [{"bots": 0}, {"offered": ("random",)}])
 def test_a_bot_that_is_not_offered_any_more_does_not_come_back(policy: dict[str, Any]) -> None:
-    house, ann, _ = interrupted(**policy)
-    ann = house.client("Ann", session=ann.token)
-    assert not house.bots
-    house.wait(house.policy.reconnect_s)
+    harness, ann, _ = interrupted(**policy)
+    ann = harness.client("Ann", session=ann.token)
+    assert not harness.bots
+    harness.wait(harness.policy.reconnect_s)
     ended = only(ann.inbox, Ended)
     assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
 
 
 def test_a_bot_that_does_not_come_back_loses() -> None:
-    house, ann, _ = interrupted()
-    ann = house.client("Ann", session=ann.token)
-    house.wait(CONNECT_S)
+    harness, ann, _ = interrupted()
+    ann = harness.client("Ann", session=ann.token)
+    harness.wait(CONNECT_S)
     ended = only(ann.inbox, Ended)
     assert (ended.winner, ended.reason) == (1, Reason.ABANDONMENT)
-    assert not house.bots
+    assert not harness.bots
 
 
 # Who may come in its place.
 
 
 def test_nobody_comes_as_a_bot_without_its_token() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    eve = house.line()
+    eve = harness.line()
     assert eve.refused(hello_of("uct-1")) is Code.NAME_TAKEN
     assert eve.refused(hello_of("UCT 1")) is Code.NAME_TAKEN
     assert eve.refused(hello_of("uct-1", session="0" * 32)) is Code.UNKNOWN_SESSION
     assert eve.refused(hello_of("uct-1", guest=False)) is Code.NAME_TAKEN
     assert not ann.heard(Started)
-    assert come(house, the_bot(house)).heard(Started)
+    assert come(harness, the_bot(harness)).heard(Started)
 
 
 def test_nobody_takes_the_match_that_a_bot_is_for() -> None:
-    house = host()
-    ann, eve = house.client("Ann"), house.client("Eve")
+    harness = host()
+    ann, eve = harness.client("Ann"), harness.client("Eve")
     ann.say(SUMMON)
     eve.say(Seek(game=GAME, clock="60+1", opponent="Ann"))
     assert not ann.heard(Started)
 
 
 def test_a_bot_has_a_name_that_nobody_has() -> None:
-    house = host()
-    house.client("uct 1")
-    token = house.line().ask(hello_of("uct-2", guest=False), Welcome).token
+    harness = host()
+    harness.client("uct 1")
+    token = harness.line().ask(hello_of("uct-2", guest=False), Welcome).token
     assert token
-    assert house.client("Ann").ask(SUMMON, Seeking).opponent == "uct-3"
+    assert harness.client("Ann").ask(SUMMON, Seeking).opponent == "uct-3"
 
 
 @pytest.mark.parametrize(
@@ -415,23 +417,23 @@ def test_a_bot_has_a_name_that_nobody_has() -> None:
     [("my.bot:My_Bot(x=1)", "MyBot-1"), ("плеер", "bot-1"), (f"m:{'x' * 40}", f"{'x' * 24}-1")],
 )
 def test_players_of_others_have_names_too(player: str, name: str) -> None:
-    house = host(offered=(player,))
-    ann = house.client("Ann")
+    harness = host(offered=(player,))
+    ann = harness.client("Ann")
     assert ann.ask(ChallengeBot(player=player, game=GAME), Seeking).opponent == name
 
 
 def test_bots_come_where_guests_are_not_let_in() -> None:
-    house = host(registration="closed")
-    ann = administrator(house, "Ann")
+    harness = host(registration="closed")
+    ann = administrator(harness, "Ann")
     ann.say(SUMMON)
-    assert come(house, the_bot(house)).heard(Started)
+    assert come(harness, the_bot(harness)).heard(Started)
 
 
 def test_a_bot_moves_like_anybody() -> None:
-    house = host()
-    ann = house.client("Ann")
+    harness = host()
+    ann = harness.client("Ann")
     ann.say(SUMMON)
-    bot = come(house, the_bot(house))
+    bot = come(harness, the_bot(harness))
     match = only(ann.inbox, Started).match
     assert bot.refused(Move(match=match, ply=0, action=0)) is Code.NOT_YOUR_TURN
 

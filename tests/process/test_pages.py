@@ -84,18 +84,18 @@ class NastyNamesDatabase(SeededDatabase):
     """The same, and a test between two, one of whom is called like markup."""
 
     def _store(self, url: str) -> None:
-        house = self._house
-        house.wait(1)
-        players = [member(house, name) for name in (NASTY, "Eve")]
+        harness = self._harness
+        harness.wait(1)
+        players = [member(harness, name) for name in (NASTY, "Eve")]
         spec = replace(
             spec_of(2, name=NASTY_TITLE, format="sprt", rounds=3, sprt=Sprt(0, 100)),
             entrants=(Entrant(NASTY, "<i>1"), Entrant("Eve", "2")),
         )
-        boss = administrator(house, "Yve")
+        boss = administrator(harness, "Yve")
         self.duel = boss.ask(CreateTournament(id=1, spec=spec), Tournament).tournament
         for each in players:
             each.say(Join(tournament=self.duel))
-        Bots(house, *players).play()
+        Bots(harness, *players).play()
         super()._store(url)
         database = Database(url)
         database.save([Account(id=name, name=name, digest=digest(TOKEN), created_at=0.0)

@@ -183,8 +183,8 @@ class HubHarness:
 class MemoryClient:
     """One connection: what was said on it, and what was heard."""
 
-    def __init__(self, house: HubHarness, number: int) -> None:
-        self.house = house
+    def __init__(self, harness: HubHarness, number: int) -> None:
+        self.harness = harness
         self.number = number
         self.open = True
         self.inbox: list[Event] = []
@@ -208,8 +208,8 @@ class MemoryClient:
     def say(self, request: Request, lag_s: float = 0.0) -> list[Event]:
         """What this connection is told because of a request."""
         heard = len(self.inbox)
-        hub, now = self.house.hub, self.house.now
-        self.house.do(hub.receive(self.number, request, now, lag_s))
+        hub, now = self.harness.hub, self.harness.now
+        self.harness.do(hub.receive(self.number, request, now, lag_s))
         return self.inbox[heard:]
 
     def ask(self, request: Request, kind: type[E]) -> E:
@@ -228,7 +228,7 @@ class MemoryClient:
 
     def hang_up(self) -> None:
         self.open = False
-        self.house.do(self.house.hub.disconnect(self.number, self.house.now))
+        self.harness.do(self.harness.hub.disconnect(self.number, self.harness.now))
 
 
 def only(events: Sequence[Event], kind: type[E]) -> E:
@@ -244,20 +244,20 @@ def hello_of(name: str, **fields: Any) -> Hello:
 
 
 def sit_down(
-    house: HubHarness, *, clock: str = "none", **hello: Any
+    harness: HubHarness, *, clock: str = "none", **hello: Any
 ) -> tuple[MemoryClient, MemoryClient, str]:
     """Ann and Bob, who moves second, and their match."""
-    ann, bob = house.client("Ann", **hello), house.client("Bob")
+    ann, bob = harness.client("Ann", **hello), harness.client("Bob")
     match = match_between(ann, bob, clock=clock)
     return ann, bob, match
 
 
-def administrator(house: HubHarness, name: str, **hello: Any) -> MemoryClient:
+def administrator(harness: HubHarness, name: str, **hello: Any) -> MemoryClient:
     """Somebody who may do more than others."""
     token = "0" * 32
     known = Account(id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True)
-    house.do(house.hub.account_changed(known, house.now))
-    return house.client(name, token=token, **hello)
+    harness.do(harness.hub.account_changed(known, harness.now))
+    return harness.client(name, token=token, **hello)
 
 
 def match_between(

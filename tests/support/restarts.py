@@ -40,18 +40,20 @@ def kept_of(records: list[Record]) -> list[StoredMatch]:
     ]
 
 
-def restarted(house: HubHarness, after_s: float = 3.0, lost: int = 0, **policy: Any) -> HubHarness:
+def restarted(
+    harness: HubHarness, after_s: float = 3.0, lost: int = 0, **policy: Any
+) -> HubHarness:
     """Another server over what this one has stored, but for the last few records."""
-    records = house.stored[: len(house.stored) - lost]
+    records = harness.stored[: len(harness.stored) - lost]
     again = HubHarness(stored=True, **policy)
     accounts = [record for record in records if type(record).__name__ == "Account"]
     again.hub = make_hub(
         again.policy,
-        house.hub._context.random,  # no secret is made twice
+        harness.hub._context.random,  # no secret is made twice
         software="a test",
         accounts=accounts,  # type: ignore[arg-type]
-        epoch=EPOCH + house.now + after_s,
-        started_at=EPOCH + house.now + after_s,
+        epoch=EPOCH + harness.now + after_s,
+        started_at=EPOCH + harness.now + after_s,
     )
     again.do(again.hub.restore_matches(kept_of(records), again.now))
     return again

@@ -32,14 +32,14 @@ class SeededDatabase:
     """A tournament, and five matches after it, each of which ended a second after the last."""
 
     def __init__(self, url: str) -> None:
-        self._house = HubHarness()
-        ann, bob, cyd = (member(self._house, name) for name in MEMBERS[:3])
-        account(self._house, "Dan")
-        guest = self._house.client("guest-1")
-        self.cup = organized(self._house, spec_of(3, name="a cup"))[1].tournament
+        self._harness = HubHarness()
+        ann, bob, cyd = (member(self._harness, name) for name in MEMBERS[:3])
+        account(self._harness, "Dan")
+        guest = self._harness.client("guest-1")
+        self.cup = organized(self._harness, spec_of(3, name="a cup"))[1].tournament
         for line in (ann, bob, cyd):
             line.say(Join(tournament=self.cup))
-        Bots(self._house, ann, bob, cyd).play()
+        Bots(self._harness, ann, bob, cyd).play()
         self.won = self._match(ann, bob, rated=True)
         play(self.won, (ann, bob), WON)
         self.tied = self._match(ann, bob, rated=True)
@@ -55,7 +55,7 @@ class SeededDatabase:
         self._store(url)
 
     def _match(self, first: MemoryClient, second: MemoryClient, **terms: object) -> str:
-        self._house.wait(1)
+        self._harness.wait(1)
         return match_between(first, second, **terms)  # type: ignore[arg-type]
 
     def _store(self, url: str) -> None:
@@ -64,5 +64,5 @@ class SeededDatabase:
         ]
         database = Database(url)
         database.migrate()
-        database.save([*known, *self._house.stored])
+        database.save([*known, *self._harness.stored])
         database.close()

@@ -51,27 +51,27 @@ def spec_of(entrants: int = 2, **fields: Any) -> TournamentSpec:
     return TournamentSpec(**given | fields)
 
 
-def member(house: HubHarness, name: str) -> MemoryClient:
+def member(harness: HubHarness, name: str) -> MemoryClient:
     """One who has an account."""
-    account(house, name)
-    return house.client(name, token=TOKEN, legal_actions=True)
+    account(harness, name)
+    return harness.client(name, token=TOKEN, legal_actions=True)
 
 
-def account(house: HubHarness, name: str) -> None:
+def account(harness: HubHarness, name: str) -> None:
     known = Account(id=name, name=name, digest=digest(TOKEN), created_at=0.0)
-    house.do(house.hub.account_changed(known, house.now))
+    harness.do(harness.hub.account_changed(known, harness.now))
 
 
-def organized(house: HubHarness, spec: TournamentSpec) -> tuple[MemoryClient, Tournament]:
-    line = administrator(house, "Zoe")
+def organized(harness: HubHarness, spec: TournamentSpec) -> tuple[MemoryClient, Tournament]:
+    line = administrator(harness, "Zoe")
     return line, line.ask(CreateTournament(id=1, spec=spec), Tournament)
 
 
 class Bots:
     """Play random legal moves whenever it is their turn, until nothing happens any more."""
 
-    def __init__(self, house: HubHarness, *lines: MemoryClient, seed: int = 1) -> None:
-        self.house = house
+    def __init__(self, harness: HubHarness, *lines: MemoryClient, seed: int = 1) -> None:
+        self.harness = harness
         self.lines = list(lines)
         self.random = random.Random(seed)
         self._read: dict[MemoryClient, int] = {}
@@ -97,7 +97,7 @@ class Bots:
         ]
 
     def _has_turn(self, line: MemoryClient, event: Started | Update) -> bool:
-        table = self.house.hub.rooms.get(event.match)
+        table = self.harness.hub.rooms.get(event.match)
         if table is None or event.to_move == 0 or table.match.ply != _ply(event):
             return False
         return table.seats[event.to_move - 1].connection == line.number

@@ -48,19 +48,19 @@ def newcomer(name: str, **fields: Any) -> Hello:
     return hello_of(name, guest=False, **fields)
 
 
-def member(house: HubHarness, name: str) -> MemoryClient:
-    return house.client(name, guest=False)
+def member(harness: HubHarness, name: str) -> MemoryClient:
+    return harness.client(name, guest=False)
 
 
 # Names and tokens.
 
 
 def test_the_first_hello_registers_the_name() -> None:
-    house = HubHarness()
-    ann = member(house, "Ann")
+    harness = HubHarness()
+    ann = member(harness, "Ann")
     assert ann.welcome is not None
     assert not ann.welcome.guest
-    (account,) = house.stored
+    (account,) = harness.stored
     assert isinstance(account, Account)
     assert (account.name, account.digest) == ("Ann", digest(ann.account_token))
     assert re.fullmatch(r"[0-9a-f]{32}", ann.account_token)
@@ -68,20 +68,20 @@ def test_the_first_hello_registers_the_name() -> None:
 
 
 def test_a_welcome_with_a_token_waits_until_the_account_is_stored() -> None:
-    house = HubHarness()
-    house.slow = True
-    line = house.line()
+    harness = HubHarness()
+    harness.slow = True
+    line = harness.line()
     assert line.say(newcomer("Ann")) == []
-    house.commit()
+    harness.commit()
     assert only(line.inbox, Welcome).token
 
 
 def test_the_name_needs_its_token_from_then_on() -> None:
-    house = HubHarness()
-    ann = member(house, "Ann")
+    harness = HubHarness()
+    ann = member(harness, "Ann")
     token = ann.account_token
     ann.hang_up()
-    line = house.line()
+    line = harness.line()
     for hello in (newcomer("Ann"), hello_of("Ann"), newcomer("ANN"), newcomer("A n n")):
         assert line.refused(hello) is Code.NAME_TAKEN
     assert line.refused(hello_of("Ann", token="0" * 32)) is Code.BAD_TOKEN
@@ -93,10 +93,10 @@ def test_the_name_needs_its_token_from_then_on() -> None:
 
 @pytest.mark.parametrize("name", ["Аnn", "Ann.", "ANN", "Änn", "А n n"])
 def test_nobody_else_is_called_what_looks_the_same(name: str) -> None:
-    house = HubHarness()
-    member(house, "Ann").hang_up()
-    assert house.line().refused(hello_of(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
-    assert house.line().refused(newcomer(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
+    harness = HubHarness()
+    member(harness, "Ann").hang_up()
+    assert harness.line().refused(hello_of(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
+    assert harness.line().refused(newcomer(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
 
 
 @pytest.mark.parametrize("name", ["Ann\n", "An\u202en", "\u200b", "Аda Ann", " Ann", "An\0n"])
@@ -105,9 +105,9 @@ def test_names_that_cannot_be_read_are_refused(name: str) -> None:
 
 
 def test_a_guest_registers_nothing_and_plays_unrated() -> None:
-    house = HubHarness()
-    ann, bob = house.client("Ann"), house.client("Bob")
-    assert house.stored == []
+    harness = HubHarness()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    assert harness.stored == []
     assert ann.welcome is not None
     assert ann.welcome.guest
     assert ann.refused(Seek(game=GAME, rated=True)) is Code.NOT_FOR_GUESTS
@@ -115,10 +115,10 @@ def test_a_guest_registers_nothing_and_plays_unrated() -> None:
 
 
 def test_spectators_are_guests() -> None:
-    house = HubHarness()
-    welcome = house.line().ask(newcomer("Ann", role="spectator"), Welcome)
+    harness = HubHarness()
+    welcome = harness.line().ask(newcomer("Ann", role="spectator"), Welcome)
     assert welcome.guest
-    assert house.stored == []
+    assert harness.stored == []
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,13 @@ def test_spectators_are_guests() -> None:
     [("open", True, True), ("guests", False, True), ("closed", False, False)],
 )
 def test_who_may_come(registration: str, registers: bool, visits: bool) -> None:
-    house = HubHarness(registration=registration)
+    harness = HubHarness(registration=registration)
     token = "1" * 32
     known = Account(id="1", name="Ada", digest=digest(token), created_at=0.0)
-    house.do(house.hub.account_changed(known, house.now))
-    assert house.client("Ada", token=token).open
+    harness.do(harness.hub.account_changed(known, harness.now))
+    assert harness.client("Ada", token=token).open
     for hello, lets_in in ((newcomer("Ann"), registers), (hello_of("Bob"), visits)):
-        line = house.line()
+        line = harness.line()
         if lets_in:
             assert line.ask(hello, Welcome)
         else:
@@ -140,70 +140,74 @@ def test_who_may_come(registration: str, registers: bool, visits: bool) -> None:
 
 
 def test_an_address_registers_so_many_names_an_hour() -> None:
-    house = HubHarness(registrations_per_hour=4)
+    harness = HubHarness(registrations_per_hour=4)
     for number in range(4):
-        member(house, f"Ann {number}x")
-    (error,) = house.line().say(newcomer("Bob"))
+        member(harness, f"Ann {number}x")
+    (error,) = harness.line().say(newcomer("Bob"))
     assert isinstance(error, Error)
     assert error.code is Code.RATE_LIMITED
     assert error.seconds is not None
-    assert house.line("2001:db8::1").ask(newcomer("Eve"), Welcome)
-    house.wait(error.seconds)
-    assert member(house, "Bob").open
+    assert harness.line("2001:db8::1").ask(newcomer("Eve"), Welcome)
+    harness.wait(error.seconds)
+    assert member(harness, "Bob").open
 
 
 def test_a_token_that_was_revoked_is_void_and_its_sessions_end() -> None:
-    house = HubHarness()
-    ann, bob = member(house, "Ann"), house.client("Bob")
+    harness = HubHarness()
+    ann, bob = member(harness, "Ann"), harness.client("Bob")
     match = match_between(ann, bob)
     play(match, (ann, bob), (0, 1))
-    (account,) = (each for each in house.stored if isinstance(each, Account))
-    house.do(house.hub.account_changed(structs.replace(account, digest=digest("x")), house.now))
+    (account,) = (each for each in harness.stored if isinstance(each, Account))
+    harness.do(
+        harness.hub.account_changed(structs.replace(account, digest=digest("x")), harness.now)
+    )
     last = ann.inbox[-1]
     assert isinstance(last, Error)
     assert last.code is Code.KICKED
     assert not ann.open
     assert only(bob.inbox, Ended).reason is Reason.ABANDONMENT
-    assert house.line().refused(hello_of("Ann", token=ann.account_token)) is Code.BAD_TOKEN
-    assert house.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert harness.line().refused(hello_of("Ann", token=ann.account_token)) is Code.BAD_TOKEN
+    assert harness.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
 
 
 def test_who_was_renamed_plays_on_and_comes_back_under_the_new_name() -> None:
-    house = HubHarness()
-    ann, bob = member(house, "Ann"), house.client("Bob")
+    harness = HubHarness()
+    ann, bob = member(harness, "Ann"), harness.client("Bob")
     match = match_between(ann, bob)
-    (account,) = (each for each in house.stored if isinstance(each, Account))
-    house.do(house.hub.account_changed(structs.replace(account, name="Zoe"), house.now))
+    (account,) = (each for each in harness.stored if isinstance(each, Account))
+    harness.do(harness.hub.account_changed(structs.replace(account, name="Zoe"), harness.now))
     play(match, (ann, bob), (0, 1))
     ann.hang_up()
-    again = house.client("Zoe", session=ann.token)
+    again = harness.client("Zoe", session=ann.token)
     assert only(again.inbox, Started).match == match
-    assert house.client("Zoe", token=ann.account_token).open
+    assert harness.client("Zoe", token=ann.account_token).open
 
 
 # Somebody else's.
 
 
 def test_a_session_token_of_somebody_else_opens_nothing() -> None:
-    house = HubHarness()
-    ann, bob = member(house, "Ann"), member(house, "Bob")
+    harness = HubHarness()
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
     match_between(ann, bob)
-    assert house.line().refused(hello_of("Eve", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert harness.line().refused(hello_of("Eve", session=ann.token)) is Code.UNKNOWN_SESSION
     hello = structs.replace(hello_of("Bob", session=ann.token), token=bob.account_token)
-    assert house.line().refused(hello) is Code.UNKNOWN_SESSION
-    assert house.line().refused(hello_of("Ann", session=ann.account_token)) is Code.UNKNOWN_SESSION
+    assert harness.line().refused(hello) is Code.UNKNOWN_SESSION
+    assert (
+        harness.line().refused(hello_of("Ann", session=ann.account_token)) is Code.UNKNOWN_SESSION
+    )
     assert ann.open
 
 
 def test_neither_is_a_session_token_an_account_token_nor_the_other_way_round() -> None:
-    house = HubHarness()
-    ann = member(house, "Ann")
-    assert house.line().refused(hello_of("Ann", token=ann.token)) is Code.BAD_TOKEN
+    harness = HubHarness()
+    ann = member(harness, "Ann")
+    assert harness.line().refused(hello_of("Ann", token=ann.token)) is Code.BAD_TOKEN
 
 
 def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
-    house = HubHarness()
-    ann, bob = member(house, "Ann"), member(house, "Bob")
+    harness = HubHarness()
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
     match = match_between(ann, bob)
     secrets = [ann.token, bob.token, ann.account_token, bob.account_token, "5" * 32]
     requests = [
@@ -213,7 +217,7 @@ def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
         hello_of("Ann", session="5" * 32),
         newcomer("Ann"),
     ]
-    line = house.line()
+    line = harness.line()
     for request in requests:
         line.say(request)
     for event in [*line.inbox, *ann.inbox, *bob.inbox]:
@@ -221,26 +225,26 @@ def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
         assert not any(secret in text for secret in secrets), text
     play(match, (ann, bob), (0, 1))
     ann.hang_up()
-    house.wait(100.0)
-    assert house.logged
-    assert not any(secret in said for secret in secrets for said in house.logged)
-    kept = repr(house.stored)
+    harness.wait(100.0)
+    assert harness.logged
+    assert not any(secret in said for secret in secrets for said in harness.logged)
+    kept = repr(harness.stored)
     assert not any(secret in kept for secret in secrets)
 
 
 # Several sessions.
 
 
-def workers(house: HubHarness, count: int = 2) -> list[MemoryClient]:
+def workers(harness: HubHarness, count: int = 2) -> list[MemoryClient]:
     """Sessions of Ann's, with the one that registered her first."""
-    first = member(house, "Ann")
-    return [first, *(house.client("Ann", token=first.account_token) for _ in range(count - 1))]
+    first = member(harness, "Ann")
+    return [first, *(harness.client("Ann", token=first.account_token) for _ in range(count - 1))]
 
 
 def test_an_account_has_several_sessions_that_do_not_play_each_other() -> None:
-    house = HubHarness()
-    one, two = workers(house)
-    bob = house.client("Bob")
+    harness = HubHarness()
+    one, two = workers(harness)
+    bob = harness.client("Bob")
     for line in (one, two):
         line.say(Seek(game=GAME, clock="none"))
     assert not one.heard(Started)
@@ -256,25 +260,25 @@ def test_an_account_has_several_sessions_that_do_not_play_each_other() -> None:
 
 
 def test_all_sessions_hear_of_a_challenge() -> None:
-    house = HubHarness()
-    one, two = workers(house)
-    house.client("Bob").say(Seek(game=GAME, opponent="ann"))
+    harness = HubHarness()
+    one, two = workers(harness)
+    harness.client("Bob").say(Seek(game=GAME, opponent="ann"))
     assert only(one.inbox, Seeking).name == only(two.inbox, Seeking).name == "Bob"
 
 
 def test_an_account_has_so_many_sessions() -> None:
-    house = HubHarness(sessions_per_account=2)
-    one, _ = workers(house)
+    harness = HubHarness(sessions_per_account=2)
+    one, _ = workers(harness)
     hello = hello_of("Ann", token=one.account_token)
-    assert house.line().refused(hello) is Code.TOO_MANY
+    assert harness.line().refused(hello) is Code.TOO_MANY
     one.hang_up()
-    assert house.line().ask(hello, Welcome)
+    assert harness.line().ask(hello, Welcome)
 
 
 def test_a_player_does_not_see_through_another_session_what_the_opponent_thinks() -> None:
-    house = HubHarness()
-    one, two = workers(house)
-    bob = house.client("Bob")
+    harness = HubHarness()
+    one, two = workers(harness)
+    bob = harness.client("Bob")
     match = match_between(one, bob)
     two.say(Watch(match=match))
     one.say(Move(match=match, ply=0, action=0))
@@ -283,91 +287,91 @@ def test_a_player_does_not_see_through_another_session_what_the_opponent_thinks(
 
 
 def test_another_session_claims_the_match_of_one_that_is_gone() -> None:
-    house = HubHarness(claim_after_s=10.0)
-    one, two = workers(house)
-    bob = house.client("Bob")
+    harness = HubHarness(claim_after_s=10.0)
+    one, two = workers(harness)
+    bob = harness.client("Bob")
     match = match_between(one, bob, clock="100+0")
     play(match, (one, bob), (0, 1))
     assert two.refused(TakeOver(match=match)) is Code.NOT_AWAY
     one.hang_up()
-    house.wait(4.0)
+    harness.wait(4.0)
     (error,) = two.say(TakeOver(match=match))
     assert isinstance(error, Error)
     assert (error.code, error.seconds) == (Code.NOT_AWAY, 6.0)
-    house.wait(6.0)
+    harness.wait(6.0)
     started = two.ask(TakeOver(id="c", match=match), Started)
     assert (started.re, started.seat, started.moves) == ("c", 1, (0, 1))
-    assert isinstance(house.stored[-1], SeatTakenOver)
+    assert isinstance(harness.stored[-1], SeatTakenOver)
     assert two.ask(TakeOver(match=match), Started).seat == 1
     play(match, (two, bob), (3, 4, 6), ply=2)
     assert only(bob.inbox, Ended).winner == 1
-    assert house.line().refused(hello_of("Ann", session=one.token)) is Code.UNKNOWN_SESSION
+    assert harness.line().refused(hello_of("Ann", session=one.token)) is Code.UNKNOWN_SESSION
 
 
 def test_a_newcomer_is_told_which_matches_are_away() -> None:
-    house = HubHarness()
-    one, _ = workers(house)
-    match = match_between(one, house.client("Bob"))
-    assert house.client("Ann", token=one.account_token).welcome.away == ()  # type: ignore[union-attr]
+    harness = HubHarness()
+    one, _ = workers(harness)
+    match = match_between(one, harness.client("Bob"))
+    assert harness.client("Ann", token=one.account_token).welcome.away == ()  # type: ignore[union-attr]
     one.hang_up()
-    again = house.client("Ann", token=one.account_token)
+    again = harness.client("Ann", token=one.account_token)
     assert again.welcome is not None
     assert again.welcome.away == (match,)
 
 
 @pytest.mark.parametrize("stranger", ["Bob", "Eve", "guest"])
 def test_nobody_claims_the_match_of_others(stranger: str) -> None:
-    house = HubHarness(claim_after_s=0.0)
-    ann, bob, eve = (member(house, name) for name in ("Ann", "Bob", "Eve"))
+    harness = HubHarness(claim_after_s=0.0)
+    ann, bob, eve = (member(harness, name) for name in ("Ann", "Bob", "Eve"))
     match = match_between(ann, bob)
     ann.hang_up()
-    house.wait(1.0)
+    harness.wait(1.0)
     if stranger == "Bob":  # who plays it is shown it, from where it sits
         assert bob.ask(TakeOver(match=match), Started).seat == 2
     elif stranger == "Eve":
         assert eve.refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
     else:
-        assert house.client("Zoe").refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
+        assert harness.client("Zoe").refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
 
 
 def test_of_limits_only_that_of_a_session_keeps_it_from_claiming() -> None:
-    house = HubHarness(
+    harness = HubHarness(
         claim_after_s=0.0, seeks_per_account=1, matches_per_session=1, matches_per_account=2
     )
-    one, two = workers(house)
-    three = house.client("Ann", token=one.account_token)
+    one, two = workers(harness)
+    three = harness.client("Ann", token=one.account_token)
     matches = [
-        match_between(each, house.client(name)) for each, name in ((one, "Bob"), (two, "Eve"))
+        match_between(each, harness.client(name)) for each, name in ((one, "Bob"), (two, "Eve"))
     ]
     one.hang_up()
-    house.wait(1.0)
+    harness.wait(1.0)
     (error,) = two.say(TakeOver(match=matches[0]))
     assert isinstance(error, Error)
     assert (error.code, "you play 1 already" in error.text) == (Code.TOO_MANY, True)
     assert three.ask(TakeOver(match=matches[0]), Started).seat == 1
     two.hang_up()
-    four = house.client("Ann", token=one.account_token)
-    house.wait(1.0)
+    four = harness.client("Ann", token=one.account_token)
+    harness.wait(1.0)
     assert three.refused(TakeOver(match=matches[1])) is Code.TOO_MANY
     assert four.ask(TakeOver(match=matches[1]), Started).seat == 1
 
 
 def test_who_looks_for_a_match_may_claim_one() -> None:
-    house = HubHarness(claim_after_s=0.0, seeks_per_account=1, matches_per_session=1)
-    one, two = workers(house)
-    match = match_between(one, house.client("Bob"))
+    harness = HubHarness(claim_after_s=0.0, seeks_per_account=1, matches_per_session=1)
+    one, two = workers(harness)
+    match = match_between(one, harness.client("Bob"))
     two.say(Seek(game="nim"))
     one.hang_up()
-    house.wait(1.0)
+    harness.wait(1.0)
     assert two.ask(TakeOver(match=match), Started).seat == 1
 
 
 def test_guests_claim_nothing() -> None:
-    house = HubHarness(claim_after_s=0.0)
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness(claim_after_s=0.0)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     match = match_between(ann, bob)
     ann.hang_up()
-    assert house.client("Zoe").refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
+    assert harness.client("Zoe").refused(TakeOver(match=match)) is Code.NOT_YOUR_MATCH
 
 
 # Administrators.
@@ -379,18 +383,22 @@ def test_guests_claim_nothing() -> None:
     ids=repr,
 )
 def test_what_administrators_do_is_for_nobody_else(request_: Request) -> None:
-    house = HubHarness()
-    bob = house.client("Bob")
-    for line in (member(house, "Ann"), house.client("Zoe"), house.client("Eve", role="spectator")):
+    harness = HubHarness()
+    bob = harness.client("Bob")
+    for line in (
+        member(harness, "Ann"),
+        harness.client("Zoe"),
+        harness.client("Eve", role="spectator"),
+    ):
         assert line.refused(request_) is Code.NOT_ALLOWED
-    assert house.line().refused(request_) is Code.NOT_ALLOWED
+    assert harness.line().refused(request_) is Code.NOT_ALLOWED
     assert bob.open
 
 
 def test_an_administrator_ends_a_match() -> None:
-    house = HubHarness()
-    boss = administrator(house, "Boss")
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness()
+    boss = administrator(harness, "Boss")
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     match = match_between(ann, bob)
     assert boss.ask(Abort(id="a", match=match, text="a mistake"), Ok).re == "a"
     for line in (ann, bob):
@@ -400,9 +408,9 @@ def test_an_administrator_ends_a_match() -> None:
 
 
 def test_an_administrator_sends_somebody_away() -> None:
-    house = HubHarness()
-    boss = administrator(house, "Boss", role="spectator")
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness()
+    boss = administrator(harness, "Boss", role="spectator")
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     match = match_between(ann, bob)
     play(match, (ann, bob), (0, 1))
     boss.ask(Kick(id="d", name="ANN", text="enough"), Ok)
@@ -415,10 +423,12 @@ def test_an_administrator_sends_somebody_away() -> None:
 
 
 def test_who_is_no_administrator_any_more_may_no_more() -> None:
-    house = HubHarness()
-    boss = administrator(house, "Boss")
-    account = house.hub.accounts.like("Boss")
+    harness = HubHarness()
+    boss = administrator(harness, "Boss")
+    account = harness.hub.accounts.like("Boss")
     assert account is not None
-    house.do(house.hub.account_changed(structs.replace(account, administrator=False), house.now))
+    harness.do(
+        harness.hub.account_changed(structs.replace(account, administrator=False), harness.now)
+    )
     assert boss.open
     assert boss.refused(Kick(name="Ann")) is Code.NOT_ALLOWED

@@ -86,23 +86,23 @@ def test_a_newcomer_is_welcomed() -> None:
     ],
 )
 def test_a_hello_that_is_refused_can_be_said_better(fields: dict[str, Any], code: Code) -> None:
-    house = HubHarness()
-    house.client("Bob")
-    line = house.line()
+    harness = HubHarness()
+    harness.client("Bob")
+    line = harness.line()
     assert line.refused(hello_of(**{"name": "Ann"} | fields)) is code
     assert line.ask(hello_of("Ann"), Welcome).name == "Ann"
 
 
 def test_a_name_is_free_again_when_its_owner_has_left() -> None:
-    house = HubHarness()
-    house.client("Ann").hang_up()
-    assert house.client("ANN").open
+    harness = HubHarness()
+    harness.client("Ann").hang_up()
+    assert harness.client("ANN").open
 
 
 def test_a_session_belongs_to_a_name() -> None:
-    house = HubHarness()
-    token = house.client("Ann").token
-    assert house.line().refused(hello_of("Bob", session=token)) is Code.UNKNOWN_SESSION
+    harness = HubHarness()
+    token = harness.client("Ann").token
+    assert harness.line().refused(hello_of("Bob", session=token)) is Code.UNKNOWN_SESSION
 
 
 # What is allowed to whom.
@@ -133,17 +133,17 @@ EVERYTHING = list(itertools.product(Sender, REQUESTS))
 ALLOWED = [(sender, kind) for sender, kind in EVERYTHING if sender in kind.sent_by]
 
 
-def seeks_of(house: HubHarness, line: MemoryClient) -> list[OpenSeek]:
-    session = house.hub.registry.sessions[digest(line.token)]
-    return house.hub.lobby.of_session(session)
+def seeks_of(harness: HubHarness, line: MemoryClient) -> list[OpenSeek]:
+    session = harness.hub.registry.sessions[digest(line.token)]
+    return harness.hub.lobby.of_session(session)
 
 
 def at(sender: Sender) -> MemoryClient:
-    house = HubHarness(bots=1, offered=("random",))
+    harness = HubHarness(bots=1, offered=("random",))
     if sender is Sender.NEWCOMER:
-        return house.line()
+        return harness.line()
     role = "spectator" if sender is Sender.SPECTATOR else "human"
-    return administrator(house, "Ann", role=role)
+    return administrator(harness, "Ann", role=role)
 
 
 @pytest.mark.parametrize(
@@ -199,13 +199,13 @@ def test_a_request_of_a_sender_that_may_send_it_is_answered(
 def test_offers_that_fit_make_a_match(
     anns: dict[str, Any], bobs: dict[str, Any], fit: bool, swapped: bool
 ) -> None:
-    house = HubHarness()
-    ann, bob = (house.client(name, guest=False) for name in ("Ann", "Bob"))
+    harness = HubHarness()
+    ann, bob = (harness.client(name, guest=False) for name in ("Ann", "Bob"))
     wishes = [(ann, Seek(**{"game": GAME} | anns)), (bob, Seek(**{"game": GAME} | bobs))]
     for line, wish in reversed(wishes) if swapped else wishes:
         line.say(wish)
     assert len(ann.heard(Started)) == len(bob.heard(Started)) == int(fit)
-    assert len(house.hub.lobby) == (0 if fit else 2)
+    assert len(harness.hub.lobby) == (0 if fit else 2)
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_offers_that_fit_make_a_match(
 def test_the_clock_is_that_of_who_asked_for_one(
     older: str | None, newer: str | None, clock: str
 ) -> None:
-    house = HubHarness(default_clock="7+1")
-    house.client("Ann").say(Seek(game=GAME, clock=older))
-    started = house.client("Bob").ask(Seek(game=GAME, clock=newer), Started)
+    harness = HubHarness(default_clock="7+1")
+    harness.client("Ann").say(Seek(game=GAME, clock=older))
+    started = harness.client("Bob").ask(Seek(game=GAME, clock=newer), Started)
     assert started.clock == clock
     assert (started.clocks is None) is (clock == "none")
 
@@ -240,8 +240,8 @@ def test_the_clock_is_that_of_who_asked_for_one(
     ],
 )
 def test_seats_are_as_asked_for(older: Any, newer: Any, first: str) -> None:
-    house = HubHarness()
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     ann.say(Seek(game=GAME, seat=older))
     started = bob.ask(Seek(game=GAME, seat=newer), Started)
     assert started.players[0] == first
@@ -249,9 +249,9 @@ def test_seats_are_as_asked_for(older: Any, newer: Any, first: str) -> None:
 
 
 def test_who_does_not_mind_moves_first_now_and_then() -> None:
-    house = HubHarness()
-    house.client("Ann").say(Seek(game=GAME, matches=20))
-    bob = house.client("Bob")
+    harness = HubHarness()
+    harness.client("Ann").say(Seek(game=GAME, matches=20))
+    bob = harness.client("Bob")
     bob.say(Seek(game=GAME, matches=20))
     seats = Counter(started.seat for started in bob.heard(Started))
     assert seats.total() == 20
@@ -259,51 +259,51 @@ def test_who_does_not_mind_moves_first_now_and_then() -> None:
 
 
 def test_the_oldest_offer_that_fits_is_taken() -> None:
-    house = HubHarness()
+    harness = HubHarness()
     for name, clock in (("Ann", "2/move"), ("Bob", "1/move"), ("Eve", "1/move")):
-        house.client(name).say(Seek(game=GAME, clock=clock, seat=1))
-    started = house.client("Zoe").ask(Seek(game=GAME, clock="1/move"), Started)
+        harness.client(name).say(Seek(game=GAME, clock=clock, seat=1))
+    started = harness.client("Zoe").ask(Seek(game=GAME, clock="1/move"), Started)
     assert started.players == ("Bob", "Zoe")
 
 
 def test_three_matches_with_whoever_comes() -> None:
-    house = HubHarness()
-    ann = house.client("Ann")
+    harness = HubHarness()
+    ann = harness.client("Ann")
     ann.say(Seek(game=GAME, matches=3))
-    bob = house.client("Bob")
+    bob = harness.client("Bob")
     bob.say(Seek(game=GAME, matches=2))
     assert len(bob.heard(Started)) == 2
-    assert house.client("Eve").ask(Seek(game=GAME), Started)
+    assert harness.client("Eve").ask(Seek(game=GAME), Started)
     assert len(ann.heard(Started)) == 3
-    assert len(house.hub.lobby) == 0
-    house.client("Zoe").say(Seek(game=GAME))
+    assert len(harness.hub.lobby) == 0
+    harness.client("Zoe").say(Seek(game=GAME))
     assert len(ann.heard(Started)) == 3
 
 
 def test_nobody_plays_against_oneself() -> None:
-    house = HubHarness()
-    ann = house.client("Ann")
+    harness = HubHarness()
+    ann = harness.client("Ann")
     assert only(ann.say(Seek(game=GAME)), Seeking)
     assert only(ann.say(Seek(game=GAME)), Seeking)
-    assert not house.matches
+    assert not harness.matches
     assert ann.refused(Seek(game=GAME, opponent="ann")) is Code.INVALID
 
 
 def test_a_challenge_is_told_to_whom_it_concerns() -> None:
-    house = HubHarness()
-    ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
+    harness = HubHarness()
+    ann, bob, eve = (harness.client(name) for name in ("Ann", "Bob", "Eve"))
     ann.say(Seek(id="s", game=GAME, opponent="BOB", clock="5+0"))
     assert only(ann.inbox, Seeking).re == "s"
     told = only(bob.inbox, Seeking)
     assert (told.name, told.clock, told.re) == ("Ann", "5+0", None)
     assert not eve.heard(Seeking)
     bob.hang_up()
-    assert only(house.client("bob").inbox, Seeking) == told
+    assert only(harness.client("bob").inbox, Seeking) == told
 
 
 def test_a_seek_ends_when_it_is_cancelled_or_its_owner_leaves() -> None:
-    house = HubHarness()
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     seek = ann.ask(Seek(game=GAME), Seeking).seek
     assert bob.refused(Cancel(seek=seek)) is Code.UNKNOWN_SEEK
     assert ann.ask(Cancel(id=5, seek=seek), Ok).re == 5
@@ -329,8 +329,8 @@ def test_a_seek_for_what_there_is_not(seek: Seek, code: Code) -> None:
 
 
 def test_nobody_looks_for_more_matches_than_are_allowed_at_once() -> None:
-    house = HubHarness(matches_per_session=3)
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness(matches_per_session=3)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     seek = ann.ask(Seek(game=GAME, matches=2), Seeking).seek
     match = bob.ask(Seek(game=GAME), Started).match
     ann.say(Seek(game=GAME))
@@ -346,8 +346,8 @@ def test_nobody_looks_for_more_matches_than_are_allowed_at_once() -> None:
 
 
 def test_a_match_from_its_start_to_its_end() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house, clock="10+1")
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness, clock="10+1")
     for line, seat in ((ann, 1), (bob, 2)):
         started = only(line.inbox, Started)
         assert (started.players, started.seat, started.to_move) == (("Ann", "Bob"), seat, 1)
@@ -366,9 +366,9 @@ def test_a_match_from_its_start_to_its_end() -> None:
 
 
 def test_who_asks_with_an_id_and_only_who_asks_gets_it_back() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    eve = harness.client("Eve", role="spectator")
     assert eve.ask(Watch(id="w", match=match), Started).re == "w"
     assert ann.ask(Move(id="m", match=match, ply=0, action=4), Update).re == "m"
     assert [only(line.inbox, Update).re for line in (bob, eve)] == [None, None]
@@ -378,14 +378,14 @@ def test_who_asks_with_an_id_and_only_who_asks_gets_it_back() -> None:
 
 
 def test_a_repeated_move_is_answered_to_its_sender_alone() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
     move = Move(id=1, match=match, ply=0, action=4)
     first = ann.ask(move, Update)
     told = len(bob.inbox)
     assert ann.ask(move, Update) == first
     assert len(bob.inbox) == told
-    assert house.only_match().moves == [4]
+    assert harness.only_match().moves == [4]
 
 
 @pytest.mark.parametrize(
@@ -411,9 +411,9 @@ def test_a_move_that_does_not_fit_is_told_to_nobody_else(
 
 
 def test_a_match_of_others_and_no_match_at_all() -> None:
-    house = HubHarness()
-    _, _, match = sit_down(house)
-    eve = house.client("Eve")
+    harness = HubHarness()
+    _, _, match = sit_down(harness)
+    eve = harness.client("Eve")
     assert eve.refused(Move(match=match, ply=0, action=0)) is Code.NOT_YOUR_MATCH
     assert eve.refused(Resign(match=match)) is Code.NOT_YOUR_MATCH
     assert eve.refused(Move(match="x", ply=0, action=0)) is Code.UNKNOWN_MATCH
@@ -433,9 +433,9 @@ def test_one_illegal_move_too_many_ends_it() -> None:
 
 
 def test_legal_actions_for_those_who_asked_for_them() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house, legal_actions=True)
-    eve = house.client("Eve", role="spectator", legal_actions=True)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness, legal_actions=True)
+    eve = harness.client("Eve", role="spectator", legal_actions=True)
     assert eve.ask(Watch(match=match), Started).legal_actions == tuple(range(9))
     assert only(ann.inbox, Started).legal_actions == tuple(range(9))
     play(match, (ann, bob), WON)
@@ -447,9 +447,9 @@ def test_legal_actions_for_those_who_asked_for_them() -> None:
 
 
 def test_spectators_see_what_the_opponent_does_not() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    eve = harness.client("Eve", role="spectator")
     ann.say(Move(match=match, ply=0, action=4))
     started = eve.ask(Watch(match=match), Started)
     assert (started.seat, started.moves, started.to_move) == (None, (4,), 2)
@@ -475,10 +475,10 @@ def test_a_player_who_watches_its_own_match_sees_what_a_player_sees() -> None:
 
 
 def test_the_list_shows_who_and_what_is_here() -> None:
-    house = HubHarness()
-    _, _, match = sit_down(house, clock="10+1")
-    eve = house.client("Eve", role="spectator")
-    house.client("Zoe", role="human").say(Seek(game="nim", clock="none"))
+    harness = HubHarness()
+    _, _, match = sit_down(harness, clock="10+1")
+    eve = harness.client("Eve", role="spectator")
+    harness.client("Zoe", role="human").say(Seek(game="nim", clock="none"))
     listing = eve.ask(List(id="l"), Listing)
     assert listing.re == "l"
     assert [(person.name, person.role) for person in listing.players] == [
@@ -496,8 +496,8 @@ def test_the_list_shows_who_and_what_is_here() -> None:
 
 
 def test_several_matches_at_once_do_not_mix() -> None:
-    house = HubHarness()
-    ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
+    harness = HubHarness()
+    ann, bob, eve = (harness.client(name) for name in ("Ann", "Bob", "Eve"))
     with_bob = match_between(ann, bob)
     with_eve = match_between(eve, ann)
     play(with_bob, (ann, bob), WON[:3])
@@ -513,16 +513,16 @@ def test_several_matches_at_once_do_not_mix() -> None:
 
 
 def test_who_never_moves_in_time_loses_nothing() -> None:
-    house = HubHarness(credit_cap_s=0.0)
-    ann, bob, match = sit_down(house, clock="10+1")
-    house.wait(9.5)
+    harness = HubHarness(credit_cap_s=0.0)
+    ann, bob, match = sit_down(harness, clock="10+1")
+    harness.wait(9.5)
     ann.say(Move(match=match, ply=0, action=4))
     update = only(bob.inbox, Update)
     assert update.clocks is not None
     assert [left.main_s for left in update.clocks] == [1.5, 10.0]
-    house.wait(9.875)
+    harness.wait(9.875)
     assert not bob.heard(Ended)
-    house.wait(0.125)
+    harness.wait(0.125)
     for line in (ann, bob):
         ended = only(line.inbox, Ended)
         assert (ended.winner, ended.reason) == (0, Reason.VOID)
@@ -530,44 +530,44 @@ def test_who_never_moves_in_time_loses_nothing() -> None:
 
 
 def test_who_makes_no_move_is_given_no_other_match_by_itself() -> None:
-    house = HubHarness(credit_cap_s=0.0)
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness(credit_cap_s=0.0)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
     bob.say(Seek(game="nim"))
     ann.say(Seek(game=GAME, seat=2, matches=5))
     assert len(bob.heard(Started)) == 5
     bob.say(Seek(game=GAME, clock="10+1", seat=1, matches=5))
-    assert seeks_of(house, bob)
-    house.wait(10.0)
+    assert seeks_of(harness, bob)
+    harness.wait(10.0)
     (notice,) = bob.heard(Notice)
     assert notice.code == "seeks_closed"
-    assert not house.matches
-    assert not seeks_of(house, bob)
+    assert not harness.matches
+    assert not seeks_of(harness, bob)
     ann.say(Seek(game=GAME))
     ann.say(Seek(game="nim"))
-    assert not house.matches
+    assert not harness.matches
     assert not ann.heard(Notice)
     bob.say(Seek(game="nim"))
-    assert house.only_match().players in (("Ann", "Bob"), ("Bob", "Ann"))
+    assert harness.only_match().players in (("Ann", "Bob"), ("Bob", "Ann"))
 
 
 def test_who_has_moved_and_then_does_not_move_in_time_loses() -> None:
-    house = HubHarness(credit_cap_s=0.0)
-    ann, bob, match = sit_down(house, clock="10+1")
+    harness = HubHarness(credit_cap_s=0.0)
+    ann, bob, match = sit_down(harness, clock="10+1")
     play(match, (ann, bob), (4, 0))
-    house.wait(10.875)
+    harness.wait(10.875)
     assert not bob.heard(Ended)
-    house.wait(0.125)
+    harness.wait(0.125)
     for line in (ann, bob):
         ended = only(line.inbox, Ended)
         assert (ended.winner, ended.reason) == (2, Reason.TIME)
 
 
 def test_a_move_that_is_too_late_is_answered_before_the_server_wakes() -> None:
-    house = HubHarness(credit_cap_s=0.0)
-    ann, bob, match = sit_down(house, clock="10+0")
+    harness = HubHarness(credit_cap_s=0.0)
+    ann, bob, match = sit_down(harness, clock="10+0")
     play(match, (ann, bob), (0, 1))
-    house.now = 10.5
+    harness.now = 10.5
     heard = ann.say(Move(id="m", match=match, ply=2, action=4))
     assert only(heard, Error).code is Code.MATCH_OVER
     assert only(heard, Error).re == "m"
@@ -576,13 +576,13 @@ def test_a_move_that_is_too_late_is_answered_before_the_server_wakes() -> None:
 
 
 def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
-    house = HubHarness(credit_cap_s=0.5)
-    ann, bob, match = sit_down(house, clock="10+0")
+    harness = HubHarness(credit_cap_s=0.5)
+    ann, bob, match = sit_down(harness, clock="10+0")
     play(match, (ann, bob), (0, 1))
-    house.wait(10.25)
+    harness.wait(10.25)
     ann.say(Move(match=match, ply=2, action=4), lag_s=0.25)
     assert bob.heard(Update)[-1].action == 4
-    house.wait(10.5)
+    harness.wait(10.5)
     assert only(bob.inbox, Ended).reason is Reason.TIME
 
 
@@ -590,12 +590,12 @@ def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
 
 
 def test_who_comes_back_finds_the_match_and_its_clock_run_on() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house, clock="100+0")
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness, clock="100+0")
     play(match, (ann, bob), (4, 0))
     ann.hang_up()
-    house.wait(30.0)
-    again = house.client("Ann", session=ann.token, id="h")
+    harness.wait(30.0)
+    again = harness.client("Ann", session=ann.token, id="h")
     assert again.token == ann.token
     assert [type(event) for event in again.inbox] == [Welcome, Started]
     started = only(again.inbox, Started)
@@ -603,24 +603,24 @@ def test_who_comes_back_finds_the_match_and_its_clock_run_on() -> None:
     assert started.clocks is not None
     assert [left.main_s for left in started.clocks] == [70.0, 100.0]
     play(match, (again, bob), (8, 1), ply=2)
-    house.wait(60.5)
+    harness.wait(60.5)
     assert not again.heard(Ended)
 
 
 def test_what_happened_meanwhile_is_in_the_moves() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
     ann.say(Move(match=match, ply=0, action=4))
     ann.hang_up()
     bob.say(Move(match=match, ply=1, action=0))
-    again = house.client("Ann", session=ann.token)
+    again = harness.client("Ann", session=ann.token)
     assert only(again.inbox, Started).moves == (4, 0)
 
 
 def test_the_old_connection_is_told_that_it_was_replaced() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    again = house.client("Ann", session=ann.token)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    again = harness.client("Ann", session=ann.token)
     last = ann.inbox[-1]
     assert isinstance(last, Error)
     assert last.code is Code.REPLACED
@@ -632,63 +632,63 @@ def test_the_old_connection_is_told_that_it_was_replaced() -> None:
 
 
 def test_who_is_replaced_looks_for_nobody_and_watches_nothing_any_more() -> None:
-    house = HubHarness()
-    _, bob, match = sit_down(house)
-    eve = house.client("Eve")
+    harness = HubHarness()
+    _, bob, match = sit_down(harness)
+    eve = harness.client("Eve")
     eve.say(Watch(match=match))
     eve.say(Seek(game="nim"))
-    again = house.client("Eve", session=eve.token)
+    again = harness.client("Eve", session=eve.token)
     bob.say(Resign(match=match))
     bob.say(Seek(game="nim"))
     assert [type(event) for event in again.inbox] == [Welcome]
 
 
 def test_who_does_not_come_back_loses_all_its_matches() -> None:
-    house = HubHarness(reconnect_s=60.0)
-    ann, bob, eve = (house.client(name) for name in ("Ann", "Bob", "Eve"))
+    harness = HubHarness(reconnect_s=60.0)
+    ann, bob, eve = (harness.client(name) for name in ("Ann", "Bob", "Eve"))
     matches = {match_between(ann, bob), (second := match_between(eve, ann))}
     ann.say(Move(match=(matches - {second}).pop(), ply=0, action=4))
     play(second, (eve, ann), (4, 0))
     ann.hang_up()
-    house.wait(59.0)
+    harness.wait(59.0)
     assert not bob.heard(Ended)
-    house.wait(1.0)
+    harness.wait(1.0)
     for line, winner in ((bob, 2), (eve, 1)):
         ended = only(line.inbox, Ended)
         assert (ended.winner, ended.reason) == (winner, Reason.ABANDONMENT)
         assert ended.match in matches
-    assert house.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
-    assert house.client("Ann").open
+    assert harness.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert harness.client("Ann").open
 
 
 def test_who_comes_back_in_time_may_leave_again() -> None:
-    house = HubHarness(reconnect_s=60.0)
-    ann, bob, _ = sit_down(house)
+    harness = HubHarness(reconnect_s=60.0)
+    ann, bob, _ = sit_down(harness)
     for _ in range(3):
         ann.hang_up()
-        house.wait(50.0)
-        ann = house.client("Ann", session=ann.token)
-        house.wait(100.0)
+        harness.wait(50.0)
+        ann = harness.client("Ann", session=ann.token)
+        harness.wait(100.0)
     assert not bob.heard(Ended)
 
 
 def test_a_name_is_kept_for_who_is_expected_back() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
     ann.hang_up()
-    assert house.line().refused(hello_of("ann")) is Code.NAME_TAKEN
+    assert harness.line().refused(hello_of("ann")) is Code.NAME_TAKEN
     bob.say(Resign(match=match))
-    assert house.client("ann").open
+    assert harness.client("ann").open
 
 
 def test_when_both_have_left_nothing_remains() -> None:
-    house = HubHarness(reconnect_s=60.0)
-    ann, bob, match = sit_down(house, clock="1000+0")
-    house.client("Eve").say(Watch(match=match))
-    for line in house.lines.values():
+    harness = HubHarness(reconnect_s=60.0)
+    ann, bob, match = sit_down(harness, clock="1000+0")
+    harness.client("Eve").say(Watch(match=match))
+    for line in harness.lines.values():
         line.hang_up()
-    house.wait(60.0)
-    assert house.is_empty()
+    harness.wait(60.0)
+    assert harness.is_empty()
     assert not ann.heard(Ended)
     assert not bob.heard(Ended)
 
@@ -697,53 +697,53 @@ def test_when_both_have_left_nothing_remains() -> None:
 
 
 def test_a_server_without_matches_stops_at_once() -> None:
-    house = HubHarness()
-    ann, stranger = house.client("Ann"), house.line()
+    harness = HubHarness()
+    ann, stranger = harness.client("Ann"), harness.line()
     ann.say(Seek(game=GAME))
-    house.do(house.hub.stop(house.now, grace_s=5.0))
-    assert house.stopped == 1
+    harness.do(harness.hub.stop(harness.now, grace_s=5.0))
+    assert harness.stopped == 1
     for line in (ann, stranger):
         assert isinstance(line.inbox[-1], Closing)
         assert not line.open
-    assert house.is_empty()
-    house.wait(10.0)
-    assert house.stopped == 1
+    assert harness.is_empty()
+    harness.wait(10.0)
+    assert harness.stopped == 1
 
 
 def test_matches_may_end_before_the_server_does() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
     play(match, (ann, bob), WON[:4])
-    house.do(house.hub.stop(house.now, grace_s=5.0))
+    harness.do(harness.hub.stop(harness.now, grace_s=5.0))
     assert only(ann.inbox, Closing).seconds == 5.0
     assert ann.refused(Seek(game=GAME)) is Code.CLOSING
-    assert house.stopped == 0
+    assert harness.stopped == 0
     play(match, (ann, bob), WON[4:], ply=4)
-    assert house.stopped == 1
+    assert harness.stopped == 1
     for line in (ann, bob):
         assert only(line.inbox, Ended).reason is Reason.RULES
         assert not line.open
-    house.wait(60.0)
-    assert house.is_empty()
-    assert house.stopped == 1
+    harness.wait(60.0)
+    assert harness.is_empty()
+    assert harness.stopped == 1
 
 
 @pytest.mark.parametrize("grace_s", [0.0, 5.0])
 def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
-    house = HubHarness()
-    sit_down(house)
-    eve, zoe = house.client("Eve"), house.client("Zoe")
+    harness = HubHarness()
+    sit_down(harness)
+    eve, zoe = harness.client("Eve"), harness.client("Zoe")
     match_between(eve, zoe)
     zoe.hang_up()
-    house.do(house.hub.stop(house.now, grace_s))
-    house.wait(grace_s)
-    assert house.stopped == 1
-    for line in house.lines.values():
+    harness.do(harness.hub.stop(harness.now, grace_s))
+    harness.wait(grace_s)
+    assert harness.stopped == 1
+    for line in harness.lines.values():
         assert not line.open
         ended = [(each.winner, each.reason) for each in line.heard(Ended)]
         assert ended == ([] if line is zoe else [(0, Reason.ABORTED)])
-    house.wait(60.0)
-    assert house.is_empty()
+    harness.wait(60.0)
+    assert harness.is_empty()
 
 
 def test_a_server_that_is_started_again_uses_no_id_again() -> None:
@@ -755,7 +755,7 @@ def test_a_server_that_is_started_again_uses_no_id_again() -> None:
 
 
 def test_who_comes_while_storage_fails_is_told() -> None:
-    house = HubHarness()
-    house.do(house.hub.storage_fails(True, house.now))
-    ann = house.client("Ann")
+    harness = HubHarness()
+    harness.do(harness.hub.storage_fails(True, harness.now))
+    ann = harness.client("Ann")
     assert [type(event) for event in ann.inbox] == [Notice, Welcome]

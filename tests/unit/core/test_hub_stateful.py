@@ -88,7 +88,7 @@ class StatefulHub(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.house = HubHarness(reconnect_s=20.0, illegal_moves=1, matches_per_session=4)
+        self.harness = HubHarness(reconnect_s=20.0, illegal_moves=1, matches_per_session=4)
         self.here: dict[str, Participant] = {}
         self.tokens: dict[str, str] = {}
         self.watching: dict[str, set[str]] = defaultdict(set)
@@ -96,19 +96,19 @@ class StatefulHub(RuleBasedStateMachine):
         self.running: set[str] = set()
         self.seated: dict[str, set[tuple[str, int | None]]] = defaultdict(set)
         for name in NAMES:
-            self.seat(name, self.house.client(name))
+            self.seat(name, self.harness.client(name))
 
     def anyone_is_away(self) -> bool:
         return len(self.here) < len(NAMES)
 
     def anyone_plays(self) -> bool:
-        return bool(self.house.matches)
+        return bool(self.harness.matches)
 
     @precondition(anyone_is_away)
     @rule(name=names, legal_actions=st.booleans(), role=st.sampled_from(["bot", "spectator"]))
     def arrive(self, name: str, legal_actions: bool, role: str) -> None:
         hello = hello_of(name, legal_actions=legal_actions, role=role)
-        line = self.house.line()
+        line = self.harness.line()
         if any(session.connection or session.matches for session in self.sessions_of(name)):
             assert line.refused(hello) is Code.NAME_TAKEN
             line.hang_up()
@@ -119,9 +119,9 @@ class StatefulHub(RuleBasedStateMachine):
     @rule(name=names)
     def come_back(self, name: str) -> None:
         token = self.tokens[name]
-        line = self.house.line()
+        line = self.harness.line()
         hello = hello_of(name, session=token)
-        if digest(token) not in self.house.hub.registry.sessions:
+        if digest(token) not in self.harness.hub.registry.sessions:
             assert line.refused(hello) is Code.UNKNOWN_SESSION
             line.hang_up()
             return
@@ -131,7 +131,7 @@ class StatefulHub(RuleBasedStateMachine):
         self.seat(name, line)
 
     def sessions_of(self, name: str) -> list[Session]:
-        return self.house.hub.registry.like(skeleton(name))
+        return self.harness.hub.registry.like(skeleton(name))
 
     def seat(self, name: str, line: MemoryClient) -> None:
         self.here[name] = Participant(line)
@@ -162,7 +162,7 @@ class StatefulHub(RuleBasedStateMachine):
 
     @rule(name=names, data=st.data())
     def cancel(self, name: str, data: st.DataObject) -> None:
-        offers = sorted(offer.id for offer in self.house.hub.lobby)
+        offers = sorted(offer.id for offer in self.harness.hub.lobby)
         self.say(name, Cancel(seek=data.draw(st.sampled_from([*offers, "none"]))))
 
     @precondition(anyone_plays)
@@ -207,15 +207,15 @@ class StatefulHub(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.5, 1.0, 5.0, 15.0]))
     def let_time_pass(self, seconds: float) -> None:
-        self.house.wait(seconds)
+        self.harness.wait(seconds)
 
     @rule(seconds=st.sampled_from([1.0, 15.0]))
     def be_busy_elsewhere(self, seconds: float) -> None:
         """The server is called late, after what came in meanwhile."""
-        self.house.now += seconds
+        self.harness.now += seconds
 
     def draw_match(self, data: st.DataObject) -> Match:
-        running = self.house.matches
+        running = self.harness.matches
         return running[data.draw(st.sampled_from(sorted(running)))]
 
     def say(self, name: str, request: Request) -> None:
@@ -231,7 +231,7 @@ class StatefulHub(RuleBasedStateMachine):
             for view in person.views.values():
                 if view.started.seat:
                     self.seated[view.started.match].add((name, view.started.seat))
-        running = self.house.matches
+        running = self.harness.matches
         self.matches |= running
         for match in running.values():
             for name in self.participants(match):
@@ -269,7 +269,7 @@ class StatefulHub(RuleBasedStateMachine):
 
     @invariant()
     def the_tables_agree(self) -> None:
-        hub = self.house.hub
+        hub = self.harness.hub
         connected = {name: person.line.number for name, person in self.here.items()}
         assert {
             number: caller.session and caller.session.name
@@ -286,25 +286,25 @@ class StatefulHub(RuleBasedStateMachine):
 
     @invariant()
     def no_offers_that_fit_wait_beside_each_other(self) -> None:
-        offers = list(self.house.hub.lobby)
+        offers = list(self.harness.hub.lobby)
         assert not any(one.fits(other) for one, other in itertools.permutations(offers, 2))
 
     @invariant()
     def the_server_will_wake_in_time(self) -> None:
-        deadlines = [match.deadline() for match in self.house.matches.values()]
+        deadlines = [match.deadline() for match in self.harness.matches.values()]
         times = [at for at in deadlines if at is not None]
         if times:
-            assert self.house.alarm is not None
-            assert self.house.alarm <= min(times)
+            assert self.harness.alarm is not None
+            assert self.harness.alarm <= min(times)
 
     def teardown(self) -> None:
-        if not hasattr(self, "house"):
+        if not hasattr(self, "harness"):
             return
         for name in list(self.here):
             self.leave(name)
-        self.house.wait(1000.0)
+        self.harness.wait(1000.0)
         self.everybody_knows_the_same()
-        assert self.house.is_empty()
+        assert self.harness.is_empty()
 
 
 StatefulHub.TestCase.settings = settings(

@@ -34,12 +34,12 @@ TICK_S = 1.0
 
 
 def test_an_overview_has_who_is_here_what_is_sought_played_and_over() -> None:
-    house = HubHarness()
-    ann, bob, over = sit_down(house)
+    harness = HubHarness()
+    ann, bob, over = sit_down(harness)
     play(over, (ann, bob), WON)
     running = match_between(ann, bob, clock="10+1")
-    house.client("Eve", role="spectator")
-    zoe = house.client("Zoe", role="human")
+    harness.client("Eve", role="spectator")
+    zoe = harness.client("Zoe", role="human")
     seek = zoe.ask(Seek(game="nim"), Seeking).seek
     overview = zoe.ask(SubscribeLobby(id="l"), Overview)
     assert overview.re == "l"
@@ -57,21 +57,21 @@ def test_an_overview_has_who_is_here_what_is_sought_played_and_over() -> None:
 
 
 def test_who_looks_is_told_once_a_second_what_is_new() -> None:
-    house = HubHarness()
-    ann, bob = house.client("Ann"), house.client("Bob")
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    eve = harness.client("Eve", role="spectator")
     eve.say(SubscribeLobby())
     assert heard(eve) == []
     match = match_between(ann, bob)
     assert heard(eve) == []
-    house.wait(TICK_S)
+    harness.wait(TICK_S)
     (news,) = heard(eve)
     assert [each.match for each in news.began] == [match]
     assert news.totals == LobbyTotals(bots=2, spectators=1, matches=1)
     assert news.came == news.left == news.opened == news.closed == news.gone == ()
     ann.say(Resign(match=match))
     bob.hang_up()
-    house.wait(TICK_S)
+    harness.wait(TICK_S)
     news = heard(eve)[-1]
     assert (news.gone, news.left) == ((match,), (Person("Bob", "bot", guest=True),))
     assert [(each.match, each.winner, each.reason) for each in news.outcomes] == [
@@ -80,108 +80,108 @@ def test_who_looks_is_told_once_a_second_what_is_new() -> None:
 
 
 def test_who_looks_hears_nothing_while_nothing_is_new() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    eve = harness.client("Eve", role="spectator")
     eve.say(SubscribeLobby())
     play(match, (ann, bob), WON[:3])
-    house.wait(10)
+    harness.wait(10)
     assert heard(eve) == []
 
 
 def test_what_came_and_went_between_two_looks_is_not_told() -> None:
-    house = HubHarness()
-    ann = house.client("Ann")
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    ann = harness.client("Ann")
+    eve = harness.client("Eve", role="spectator")
     eve.say(SubscribeLobby())
     seek = ann.ask(Seek(game=GAME), Seeking).seek
     ann.say(Cancel(seek=seek))
-    house.wait(TICK_S)
+    harness.wait(TICK_S)
     assert heard(eve) == []
 
 
 def test_a_match_that_began_and_ended_between_two_looks_is_told_as_an_outcome() -> None:
-    house = HubHarness()
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    eve = harness.client("Eve", role="spectator")
     eve.say(SubscribeLobby())
-    ann, bob, match = sit_down(house)
+    ann, bob, match = sit_down(harness)
     play(match, (ann, bob), WON)
-    house.wait(TICK_S)
+    harness.wait(TICK_S)
     (news,) = heard(eve)
     assert [each.match for each in news.outcomes] == [match]
     assert news.began == news.gone == ()
 
 
 def test_names_with_an_account_come_before_guests_and_count_once() -> None:
-    house = HubHarness()
-    eve = house.client("Eve", role="human")
-    ada = house.client("Ada", guest=False)
-    house.client("Ada", token=ada.account_token)
+    harness = HubHarness()
+    eve = harness.client("Eve", role="human")
+    ada = harness.client("Ada", guest=False)
+    harness.client("Ada", token=ada.account_token)
     overview = eve.ask(SubscribeLobby(), Overview)
     assert overview.players == (Person("Ada", "bot"), Person("Eve", "human", guest=True))
     assert (overview.totals.bots, overview.totals.humans) == (1, 1)
 
 
 def test_a_long_list_is_cut_and_counted_and_fills_up_again() -> None:
-    house = HubHarness()
-    lines = [house.client(f"bot {number}") for number in range(SHOWN + 2)]
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    lines = [harness.client(f"bot {number}") for number in range(SHOWN + 2)]
+    eve = harness.client("Eve", role="spectator")
     overview = eve.ask(SubscribeLobby(), Overview)
     assert len(overview.players) == SHOWN
     assert overview.totals.bots == SHOWN + 2
     lines[0].hang_up()
-    house.wait(TICK_S)
+    harness.wait(TICK_S)
     (news,) = heard(eve)
     assert news.left == (Person("bot 0", "bot", guest=True),)
     assert news.came == (Person(f"bot {SHOWN}", "bot", guest=True),)
 
 
 def test_news_wait_until_what_they_tell_of_is_stored() -> None:
-    house = HubHarness()
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    eve = harness.client("Eve", role="spectator")
     eve.say(SubscribeLobby())
-    house.slow = True
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness.slow = True
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     match_between_unheard(ann, bob)
-    house.wait(TICK_S)
+    harness.wait(TICK_S)
     assert heard(eve) == []
-    house.commit()
+    harness.commit()
     assert len(only(heard(eve), News).began) == 1
 
 
 def test_nothing_is_left_of_those_who_looked() -> None:
-    house = HubHarness()
-    eve, zoe = (house.client(name, role="spectator") for name in ("Eve", "Zoe"))
+    harness = HubHarness()
+    eve, zoe = (harness.client(name, role="spectator") for name in ("Eve", "Zoe"))
     for line in (eve, zoe):
         line.say(SubscribeLobby())
     eve.hang_up()
     zoe.hang_up()
-    assert house.is_empty()
+    assert harness.is_empty()
 
 
 def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
     source = random.Random(7)
-    house = HubHarness()
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    eve = harness.client("Eve", role="spectator")
     view = FeedView(eve.ask(SubscribeLobby(), Overview))
     lines: list[MemoryClient] = []
     for number in range(400):
-        act(house, lines, source, number)
+        act(harness, lines, source, number)
         if source.random() < 0.3:
-            house.wait(TICK_S)
+            harness.wait(TICK_S)
             for news in heard(eve):
                 view.apply(news)
             eve.inbox.clear()
-            newcomer = house.client("Newcomer", role="spectator")
+            newcomer = harness.client("Newcomer", role="spectator")
             assert vars(view) == vars(FeedView(newcomer.ask(SubscribeLobby(), Overview)))
             newcomer.hang_up()
 
 
-def act(house: HubHarness, lines: list[MemoryClient], source: random.Random, number: int) -> None:
+def act(harness: HubHarness, lines: list[MemoryClient], source: random.Random, number: int) -> None:
     """Somebody comes, goes, seeks or gives up."""
     doing = source.random()
     if doing < 0.4 or not lines:
-        lines.append(house.client(f"bot {number}"))
+        lines.append(harness.client(f"bot {number}"))
         return
     line = source.choice(lines)
     if doing < 0.5:
@@ -190,8 +190,8 @@ def act(house: HubHarness, lines: list[MemoryClient], source: random.Random, num
     elif doing < 0.9:
         line.say(Seek(game=source.choice(["nim", GAME]), matches=source.choice([1, 3])))
     else:
-        for match_id in list(house.matches)[:1]:
-            table = house.hub.rooms[match_id]
+        for match_id in list(harness.matches)[:1]:
+            table = harness.hub.rooms[match_id]
             seated = [each for each in lines if each.number == table.seats[0].connection]
             for each in seated:
                 each.say(Resign(match=match_id))

@@ -79,15 +79,15 @@ def test_who_looks_away_or_leaves_is_told_no_more() -> None:
 
 
 def test_the_clocks_that_are_shown_are_those_of_the_move() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house, clock="60+0")
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness, clock="60+0")
+    eve = harness.client("Eve", role="spectator")
     eve.ask(Watch(match=match), Started)
-    house.busy = True
-    house.wait(5.0)
+    harness.busy = True
+    harness.wait(5.0)
     play(match, (ann, bob), WON[:1])
-    house.wait(5.0)
-    house.rest()
+    harness.wait(5.0)
+    harness.rest()
     (shown,), (told,) = eve.heard(Update), bob.heard(Update)
     assert shown.clocks == told.clocks
 

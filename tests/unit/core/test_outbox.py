@@ -52,28 +52,28 @@ from server.model.records import (
 
 
 def test_a_match_is_announced_when_it_is_stored() -> None:
-    house = HubHarness()
-    ann, bob = house.client("Ann"), house.client("Bob")
-    house.slow = True
+    harness = HubHarness()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    harness.slow = True
     ann.say(Seek(game=GAME, clock="10+0"))
     bob.say(Seek(game=GAME))
     assert not ann.heard(Started)
-    assert isinstance(house.stored[-1], MatchStarted)
-    house.wait(60.0)  # nobody's clock runs, and nobody is taken for absent
-    house.commit()
+    assert isinstance(harness.stored[-1], MatchStarted)
+    harness.wait(60.0)  # nobody's clock runs, and nobody is taken for absent
+    harness.commit()
     started = only(ann.inbox, Started)
     assert started.clocks == (ClockState(10.0, 0), ClockState(10.0, 0))
     assert only(bob.inbox, Started).match == started.match
 
 
 def test_a_move_is_announced_when_it_is_stored_and_the_other_clock_runs_from_then_on() -> None:
-    house = HubHarness(credit_cap_s=0.0)
-    ann, bob, match = sit_down(house, clock="10+0")
+    harness = HubHarness(credit_cap_s=0.0)
+    ann, bob, match = sit_down(harness, clock="10+0")
     play(match, (ann, bob), (4, 8))
-    house.slow = True
-    house.wait(1.0)
+    harness.slow = True
+    harness.wait(1.0)
     assert ann.say(Move(match=match, ply=2, action=0)) == []
-    assert house.stored[-1] == MovePlayed(
+    assert harness.stored[-1] == MovePlayed(
         match=match,
         ply=2,
         seat=1,
@@ -82,129 +82,129 @@ def test_a_move_is_announced_when_it_is_stored_and_the_other_clock_runs_from_the
         info=None,
         at=EPOCH + 1.0,
     )
-    house.wait(100.0)
-    house.commit()
+    harness.wait(100.0)
+    harness.commit()
     for line in (ann, bob):
         assert line.heard(Update)[-1].clocks == (ClockState(9.0, 0), ClockState(10.0, 0))
-    house.wait(9.5)
+    harness.wait(9.5)
     assert not ann.heard(Ended)
-    house.wait(0.5)
-    house.commit()
+    harness.wait(0.5)
+    harness.commit()
     assert only(ann.inbox, Ended).reason is Reason.TIME
 
 
 def test_nothing_shows_a_move_that_is_not_stored() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    eve = house.client("Eve", role="spectator")
-    house.slow = True
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    eve = harness.client("Eve", role="spectator")
+    harness.slow = True
     ann.say(Move(match=match, ply=0, action=4))
     assert eve.say(Watch(match=match)) == []
     assert eve.say(List()) == []
     assert bob.say(Move(id="early", match=match, ply=1, action=4)) == []
     bob.hang_up()
-    again = house.line()
+    again = harness.line()
     heard = again.say(hello_of("Bob", session=bob.token))
     assert [type(event) for event in heard] == []
-    house.commit()
+    harness.commit()
     assert only(eve.inbox, Started).moves == (4,)
     assert only(again.inbox, Started).moves == (4,)
 
 
 def test_a_move_by_one_who_cannot_know_that_it_is_its_turn_is_refused() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    house.slow = True
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    harness.slow = True
     ann.say(Move(match=match, ply=0, action=4))
     assert bob.say(Move(id="early", match=match, ply=1, action=0)) == []
-    house.commit()
+    harness.commit()
     early = bob.inbox[-1]
     assert isinstance(early, Error)
     assert (early.code, early.re) == (Code.NOT_YOUR_TURN, "early")
-    house.slow = False
+    harness.slow = False
     bob.ask(Move(match=match, ply=1, action=0), Update)
 
 
 def test_a_move_that_is_sent_twice_is_stored_once_and_both_are_answered() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    house.slow = True
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    harness.slow = True
     for number in (1, 2):
         assert ann.say(Move(id=number, match=match, ply=0, action=4)) == []
-    house.commit()
+    harness.commit()
     assert [update.re for update in ann.heard(Update)] == [1, 2]
     assert len(bob.heard(Update)) == 1
-    assert sum(isinstance(record, MovePlayed) for record in house.stored) == 1
+    assert sum(isinstance(record, MovePlayed) for record in harness.stored) == 1
 
 
 def test_the_last_move_and_the_result_are_stored_in_this_order_and_told_together() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
     play(match, (ann, bob), WON[:-1])
-    house.slow = True
+    harness.slow = True
     ann.say(Move(match=match, ply=4, action=WON[-1]))
     assert not ann.heard(Ended)
-    assert [type(record) for record in house.stored[-2:]] == [MovePlayed, MatchEnded]
-    house.commit()
+    assert [type(record) for record in harness.stored[-2:]] == [MovePlayed, MatchEnded]
+    harness.commit()
     for line in (ann, bob):
         assert [type(event) for event in line.inbox[-2:]] == [Update, Ended]
 
 
 def test_a_resignation_is_confirmed_when_it_is_stored() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    house.slow = True
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    harness.slow = True
     assert ann.say(Resign(id="r", match=match)) == []
-    house.commit()
+    harness.commit()
     assert {type(event) for event in ann.inbox[-2:]} == {Ok, Ended}
     assert only(bob.inbox, Ended).winner == 2
 
 
 def test_each_connection_hears_things_in_the_order_in_which_they_were_said() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    eve = house.client("Eve")
-    house.slow = True
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    eve = harness.client("Eve")
+    harness.slow = True
     ann.say(Move(id="m", match=match, ply=0, action=4))
     assert ann.say(Ping(id="p")) == []
     assert ann.say(Move(id="w", match=match, ply=5, action=4)) == []
     assert eve.ask(Ping(id="p"), Pong).re == "p", "who waits for nothing is answered at once"
     assert eve.ask(Seek(game="nim"), Seeking)
-    house.commit()
+    harness.commit()
     assert [event.re for event in ann.inbox[-3:]] == ["m", "p", "w"]
     assert only(bob.inbox, Update).action == 4
 
 
 def test_everybody_is_told_when_nothing_can_be_stored_and_when_it_can_again() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house)
-    stranger = house.line()
-    house.slow = True
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    stranger = harness.line()
+    harness.slow = True
     ann.say(Move(match=match, ply=0, action=4))
     for _ in "12":
-        house.do(house.hub.storage_fails(True, house.now))
+        harness.do(harness.hub.storage_fails(True, harness.now))
     for line in (ann, bob):
         assert only(line.inbox, Notice).code == "storage_down"
-    house.do(house.hub.storage_fails(False, house.now))
-    house.commit()
+    harness.do(harness.hub.storage_fails(False, harness.now))
+    harness.commit()
     assert [type(event) for event in ann.inbox[-2:]] == [Notice, Update]
     assert bob.heard(Notice)[-1].code == "storage_up"
     assert stranger.inbox == []
 
 
 def test_a_server_stops_when_all_is_stored() -> None:
-    house = HubHarness(stored=True)
-    ann, bob, match = sit_down(house)
-    house.slow = True
+    harness = HubHarness(stored=True)
+    ann, bob, match = sit_down(harness)
+    harness.slow = True
     ann.say(Move(match=match, ply=0, action=4))
-    house.do(house.hub.stop(house.now, grace_s=0.0))
-    assert house.stopped == 0
+    harness.do(harness.hub.stop(harness.now, grace_s=0.0))
+    assert harness.stopped == 0
     assert ann.open
-    house.commit()
-    assert house.stopped == 1
+    harness.commit()
+    assert harness.stopped == 1
     assert only(bob.inbox, Update).action == 4
     assert not ann.open
-    assert not any(isinstance(record, MatchEnded) for record in house.stored)
+    assert not any(isinstance(record, MatchEnded) for record in harness.stored)
 
 
 # The outbox.
@@ -240,19 +240,19 @@ def test_the_outbox_keeps_the_order_and_lets_nothing_out_too_early(
 # After a restart.
 
 
-def back(house: HubHarness, line: MemoryClient, name: str) -> MemoryClient:
-    return house.client(name, session=line.token)
+def back(harness: HubHarness, line: MemoryClient, name: str) -> MemoryClient:
+    return harness.client(name, session=line.token)
 
 
 def test_after_a_restart_matches_go_on_where_they_were() -> None:
-    house = HubHarness(stored=True)
-    ann, bob, match = sit_down(house, clock="100+0")
-    house.wait(10.0)
+    harness = HubHarness(stored=True)
+    ann, bob, match = sit_down(harness, clock="100+0")
+    harness.wait(10.0)
     ann.say(Move(match=match, ply=0, action=0))
-    house.wait(20.0)
+    harness.wait(20.0)
     bob.say(Move(match=match, ply=1, action=3))
-    house.wait(30.0)
-    again = restarted(house, restart_grace_s=15.0)
+    harness.wait(30.0)
+    again = restarted(harness, restart_grace_s=15.0)
     again.wait(5.0)
     ann, bob = back(again, ann, "Ann"), back(again, bob, "Bob")
     started = only(ann.inbox, Started)
@@ -270,10 +270,10 @@ def test_after_a_restart_matches_go_on_where_they_were() -> None:
 
 
 def test_who_does_not_come_back_after_a_restart_loses() -> None:
-    house = HubHarness(stored=True)
-    ann, bob, match = sit_down(house)
+    harness = HubHarness(stored=True)
+    ann, bob, match = sit_down(harness)
     play(match, (ann, bob), (0, 3))
-    again = restarted(house, reconnect_s=60.0)
+    again = restarted(harness, reconnect_s=60.0)
     bob = back(again, bob, "Bob")
     again.wait(60.0)
     ended = only(bob.inbox, Ended)
@@ -281,20 +281,20 @@ def test_who_does_not_come_back_after_a_restart_loses() -> None:
 
 
 def test_a_result_that_nobody_has_heard_is_told_to_who_comes_back() -> None:
-    house = HubHarness(stored=True)
-    ann, bob, match = sit_down(house)
+    harness = HubHarness(stored=True)
+    ann, bob, match = sit_down(harness)
     play(match, (ann, bob), WON)
-    again = restarted(house)
+    again = restarted(harness)
     for line, name in ((ann, "Ann"), (bob, "Bob")):
         ended = only(back(again, line, name).inbox, Ended)
         assert (ended.match, ended.winner) == (match, 1)
 
 
 def test_a_last_move_whose_result_was_not_stored_ends_the_match() -> None:
-    house = HubHarness(stored=True)
-    ann, bob, match = sit_down(house)
+    harness = HubHarness(stored=True)
+    ann, bob, match = sit_down(harness)
     play(match, (ann, bob), WON)
-    again = restarted(house, lost=1)
+    again = restarted(harness, lost=1)
     (finished,) = again.stored
     assert isinstance(finished, MatchEnded)
     assert (finished.match, finished.winner, finished.reason) == (match, 1, Reason.RULES)
@@ -302,24 +302,24 @@ def test_a_last_move_whose_result_was_not_stored_ends_the_match() -> None:
 
 
 def test_a_move_that_was_not_stored_is_made_again() -> None:
-    house = HubHarness(stored=True)
-    ann, bob, match = sit_down(house)
+    harness = HubHarness(stored=True)
+    ann, bob, match = sit_down(harness)
     play(match, (ann, bob), (0, 3))
-    again = restarted(house, lost=1)
+    again = restarted(harness, lost=1)
     ann, bob = back(again, ann, "Ann"), back(again, bob, "Bob")
     assert only(bob.inbox, Started).moves == (0,)
     play(match, (ann, bob), (3,), ply=1)
 
 
 def test_accounts_and_claims_outlive_the_server() -> None:
-    house = HubHarness(stored=True, claim_after_s=0.0)
-    ann = house.client("Ann", guest=False)
-    other = house.client("Ann", token=ann.account_token)
-    bob = house.client("Bob")
+    harness = HubHarness(stored=True, claim_after_s=0.0)
+    ann = harness.client("Ann", guest=False)
+    other = harness.client("Ann", token=ann.account_token)
+    bob = harness.client("Bob")
     match = match_between(ann, bob)
     ann.hang_up()
     other.ask(TakeOver(match=match), Started)
-    again = restarted(house)
+    again = restarted(harness)
     assert again.line().refused(hello_of("Ann")) is Code.NAME_TAKEN
     assert again.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
     assert only(back(again, other, "Ann").inbox, Started).match == match
@@ -327,10 +327,10 @@ def test_accounts_and_claims_outlive_the_server() -> None:
 
 
 def test_a_session_that_lost_its_token_claims_after_a_restart() -> None:
-    house = HubHarness(stored=True)
-    ann, bob = house.client("Ann", guest=False), house.client("Bob")
+    harness = HubHarness(stored=True)
+    ann, bob = harness.client("Ann", guest=False), harness.client("Bob")
     match = match_between(ann, bob)
-    again = restarted(house, claim_after_s=5.0, reconnect_s=60.0)
+    again = restarted(harness, claim_after_s=5.0, reconnect_s=60.0)
     line = again.line()
     welcome = line.ask(hello_of("Ann", token=ann.account_token), Welcome)
     assert welcome.away == (match,)
@@ -339,20 +339,20 @@ def test_a_session_that_lost_its_token_claims_after_a_restart() -> None:
 
 
 def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
-    house = HubHarness(stored=True)
-    sit_down(house)
-    record = house.stored[0]
+    harness = HubHarness(stored=True)
+    sit_down(harness)
+    record = harness.stored[0]
     assert isinstance(record, MatchStarted)
-    house.stored[0] = structs.replace(record, game="chess")
-    again = restarted(house)
+    harness.stored[0] = structs.replace(record, game="chess")
+    again = restarted(harness)
     assert not again.matches
     assert any("cannot go on" in line for line in again.logged)
 
 
 def test_ids_are_never_used_again() -> None:
-    house = HubHarness(stored=True)
-    _, _, match = sit_down(house)
-    again = restarted(house, after_s=0.001)
+    harness = HubHarness(stored=True)
+    _, _, match = sit_down(harness)
+    again = restarted(harness, after_s=0.001)
     ann, bob = again.client("Zoe"), again.client("Eve")
     assert match_between(ann, bob) > match
     assert not isinstance(ann.inbox[-1], Error)

@@ -99,8 +99,8 @@ def test_an_address_of_ipv6_is_a_whole_network(one: str, other: str, same: bool)
 
 
 def test_who_says_too_much_is_told_so_and_not_listened_to_for_a_while() -> None:
-    house = HubHarness(messages_per_s=10.0)
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness(messages_per_s=10.0)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     for number in range(39):
         assert ann.ask(Ping(id=number), Pong).re == number
     (refused,) = ann.say(Ping(id="x"))
@@ -108,26 +108,26 @@ def test_who_says_too_much_is_told_so_and_not_listened_to_for_a_while() -> None:
     assert (refused.code, refused.re) == (Code.RATE_LIMITED, "x")
     assert refused.seconds == 2.0
     assert "10 messages a second" in refused.text
-    assert house.paused == [(ann.number, 2.0)]
+    assert harness.paused == [(ann.number, 2.0)]
     assert bob.ask(Ping(id=1), Pong)
-    house.wait(2.0)
+    harness.wait(2.0)
     assert ann.ask(Ping(id=1), Pong)
 
 
 def test_what_cannot_be_read_counts_too() -> None:
-    house = HubHarness(messages_per_s=10.0)
-    line = house.line()
+    harness = HubHarness(messages_per_s=10.0)
+    line = harness.line()
     codes = []
     for _ in range(50):
-        house.do(house.hub.refuse(line.number, Code.MALFORMED, "no message", house.now))
+        harness.do(harness.hub.refuse(line.number, Code.MALFORMED, "no message", harness.now))
         codes.append(error(line).code)
     assert codes.count(Code.MALFORMED) == 40
-    assert house.paused
+    assert harness.paused
 
 
 def test_moves_that_are_made_do_not_count() -> None:
-    house = HubHarness(messages_per_s=1.0)
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness(messages_per_s=1.0)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     match = match_between(ann, bob)
     play(match, (ann, bob), (0, 1, 2, 4, 3, 5, 7, 6, 8))
     match = match_between(ann, bob)
@@ -141,99 +141,99 @@ def test_moves_that_are_made_do_not_count() -> None:
 
 
 def test_a_server_takes_so_many_connections() -> None:
-    house = HubHarness(connections=3)
-    lines = [house.line(f"192.0.2.{number}") for number in range(4)]
+    harness = HubHarness(connections=3)
+    lines = [harness.line(f"192.0.2.{number}") for number in range(4)]
     assert [line.open for line in lines] == [True, True, True, False]
     assert error(lines[3]).code is Code.TOO_MANY
     assert "3 connections" in error(lines[3]).text
     lines[0].hang_up()
-    assert house.line().open
+    assert harness.line().open
 
 
 def test_an_address_has_so_many_connections() -> None:
-    house = HubHarness(connections_per_address=2)
-    ours = [house.line("192.0.2.1") for _ in range(3)]
+    harness = HubHarness(connections_per_address=2)
+    ours = [harness.line("192.0.2.1") for _ in range(3)]
     assert [line.open for line in ours] == [True, True, False]
     assert error(ours[2]).code is Code.TOO_MANY
-    assert house.line("192.0.2.2").open
+    assert harness.line("192.0.2.2").open
     ours[0].hang_up()
-    assert house.line("192.0.2.1").open
+    assert harness.line("192.0.2.1").open
 
 
 def test_behind_a_proxy_connections_count_for_where_they_come_from() -> None:
-    house = HubHarness(connections_per_address=1)
-    one, two, three = (house.line(None) for _ in range(3))
-    house.do(house.hub.locate(one.number, "192.0.2.1", house.now))
-    house.do(house.hub.locate(two.number, "192.0.2.2", house.now))
-    house.do(house.hub.locate(three.number, "192.0.2.1", house.now))
+    harness = HubHarness(connections_per_address=1)
+    one, two, three = (harness.line(None) for _ in range(3))
+    harness.do(harness.hub.locate(one.number, "192.0.2.1", harness.now))
+    harness.do(harness.hub.locate(two.number, "192.0.2.2", harness.now))
+    harness.do(harness.hub.locate(three.number, "192.0.2.1", harness.now))
     assert [line.open for line in (one, two, three)] == [True, True, False]
     for line in (one, two):
         line.hang_up()
-    house.wait(100.0)
-    assert house.is_empty()
+    harness.wait(100.0)
+    assert harness.is_empty()
 
 
 def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
-    house = HubHarness(hello_s=10.0)
-    slow, quick = house.line(), house.line()
-    house.wait(9.0)
+    harness = HubHarness(hello_s=10.0)
+    slow, quick = harness.line(), harness.line()
+    harness.wait(9.0)
     slow.say(Ping(id=1))
     assert quick.ask(hello_of("Ann"), Welcome)
-    house.wait(1.0)
+    harness.wait(1.0)
     assert error(slow).code is Code.TIMEOUT
     assert not slow.open
     assert quick.open
 
 
 def test_who_has_said_hello_may_send_longer_frames() -> None:
-    house = HubHarness()
-    ann, stranger = house.client("Ann"), house.line()
-    assert house.trusted == {ann.number: False}
+    harness = HubHarness()
+    ann, stranger = harness.client("Ann"), harness.line()
+    assert harness.trusted == {ann.number: False}
     assert stranger.open
 
 
 def test_administrators_may_send_still_longer_frames_as_long_as_they_are_administrators() -> None:
-    house = HubHarness()
-    zoe = administrator(house, "Zoe")
+    harness = HubHarness()
+    zoe = administrator(harness, "Zoe")
     assert zoe.welcome
     assert zoe.welcome.frame_bytes == ADMINISTRATORS_FRAME
-    assert house.trusted == {zoe.number: True}
-    account = house.hub.accounts.like(skeleton("Zoe"))
+    assert harness.trusted == {zoe.number: True}
+    account = harness.hub.accounts.like(skeleton("Zoe"))
     assert account
     demoted = structs.replace(account, administrator=False)
-    house.do(house.hub.account_changed(demoted, house.now))
-    assert house.trusted == {zoe.number: False}
+    harness.do(harness.hub.account_changed(demoted, harness.now))
+    assert harness.trusted == {zoe.number: False}
 
 
 # Silence.
 
 
 def test_who_is_silent_is_asked_for_a_sign_of_life_and_then_sent_away() -> None:
-    house = HubHarness(idle_s=300.0)
-    ann, bob = house.client("Ann"), house.client("Bob")
+    harness = HubHarness(idle_s=300.0)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
     for line in (ann, bob):
         line.say(Seek(game="nim", seat=1))
-    house.wait(300.0)
+    harness.wait(300.0)
     for line in (ann, bob):
         assert only(line.inbox, ServerPing).seconds == 60.0
-    house.wait(30.0)
+    harness.wait(30.0)
     bob.say(Ping())
-    house.wait(30.0)
+    harness.wait(30.0)
     assert error(ann).code is Code.TIMEOUT
     assert not ann.open
     assert bob.open
-    house.wait(269.0)
+    harness.wait(269.0)
     assert len(bob.heard(ServerPing)) == 1
-    house.wait(1.0)
+    harness.wait(1.0)
     assert len(bob.heard(ServerPing)) == 2
 
 
 def test_who_plays_may_think_for_long_but_who_watches_must_be_there() -> None:
-    house = HubHarness(idle_s=10.0)
-    ann, bob, match = sit_down(house)
-    eve = house.client("Eve", role="spectator")
+    harness = HubHarness(idle_s=10.0)
+    ann, bob, match = sit_down(harness)
+    eve = harness.client("Eve", role="spectator")
     eve.say(Watch(match=match))
-    house.wait(1000.0)
+    harness.wait(1000.0)
     assert ann.open
     assert bob.open
     assert not eve.open
@@ -244,20 +244,20 @@ def test_who_plays_may_think_for_long_but_who_watches_must_be_there() -> None:
 
 
 def test_an_account_has_so_many_seeks_and_matches_over_all_its_sessions() -> None:
-    house = HubHarness(seeks_per_account=3, matches_per_account=5)
-    one = house.client("Ann", guest=False)
-    two = house.client("Ann", token=one.account_token)
+    harness = HubHarness(seeks_per_account=3, matches_per_account=5)
+    one = harness.client("Ann", guest=False)
+    two = harness.client("Ann", token=one.account_token)
     one.say(Seek(game=GAME, matches=2))
     two.say(Seek(game="nim", matches=2))
     assert two.refused(Seek(game="nim", matches=2)) is Code.TOO_MANY
     one.say(Seek(game="othello"))
     assert one.refused(Seek(game="gomoku")) is Code.TOO_MANY
-    assert house.client("Bob", guest=False).say(Seek(game="gomoku", matches=5))
+    assert harness.client("Bob", guest=False).say(Seek(game="gomoku", matches=5))
 
 
 def test_who_has_refusals_only_may_still_ask_who_is_here() -> None:
-    house = HubHarness(seeks_per_account=1)
-    ann = house.client("Ann")
+    harness = HubHarness(seeks_per_account=1)
+    ann = harness.client("Ann")
     ann.say(Seek(game=GAME))
     assert ann.refused(Seek(game="nim")) is Code.TOO_MANY
     assert ann.say(List())

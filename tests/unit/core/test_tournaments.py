@@ -55,10 +55,10 @@ from server.tournament.state import restore_tournament
 
 
 def test_a_tournament_is_played_to_its_end() -> None:
-    house = HubHarness()
-    zoe, tournament = organized(house, spec_of(3, rounds=2, openings=Openings(plies=2)))
+    harness = HubHarness()
+    zoe, tournament = organized(harness, spec_of(3, rounds=2, openings=Openings(plies=2)))
     assert not tournament.over
-    bots = Bots(house, *(member(house, name) for name in NAMES[:3]))
+    bots = Bots(harness, *(member(harness, name) for name in NAMES[:3]))
     for line in bots.lines:
         line.ask(Join(matches=2), Ok)
     bots.play()
@@ -67,7 +67,7 @@ def test_a_tournament_is_played_to_its_end() -> None:
     assert all(each.winner in (1, 2, -1) for each in fixtures.values())
     assert all(each.reason is Reason.RULES for each in fixtures.values())
     assert zoe.heard(Tournament)[-1].over
-    assert isinstance(house.stored[-1], TournamentEnded)
+    assert isinstance(harness.stored[-1], TournamentEnded)
     for (*key, leg, attempt), first in fixtures.items():
         if leg == 1:
             second = fixtures[(*key, 2, attempt)]
@@ -76,11 +76,11 @@ def test_a_tournament_is_played_to_its_end() -> None:
 
 @pytest.mark.parametrize("format_", ["swiss", "round_robin"])
 def test_everybody_moves_first_in_half_of_all_matches_and_against_each(format_: str) -> None:
-    house = HubHarness()
-    bots = Bots(house, *(member(house, name) for name in NAMES))
+    harness = HubHarness()
+    bots = Bots(harness, *(member(harness, name) for name in NAMES))
     for line in bots.lines:
         line.say(Join())
-    zoe, _ = organized(house, spec_of(4, format=format_, rounds=3, concurrency=2))
+    zoe, _ = organized(harness, spec_of(4, format=format_, rounds=3, concurrency=2))
     bots.play()
     assert zoe.heard(Tournament)[-1].over
     seated = Counter(fixture.players for fixture in last(zoe).values())
@@ -89,9 +89,9 @@ def test_everybody_moves_first_in_half_of_all_matches_and_against_each(format_: 
 
 
 def test_both_matches_of_a_pair_begin_with_its_opening() -> None:
-    house = HubHarness()
-    organized(house, spec_of(openings=Openings(plies=3)))
-    ann, bob = member(house, "Ann"), member(house, "Bob")
+    harness = HubHarness()
+    organized(harness, spec_of(openings=Openings(plies=3)))
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
     ann.say(Join(matches=2))
     bob.say(Join(matches=2))
     first, second = ann.heard(Started)
@@ -103,30 +103,30 @@ def test_both_matches_of_a_pair_begin_with_its_opening() -> None:
 
 
 def test_an_entrant_plays_no_more_at_once_than_it_wants_to() -> None:
-    house = HubHarness()
-    organized(house, spec_of(2, rounds=5))
-    ann, bob = member(house, "Ann"), member(house, "Bob")
+    harness = HubHarness()
+    organized(harness, spec_of(2, rounds=5))
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
     ann.say(Join(matches=1))
     bob.say(Join(matches=3))
-    assert len(house.matches) == 1
+    assert len(harness.matches) == 1
     ann.say(Join(matches=2))
-    assert len(house.matches) == 2
+    assert len(harness.matches) == 2
 
 
 def test_the_concurrency_of_the_tournament_is_kept_to() -> None:
-    house = HubHarness()
-    organized(house, spec_of(4, rounds=5, concurrency=2))
+    harness = HubHarness()
+    organized(harness, spec_of(4, rounds=5, concurrency=2))
     for name in NAMES:
-        member(house, name).say(Join(matches=10))
-    assert len(house.matches) == 2
+        member(harness, name).say(Join(matches=10))
+    assert len(harness.matches) == 2
 
 
 def test_who_may_not_is_told_why() -> None:
-    house = HubHarness()
-    zoe, tournament = organized(house, spec_of())
+    harness = HubHarness()
+    zoe, tournament = organized(harness, spec_of())
     known = tournament.tournament
-    assert house.client("Guest").refused(Join()) is Code.NOT_FOR_GUESTS
-    eve = member(house, "Eve")
+    assert harness.client("Guest").refused(Join()) is Code.NOT_FOR_GUESTS
+    eve = member(harness, "Eve")
     assert eve.refused(Join(tournament=known)) is Code.NOT_ALLOWED
     assert eve.refused(Join(tournament="x")) is Code.UNKNOWN_TOURNAMENT
     assert eve.refused(CreateTournament(spec=spec_of())) is Code.NOT_ALLOWED
@@ -145,9 +145,9 @@ def test_who_may_not_is_told_why() -> None:
 
 
 def test_with_many_moves_it_is_a_tie() -> None:
-    house = HubHarness()
-    zoe, _ = organized(house, spec_of(adjudication=Adjudication(max_plies=4)))
-    bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
+    harness = HubHarness()
+    zoe, _ = organized(harness, spec_of(adjudication=Adjudication(max_plies=4)))
+    bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
     for line in bots.lines:
         line.say(Join())
     bots.play()
@@ -156,14 +156,14 @@ def test_with_many_moves_it_is_a_tie() -> None:
 
 
 def test_what_is_proven_is_the_result() -> None:
-    house = HubHarness()
-    zoe, _ = organized(house, spec_of(adjudication=Adjudication(proofs=True)))
-    bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
+    harness = HubHarness()
+    zoe, _ = organized(harness, spec_of(adjudication=Adjudication(proofs=True)))
+    bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
     for line in bots.lines:
         line.say(Join())
     for winner in (1, -1):
         bots.play(3)
-        match = house.only_match()
+        match = harness.only_match()
         late = Adjudicate(match=match.id, ply=2, winner=winner)
         assert zoe.refused(late) is Code.WRONG_PLY
         zoe.ask(Adjudicate(id=1, match=match.id, ply=3, winner=winner), Ok)
@@ -176,23 +176,23 @@ def test_what_is_proven_is_the_result() -> None:
 
 
 def test_only_matches_of_tournaments_are_adjudicated() -> None:
-    house = HubHarness()
-    zoe = administrator(house, "Zoe")
-    match = match_between(house.client("Ann"), house.client("Bob"))
+    harness = HubHarness()
+    zoe = administrator(harness, "Zoe")
+    match = match_between(harness.client("Ann"), harness.client("Bob"))
     assert zoe.refused(Adjudicate(match=match, ply=0, winner=1)) is Code.NOT_ALLOWED
     assert zoe.refused(Adjudicate(match="m", ply=0, winner=1)) is Code.UNKNOWN_MATCH
 
 
 def test_a_match_without_result_has_its_pair_played_again() -> None:
-    house = HubHarness()
-    zoe, _ = organized(house, spec_of())
-    bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
+    harness = HubHarness()
+    zoe, _ = organized(harness, spec_of())
+    bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
     for line in bots.lines:
         line.say(Join(matches=2))
     bots.play(3)
-    (first, _) = house.matches.values()
+    (first, _) = harness.matches.values()
     first.abort("a fault of the server")
-    house.do(_settled(house, first.id))
+    harness.do(_settled(harness, first.id))
     bots.play()
     told = last(zoe)
     assert sorted(told) == [(1, 1, 1, leg, attempt) for leg in (1, 2) for attempt in (1, 2)]
@@ -201,15 +201,15 @@ def test_a_match_without_result_has_its_pair_played_again() -> None:
     assert zoe.heard(Tournament)[-1].over
 
 
-def _settled(house: HubHarness, match: str) -> Any:
-    house.hub._rooms.settle(house.hub.rooms[match], house.now)
-    return house.hub._finish_call(house.now)
+def _settled(harness: HubHarness, match: str) -> Any:
+    harness.hub._rooms.settle(harness.hub.rooms[match], harness.now)
+    return harness.hub._finish_call(harness.now)
 
 
 def test_the_first_illegal_move_loses() -> None:
-    house = HubHarness()
-    zoe, _ = organized(house, spec_of())
-    ann, bob = member(house, "Ann"), member(house, "Bob")
+    harness = HubHarness()
+    zoe, _ = organized(harness, spec_of())
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
     ann.say(Join())
     bob.say(Join())
     (started,) = ann.heard(Started)
@@ -219,29 +219,29 @@ def test_the_first_illegal_move_loses() -> None:
 
 
 def test_a_book_of_openings_is_played_and_not_told_to_everybody() -> None:
-    house = HubHarness()
-    ann, bob = member(house, "Ann"), member(house, "Bob")
+    harness = HubHarness()
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
     for line in (ann, bob):
         line.say(Join())
     book = Openings(lines={"tic_tac_toe": tuple((one, 8) for one in range(8))})
-    zoe, told = organized(house, spec_of(openings=book))
+    zoe, told = organized(harness, spec_of(openings=book))
     started = ann.heard(Started)[0].moves
     assert started in book.lines["tic_tac_toe"]
     assert told.spec == spec_of()
     zoe.say(EndTournament(tournament=told.tournament))
     assert zoe.heard(Tournament)[-1].spec == spec_of()
-    (stored,) = (each for each in house.stored if isinstance(each, TournamentCreated))
+    (stored,) = (each for each in harness.stored if isinstance(each, TournamentCreated))
     assert loads(stored.spec).openings == book
 
 
 def test_who_follows_later_is_told_all() -> None:
-    house = HubHarness()
-    zoe, tournament = organized(house, spec_of(3))
-    bots = Bots(house, *(member(house, name) for name in NAMES[:3]))
+    harness = HubHarness()
+    zoe, tournament = organized(harness, spec_of(3))
+    bots = Bots(harness, *(member(harness, name) for name in NAMES[:3]))
     for line in bots.lines:
         line.say(Join())
     bots.play(20)
-    eve = house.client("Eve")
+    eve = harness.client("Eve")
     eve.say(WatchTournament(tournament=tournament.tournament))
     bots.play()
     assert last(eve) == last(zoe)
@@ -249,12 +249,12 @@ def test_who_follows_later_is_told_all() -> None:
 
 
 def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
-    house = HubHarness()
-    zoe, tournament = organized(house, spec_of())
-    bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
+    harness = HubHarness()
+    zoe, tournament = organized(harness, spec_of())
+    bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
     for number, line in enumerate(bots.lines, 2):
         line.say(Join(process=number))
-    eve = house.client("Eve")
+    eve = harness.client("Eve")
     eve.say(WatchTournament(tournament=tournament.tournament))
     for line in (zoe, eve):
         (begun,) = line.heard(Fixture)
@@ -267,19 +267,19 @@ def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
 
 
 def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
-    house = HubHarness(claim_after_s=5.0, reconnect_s=60.0)
-    zoe, _ = organized(house, spec_of())
-    ann, bob = member(house, "Ann"), member(house, "Bob")
-    bots = Bots(house, ann, bob)
+    harness = HubHarness(claim_after_s=5.0, reconnect_s=60.0)
+    zoe, _ = organized(harness, spec_of())
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
+    bots = Bots(harness, ann, bob)
     ann.say(Join())
     bob.say(Join())
     bots.play(2)
-    match = house.only_match().id
+    match = harness.only_match().id
     bob.hang_up()
-    again = house.client("Bob", token=TOKEN, legal_actions=True)
+    again = harness.client("Bob", token=TOKEN, legal_actions=True)
     again.say(Join())
     assert not again.heard(Started), "the other may still come back"
-    house.wait(6.0)
+    harness.wait(6.0)
     assert [event.match for event in again.heard(Started)] == [match]
     bots.lines.append(again)
     bots.play()
@@ -289,13 +289,13 @@ def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
 # After a restart.
 
 
-def restarted(house: HubHarness) -> HubHarness:
+def restarted(harness: HubHarness) -> HubHarness:
     """A new hub that knows what the old one has stored."""
-    kept = stored_tournament(house.stored)
+    kept = stored_tournament(harness.stored)
     again = HubHarness()
-    again.now = house.now + 10.0
+    again.now = harness.now + 10.0
     again.hub._context._id_prefix = f"{again.now:g}-"
-    again.stored = list(house.stored)
+    again.stored = list(harness.stored)
     again.hub._context.records = len(again.stored)
     again.commit()
     for name in NAMES:
@@ -315,21 +315,21 @@ def played_pairs(records: Iterable[Record]) -> list[tuple[str | None, tuple[str,
 def test_a_tournament_that_is_interrupted_has_the_pairs_it_would_have_had(format_: str) -> None:
     spec = spec_of(4, format=format_, rounds=2, openings=Openings(plies=2), seed=3)
     lengths = (5, 17, 1, 30, 9, 2, 40)
-    house = HubHarness()
-    organized(house, spec)
+    harness = HubHarness()
+    organized(harness, spec)
     for length in (*lengths, 1_000_000):
-        bots = Bots(house, *(member(house, name) for name in NAMES), seed=length)
+        bots = Bots(harness, *(member(harness, name) for name in NAMES), seed=length)
         for line in bots.lines:
             line.say(Join(matches=2))
-        house.wait(20.0)  # the sessions from before are given up
+        harness.wait(20.0)  # the sessions from before are given up
         bots.play(length)
         if length < 1_000_000:
-            house = restarted(house)
-    stored = stored_tournament(house.stored)
+            harness = restarted(harness)
+    stored = stored_tournament(harness.stored)
     assert stored.ended
     contest = restore_tournament(stored)
     assert contest.is_decided()
-    slots = [fixture for fixture, _ in played_pairs(house.stored)]
+    slots = [fixture for fixture, _ in played_pairs(harness.stored)]
     assert len(slots) == len(set(slots)), "none is doubled"
     for kept in stored.matches:
         assert kept.ended is not None
@@ -341,32 +341,32 @@ def test_a_tournament_that_is_interrupted_has_the_pairs_it_would_have_had(format
         for line in bots.lines:
             line.say(Join(matches=2))
         bots.play()
-        assert played_pairs(uninterrupted.stored) == played_pairs(house.stored)
+        assert played_pairs(uninterrupted.stored) == played_pairs(harness.stored)
 
 
 def test_suspensions_are_remembered() -> None:
-    house = HubHarness()
-    zoe, tournament = organized(house, spec_of(3))
+    harness = HubHarness()
+    zoe, tournament = organized(harness, spec_of(3))
     zoe.ask(Withdraw(tournament=tournament.tournament, entrant="bob"), Ok)
     assert zoe.heard(Tournament)[-1].withdrawn == (1,)
-    house = restarted(house)
-    bots = Bots(house, *(member(house, name) for name in NAMES[:3]))
+    harness = restarted(harness)
+    bots = Bots(harness, *(member(harness, name) for name in NAMES[:3]))
     for line in bots.lines:
         line.say(Join())
     bots.play()
-    stored = stored_tournament(house.stored)
+    stored = stored_tournament(harness.stored)
     assert stored.ended
     assert {kept.started.players for kept in stored.matches} == {("Ann", "Cyd"), ("Cyd", "Ann")}
 
 
 def test_one_that_is_concluded_is_over_at_once() -> None:
-    house = HubHarness()
-    zoe, tournament = organized(house, spec_of())
-    bots = Bots(house, member(house, "Ann"), member(house, "Bob"))
+    harness = HubHarness()
+    zoe, tournament = organized(harness, spec_of())
+    bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
     for line in bots.lines:
         line.say(Join())
     bots.play(2)
     zoe.ask(EndTournament(tournament=tournament.tournament), Ok)
-    assert not house.matches
+    assert not harness.matches
     assert [each.reason for each in last(zoe).values()] == [Reason.ABORTED]
     assert zoe.heard(Tournament)[-1].over

@@ -14,13 +14,13 @@ from server.core.view import NAMED, board_of, legal_moves_of, position_view_of
 from server.model.messages import Analysis, Ended, Move, Started, TakeOver, Update, Watch
 
 
-def watcher(house: HubHarness, name: str, **hello: Any) -> MemoryClient:
-    return house.client(name, role="spectator", **hello)
+def watcher(harness: HubHarness, name: str, **hello: Any) -> MemoryClient:
+    return harness.client(name, role="spectator", **hello)
 
 
 def test_the_board_and_the_first_position_come_with_the_start() -> None:
-    house = HubHarness()
-    ann, bob, _ = sit_down(house, views=True)
+    harness = HubHarness()
+    ann, bob, _ = sit_down(harness, views=True)
     (started,) = ann.heard(Started)
     assert started.board
     assert (started.board.rows, started.board.columns) == (3, 3)
@@ -37,9 +37,9 @@ def test_the_board_and_the_first_position_come_with_the_start() -> None:
 
 
 def test_choices_are_for_the_one_whose_turn_it_is() -> None:
-    house = HubHarness()
-    ann, bob = house.client("Ann", views=True), house.client("Bob", views=True)
-    eve = watcher(house, "Eve", views=True)
+    harness = HubHarness()
+    ann, bob = harness.client("Ann", views=True), harness.client("Bob", views=True)
+    eve = watcher(harness, "Eve", views=True)
     match = match_between(ann, bob)
     assert eve.ask(Watch(match=match), Started).legal_moves is None
     (started,) = bob.heard(Started)
@@ -54,12 +54,12 @@ def test_choices_are_for_the_one_whose_turn_it_is() -> None:
 
 
 def test_who_comes_back_is_shown_what_it_may_do() -> None:
-    house = HubHarness()
-    ann, bob, match = sit_down(house, views=True)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness, views=True)
     ann.say(Move(match=match, ply=0, action=4))
     bob.say(Move(match=match, ply=1, action=0))
     ann.hang_up()
-    again = house.client("Ann", session=ann.token, views=True)
+    again = harness.client("Ann", session=ann.token, views=True)
     started = only(again.inbox, Started)
     assert started.view
     assert (started.view.last, started.view.name) == ((0,), "a1")
@@ -76,11 +76,11 @@ def test_who_comes_back_is_shown_what_it_may_do() -> None:
 
 
 def test_what_the_mover_thinks_is_drawn_for_those_who_watch_only() -> None:
-    house = HubHarness()
-    ann, bob = house.client("Ann", views=True), house.client("Bob", views=True)
+    harness = HubHarness()
+    ann, bob = harness.client("Ann", views=True), harness.client("Bob", views=True)
     match = match_between(ann, bob)
-    eve = watcher(house, "Eve", views=True)
-    zoe = watcher(house, "Zoe")
+    eve = watcher(harness, "Eve", views=True)
+    zoe = watcher(harness, "Zoe")
     for line in (eve, zoe):
         line.ask(Watch(match=match), Started)
     thought = Analysis(pv=(4, 0, 4, 8), actions=((0, 7, 0.25), (4, 9, 0.5), (99, 50, 1.0)))
@@ -100,11 +100,11 @@ def test_what_the_mover_thinks_is_drawn_for_those_who_watch_only() -> None:
 
 
 def test_who_plays_on_does_not_watch_any_more() -> None:
-    house = HubHarness(claim_after_s=0.0)
-    ann, bob = house.client("Ann", guest=False), house.client("Bob")
+    harness = HubHarness(claim_after_s=0.0)
+    ann, bob = harness.client("Ann", guest=False), harness.client("Bob")
     match = match_between(ann, bob)
     ann.hang_up()
-    again = house.client("Ann", token=ann.account_token)
+    again = harness.client("Ann", token=ann.account_token)
     again.ask(Watch(match=match), Started)
     again.ask(TakeOver(match=match), Started)
     again.say(Move(match=match, ply=0, action=4))
@@ -161,13 +161,13 @@ def test_a_game_that_cannot_be_drawn_is_played_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("games.load", lambda text: Shy())
-    house = HubHarness()
-    ann, bob, match = sit_down(house, views=True)
-    eve = watcher(house, "Eve", views=True)
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness, views=True)
+    eve = watcher(harness, "Eve", views=True)
     eve.ask(Watch(match=match), Started)
     for ply, action in enumerate((0, 3, 1, 4, 2)):
         (ann, bob)[ply % 2].say(Move(match=match, ply=ply, action=action))
     assert [update.view for update in eve.heard(Update)] == [None] * 5
-    (line,) = [line for line in house.logged if "is not drawn" in line]
+    (line,) = [line for line in harness.logged if "is not drawn" in line]
     assert "RuntimeError: I would rather not" in line
     assert [ended.winner for ended in eve.heard(Ended)] == [1]

@@ -20,25 +20,25 @@ from server.web.match_lookup import MatchLookup
 
 
 class Table:
-    """Ann and Bob at a table of a house, whose matches are stored, or not, in a database."""
+    """Ann and Bob in a match on a hub, whose matches are stored, or not, in a database."""
 
     def __init__(self, loop: Loop, url: str | None = None) -> None:
-        self.house = HubHarness()
+        self.harness = HubHarness()
         self._loop = loop
         self._stored = 0
         self._database = Database(url) if url else None
         if self._database:
             self._database.migrate()
-        self._finder = MatchLookup(self.house.hub, Archive(url, loop), lambda: self.house.now)
-        *self._players, self.match = sit_down(self.house, clock="300+3")
+        self._finder = MatchLookup(self.harness.hub, Archive(url, loop), lambda: self.harness.now)
+        *self._players, self.match = sit_down(self.harness, clock="300+3")
 
     def play(self, begin: int, end: int) -> None:
         play(self.match, (self._players[0], self._players[1]), WON[begin:end], ply=begin)
 
     def store(self) -> None:
         assert self._database
-        self._database.save(self.house.stored[self._stored :])
-        self._stored = len(self.house.stored)
+        self._database.save(self.harness.stored[self._stored :])
+        self._stored = len(self.harness.stored)
 
     def data(self, match: str | None = None) -> MatchData:
         return self._loop.wait(self._finder.data(match or self.match))
@@ -68,7 +68,7 @@ def test_a_match_is_drawn_again_when_a_move_was_made(loop: Loop, tmp_path: Path)
     table.play(0, 2)
     table.store()
     first = table.data()
-    table.house.wait(10)
+    table.harness.wait(10)
     later = table.data()
     assert later.positions is first.positions
     assert first.clocks is not None
