@@ -57,7 +57,7 @@ def _attacked(name: str, inputs: int, said: Counter[str]) -> ResultTable:
     with (
         stored() as database,
         serving([*options, database, f"--reconnect-s={RECONNECT_S}"]) as server,
-        playing(server.port) as bystanders,
+        playing(server.port) as honest_players,
     ):
         fuzzer = Fuzzer(server, SEED, list(NAMES))
         fuzzer.run(first)
@@ -65,7 +65,7 @@ def _attacked(name: str, inputs: int, said: Counter[str]) -> ResultTable:
         fuzzer.run(round(inputs * share) - first)
         after_kib = _settled_kib(fuzzer, server.pid)
         left = fuzzer.connections_left()
-        seen = bystanders.finish()
+        seen = honest_players.finish()
     _show(fuzzer, seen)
     said += fuzzer.answers
     table = ResultTable(f"{fuzzer.inputs.total():,} inputs to a server {name}", FACTS)

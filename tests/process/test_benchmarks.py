@@ -1,4 +1,4 @@
-"""What the benchmarks and `scripts/tune` rest on: scores, openings, matches, workers, the peer."""
+"""The basis of the benchmarks and `scripts/tune`: scores, openings, matches, workers, OpenSpiel."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_an_interval_has_a_width_where_all_pairs_ended_alike() -> None:
     assert even.low < 0.5 < even.high
 
 
-def test_what_a_pair_shares_does_not_count_twice() -> None:
-    """Where the first player always wins, pairs are even, and the score is the surer for it."""
+def test_the_interval_is_computed_over_pairs() -> None:
+    """If the first player always wins, all pairs are even, and the interval is narrower."""
     swapped, independent = score([0.5] * 40), score([0.0, 1.0] * 20)
     assert swapped.share == independent.share
     assert swapped.high - swapped.low < (independent.high - independent.low) / 2
@@ -113,7 +113,7 @@ def test_the_peer_refuses_games_that_are_not_the_same(spec: str) -> None:
 
 
 class Lowest(Player):
-    """Always the first legal action; notes what it is told."""
+    """Plays the first legal action, and records its notifications."""
 
     told: list[str]
 
@@ -131,14 +131,14 @@ class Lowest(Player):
 
 
 class Quitter(Lowest):
-    """Gives up at once."""
+    """Resigns at its first move."""
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         raise Resigned
 
 
 class FailingPlayer(Lowest):
-    """Fails at once."""
+    """Raises an exception at its first move."""
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         raise RuntimeError("out of ideas")
@@ -151,7 +151,7 @@ def test_a_pair_is_one_opening_with_colours_swapped() -> None:
     assert pair.moves[0] == pair.moves[1]
 
 
-def test_who_resigns_has_lost() -> None:
+def test_a_resignation_is_a_loss() -> None:
     both = (f"{__name__}:Lowest", f"{__name__}:Quitter")
     pair = play_pair(LocalPairing("connect_four", both, Limit(simulations=1), plies=2, seed=5))
     assert pair.points == (1, 1)
@@ -170,7 +170,7 @@ def test_workers_do_everything_once() -> None:
     assert sorted(run_on_cores(abs, [-3, -2, -1, 0])) == [(-3, 3), (-2, 2), (-1, 1), (0, 0)]
 
 
-def test_a_worker_that_fails_is_heard() -> None:
+def test_the_failure_of_a_worker_is_reported() -> None:
     with pytest.raises(click.ClickException, match="math domain error"):
         list(run_on_cores(math.sqrt, [4.0, -1.0]))
 
@@ -205,7 +205,7 @@ def test_settings_are_tuned_against_one() -> None:
     assert "Against all others" not in output
 
 
-def test_a_player_that_fails_is_shown_with_what_there_was() -> None:
+def test_the_failure_of_a_player_is_shown_with_the_results_so_far() -> None:
     code, output = tune("connect_four", f"{__name__}:FailingPlayer", "random", "--games", "2")
     assert code == 1
     assert "These are the results so far." in output

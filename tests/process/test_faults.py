@@ -1,4 +1,4 @@
-"""Nothing is lost when server, clients and database are killed; `scripts/bench faults` in short."""
+"""No data is lost when server, clients and database are killed: `scripts/bench faults` in short."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check(outcome: FaultOutcome, plan: FaultPlan) -> None:
     assert outcome.lost == []
     assert outcome.matches >= plan.matches
     assert len(outcome.running) == plan.kills
-    assert min(outcome.running) > 0, "a kill found nobody playing"
+    assert min(outcome.running) > 0, "no match was running at a kill"
 
 
 def test_nothing_is_lost_with_sqlite() -> None:
@@ -33,7 +33,7 @@ def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
     assert outcome.outages == 1
 
 
-# What counts as lost. Ann takes one chip of three, and Bob the other two.
+# Violations. Ann takes one chip of three, and Bob the other two.
 
 NIM = "nim(chips=3)"
 MATCH = StoredRow(
@@ -50,7 +50,7 @@ ANN.ended = ENDED
 BOB = replace(ANN, client="Bob", seat=2)
 
 
-def test_what_was_told_and_is_stored_is_not_lost() -> None:
+def test_a_received_and_stored_match_is_not_lost() -> None:
     assert violations({"m": MATCH}, [ANN, BOB]) == []
     away = replace(BOB, moves=[0])
     assert violations({"m": MATCH}, [ANN, away]) == [], "its end came while Bob was away"
@@ -71,11 +71,11 @@ def test_what_was_told_and_is_stored_is_not_lost() -> None:
         (MATCH._replace(players=("Bob", "Ann")), "between ('Ann', 'Bob')"),
     ],
 )
-def test_what_is_stored_otherwise_is_lost(match: StoredRow, shown: str) -> None:
+def test_a_match_that_is_stored_differently_is_lost(match: StoredRow, shown: str) -> None:
     assert shown in "\n".join(violations({"m": match}, [ANN, BOB]))
 
 
-def test_what_is_not_stored_is_lost() -> None:
+def test_a_match_that_is_not_stored_is_lost() -> None:
     assert "not in the database" in "\n".join(violations({}, [ANN, BOB]))
 
 
@@ -88,7 +88,7 @@ def test_what_is_not_stored_is_lost() -> None:
         ([ANN, replace(BOB, moves=[0, 1, 0])], "the moves were [0, 1, 0]"),
     ],
 )
-def test_what_clients_were_not_told_or_were_told_otherwise_is_lost(
+def test_a_match_that_clients_received_differently_or_not_at_all_is_lost(
     told: list[ReceivedMatch], shown: str
 ) -> None:
     assert shown in "\n".join(violations({"m": MATCH}, told))

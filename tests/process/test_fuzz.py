@@ -1,4 +1,4 @@
-"""What `scripts/bench fuzz` does for minutes, for seconds: hostile bytes, and honest bystanders."""
+"""Hostile inputs and honest players: `scripts/bench fuzz` for a few seconds."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ SEED = random.SystemRandom().randrange(2**32)
 
 
 @pytest.mark.parametrize("options", [UNLIMITED, PLAYOUT], ids=["without limits", "with limits"])
-def test_whatever_comes_the_server_has_no_fault_and_bystanders_play_on(options: list[str]) -> None:
+def test_hostile_inputs_cause_no_fault_and_honest_players_continue(options: list[str]) -> None:
     with (
         stored() as database,
         serving([*options, database, "--reconnect-s=1", "--bots=1"]) as server,
-        playing(server.port, size=9) as bystanders,
+        playing(server.port, size=9) as honest_players,
     ):
         fuzzer = Fuzzer(server, SEED, list(NAMES))
         fuzzer.run(repetitions(2500, short=1200))
         left = fuzzer.connections_left()
-        seen = bystanders.finish()
+        seen = honest_players.finish()
         assert not fuzzer.faults, fuzzer.faults[0]
         assert not seen.fault
         assert seen.matches >= 1
@@ -36,7 +36,7 @@ def test_whatever_comes_the_server_has_no_fault_and_bystanders_play_on(options: 
         assert {"welcome", "started", "update", "malformed", "invalid"} <= set(fuzzer.answers)
 
 
-def test_messages_of_every_type_are_made_up_and_some_are_valid() -> None:
+def test_messages_of_every_type_are_generated_and_some_are_valid() -> None:
     mutator = Mutator(SEED, KnownValues())
     assert set(KINDS) == set(REQUESTS)
     valid = set()

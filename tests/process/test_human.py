@@ -1,4 +1,4 @@
-"""A person at a terminal, and one at the end of a pipe."""
+"""The player `human`, at a terminal and through a pipe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def host() -> Iterator[RunningServer]:
 
 @pytest.fixture
 def opponent(host: RunningServer) -> Iterator[subprocess.Popen[str]]:
-    """Random, moving second."""
+    """Start a random player that moves second."""
     process = start("playout-player", "tic_tac_toe", "random(seed=1)", "--seat", "2", *host.address)
     yield process
     process.kill()
@@ -34,7 +34,7 @@ def human(host: RunningServer) -> subprocess.Popen[str]:
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> str:
-    """What the process says until it says that; it need not end a line."""
+    """Read the output of a process until it contains a text, also in the middle of a line."""
     assert process.stdout
     return until(process.stdout.fileno(), text)
 
@@ -51,7 +51,7 @@ def until(descriptor: int, text: str) -> str:
 
 
 def test_a_whole_match_through_a_pipe(host: RunningServer, opponent: subprocess.Popen[str]) -> None:
-    """All nine cells are tried in turn; those that are taken are refused and asked for again."""
+    """All nine cells are tried in turn; for an occupied one, the prompt is repeated."""
     cells = [column + row for row in "123" for column in "abc"]
     code, output = finish(human(host), "\n".join(cells) + "\n")
     assert code == 0, output
@@ -99,7 +99,7 @@ def test_ctrl_c_asks_first_and_then_resigns(
     assert "resigned" in output
 
 
-def test_ctrl_c_while_nobody_plays_leaves(host: RunningServer) -> None:
+def test_ctrl_c_between_matches_exits(host: RunningServer) -> None:
     process = start("playout-player", "nim", "human", *host.address)
     read_until(process, "waiting for an opponent")
     process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Games and players of others: the examples of the documents, installed and from a folder."""
+"""Plugins: the example game and player of the documents, installed and from a folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST = 60
 
 
 def example(document: str) -> str:
-    """The first Python program of a document."""
+    """Return the first Python program of a document."""
     found = re.search(r"```python\n(.*?)```", (DOCS / document).read_text(), re.DOTALL)
     assert found
     return found[1]
@@ -23,7 +23,7 @@ def example(document: str) -> str:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A folder with both examples, known by entry points as an installed package is."""
+    """A folder with both examples and the entry points of an installed package."""
     (tmp_path / "chomp.py").write_text(example("writing-a-game.md"))
     (tmp_path / "cautious.py").write_text(example("writing-a-bot.md"))
     (tmp_path / "broken.py").write_text("raise RuntimeError('not today')")
@@ -62,13 +62,13 @@ def test_installed_games_and_players_are_listed_and_a_broken_one_is_named(site: 
     code, output = run("playout-player", "broken", "uct", env=env)
     assert code == 2
     assert "not today" in output
-    with running_server(env={"PYTHONPATH": str(site)}) as server:  # goes on without it
+    with running_server(env={"PYTHONPATH": str(site)}) as server:  # continues without it
         assert server.stop()[0] == 0
 
 
 @pytest.mark.parametrize("player", ["cautious", "cautious:Cautious"])
-def test_a_player_of_others_plays(site: Path, player: str) -> None:
-    """Installed, or from the current folder by module and class."""
+def test_a_player_of_another_package_plays(site: Path, player: str) -> None:
+    """It is loaded from an entry point, or from the current folder by module and class."""
     env = os.environ | ({"PYTHONPATH": str(site)} if ":" not in player else {})
     with running_server() as server:
         theirs = start("playout-player", "connect_four", player, *server.address, env=env, cwd=site)
@@ -198,7 +198,7 @@ class Faulty(Game):
 """
 
 
-def test_a_fault_in_a_game_of_others_costs_nobody_the_connection(site: Path) -> None:
+def test_an_exception_in_a_game_plugin_ends_no_connection(site: Path) -> None:
     (site / "faulty.py").write_text(FAULTY_GAME)
     points = site / "examples-1.0.dist-info" / "entry_points.txt"
     points.write_text("[playout.games]\nfaulty = faulty:Faulty\n")

@@ -1,4 +1,4 @@
-"""A tournament that is killed in parts, again and again, is the one it would have been."""
+"""A tournament whose processes are killed repeatedly has the results of an undisturbed one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How positions look, and rules that a picture shows best."""
+"""Drawings of positions, and rules that a drawing shows best."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import games
 
 
 def after(spec: str, moves: str) -> tuple[games.Game, games.State]:
-    """The position after moves in the game's own notation."""
+    """Return the position after moves in the notation of the game."""
     game = games.load(spec)
     state = game.initial_state()
     for name in moves.split():
@@ -78,7 +78,7 @@ def test_six_in_a_row_win_too() -> None:
 
 
 def first_pass(game: games.Game) -> list[int]:
-    """The moves of a match up to where somebody has to pass."""
+    """Return the moves of a match up to the first forced pass."""
     choose = random.Random(0)
     while True:
         state, moves = game.initial_state(), list[int]()
@@ -106,6 +106,6 @@ def test_a_player_without_a_move_passes_or_with_the_older_rule_ends_the_game() -
 
 
 def game_by_count(state: games.State) -> int:
-    """Who has more discs."""
+    """Return the player with more discs, -1 for a tie."""
     first, second = state[2:].count(1), state[2:].count(2)
     return games.TIE if first == second else 1 if first > second else 2

@@ -1,4 +1,4 @@
-"""Decisive playouts: legal, and who can win at once or prevent a loss does, by the tuple rules."""
+"""Decisive playouts against the tuple rules: legal, with immediate wins and prevented losses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPECS = (
 
 
 def wins(game: Game, state: State) -> list[int]:
-    """The actions that win at once."""
+    """Return the actions that win at once."""
     return [
         action
         for action in game.legal_actions(state)
@@ -34,7 +34,7 @@ def wins(game: Game, state: State) -> list[int]:
 
 
 def safe(game: Game, state: State) -> list[int]:
-    """The actions after which the other cannot win at once."""
+    """Return the actions after which the opponent cannot win at once."""
     return [
         action
         for action in game.legal_actions(state)

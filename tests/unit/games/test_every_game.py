@@ -1,4 +1,4 @@
-"""What every game must hold to; a game is in here by being there."""
+"""Requirements for every game; a game is tested as soon as it can be loaded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from games.core.random import seeded
 
 
 def random_match(game: Game, seed: int) -> tuple[list[State], list[int]]:
-    """All states and moves of a match between players who do anything."""
+    """Return all states and moves of a random match."""
     choose = random.Random(seed)
     states, moves = [game.initial_state()], []
     while actions := game.legal_actions(states[-1]):
@@ -89,7 +89,7 @@ def test_a_view_shows_every_cell_and_move(spec: str) -> None:
 
 
 @pytest.mark.parametrize("name", games.names())
-def test_people_are_told_the_rules_and_what_each_parameter_means(name: str) -> None:
+def test_every_game_describes_its_rules_and_parameters(name: str) -> None:
     told = games.describe(name)
     assert told.name == name
     assert len(told.about) > 100
@@ -114,8 +114,8 @@ def test_a_game_that_says_nothing_is_described_by_its_docstring() -> None:
 
 
 @every_game
-def test_a_state_holds_all_there_is(spec: str) -> None:
-    """However a position was reached, its state has the same board behind it."""
+def test_a_state_determines_the_board(spec: str) -> None:
+    """The same state gives the same board, on every path to the position."""
     game = games.load(spec)
     if not isinstance(game, KernelGame):
         pytest.skip("a game in plain Python")
@@ -135,8 +135,8 @@ def test_a_state_holds_all_there_is(spec: str) -> None:
 @every_game
 @settings(max_examples=repetitions(100, short=10))
 @given(data=st.data())
-def test_no_numbers_can_harm(spec: str, data: st.DataObject) -> None:
-    """A state that is none gives nonsense or an error, and never reaches beyond the board."""
+def test_invalid_states_cause_no_access_outside_the_board(spec: str, data: st.DataObject) -> None:
+    """An invalid state gives a wrong answer or an error, but no access outside the board."""
     game = games.load(spec)
     size = len(game.initial_state())
     numbers = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 12)
@@ -253,7 +253,7 @@ def test_defaults_are_not_spelled_out() -> None:
         ("x" * 1000, "at most 500"),
     ],
 )
-def test_what_cannot_be_loaded_says_what_can(spec: str, told: str) -> None:
+def test_an_invalid_specification_lists_what_is_allowed(spec: str, told: str) -> None:
     with pytest.raises(games.SpecError) as caught:
         games.load(spec)
     assert told in str(caught.value)

@@ -9,10 +9,10 @@ import games
 
 
 def perft(game: games.Game, depth: int) -> list[int]:
-    """How many lines of play have 1, 2, ... plies; a finished game is a leaf.
+    """Return the number of move sequences of 1, 2, ... plies; a finished game is a leaf.
 
-    Lines that lead to the same state are counted together, which also shows that equal positions
-    are equal.
+    Sequences that lead to the same state are counted together, which also tests that equal
+    positions are equal states.
     """
     counts, layer = [], {game.initial_state(): 1}
     for _ in range(depth):

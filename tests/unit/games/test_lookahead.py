@@ -1,4 +1,4 @@
-"""Short looks ahead: compiled and plain agree, and known positions are judged right."""
+"""Short look-aheads: compiled and plain versions agree, and known positions are correct."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAMES = ["connect_four", "tic_tac_toe", "mnk(m=4,n=4,k=3)", "nim(chips=9)", "oth
 
 
 class Plain(Game):
-    """The same game without its kernels."""
+    """A game without its kernels, through its tuple interface."""
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -32,7 +32,7 @@ class Plain(Game):
 
 
 def positions(game: Game, count: int) -> list[State]:
-    """After some random moves each, some of them over."""
+    """Return positions after random moves; some of them are finished."""
     draw = random.Random(1)
     found = []
     for _ in range(count):
@@ -45,7 +45,7 @@ def positions(game: Game, count: int) -> list[State]:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_compiled_and_plain_agree_on_who_wins_by_force(name: str) -> None:
+def test_compiled_and_plain_agree_on_forced_wins(name: str) -> None:
     game = games.load(name)
     plain = Plain(game)
     seen = set()
@@ -58,8 +58,8 @@ def test_compiled_and_plain_agree_on_who_wins_by_force(name: str) -> None:
     assert seen == {True, False}
 
 
-def test_nim_is_won_by_who_leaves_a_multiple_of_four() -> None:
-    game = games.load("nim(chips=7)")  # up to three at a time, and who takes the last one wins
+def test_leaving_a_multiple_of_four_wins_nim() -> None:
+    game = games.load("nim(chips=7)")  # up to three at a time; taking the last chip wins
     start = game.initial_state()
     assert [wins_within(game, start, 1, plies) for plies in range(1, 4)] == [False, False, True]
     assert not wins_within(game, start, 2, 6)

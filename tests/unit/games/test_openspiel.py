@@ -24,7 +24,7 @@ SAME = [
 
 
 def outcome(state: pyspiel.State) -> int:
-    """OpenSpiel's result in our numbers."""
+    """Return OpenSpiel's result as our outcome."""
     if not state.is_terminal():
         return 0
     first = state.returns()[0]
@@ -66,7 +66,7 @@ def test_a_full_size_gomoku_agrees() -> None:
 
 
 def legal_pairs(state: pyspiel.State) -> list[int]:
-    """OpenSpiel chooses a board and a cell in two moves; we in one."""
+    """Return the legal moves as pairs: OpenSpiel chooses board and cell in two moves."""
     chosen = forced_board(state)
     if chosen is not None:
         return [9 * chosen + cell for cell in state.legal_actions()]
@@ -78,7 +78,7 @@ def legal_pairs(state: pyspiel.State) -> list[int]:
 
 
 def forced_board(state: pyspiel.State) -> int | None:
-    """The board that the next mark must go to; None if the player chooses one first."""
+    """Return the board of the next mark; None if the player chooses it first."""
     name = state.action_to_string(state.legal_actions()[0])
     return None if name.startswith("Choose") else int(name.split()[2].rstrip(":"))
 

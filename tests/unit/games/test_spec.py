@@ -1,4 +1,4 @@
-"""Options that a class passes on to those that it is derived from."""
+"""Specifications and options, including those passed to base classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Search:
 
 
 class Quiet(Search):
-    """Has no `__init__` of its own."""
+    """A class without an `__init__` of its own."""
 
 
 class _Rave(Quiet):
@@ -66,7 +66,7 @@ def test_one_spelling_with_the_options_of_the_base() -> None:
     assert canonical("rave", _Rave, {"c": 0.5}) == "rave(c=0.5)"
 
 
-def test_what_may_be_given_in_words() -> None:
+def test_the_type_of_a_parameter_in_words() -> None:
     words = {name: wanted(each.annotation) for name, each in parameters_of(Closed, 1).items()}
     assert words == {"name": "text", "deep": "true or false"}
     assert wanted(parameters_of(Search)["time"].annotation) == "a number"

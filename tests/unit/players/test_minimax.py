@@ -1,4 +1,4 @@
-"""Minimax: exact where it says so, against other means; and greedy, the baseline."""
+"""Minimax: its proofs against independent searches; and greedy, the baseline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from players.alphabeta import transposition
 from players.alphabeta.transposition import NEVER, WIN
 from players.core.hashing import board_key
 
-#: More than any of these tests takes.
+#: A time limit that no test reaches.
 LONG = Limit(seconds=60)
 
 
@@ -31,7 +31,7 @@ def searched(game: Game, state: State, options: str = "seed=1,memory_mb=1") -> I
 
 
 def value_of(game: Game, state: State, values: dict[State, int]) -> int:
-    """By definition: 1, 0 or -1 for the player to move; `values` gets those of all positions."""
+    """Return the value for the player to move: 1, 0 or -1; `values` gets those of all positions."""
     if state not in values:
         winner = game.winner(state)
         if winner:
@@ -43,7 +43,7 @@ def value_of(game: Game, state: State, values: dict[State, int]) -> int:
 
 
 def distance(game: Game, state: State, values: dict[State, int]) -> int:
-    """Plies to the end, if the winner hurries and the loser does not."""
+    """Return the plies to the end, if the winner plays for speed and the loser for delay."""
     if game.winner(state):
         return 0
     nexts = [game.next_state(state, action) for action in game.legal_actions(state)]
@@ -53,7 +53,7 @@ def distance(game: Game, state: State, values: dict[State, int]) -> int:
 
 
 def test_every_position_of_tic_tac_toe() -> None:
-    """Its value, and an action that keeps it: the fastest win, the slowest loss."""
+    """The value, and an action that preserves it: the fastest win, the slowest loss."""
     game = games.load("tic_tac_toe")
     values: dict[State, int] = {}
     value_of(game, game.initial_state(), values)
@@ -84,7 +84,7 @@ def test_nim_is_lost_with_a_multiple_of_one_more_than_may_be_taken(max_take: int
 
 
 def alpha_beta(state: pyspiel.State, alpha: float = -1, beta: float = 1) -> float:
-    """The value for the player to move, by OpenSpiel's rules and the textbook."""
+    """Return the value for the player to move, by textbook alpha-beta over OpenSpiel's rules."""
     mover = state.current_player()
     for action in state.legal_actions():
         child = state.child(action)
@@ -104,7 +104,7 @@ def alpha_beta(state: pyspiel.State, alpha: float = -1, beta: float = 1) -> floa
     ],
 )
 def test_the_end_of_random_matches(spec: str, plies: int, positions: int) -> None:
-    """Against an independent search over OpenSpiel's states."""
+    """The values agree with an independent search over OpenSpiel's states."""
     game = games.load(spec)
     player = players.load("minimax(seed=1,memory_mb=4)", game)
     choose = random.Random(spec)
@@ -122,7 +122,7 @@ def test_the_end_of_random_matches(spec: str, plies: int, positions: int) -> Non
         choice = player.choose([state], LONG)
         assert choice.info
         assert choice.info.proven == alpha_beta(other), state
-        if choice.info.proven >= 0:  # and the action keeps it
+        if choice.info.proven >= 0:  # and the action preserves it
             after_it = other.child(choice.action)
             mover = other.current_player()
             value = after_it.returns()[mover] if after_it.is_terminal() else -alpha_beta(after_it)
@@ -175,7 +175,7 @@ def test_both_win_at_once_and_prevent_a_loss(player: str, spec: str, moves: str,
     assert choice.action in game.legal_actions(state)
 
 
-def test_what_is_proven_is_said_and_adds_up() -> None:
+def test_a_proof_is_reported_and_consistent() -> None:
     game, state = after("connect_four", "3 1 4 1 5")  # open at both ends
     info = searched(game, state)
     assert info.proven == -1
@@ -219,7 +219,7 @@ class Twice(Game):
 
 
 def twice_value(game: Game, state: State) -> int:
-    """1 or -1 for the player to move, who may be the same twice."""
+    """Return 1 or -1 for the player to move, who may move twice."""
     values = []
     for action in game.legal_actions(state):
         child = game.next_state(state, action)
@@ -262,7 +262,7 @@ def test_the_tightest_limit_still_gives_a_move(limit: Limit) -> None:
 
 
 @pytest.mark.parametrize("name", ["minimax", "greedy"])
-def test_there_is_nothing_to_choose_when_the_game_is_over(name: str) -> None:
+def test_a_finished_game_has_no_choice(name: str) -> None:
     game, state = after("nim(chips=1)", "1")
     with pytest.raises(ValueError, match="the game is over"):
         players.load(name, game).choose([state], Limit())
@@ -272,7 +272,7 @@ def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
     game = games.load("gomoku")
     player = players.load("minimax(time=3600)", game)
     threading.Timer(0.05, player.cancel).start()
-    for _ in range(2):  # nor does one begin, until it is wanted again
+    for _ in range(2):  # no search starts before `ready`
         with pytest.raises(Cancelled):
             player.choose([game.initial_state()], Limit())
     player.ready()
@@ -290,13 +290,13 @@ def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
         ("greedy(playouts=0)", "playouts must be at least 1"),
     ],
 )
-def test_bad_options_say_what_is_allowed(spec: str, told: str) -> None:
+def test_invalid_options_say_what_is_allowed(spec: str, told: str) -> None:
     with pytest.raises(SpecError) as caught:
         players.load(spec, games.load("tic_tac_toe"))
     assert told in str(caught.value)
 
 
-def test_the_table_keeps_what_it_is_told_and_no_position_is_taken_for_another() -> None:
+def test_the_table_keeps_results_and_confuses_no_positions() -> None:
     rows = transposition.new_table(1)
     transposition.store(rows, 77, 1, 5, 3, 1, 1000)
     transposition.store(rows, 77, 2, NEVER, -1, 1, 10)

@@ -1,4 +1,4 @@
-"""What the searches say is proven, and that they do not give away what a position is worth."""
+"""Proofs of the searches are correct, and their moves preserve the value of a position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Values = Mapping[State, int]
 
 
 def valued(game: Game) -> dict[State, int]:
-    """What each position that can be reached is worth to the player to move: 1, 0 or -1."""
+    """Return the value of each reachable position for the player to move: 1, 0 or -1."""
     values: dict[State, int] = {}
 
     def value(state: State) -> int:
@@ -37,7 +37,7 @@ def valued(game: Game) -> dict[State, int]:
 
 
 def after(game: Game, state: State, action: int, value: Callable[[State], int]) -> int:
-    """What playing `action` is worth to the player who does."""
+    """Return the value of `action` for the player to move."""
     following = game.next_state(state, action)
     same = game.current_player(following) == game.current_player(state)
     return value(following) if same else -value(following)
@@ -57,14 +57,14 @@ def searched(player: Player, state: State, simulations: int) -> Info:
 
 
 def check_claims(info: Info, value: int, values: Mapping[int, int]) -> None:
-    """What it says of the position, and of each action, is so."""
+    """Check the proofs of the position and of each action."""
     assert info.proven in (None, value)
     for each in info.actions:
         assert each.proven in (None, values[each.action])
 
 
 def check_play(player: Player, values: Values, state: State, simulations: int) -> Info:
-    """It plays a move that keeps the value, and says nothing wrong."""
+    """Check that the move preserves the value, and that all proofs are correct."""
     game = player.game
     of = values_of_actions(game, state, values)
     info = searched(player, state, simulations)
@@ -86,7 +86,7 @@ def test_no_position_of_tic_tac_toe_is_given_away() -> None:
 @pytest.mark.parametrize("max_take", [3, 5])
 @pytest.mark.parametrize("player", ["uct(seed=1)", "uct(seed=1,tuned=true)", "rave(seed=1)"])
 def test_a_won_heap_is_won(player: str, max_take: int) -> None:
-    """Random playouts tell little of large heaps; proofs that all paths share do."""
+    """Random playouts evaluate large heaps badly; shared proofs solve them."""
     for chips in range(1, 41):
         game = games.load(f"nim(chips={chips},max_take={max_take})")
         state, values = game.initial_state(), valued(game)
@@ -97,9 +97,9 @@ def test_a_won_heap_is_won(player: str, max_take: int) -> None:
 
 
 class Again(Game):
-    """A heap of which 1 to 3 chips are taken; who takes two moves again, who takes the last wins.
+    """Nim with 1 to 3 chips per move; taking two gives another move, taking the last chip wins.
 
-    In plain Python, and players do not always take turns.
+    It is in plain Python, and players do not always take turns.
     """
 
     num_actions = 3
@@ -121,7 +121,7 @@ class Again(Game):
 
 
 @pytest.mark.parametrize("chips", range(1, 13))
-def test_who_moves_twice_is_not_mistaken_for_the_other(chips: int) -> None:
+def test_a_second_move_of_a_player_is_not_taken_for_the_opponents(chips: int) -> None:
     game = Again(chips)
     state, values = game.initial_state(), valued(game)
     info = check_play(players.load("uct(seed=1)", game), values, state, 1000)
@@ -129,7 +129,7 @@ def test_who_moves_twice_is_not_mistaken_for_the_other(chips: int) -> None:
 
 
 def check_tree(game: Game, state: State, node: Node, values: Values) -> int:
-    """Whatever is said to be proven in the tree is so; how many nodes are."""
+    """Check all proofs in the tree; return their number."""
     known = 0
     for child in node.children:
         assert child.action is not None
@@ -168,7 +168,7 @@ def test_every_proof_in_a_tree_is_right(spec: str, text: str) -> None:
 HARD, EASY = solved("hard"), solved("easy")
 
 
-def test_the_solved_positions_are_what_they_are_said_to_be() -> None:
+def test_the_values_of_the_solved_positions_are_correct() -> None:
     game = games.load("connect_four")
     assert (len(HARD), len(EASY)) == (200, 400)
     for each in HARD + EASY:
@@ -182,7 +182,7 @@ def test_the_solved_positions_are_what_they_are_said_to_be() -> None:
 
 
 def rate_kept(text: str, positions: list[SolvedPosition], simulations: int) -> float:
-    """How often it keeps the value; nothing that it says of them is wrong."""
+    """Return the share of moves that preserve the value, and check all proofs."""
     player = players.load(text, games.load("connect_four"))
     kept = 0
     for each in positions:
@@ -218,7 +218,7 @@ def test_a_tree_that_is_pruned_again_and_again_proves_nothing_wrong() -> None:
 
 
 def test_a_tie_is_not_proven_lost() -> None:
-    """By playouts that ended in two plies because a cell was avoided that could have been taken."""
+    """Playouts once ended in two plies because they avoided a playable cell."""
     rate_kept("uct(seed=1)", HARD[12:13], simulations=600_000)
 
 
@@ -226,8 +226,8 @@ def test_easy_positions_are_kept() -> None:
     assert rate_kept("uct(seed=5)", sample(EASY[:150], short=30), simulations=20_000) >= 0.97
 
 
-def test_what_wins_at_once_is_played() -> None:
-    """With an open four a stone anywhere wins too, only later."""
+def test_an_immediate_win_is_played() -> None:
+    """With an open four, a stone anywhere wins too, but later."""
     game = games.load("gomoku")
     state = game.initial_state()
     for name in ["e5", "a1", "e6", "c1", "e7", "f1", "e8", "h1"]:

@@ -1,4 +1,4 @@
-"""The tree between moves: what is kept of it, and when thinking begins and ends."""
+"""The tree between moves: the part that is kept, and the start and the end of searches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GAME = games.load("connect_four")
 
 
 def played(game: Game, moves: Sequence[int]) -> tuple[State, ...]:
-    """The match so far."""
+    """Return the states of the match so far."""
     states = [game.initial_state()]
     for move in moves:
         states.append(game.next_state(states[-1], move))
@@ -39,7 +39,7 @@ def visits(info: Info) -> int:
 
 
 def descend(player: Player, ranks: Sequence[int]) -> tuple[list[int], int]:
-    """Moves from the root, 0 for the most visited, and how often those after them were visited."""
+    """Follow moves from the root, 0 for the most visited; return the visits of the next moves."""
     node, moves = player.tree(), list[int]()
     assert node is not None
     for rank in ranks:
@@ -52,14 +52,14 @@ def descend(player: Player, ranks: Sequence[int]) -> tuple[list[int], int]:
 @pytest.mark.parametrize("player", ["uct(seed=1)", "rave(seed=1)", "uct(seed=1,threads=3)"])
 @pytest.mark.parametrize("ranks", [[0], [6], [0, 0], [0, 1], [1, 0, 1], [0, 0, 0, 0, 0]])
 def test_visits_are_found_again(player: str, ranks: list[int]) -> None:
-    """After one ply, or several at once."""
+    """The subtree is kept after one ply, or several at once."""
     searcher = players.load(player, GAME)
     search(searcher, [], 20_000)
     moves, kept = descend(searcher, ranks)
-    assert kept > 0 or player.startswith("rave")  # which may not have tried a second one
+    assert kept > 0 or player.startswith("rave")  # it may not have visited a second one
     info = search(searcher, moves)
     assert info.simulations == 5000
-    if "threads" in player:  # what was shown is the tree of one, and the others keep theirs
+    if "threads" in player:  # the exported tree is that of one thread; the others keep theirs
         assert visits(info) >= 5000 + kept
     else:
         assert visits(info) == 5000 + kept
@@ -87,7 +87,7 @@ def test_a_move_that_was_hardly_tried_begins_a_tree(move: int) -> None:
         ([3], [2, 3, 4]),
         ([3, 3], [2, 3]),
         ([3, 2, 4], [4, 3]),
-        ([3], [3, 0, 6, 0, 6, 1, 5, 1, 5]),  # further than the tree was grown
+        ([3], [3, 0, 6, 0, 6, 1, 5, 1, 5]),  # deeper than the tree
     ],
 )
 def test_an_unrelated_state_begins_a_tree(before: list[int], after: list[int]) -> None:
@@ -97,7 +97,7 @@ def test_an_unrelated_state_begins_a_tree(before: list[int], after: list[int]) -
 
 
 def test_a_state_of_another_match_begins_a_tree() -> None:
-    """A state given by itself says nothing of how it came about."""
+    """A state alone does not show the moves that led to it."""
     searcher = players.load("uct(seed=1)", GAME)
     search(searcher, [])
     state = played(GAME, [3])[-1]
@@ -133,7 +133,7 @@ def test_whole_matches_are_played(spec: str, second: str) -> None:
 
 
 def test_what_was_proven_before_is_still_known() -> None:
-    """Along the moves that are expected in a won position, each says so after one simulation."""
+    """In a won position, the proof is still known after each expected move."""
     game = games.load("nim(chips=9)")
     searcher = players.load("uct(seed=1)", game)
     moves, sign = list[int](), 1
@@ -147,7 +147,7 @@ def test_what_was_proven_before_is_still_known() -> None:
 
 
 def ponder(player: Player, moves: Sequence[int], seconds: float) -> None:
-    """On the opponent's time, until it is cancelled."""
+    """Ponder on the opponent's time until cancelled."""
     timer = threading.Timer(seconds, player.cancel)
     timer.start()
     with pytest.raises(Cancelled):
@@ -156,7 +156,7 @@ def ponder(player: Player, moves: Sequence[int], seconds: float) -> None:
     player.ready()
 
 
-def test_what_was_pondered_is_made_use_of() -> None:
+def test_the_result_of_pondering_is_used() -> None:
     searcher = players.load("uct(seed=1,ponder=true,c=1)", GAME)
     assert searcher.ponders
     search(searcher, [], 1000)
@@ -193,7 +193,7 @@ def test_a_choice_that_was_cancelled_leaves_a_tree_to_go_on_with() -> None:
 )
 @pytest.mark.parametrize("player", ["uct", "rave"])
 def test_threads_can_be_repeated(spec: str, simulations: int, player: str) -> None:
-    """Where the result is proven too: no thread depends on when another one is done."""
+    """A search with threads is repeatable, even if one of them proves the result."""
     game = games.load(spec)
 
     def searched() -> list[tuple[int, int | None, tuple[ActionStats, ...]]]:
@@ -209,8 +209,8 @@ def test_threads_can_be_repeated(spec: str, simulations: int, player: str) -> No
     assert all(searched() == first for _ in range(3))
 
 
-def test_what_one_thread_has_proven_is_told() -> None:
-    """Also a loss or a tie, where every action must be known: the others need not have seen all."""
+def test_a_proof_of_one_thread_is_reported() -> None:
+    """A loss or a tie is reported too, even if other threads have not visited all actions."""
     game = games.load("nim(chips=12)")
     for seed in range(5):
         searcher = players.load(f"uct(seed={seed},threads=3,time=60)", game)
@@ -218,7 +218,7 @@ def test_what_one_thread_has_proven_is_told() -> None:
         searcher.close()
 
 
-#: One answer is far better than the others, and must be visited most of the time.
+#: Searches in which one answer is far better and must get most visits.
 FORCED = [0, 3, 0, 3, 1, 3]
 
 
@@ -231,8 +231,8 @@ def test_it_stops_early_only_where_time_is_saved(saves: bool) -> None:
     assert (info.simulations < 50_000) is saves
 
 
-def test_a_lost_action_in_front_decides_nothing() -> None:
-    """However often it was visited, it will not be played: the choice is among the others."""
+def test_a_lost_action_with_most_visits_does_not_end_the_search() -> None:
+    """A lost action is not played, whatever its visits: the choice is among the others."""
     searcher = players.load("uct(seed=1)", GAME)
     search(searcher, [], 1000)
     worker = searcher._workers[0]  # type: ignore[attr-defined]

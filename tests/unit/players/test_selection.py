@@ -1,4 +1,4 @@
-"""The selection rules against their formulas, and all-moves-as-first against a count by hand."""
+"""The selection rules against their formulas, all-moves-as-first against an independent count."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from players.mcts.selection import (
 from players.mcts.simulate import SearchConfig, new_buffers, run_simulations, set_proven
 from players.mcts.tree import LOSS, LOST_MEAN, ROOT, TIE, UNKNOWN, WIN, Tree, interpreted, new_tree
 
-#: Scores nearer than that count as equal: ours are of single precision, with a rounded logarithm.
+#: Tolerance for equal scores: ours have single precision and a rounded logarithm.
 NEAR = 2e-3
 
 
@@ -54,9 +54,9 @@ def test_the_square_root_of_the_logarithm_never_falls() -> None:
 
 
 def family(choose: random.Random, tree: Tree) -> None:
-    """Give the root children, with any numbers that a search could have left there.
+    """Give the root children with random statistics that a search could produce.
 
-    Children are often alike, so that small things decide.
+    Children are often similar, so that small differences decide.
     """
     width, most = choose.randint(1, 12), choose.choice((3, 50, 10_000, 10**7))
     root = tree.nodes[ROOT]
@@ -109,7 +109,7 @@ def rave(root: Any, node: Any, amaf: Any, selection: Selection) -> float:
 
 
 def scores(tree: Tree, selection: Selection) -> dict[int, float]:
-    """What each child scores that may be chosen: those tried, and those next in line."""
+    """Return the score of each eligible child: the visited ones and the next untried ones."""
     root, found = tree.nodes[ROOT], dict[int, float]()
     for child in range(1, 1 + root.tried):
         node = tree.nodes[child]
@@ -126,7 +126,7 @@ def scores(tree: Tree, selection: Selection) -> dict[int, float]:
         for child in range(1 + root.tried, 1 + last):
             amaf = tree.amaf[child]
             found[child] = float(amaf["average"]) if amaf.visits else selection.fpu
-    elif root.tried < root.width:  # any that is tried would do as well as the first
+    elif root.tried < root.width:  # every visited child is as good as the first
         first = root.tried == 0 or selection.fpu > 1
         found[1 + root.tried] = math.inf if first else selection.fpu
     return found
@@ -155,7 +155,7 @@ def test_the_child_with_the_best_score_is_chosen() -> None:
 
 
 class Watched:
-    """The kernels of a game, which note what is played in a simulation."""
+    """Kernels of a game that record the moves of a simulation."""
 
     def __init__(self, game: KernelGame) -> None:
         self._kernels = game.kernels
@@ -173,7 +173,7 @@ class Watched:
 
 
 def neighbours(size: int) -> NDArray[np.int64]:
-    """The cells beside each cell of a square board, -1 beyond its edge."""
+    """Return the neighbours of each cell of a square board, -1 outside its edge."""
     cells = range(size * size)
     return np.array(
         [
@@ -191,7 +191,7 @@ Count = dict[tuple[int, ...], dict[int, list[float]]]
 
 
 def count_all_moves(count: Count, game: KernelGame, path: Sequence[int], moves: list[int]) -> None:
-    """Add one simulation: for each node on the path, what its player chose there or later."""
+    """Count one simulation: for each node on the path, the later actions of its player."""
     states = [game.initial_state()]
     for move in [*path, *moves]:
         states.append(game.next_state(states[-1], move))
@@ -206,7 +206,7 @@ def count_all_moves(count: Count, game: KernelGame, path: Sequence[int], moves: 
 
 
 def check_amaf(tree: Tree, row: int, path: tuple[int, ...], count: Count) -> int:
-    """The tree says what was counted; how many children were looked at."""
+    """Check the tree against the count; return the number of checked children."""
     node, looked_at = tree.nodes[row], 0
     for child in range(node.first_child, node.first_child + node.width):
         action = int(tree.nodes[child].action)
@@ -230,7 +230,7 @@ def check_amaf(tree: Tree, row: int, path: tuple[int, ...], count: Count) -> int
         ("gomoku(size=5,connect=4)", neighbours(5)),
     ],
 )
-def test_all_moves_as_first_is_what_can_be_counted(
+def test_all_moves_as_first_equals_an_independent_count(
     spec: str, neighbours: NDArray[np.int64], schedule: int
 ) -> None:
     game = games.load(spec)

@@ -1,4 +1,4 @@
-"""The rows of a search tree: what holds of them as it grows, and when part of it is kept."""
+"""Invariants of the rows of a search tree, as it grows and after compaction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPECS = (
     "tic_tac_toe",
     "connect_four",
     "mnk(m=4,n=4,k=3)",
-    "mnk(m=9,n=5,k=4)",  # more children than a node is first given rows
+    "mnk(m=9,n=5,k=4)",  # more children than rows at the first expansion
     "nim(chips=20)",
     "othello(size=6)",
     "ultimate_tic_tac_toe",
@@ -39,7 +39,7 @@ SPECS = (
 
 
 class Grown(NamedTuple):
-    """A tree, selection it was grown and from where."""
+    """A tree with its game, its search options and the state of its root."""
 
     game: Game
     worker: Worker
@@ -97,7 +97,7 @@ def rows_below(tree: Tree, row: int) -> range:
 
 
 def walk(made: Grown) -> Iterator[tuple[int, State]]:
-    """Every row whose node has rows for its children, and its state."""
+    """Yield every expanded row with its state."""
     nodes, left = made.worker.tree.nodes, [(ROOT, made.state)]
     while left:
         row, state = left.pop()
@@ -109,7 +109,7 @@ def walk(made: Grown) -> Iterator[tuple[int, State]]:
 
 
 def check(made: Grown, *, fresh: bool) -> None:
-    """What holds of every tree; `fresh`: nothing was ever dropped from it."""
+    """Check the invariants of a tree; `fresh` says that no children were ever dropped."""
     tree, taken = made.worker.tree, [ROOT]
     for row, state in walk(made):
         children = rows_below(tree, row)
@@ -124,7 +124,7 @@ def check(made: Grown, *, fresh: bool) -> None:
 
 
 def check_rows(game: Game, tree: Tree, row: int, state: State) -> None:
-    """Children have distinct legal actions, and those that were visited stand first."""
+    """Check that children have distinct legal actions, the visited ones first."""
     node, nodes = tree.nodes[row], tree.nodes[rows_below(tree, row)]
     legal = game.legal_actions(state)
     actions = nodes["action"].tolist()
@@ -138,7 +138,7 @@ def check_rows(game: Game, tree: Tree, row: int, state: State) -> None:
 
 
 def check_numbers(node: Any) -> None:
-    """Of a node that was visited."""
+    """Check the statistics of a visited node."""
     assert 0 <= node["value"] <= 2 * node["visits"]
     if node["proof"] == UNKNOWN:
         assert math.isclose(node["average"], node["value"] / 2 / node["visits"], rel_tol=1e-5)
@@ -149,10 +149,9 @@ def check_numbers(node: Any) -> None:
 
 
 def check_sums(tree: Tree, row: int, config: SearchConfig, fresh: bool) -> None:
-    """A node has the visits and the results of its children, and those that ended there.
+    """Check that a node's statistics are the sums of its children's and its own.
 
-    There ended the first; those after the node was proven; and, where children were dropped, those
-    that these had.
+    Its own are those of its first visit, of visits after its proof, and of dropped children.
     """
     node, children = tree.nodes[row], tree.nodes[rows_below(tree, row)]
     ended = int(node["visits"]) - int(children["visits"].sum())
@@ -160,13 +159,13 @@ def check_sums(tree: Tree, row: int, config: SearchConfig, fresh: bool) -> None:
         assert ended == 1
     else:
         assert ended >= 1
-    if not config.solver:  # a proof changes the result on the way up
+    if not config.solver:  # a proof changes the backpropagated result
         points = int(node["value"]) - int((2 * children["visits"] - children["value"]).sum())
         assert 0 <= points <= 2 * ended
 
 
 def check_proof(tree: Tree, row: int, config: SearchConfig) -> None:
-    """A node is proven by its children, as soon as they do."""
+    """Check that a node is proven exactly if its children prove it."""
     node, proofs = tree.nodes[row], tree.nodes["proof"][rows_below(tree, row)].tolist()
     all_known = node["tried"] == node["children"] and UNKNOWN not in proofs
     if WIN in proofs:
@@ -176,7 +175,7 @@ def check_proof(tree: Tree, row: int, config: SearchConfig) -> None:
     else:
         proven = UNKNOWN
     assert config.solver or proven == UNKNOWN
-    # Who moves at the root wants a move, so that a root which was reached by one is proven anew.
+    # The root needs an action, so that a root reached by a proven move is proven again.
     assert node["proof"] == proven or (row == ROOT and node["proof"] == UNKNOWN)
 
 
@@ -189,7 +188,7 @@ def test_a_tree_is_sound_as_it_grows(made: Grown) -> None:
 
 
 def copied(tree: Tree, row: int, least: int, *, root: bool = True) -> dict[str, Any]:
-    """The subtree by itself, without the children of nodes visited less than `least` times."""
+    """Return the subtree without the children of nodes with fewer than `least` visits."""
     node = {name: tree.nodes[row][name].item() for name in NODE.names if name != "first_child"}
     if not root:
         node["amaf"] = tree.amaf[row].item() if len(tree.amaf) else None
@@ -207,7 +206,7 @@ def size(node: dict[str, Any]) -> int:
 
 
 def descended(made: Grown, picks: Sequence[int]) -> tuple[int, State]:
-    """A row somewhere in the tree, and its state."""
+    """Return a random row of the tree, and its state."""
     row, state = ROOT, made.state
     for pick in picks:
         children = rows_below(made.worker.tree, row)
@@ -224,7 +223,7 @@ def descended(made: Grown, picks: Sequence[int]) -> tuple[int, State]:
     picks=st.lists(st.integers(0, 99), max_size=4),
     least=st.one_of(st.just(0), st.integers(0, 8), st.integers(0, 700)),
 )
-def test_what_is_kept_is_what_was_there(made: Grown, picks: list[int], least: int) -> None:
+def test_compaction_preserves_the_kept_subtree(made: Grown, picks: list[int], least: int) -> None:
     tree = made.worker.tree
     row, state = descended(made, picks)
     wanted = copied(tree, row, least)
@@ -242,7 +241,7 @@ def test_what_is_kept_is_what_was_there(made: Grown, picks: list[int], least: in
 @settings(max_examples=repetitions(20, short=10))
 @given(made=grown(), simulations=st.integers(2000, 20_000))
 def test_a_tree_that_is_pruned_stays_sound(made: Grown, simulations: int) -> None:
-    """In so little room that it is full soon."""
+    """The tree has so little memory that it soon becomes full."""
     rows = 4 * made.game.num_actions + 200
     tree = made.worker.tree
     small = Worker(
@@ -261,5 +260,5 @@ def test_a_tree_that_is_pruned_stays_sound(made: Grown, simulations: int) -> Non
 
 
 def tree_row(tree: Tree) -> int:
-    """The bytes that a row takes."""
+    """Return the number of bytes of a row."""
     return sum(column.itemsize for column in (tree.nodes, tree.amaf, tree.owner) if len(column))

@@ -1,4 +1,4 @@
-"""UCT: what it finds, that it keeps to its limits, and that it can be repeated."""
+"""UCT: its choices, its limits, and its repeatability."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def chosen(spec: str, moves: str, options: str = "seed=1,simulations=20000") -> 
         ("tic_tac_toe", "a1 b2 a2 c1", "a3"),  # win
         ("tic_tac_toe", "a1 b2 b1", "c1"),  # prevent a loss
         ("connect_four", "1 4 1 4 2 4", "4"),  # prevent a loss
-        ("connect_four", "4 1 4 1 4 1", "4"),  # win, on top of one's own three
+        ("connect_four", "4 1 4 1 4 1", "4"),  # win, on top of three of the same player
         ("mnk(m=5,n=5,k=4)", "b2 a1 c2 a2 d2 a3", "e2 a2 a4"),
         ("gomoku(size=9)", "e5 a1 e4 a2 e6 a3 e7 a4", "e8 e3"),
         ("nim(chips=10)", "", "2"),  # leaves eight
@@ -84,7 +84,7 @@ def test_the_same_seed_searches_the_same_and_another_does_not() -> None:
 def test_plain_python_is_searched_by_the_same_source(
     spec: str, solver: bool, selection: Selection
 ) -> None:
-    """With short playouts that are cut off, both draw the same numbers for the same purposes."""
+    """With playouts that are cut off, both versions draw the same random numbers."""
     compiled = games.load(spec)
     config = SearchConfig(solver, False, 3, 1 if selection.rule == FLAT else compiled.max_plies)
     found = []
@@ -132,7 +132,7 @@ assert compiled() == before
 
 
 def test_a_first_choice_in_plain_python_does_not_wait_for_the_compiler() -> None:
-    """It takes a second or so, which is spent when the player is made, before a clock runs."""
+    """Compilation takes about a second, and happens when the player is created."""
     tests = Path(__file__).parents[2]
     path = os.pathsep.join([str(tests.parent), str(tests)])
     subprocess.run(
@@ -140,7 +140,7 @@ def test_a_first_choice_in_plain_python_does_not_wait_for_the_compiler() -> None
     )
 
 
-def test_what_it_says_adds_up() -> None:
+def test_the_analysis_is_consistent() -> None:
     game, state = after("connect_four", "4 4")
     info = players.load("uct(seed=1)", game).choose([state], Limit(simulations=5000)).info
     assert info is not None
@@ -153,7 +153,7 @@ def test_what_it_says_adds_up() -> None:
     assert info.seconds > 0
 
 
-def test_a_full_tree_goes_on_with_what_it_has() -> None:
+def test_a_search_continues_in_a_full_tree() -> None:
     game = games.load("gomoku")
     player = players.load("uct(seed=1,memory_mb=1)", game)
     info = player.choose([game.initial_state()], Limit(simulations=30_000)).info
@@ -164,8 +164,8 @@ def test_a_full_tree_goes_on_with_what_it_has() -> None:
 
 
 @pytest.mark.parametrize("player", ["uct(seed=1,memory_mb=1)", "rave(seed=1,memory_mb=1)"])
-def test_a_search_that_had_to_forget_much_begins_the_next_one_afresh(player: str) -> None:
-    """However much is pruned, the root keeps its children: there is always something to choose."""
+def test_a_heavily_pruned_tree_can_start_anew(player: str) -> None:
+    """The root keeps its children in every pruning, so that there is an action to choose."""
     game = games.load("gomoku")
     state = game.initial_state()
     searcher = players.load(player, game)
@@ -193,8 +193,8 @@ def test_memory_too_small_for_a_root_is_refused(player: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["gomoku(size=19)", "nim(chips=1000,max_take=100)"])
-def test_flat_always_has_room(spec: str) -> None:
-    """Each of many threads can try every action."""
+def test_flat_has_memory_for_every_action(spec: str) -> None:
+    """Each of many threads can visit every action."""
     game = games.load(spec)
     player = players.load("flat(threads=256,seed=1)", game)
     worker = player._workers[0]  # type: ignore[attr-defined]
@@ -207,7 +207,7 @@ def test_flat_always_has_room(spec: str) -> None:
 @pytest.mark.parametrize("simulations", [3, 7, 2001, 2002])
 @pytest.mark.parametrize("seed", range(5))
 def test_flat_plays_the_best_mean(simulations: int, seed: int) -> None:
-    """Which action happens to have one playout more does not count."""
+    """An action with one more playout has no advantage."""
     game = games.load("connect_four")
     player = players.load(f"flat(seed={seed})", game)
     choice = player.choose([game.initial_state()], Limit(simulations=simulations))
@@ -251,7 +251,7 @@ def test_rave_cannot_weigh_by_infinity(options: str) -> None:
 
 
 def test_all_threads_end_when_one_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C is heard by the thread that asked for a choice, at the end of a slice."""
+    """Ctrl-C is raised in the thread that called `choose`, at the end of a slice."""
     game = games.load("gomoku")
     player = players.load("uct(seed=1,threads=2)", game)
 
@@ -293,7 +293,7 @@ def test_the_tightest_limit_still_gives_a_move(limit: Limit) -> None:
     assert choice.info.simulations == 1
 
 
-def test_there_is_nothing_to_choose_when_the_game_is_over() -> None:
+def test_a_finished_game_has_no_choice() -> None:
     game, state = after("nim(chips=1)", "1")
     with pytest.raises(ValueError, match="the game is over"):
         players.load("uct", game).choose([state], Limit())
@@ -305,14 +305,14 @@ def test_cancelling_ends_a_search_that_would_take_an_hour() -> None:
     threading.Timer(0.05, player.cancel).start()
     with pytest.raises(Cancelled):
         player.choose([game.initial_state()], Limit())
-    with pytest.raises(Cancelled):  # nor does one begin, until it is wanted again
+    with pytest.raises(Cancelled):  # no search starts before `ready`
         player.choose([game.initial_state()], Limit())
     player.ready()
     assert player.choose([game.initial_state()], Limit(simulations=10)).info
 
 
-def test_the_interpreter_goes_on_while_it_thinks() -> None:
-    """One long call of the compiled search, without the GIL: this thread runs on beside it."""
+def test_the_search_releases_the_interpreter() -> None:
+    """The compiled search releases the GIL, so that this thread continues meanwhile."""
     game = games.load("othello")
     player = players.load("uct", game)
     assert isinstance(player, UCT)
@@ -340,13 +340,13 @@ def test_the_interpreter_goes_on_while_it_thinks() -> None:
         ("fpu=nan", "fpu must be a number"),
     ],
 )
-def test_bad_options_say_what_is_allowed(options: str, told: str) -> None:
+def test_invalid_options_say_what_is_allowed(options: str, told: str) -> None:
     with pytest.raises(SpecError) as caught:
         players.load(f"uct({options})", games.load("tic_tac_toe"))
     assert told in str(caught.value)
 
 
-def test_an_unknown_player_says_who_there_is() -> None:
+def test_an_unknown_player_lists_the_known_ones() -> None:
     with pytest.raises(SpecError, match=r"human.*random.*uct"):
         players.load("utc2", games.load("tic_tac_toe"))
     assert {"flat", "human", "random", "rave", "uct"} <= set(players.names())

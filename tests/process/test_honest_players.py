@@ -1,4 +1,4 @@
-"""What two honest players notice of those who write slowly, or come in crowds."""
+"""Two honest players are not affected by slow writers and by floods of connections."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HOST = "127.0.0.1"
 
 @contextlib.contextmanager
 def disturbed(*options: str) -> Iterator[ServerProcess]:
-    """A server on which a match goes on meanwhile, whose players must notice nothing."""
+    """Run a server with a match in progress, whose players must not be affected."""
     with (
         serving([*PLAYOUT, "--database=none", *options]) as server,
-        playing(server.port, size=9) as bystanders,
+        playing(server.port, size=9) as honest_players,
     ):
         yield server
-        seen = bystanders.finish()
+        seen = honest_players.finish()
     assert not seen.fault
     assert seen.matches >= 1
 
@@ -39,7 +39,7 @@ def calls(
 
 
 def spoken_to(callers: Sequence[RawClient], seconds: float = 0.0) -> list[RawClient]:
-    """Those to whom something was said that they have not read."""
+    """Return the callers with unread data."""
     by_socket = {caller.socket: caller for caller in callers}
     poll = select.poll()
     for each in by_socket:
@@ -49,19 +49,19 @@ def spoken_to(callers: Sequence[RawClient], seconds: float = 0.0) -> list[RawCli
 
 
 def those_refused(callers: Sequence[RawClient], count: int) -> list[RawClient]:
-    """Waits until a number of callers have something to read; returns them."""
+    """Wait until a number of callers have data to read, and return them."""
     wait_until(lambda: len(spoken_to(callers)) >= count, f"{count} answers")
     return spoken_to(callers)
 
 
 def sent_away(caller: RawClient) -> tuple[str, str]:
-    """The code and the text of the error that is all that a caller is told."""
+    """Return code and text of the error, which must be the only message of a caller."""
     error = caller.hear()
     assert caller.is_closed()
     return error["code"], error["text"]
 
 
-def test_who_writes_a_byte_a_second_is_sent_away_in_time() -> None:
+def test_a_peer_that_sends_one_byte_per_second_is_disconnected_in_time() -> None:
     body = msgpack.packb({"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "Slow"})
     with disturbed("--hello-s=2") as server, contextlib.ExitStack() as stack:
         callers = calls(server, 50, HOST, stack)
@@ -104,7 +104,7 @@ def proxied() -> Iterator[RunningServer]:
 
 
 def caller(server: RunningServer, address: str) -> RawClient:
-    """Somebody from elsewhere, as the proxy says."""
+    """Return a caller with a remote address, as given by the proxy."""
     family = "TCP6" if ":" in address else "TCP4"
     here = "2001:db8::1" if ":" in address else "192.0.2.1"
     line = f"PROXY {family} {address} {here} 50000 4242\r\n"
@@ -128,7 +128,9 @@ def test_behind_a_proxy_the_address_counts_that_it_announces(proxied: RunningSer
 
 
 @pytest.mark.parametrize("first", [b"", b"PROXY TCP4 somewhere\r\n", b"\r\n" * 60])
-def test_who_says_nothing_of_a_proxy_is_not_heard(proxied: RunningServer, first: bytes) -> None:
+def test_a_connection_without_a_proxy_header_is_rejected(
+    proxied: RunningServer, first: bytes
+) -> None:
     with RawClient(proxied.host, proxied.port, first=first) as stranger:
         with contextlib.suppress(ConnectionError):
             stranger.say("ping")
