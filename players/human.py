@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from games import Game, IllegalAction, SpecError, State
-from players.client import report
+from players.core import rendering
 from players.core.player import Cancelled, Limit, Player, PlayResult, Resigned
 
 HELP = """\
@@ -77,7 +77,7 @@ class Human(Player):
     def __init__(self, game: Game) -> None:
         super().__init__(game)
         self._terminal = Terminal()
-        self._console = report.console()
+        self._console = rendering.console()
         self._seat = 0
         self._asking = False
         self._warned = False
@@ -89,14 +89,14 @@ class Human(Player):
         self._console.print(
             f"You are {mark}, against {opponent}. Type help for help.", markup=False
         )
-        self._console.print(report.board(self.game, states[-1]))
+        self._console.print(rendering.board(self.game, states[-1]))
 
     def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
         before, state = states[-2], states[-1]
         subject = "You" if seat == self._seat else "They"
         name = self.game.action_name(before, action)
         self._console.print(f"{subject} played {name}.", markup=False)
-        self._console.print(report.board(self.game, state, action, before))
+        self._console.print(rendering.board(self.game, state, action, before))
 
     def ended(self, winner: int, reason: str) -> None:
         self._warned = False
@@ -158,7 +158,7 @@ class Human(Player):
             case "moves":
                 self._console.print(" ".join(names), markup=False)
             case "board":
-                self._console.print(report.board(self.game, state))
+                self._console.print(rendering.board(self.game, state))
             case "resign" | "quit" | "exit":
                 raise Resigned
             case _:

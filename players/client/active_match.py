@@ -1,4 +1,4 @@
-"""What a connected player knows of its match, and what it is to do next."""
+"""The match of a connected player: what is known of it, and what the player has to do next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from server.model.messages import ClockState, Started
 
 
 class Doing(enum.Enum):
-    """What the player is at, in its thread."""
+    """What the player's thread does."""
 
     NOTHING = enum.auto()
     CHOOSING = enum.auto()
@@ -30,21 +30,21 @@ class MoveQuery(enum.Enum):
 
 
 class Step(enum.Enum):
-    """What is to be done about it."""
+    """What follows from the two."""
 
     WAIT = enum.auto()
     CHOOSE = enum.auto()
     PONDER = enum.auto()
     CANCEL = enum.auto()
-    STAND_UP = enum.auto()
+    LEAVE = enum.auto()
 
 
-#: A choice goes on while the line is broken, for the match may come back as it was.
+#: A choice continues while the connection is lost: the match may come back unchanged.
 STEPS: Mapping[tuple[Doing, MoveQuery], Step] = {
     (Doing.NOTHING, MoveQuery.NOTHING): Step.WAIT,
     (Doing.NOTHING, MoveQuery.CHOICE): Step.CHOOSE,
     (Doing.NOTHING, MoveQuery.PONDERING): Step.PONDER,
-    (Doing.NOTHING, MoveQuery.LEAVE): Step.STAND_UP,
+    (Doing.NOTHING, MoveQuery.LEAVE): Step.LEAVE,
     (Doing.CHOOSING, MoveQuery.NOTHING): Step.WAIT,
     (Doing.CHOOSING, MoveQuery.CHOICE): Step.WAIT,
     (Doing.CHOOSING, MoveQuery.PONDERING): Step.CANCEL,
@@ -53,68 +53,71 @@ STEPS: Mapping[tuple[Doing, MoveQuery], Step] = {
     (Doing.PONDERING, MoveQuery.CHOICE): Step.CANCEL,
     (Doing.PONDERING, MoveQuery.PONDERING): Step.WAIT,
     (Doing.PONDERING, MoveQuery.LEAVE): Step.CANCEL,
-    **{(Doing.STOPPING, asked): Step.WAIT for asked in MoveQuery},
+    **{(Doing.STOPPING, query): Step.WAIT for query in MoveQuery},
 }
 
 
 @dataclass
 class ActiveMatch:
-    """A match as one of its players sees it."""
+    """A match that the player plays, from the player's view."""
 
     started: Started
     player: Player
+    #: All states so far, the present one last.
     states: list[State]
     clocks: tuple[ClockState, ClockState] | None
     doing: Doing = Doing.NOTHING
-    #: The ply at which it began with what it is doing.
+    #: The ply at which the player began with what it is doing.
     since: int = 0
-    #: The ply for which it has done all it can: sent a move, or pondered to the end.
+    #: The ply for which the player is done: it has sent a move, or pondered to the end.
     done: int | None = None
-    #: About the move that was sent last, until it is played.
-    thought: Info | None = None
-    in_sight: bool = True
-    given_up: bool = False
+    #: The analysis of the move that was sent last, until the move is played.
+    info: Info | None = None
+    #: Whether the server has sent the match on the present connection.
+    connected: bool = True
+    #: Whether the player resigns the match.
+    resigned: bool = False
     over: bool = False
 
     @property
     def game(self) -> Game:
-        """The rules."""
+        """The rules of the match."""
         return self.player.game
 
     @property
     def ply(self) -> int:
-        """The number of the next move."""
+        """The number of the next move, from 0."""
         return len(self.states) - 1
 
     @property
-    def number(self) -> int:
-        """1 or 2."""
+    def seat(self) -> int:
+        """The player's seat: 1 moves first, 2 second."""
         assert self.started.seat is not None
         return self.started.seat
 
     @property
-    def asked(self) -> MoveQuery:
+    def query(self) -> MoveQuery:
         """What the match asks of the player now."""
         state = self.states[-1]
         if self.over:
             return MoveQuery.LEAVE
-        if self.given_up or not self.in_sight or self.done == self.ply or self.game.winner(state):
+        if self.resigned or not self.connected or self.done == self.ply or self.game.winner(state):
             return MoveQuery.NOTHING
-        if self.game.current_player(state) == self.number:
+        if self.game.current_player(state) == self.seat:
             return MoveQuery.CHOICE
         return MoveQuery.PONDERING if self.player.ponders else MoveQuery.NOTHING
 
     @property
     def step(self) -> Step:
-        """What is to be done next."""
+        """What has to be done next."""
         if self.since != self.ply and self.doing in (Doing.CHOOSING, Doing.PONDERING):
             return Step.CANCEL
-        return STEPS[self.doing, self.asked]
+        return STEPS[self.doing, self.query]
 
 
 @dataclass
 class ResultCounts:
-    """Results so far."""
+    """The results of a connected player, and how often its program failed."""
 
     won: int = 0
     lost: int = 0
@@ -123,7 +126,7 @@ class ResultCounts:
     faults: int = 0
 
     def count(self, winner: int, seat: int) -> None:
-        """The match of the player with that seat is over: 1, 2, -1 for a tie, 0 for no result."""
+        """Add a match of the player with that seat; -1 stands for a tie, 0 for no result."""
         if winner == 0:
             self.void += 1
         elif winner < 0:
@@ -135,7 +138,7 @@ class ResultCounts:
 
     @property
     def played(self) -> int:
-        """Matches with a result."""
+        """The number of matches with a result."""
         return self.won + self.lost + self.tied
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Who a player is to the server: name, account, session, and what to do if it is not let in."""
+"""A player's name, account and session, and what to do when the server refuses its `hello`."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Literal
 from players.client.tokens import SavedAccount
 from server.model.messages import PROTOCOL, Code, Error, Hello, Welcome
 
-#: How long another player of the same account may take to keep the token that it got.
+#: Longest time that another player of the same account takes to store the token it was given.
 _REGISTERING_S = 1.0
 
 _ADVICE = {
     Code.BAD_TOKEN: (
         "The token of {name} in {origin} is not that of the account, or was revoked. If the name "
         "is yours, ask the operator of the server for a new token, put it there or give it by "
-        "PLAYOUT_TOKEN or --token-file FILE; otherwise take another --name."
+        "PLAYOUT_TOKEN or --token-file FILE; otherwise use another --name."
     ),
     Code.UNKNOWN_ACCOUNT: (
         "To register {name}, leave out the token that comes from {origin}; a token is only for "
         "the server that gave it."
     ),
     Code.NAME_TAKEN: (
-        "The name {name} belongs to somebody else: take another --name. If it is yours, give its "
+        "The name {name} belongs to another account: use another --name. If it is yours, give its "
         "token by PLAYOUT_TOKEN or --token-file FILE."
     ),
     Code.REGISTRATION_CLOSED: (
         "Ask the operator of the server for an account, and give its token by PLAYOUT_TOKEN or "
         "--token-file FILE, with --name; or try --guest."
     ),
-    Code.NOT_FOR_GUESTS: "Have an account for it: --name NAME, without --guest.",
+    Code.NOT_FOR_GUESTS: "Use an account: --name NAME, without --guest.",
     Code.UNKNOWN_TOURNAMENT: "Correct --tournament; any will find {name}'s, whatever its id.",
     Code.TOO_MANY: "Stop another player of {name}, or wait until one has ended.",
 }
 
 
 class Identity:
-    """Says hello for a player, as long as there is a chance to be let in."""
+    """Makes the `hello` of a player, and decides whether to try again after a refusal."""
 
     def __init__(
         self,
@@ -48,9 +48,10 @@ class Identity:
         any_name: bool = False,
         session: str | None = None,
     ) -> None:
-        """Without an account, one comes as a guest, by `any_name` if somebody has that one.
+        """Without an account the player is a guest.
 
-        `session`: one that the server keeps ready, as for a bot that it starts itself.
+        `any_name`: a guest whose name is taken uses another one. `session`: a session that the
+        server has prepared, as for a bot that it starts itself.
         """
         self.name = name
         self._given_name = name
@@ -63,7 +64,7 @@ class Identity:
         self._waited = False
 
     def hello(self) -> Hello:
-        """What to say first. Raises TokenError."""
+        """The first message of a connection. Raises TokenError."""
         if self._account:
             self._token = self._account.token()
         return Hello(
@@ -79,7 +80,7 @@ class Identity:
         )
 
     def welcomed(self, welcome: Welcome) -> str | None:
-        """One is let in; what there is to say about it. Raises TokenError."""
+        """Store the session and the token; return what to tell the user. Raises TokenError."""
         self._session = welcome.session
         self._waited = False
         if welcome.token is None or self._account is None:
@@ -87,8 +88,8 @@ class Identity:
         self._account.keep(welcome.token)
         return f"{self.name} is registered; the token of the account is in {self._account.origin}."
 
-    def again(self, error: Error) -> float | None:
-        """In how many seconds to say hello once more; None if that is of no use."""
+    def retry_s(self, error: Error) -> float | None:
+        """Seconds to wait before another `hello`; None if it would be refused, too."""
         account = self._account
         match error.code:
             case Code.UNKNOWN_SESSION:
@@ -108,9 +109,9 @@ class Identity:
         return None
 
     def advice(self, error: Error) -> str | None:
-        """What the user can do about an error."""
+        """What the user can do about an error; None if that is not known."""
         if error.code is Code.NAME_TAKEN and self._account is None:
-            return f"Somebody else is called {self.name} here: take another --name."
+            return f"The name {self.name} is taken: use another --name."
         text = _ADVICE.get(error.code)
         origin = self._account.origin if self._account else "no file"
         return text.format(name=self.name, origin=origin) if text else None

@@ -1,4 +1,4 @@
-"""The command `playout-player`."""
+"""The command `playout-player`: its options, and how a player is set up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from platformdirs import user_data_path
 import games
 import players
 from games.core import spec
-from players.client import report, tokens
+from players.client import tokens
 from players.client.agent import Agent
 from players.client.console import PlayerConsole
 from players.client.identity import Identity
@@ -26,32 +26,33 @@ from players.client.options import described
 from players.client.play_request import PlayRequest
 from players.client.player_cache import PlayerCache
 from players.client.trees import FORMATS, TreeFile
+from players.core import rendering
 from server.client.connection import ServerConnection
 from server.client.tls import security, tls_options
 from server.model.messages import ChallengeBot, Join, Seek
 
-#: What is played if that is for the tournament to say, and the tournament if any will do.
+#: GAME in a tournament, and the --tournament that stands for all in which the account is entered.
 ANY = "any"
-#: Options that are for the tournament to say.
-_TERMS = ("clock", "opponent", "summon", "seat", "matches", "rated")
+#: Options that a tournament decides.
+_TERMS = ("clock", "opponent", "challenge_bot", "seat", "matches", "rated")
 
 EPILOG = """
 \b
 Examples:
   playout-player connect_four human                   you, at this terminal
-  playout-player connect_four human --summon "uct(time=0.3)"
+  playout-player connect_four human --challenge-bot "uct(time=0.3)"
                                                       against a bot of the server
   playout-player connect_four uct --option time=0.2   a search, 0.2 s a move
   playout-player "othello(size=6)" random --matches 20
   playout-player "mnk(m=8,n=8,k=5)" my_bot:MyBot --clock 60+1
   playout-player tic_tac_toe uct --opponent Ada       challenge Ada
-  playout-player nim uct --name Bob --rated           as Bob, whom nobody else can be
-  playout-player nim uct --host play.example --tls    at a server far away
-  playout-player any uct --tournament any --name Bob  whatever is played where Bob is entered
-  playout-player --options uct                        what uct can be told
+  playout-player nim uct --name Bob --rated           as the account Bob
+  playout-player nim uct --host play.example --tls    on another machine
+  playout-player any uct --tournament any --name Bob  all tournaments where Bob is entered
+  playout-player --options uct                        the options of uct
 
-In a tournament, a player goes on until it is stopped. Ctrl-C and SIGTERM
-resign nothing then: who comes back as the same account plays on.
+In a tournament, a player plays until it is stopped. Ctrl-C and SIGTERM
+resign no match then: another player of the same account continues it.
 
 \b
 Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
@@ -60,7 +61,7 @@ Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
 
 
 class _Names(click.Command):
-    """A command that lists what can be played, and by whom, in its help."""
+    """A command whose help lists the games and the players."""
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Games"):
@@ -72,7 +73,7 @@ class _Names(click.Command):
 
 def _show_options(context: click.Context, _: click.Parameter, player: str | None) -> None:
     if player is not None:
-        _let_find(player)
+        _add_current_folder(player)
         try:
             click.echo(described(spec.parse(player).name))
         except games.SpecError as error:
@@ -89,7 +90,7 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     envvar="PLAYOUT_HOST",
     show_default=True,
     show_envvar=True,
-    help="Where the server is.",
+    help="Host of the server.",
 )
 @click.option(
     "--port",
@@ -98,42 +99,47 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     show_default=True,
     show_envvar=True,
     type=click.IntRange(1, 65535),
+    help="Port of the server.",
 )
 @tls_options
 @click.option(
     "--name",
     envvar="PLAYOUT_NAME",
     show_envvar=True,
-    help="Your account; it is registered if it is new.  [default: a guest's, made up]",
+    help="Your account; a new name is registered.  [default: a guest with a random name]",
 )
 @click.option("--guest", is_flag=True, help="Use --name without an account.")
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The token of the account.  [default: PLAYOUT_TOKEN, or the one kept for it]",
+    help="File with the token of the account.  [default: PLAYOUT_TOKEN, or the stored token]",
 )
-@click.option("--clock", help="As 1/move, 300+3, 600+5x30 or none.  [default: the opponent's]")
+@click.option(
+    "--clock", help="Time control: 1/move, 300+3, 600+5x30 or none.  [default: the opponent's]"
+)
 @click.option("--opponent", help="Play only against the player of this name.")
 @click.option(
-    "--summon",
+    "--challenge-bot",
     metavar="PLAYER",
-    help="Play a bot that the server starts itself, if it offers this one.",
+    help="Play against a bot that the server starts: one of those that it offers.",
 )
 @click.option("--seat", type=click.IntRange(1, 2), help="Move first (1) or second (2).")
-@click.option("--matches", default=1, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option(
+    "--matches", default=1, show_default=True, type=click.IntRange(1), help="Number of matches."
+)
 @click.option(
     "--tournament",
     envvar="PLAYOUT_TOURNAMENT",
     show_envvar=True,
     metavar="ID|any",
-    help="Play in this tournament, or in any where --name is entered, until stopped; GAME is any.",
+    help="Play in this tournament, or in all where --name is entered, until stopped; GAME is any.",
 )
 @click.option(
     "--warm",
     multiple=True,
     metavar="GAME",
-    help="Be ready for this game before its clock runs; with --tournament, repeatable.",
+    help="Prepare for this game before its clock runs; with --tournament, repeatable.",
 )
 @click.option("--option", "options", multiple=True, metavar="K=V", help="An option of the player.")
 @click.option(
@@ -148,12 +154,12 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
 @click.option(
     "--check",
     is_flag=True,
-    help="Only see whether PLAYER can be had, for GAME or those of --warm, and with how many "
-    "threads it thinks.",
+    help="Only check that PLAYER can play GAME, or the games of --warm, and show how many threads "
+    "it thinks with.",
 )
-@click.option("--rated", is_flag=True, help="Let the matches count; needs --name.")
+@click.option("--rated", is_flag=True, help="Play rated matches; needs --name.")
 @click.option("--show", is_flag=True, help="Show the board after each move.")
-@click.option("--quiet", is_flag=True, help="Do not show what the player thinks.")
+@click.option("--quiet", is_flag=True, help="Do not show the player's analyses.")
 @click.option(
     "--tree",
     type=click.Path(path_type=Path),
@@ -163,14 +169,14 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
 @click.option(
     "--tree-visits",
     type=click.IntRange(1),
-    help="Leave out what was visited less often.  [default: 1 % of the root's visits]",
+    help="Leave out nodes with fewer visits.  [default: 1 % of the root's visits]",
 )
 @click.option(
     "--retry-s",
     default=30.0,
     show_default=True,
     type=click.FloatRange(0),
-    help="Seconds to go on trying to reach the server.",
+    help="Seconds to keep trying to reach the server.",
 )
 @click.version_option(version("playout"), prog_name="playout-player")
 @click.pass_context
@@ -188,7 +194,7 @@ def main(
     token_file: Path | None,
     clock: str | None,
     opponent: str | None,
-    summon: str | None,
+    challenge_bot: str | None,
     seat: Literal[1, 2] | None,
     matches: int,
     tournament: str | None,
@@ -209,21 +215,21 @@ def main(
     --option.
     """
     known = _known_games(context, game, tournament, warm)
-    if summon is not None and (rated or opponent is not None):
-        raise click.UsageError("--summon says who is played, in a match that does not count: "
+    if challenge_bot is not None and (rated or opponent is not None):
+        raise click.UsageError("--challenge-bot names the opponent, in a match that is not rated: "
                                "leave --opponent and --rated out")  # fmt: skip
     if check:
-        click.echo(f"threads: {_roster(player, options, known).threads}")
+        click.echo(f"threads: {_player_cache(player, options, known).threads}")
         return
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament}
     _require_account(name, guest, [option for option, value in needing.items() if value])
     account = None if guest or name is None else _account(name, (host, port), token_file)
-    trusted = security(host, tls, ca, tls_name)
-    roster = _roster(player, options, known)
+    tls_settings = security(host, tls, ca, tls_name)
+    cache = _player_cache(player, options, known)
     identity = Identity(
         name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
-        "human" if roster.make.human else "bot",
+        "human" if cache.make.human else "bot",
         f"playout-player {version('playout')}",
         account,
         any_name=name is None,
@@ -231,36 +237,36 @@ def main(
     )
     if tournament is None:
         rules = str(games.load(game))
-        if summon is None:
+        if challenge_bot is None:
             seek = Seek(game=rules, clock=clock, rated=rated, opponent=opponent, seat=seat)
-            wish = PlayRequest(seek, matches)
+            request = PlayRequest(seek, matches)
         else:
-            wish = PlayRequest(
-                ChallengeBot(player=summon, game=rules, clock=clock, seat=seat), matches
+            request = PlayRequest(
+                ChallengeBot(player=challenge_bot, game=rules, clock=clock, seat=seat), matches
             )
     else:
         process = os.environ.get("PLAYOUT_PROCESS", "")
-        wish = PlayRequest(
+        request = PlayRequest(
             Join(
                 tournament=None if tournament == ANY else tournament,
                 process=int(process) if process.isdecimal() else None,
             )
         )
-    tree_file = _tree_file(roster.make, tree, tree_visits)
-    screen = PlayerConsole(report.console(), quiet=quiet, show=show, tree_file=tree_file)
+    tree_file = _tree_file(cache.make, tree, tree_visits)
+    console = PlayerConsole(rendering.console(), quiet=quiet, show=show, tree_file=tree_file)
     codes: list[int] = []
 
     def finished(code: int) -> None:
         codes.append(code)
         reactor.callLater(0.05, reactor.stop)
 
-    agent = Agent(reactor, roster, wish, identity, screen, finished)
+    agent = Agent(reactor, cache, request, identity, console, finished)
     connection = ServerConnection(
         reactor,
         (host, port),
         agent,
         retry_s,
-        trusted,
+        tls_settings,
         measures_round_trip=True,
         repeats_requests=True,
     )
@@ -269,16 +275,16 @@ def main(
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
     signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
     reactor.run(installSignalHandlers=False)
-    roster.close()
-    if matches > 1 or agent.tally.played > 1:
-        click.echo(agent.tally)
+    cache.close()
+    if matches > 1 or agent.counts.played > 1:
+        click.echo(agent.counts)
     sys.exit(codes[0] if codes else 1)
 
 
 def _known_games(
     context: click.Context, game: str, tournament: str | None, warm: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The games that are known before there is a match. Raises UsageError."""
+    """The games that can be prepared before the first match. Raises UsageError."""
     if tournament is None:
         if game == ANY:
             raise click.UsageError(
@@ -289,42 +295,45 @@ def _known_games(
         return (game,)
     if game != ANY:
         raise click.UsageError(
-            f"with --tournament, GAME must be any, not {game!r}: the tournament says what is played"
+            f"with --tournament, GAME must be any, not {game!r}: the tournament decides the games"
         )
     for term in _TERMS:
         if context.get_parameter_source(term) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"with --tournament, --{term} is not for the players to say")
+            option = term.replace("_", "-")
+            raise click.UsageError(
+                f"with --tournament, leave out --{option}: the tournament decides it"
+            )
     return warm
 
 
-def _roster(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:
-    """Who plays, ready for the games that are known. Raises UsageError."""
-    _let_find(player)
+def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:
+    """The players, prepared for the known games. Raises UsageError."""
+    _add_current_folder(player)
     if not games.compiled_before():
         click.echo("Compiling the rules and the search for this machine, once ...", err=True)
     try:
-        roster = PlayerCache(_with_options(player, options))
+        cache = PlayerCache(_with_options(player, options))
         for game in known:
-            roster(game)
+            cache(game)
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
-    return roster
+    return cache
 
 
 def _require_account(name: str | None, guest: bool, options: list[str]) -> None:
-    """These options are not for guests. Raises UsageError."""
+    """Raises UsageError if a guest uses one of these options."""
     if options and (guest or name is None):
         raise click.UsageError(f"{options[0]} needs an account: --name NAME, without --guest")
 
 
 def _account(name: str, server: tuple[str, int], token_file: Path | None) -> tokens.SavedAccount:
-    """As whom to play. Raises ClickException."""
+    """The account to play as, with its token. Raises ClickException."""
     host, port = server
-    kept = tokens.TokenFile(user_data_path("playout"), _warn)
+    file = tokens.TokenFile(user_data_path("playout"), _warn)
     try:
         given = tokens.given(token_file, os.environ.get("PLAYOUT_TOKEN"), _warn)
-        account = tokens.SavedAccount(kept, f"{host}:{port}", name, given)
-        account.token()  # better now than when the server is there
+        account = tokens.SavedAccount(file, f"{host}:{port}", name, given)
+        account.token()  # so that errors show before the player connects
     except tokens.TokenError as error:
         raise click.ClickException(str(error)) from error
     return account
@@ -334,8 +343,8 @@ def _warn(text: str) -> None:
     click.echo(f"Warning: {text}", err=True)
 
 
-def _let_find(player: str) -> None:
-    """Let `module:Class` be found in the current folder."""
+def _add_current_folder(player: str) -> None:
+    """Add the current folder to the path of imports, for a player given as `module:Class`."""
     if ":" in player:
         sys.path.append(os.getcwd())
 
@@ -343,13 +352,13 @@ def _let_find(player: str) -> None:
 def _tree_file(
     player: type[players.Player], path: Path | None, visits: int | None
 ) -> TreeFile | None:
-    """Where the trees go. Raises UsageError."""
+    """The file for the search trees. Raises UsageError."""
     if path is None:
         if visits is not None:
             raise click.UsageError("--tree-visits needs --tree FILE")
         return None
     if player.tree is players.Player.tree:
-        raise click.UsageError("--tree is for players that search a tree, and this one does not")
+        raise click.UsageError("--tree needs a player that searches a tree, and this one does not")
     try:
         return TreeFile(path, visits)
     except ValueError as error:

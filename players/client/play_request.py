@@ -1,4 +1,4 @@
-"""What a connected player wants to play."""
+"""What a connected player asks the server for."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from server.model.messages import ChallengeBot, Join, Seek
 
 @dataclass(frozen=True)
 class PlayRequest:
-    """So many `matches` of what it seeks or against whom it summons, or all that it is given in
-    the tournaments it enters.
+    """A request for matches: a seek, a challenge to a bot, or joining tournaments.
+
+    `matches` is how many are played; None, for tournaments, stands for all that are assigned.
     """
 
     request: Seek | ChallengeBot | Join
     matches: int | None = None
 
     @property
-    def enters(self) -> bool:
-        """Does it get its matches without asking for each?"""
+    def joins(self) -> bool:
+        """Whether it joins tournaments, which assign it matches without further requests."""
         return isinstance(self.request, Join)
 
     def admits(self, game: str) -> bool:
-        """Would it play that?"""
+        """Whether a match of that game is one of those requested."""
         return isinstance(self.request, Join) or game == self.request.game

@@ -1,4 +1,4 @@
-"""A player for each game that is met, kept between matches."""
+"""Keeps a player for each game between matches."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from players.core.player import Player
 
 
 class PlayerCache:
-    """Makes a player when its game is met for the first time."""
+    """Makes a player for a game when the game is met for the first time."""
 
     def __init__(self, wanted: spec.Spec) -> None:
-        """Raises SpecError, if there is no such player or it has not these options."""
+        """Raises SpecError if there is no such player, or if it has no such options."""
         self.make = players.find(wanted.name)
         self._options = spec.bind(self.make, wanted, skip=1)
         self._wanted = wanted
         self._made: dict[str, Player] = {}
 
     def __call__(self, game: str) -> Player:
-        """Who plays this game. Raises SpecError."""
+        """The player of this game. Raises SpecError."""
         rules = games.load(game)
         name = str(rules)
         if name not in self._made:
             self._made[name] = players.load(self._wanted, rules)
-            # All that was imported stays. A collection that looks at it stops the player for
-            # 60 ms, and on a busy machine for 200 to 330.
+            # All imported objects stay. A garbage collection that visits them stops the player for
+            # 60 ms, and on a busy machine for 200 to 330 ms.
             gc.freeze()
         return self._made[name]
 
     @property
     def threads(self) -> int:
-        """How many threads a player thinks with, by its option of that name; 1 without one."""
+        """The number of threads a player thinks with: its option `threads`, or 1 without one."""
         option = spec.parameters_of(self.make, skip=1).get("threads")
         threads = self._options.get("threads", option.default if option else None)
         return threads if isinstance(threads, int) else 1
 
     def close(self) -> None:
-        """Release what the players hold."""
+        """Release the resources of all players."""
         for player in self._made.values():
             player.close()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from games import Game, State
-from players.client.report import PROOFS
 from players.core.node import Node
 from players.core.player import Info, Player
+from players.core.rendering import PROOFS
 
 #: A node is written if this share of the visits goes through it, unless told otherwise.
 LEAST_SHARE = 0.01

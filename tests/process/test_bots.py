@@ -585,8 +585,8 @@ def test_a_person_plays_a_bot_of_a_server_with_tls(tmp_path: Path) -> None:
     encrypted = ("--host", "127.0.0.1", "--tls-cert", str(key), "--tls-key", str(key))
     cells = [column + row for row in "123" for column in "abc"]
     with running_server("--bots", "1", *encrypted) as server:
-        person = start("playout-player", GAME, "human", "--summon", "random", *server.address,
-                       "--tls", "--ca", str(tmp_path / "ca.pem"))  # fmt: skip
+        person = start("playout-player", GAME, "human", "--challenge-bot", "random",
+                       *server.address, "--tls", "--ca", str(tmp_path / "ca.pem"))  # fmt: skip
         code, output = finish(person, "\n".join(cells) + "\n")
     assert code == 0, output
     assert "waiting for random-1 at tic_tac_toe" in output
@@ -595,13 +595,13 @@ def test_a_person_plays_a_bot_of_a_server_with_tls(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("more", [("--opponent", "Bob"), ("--rated", "--name", "Ada")])
 def test_who_summons_does_not_say_more_of_the_opponent(more: Sequence[str]) -> None:
-    result = CliRunner().invoke(playout_player, [GAME, "human", "--summon", "random", *more])
+    result = CliRunner().invoke(playout_player, [GAME, "human", "--challenge-bot", "random", *more])
     assert result.exit_code == 2
-    assert "--summon says who is played" in result.output
+    assert "--challenge-bot names the opponent" in result.output
 
 
 def test_a_person_is_told_that_no_bot_comes(hosting: RunningServer) -> None:
-    code, output = run("playout-player", GAME, "human", "--summon", "utc", *hosting.address)
+    code, output = run("playout-player", GAME, "human", "--challenge-bot", "utc", *hosting.address)
     assert code == 1
     assert "utc-1 has failed to come" in output
 

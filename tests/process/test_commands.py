@@ -54,13 +54,16 @@ def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
         (["nim"], "Missing argument 'PLAYER'"),
         (["nim", "uct", "--port", "99999"], "is not in the range"),
         (["--options", "utc"], "did you mean 'uct'"),
-        (["nim", "random", "--tree", "tree.txt"], "for players that search a tree"),
+        (["nim", "random", "--tree", "tree.txt"], "needs a player that searches a tree"),
         (["nim", "random", "--tree-visits", "5"], "needs --tree"),
         (["any", "random"], "in a tournament only"),
         (["nim", "random", "--warm", "nim"], "--warm needs --tournament"),
         (["nim", "random", "--tournament", "any"], "GAME must be any, not 'nim'"),
         (["any", "random", "--tournament", "any"], "--tournament needs an account: --name"),
-        (["any", "random", "--tournament", "t", "--seat", "1"], "--seat is not for the players"),
+        (
+            ["any", "random", "--tournament", "t", "--seat", "1"],
+            "leave out --seat: the tournament decides",
+        ),
         (["any", "uct(tme=1)", "--tournament", "t", "--check"], "did you mean 'time'"),
         (
             ["any", "uct(near_first=true)", "--tournament", "t", "--check", "--warm", "nim"],

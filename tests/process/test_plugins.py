@@ -112,7 +112,7 @@ class Faulty(Player):
     ("how", "told"),
     [
         ("raises", "ZeroDivisionError"),
-        ("nothing", "must return a Choice"),
+        ("nothing", "must return a PlayResult"),
         ("fraction", "TypeError"),
         ("negative", ">= 0"),
         ("boastful", "<= 1"),

@@ -187,7 +187,7 @@ class AgentHarness:
 
     def resumed(self) -> None:
         """All about running matches was said."""
-        self.agent.received(Pong(re="resumed"))
+        self.agent.received(Pong(re="ping"))
 
     def lose_the_line(self) -> None:
         self.connection.broken = True
@@ -374,7 +374,7 @@ def test_a_match_that_is_over_ends_the_choice(evening: AgentHarness) -> None:
     evening.think()
     assert evening.codes == [0]
     assert not evening.said()
-    assert evening.agent.tally.lost == 1
+    assert evening.agent.counts.lost == 1
 
 
 def test_an_end_that_is_told_twice_counts_once(evening: AgentHarness) -> None:
@@ -385,7 +385,7 @@ def test_an_end_that_is_told_twice_counts_once(evening: AgentHarness) -> None:
     evening.end()
     evening.resumed()
     evening.think()
-    assert evening.agent.tally.lost == 1
+    assert evening.agent.counts.lost == 1
     assert evening.codes == [0]
 
 
@@ -401,7 +401,7 @@ def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: AgentHarn
     evening.resumed()
     assert len(evening.said(Seek)) == 1
     evening.resumed()
-    assert evening.agent.tally.void == 1
+    assert evening.agent.counts.void == 1
 
 
 @pytest.mark.parametrize(
@@ -441,7 +441,7 @@ def test_a_match_whose_end_is_never_told(evening: AgentHarness) -> None:
     evening.connect()
     evening.resumed()
     evening.think()
-    assert evening.agent.tally.void == 1
+    assert evening.agent.counts.void == 1
     assert evening.said(Seek), "another one is looked for"
 
 
@@ -568,7 +568,7 @@ def test_pondering_stops_when_we_leave(pondering: AgentHarness) -> None:
 def test_a_player_that_fails_while_pondering_resigns(pondering: AgentHarness) -> None:
     pondering.think()  # an assertion: it was not cancelled
     assert pondering.said() == [Resign(id="resign", match="m")]
-    assert pondering.agent.tally.faults == 1
+    assert pondering.agent.counts.faults == 1
 
 
 # What is reported.
@@ -612,7 +612,7 @@ def test_a_player_that_says_nonsense_resigns(evening: AgentHarness) -> None:
     evening.think()
     evening.play(TAKE_1)
     assert [type(each) for each in evening.said()] == [Move, Resign]
-    assert evening.agent.tally.faults == 1
+    assert evening.agent.counts.faults == 1
 
 
 # Trees.
@@ -711,7 +711,7 @@ def test_a_guest_takes_another_name_if_any_will_do() -> None:
     door = Doorstep(None)
     door.refuse_hello(Code.NAME_TAKEN)
     assert door.has_given_up
-    assert "Somebody else is called Ann here" in door.shown
+    assert "The name Ann is taken: use another --name" in door.shown
 
 
 def test_an_account_that_the_server_has_lost_is_registered_anew(
@@ -751,7 +751,7 @@ def test_a_name_of_somebody_else_is_given_up(account: SavedAccount) -> None:
     door.reactor.advance(1)
     door.refuse_hello(Code.NAME_TAKEN)
     assert door.has_given_up
-    assert "Ann belongs to somebody else: take another --name" in door.shown
+    assert "Ann belongs to another account: use another --name" in door.shown
 
 
 def test_a_wrong_token_is_said_to_be_in_its_file(account: SavedAccount, file: TokenFile) -> None:
@@ -807,9 +807,9 @@ def test_what_is_not_for_guests_is_explained() -> None:
     door = Doorstep(None)
     door.welcome()
     door.resumed()
-    door.refuse("wish", Code.NOT_FOR_GUESTS)
+    door.refuse("play", Code.NOT_FOR_GUESTS)
     assert door.has_given_up
-    assert "Have an account for it: --name" in door.shown
+    assert "Use an account: --name" in door.shown
 
 
 @pytest.mark.parametrize("code", [Code.TOO_MANY, Code.CLOSING])
@@ -848,9 +848,9 @@ def test_matches_go_on_when_the_server_is_back(evening: AgentHarness) -> None:
     evening.resumed()
     evening.agent.received(Notice(code="storage_down", text="moves have to wait"))
     evening.agent.received(Closing(seconds=5.0, kept=True))
-    evening.refuse("wish", Code.CLOSING)
+    evening.refuse("play", Code.CLOSING)
     assert "moves have to wait" in evening.shown
-    assert "go on when it is back" in evening.shown
+    assert "continue when it is back" in evening.shown
     evening.lose_the_line()
     evening.said()
     evening.connect()
@@ -871,12 +871,12 @@ def heir(evening: AgentHarness) -> AgentHarness:
 
 
 def test_a_match_whose_player_is_gone_is_taken_over(heir: AgentHarness) -> None:
-    assert heir.said(Watch, Seek) == [Watch(id="look", match="m")]
+    assert heir.said(Watch, Seek) == [Watch(id="watch", match="m")]
     heir.moves = [TAKE_1, TAKE_1]
     heir.start(seat=None)
     assert heir.said(TakeOver, Unwatch) == [
-        Unwatch(id="leave", match="m"),
-        TakeOver(id="claim", match="m"),
+        Unwatch(id="unwatch", match="m"),
+        TakeOver(id="take_over", match="m"),
     ]
     assert not heir.thinking
     heir.start()
@@ -890,16 +890,16 @@ def test_a_match_of_another_game_is_left_to_others(heir: AgentHarness) -> None:
     heir.said()
     heir.start(seat=None, game="nim")
     assert "Match m of yours waits for a player of nim." in heir.shown
-    assert heir.said(TakeOver, Watch) == [Watch(id="look", match="n")]
+    assert heir.said(TakeOver, Watch) == [Watch(id="watch", match="n")]
 
 
 @pytest.mark.parametrize("code", [Code.MATCH_OVER, Code.UNKNOWN_MATCH, Code.NOT_AWAY])
 def test_a_match_that_is_not_to_be_had_is_passed_over(heir: AgentHarness, code: Code) -> None:
     heir.start(seat=None)
     heir.said()
-    heir.refuse("claim", code)
-    assert heir.said(Watch, Seek) == [Watch(id="look", match="n")]
-    heir.refuse("look", code)
+    heir.refuse("take_over", code)
+    assert heir.said(Watch, Seek) == [Watch(id="watch", match="n")]
+    heir.refuse("watch", code)
     assert [type(each) for each in heir.said(Watch, Seek)] == [Seek]
     assert not heir.codes
 
@@ -907,15 +907,15 @@ def test_a_match_that_is_not_to_be_had_is_passed_over(heir: AgentHarness, code: 
 def test_a_match_that_may_be_claimed_later_is_waited_for(heir: AgentHarness) -> None:
     heir.start(seat=None)
     heir.said()
-    heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
+    heir.refuse("take_over", Code.NOT_AWAY, seconds=3.0)
     assert not heir.said(Watch, Seek, TakeOver)
     heir.reactor.advance(3.0)
-    assert heir.said(TakeOver) == [TakeOver(id="claim", match="m")]
+    assert heir.said(TakeOver) == [TakeOver(id="take_over", match="m")]
 
 
 def test_a_claim_is_forgotten_when_the_line_breaks(heir: AgentHarness) -> None:
     heir.start(seat=None)
-    heir.refuse("claim", Code.NOT_AWAY, seconds=3.0)
+    heir.refuse("take_over", Code.NOT_AWAY, seconds=3.0)
     heir.lose_the_line()
     heir.said()
     heir.connect()
@@ -948,7 +948,7 @@ def contest() -> Contest:
     """One that has entered."""
     contest = Contest()
     contest.resumed()
-    contest.agent.received(Ok(re="wish"))
+    contest.agent.received(Ok(re="play"))
     contest.said()
     return contest
 
@@ -956,8 +956,8 @@ def contest() -> Contest:
 def test_who_enters_says_so_once_on_each_line() -> None:
     contest = Contest()
     contest.resumed()
-    assert contest.said(Join, Seek) == [Join(id="wish")]
-    contest.agent.received(Ok(re="wish"))
+    assert contest.said(Join, Seek) == [Join(id="play")]
+    contest.agent.received(Ok(re="play"))
     assert "Ann: entered" in contest.shown
     contest.start()
     contest.think()
@@ -966,7 +966,7 @@ def test_who_enters_says_so_once_on_each_line() -> None:
     contest.connect()
     contest.start()
     contest.resumed()
-    assert contest.said(Join, Seek) == [Join(id="wish")], "in the middle of a match, too"
+    assert contest.said(Join, Seek) == [Join(id="play")], "in the middle of a match, too"
     contest.end()
     assert not contest.said(Join, Seek)
 
@@ -974,7 +974,7 @@ def test_who_enters_says_so_once_on_each_line() -> None:
 def test_a_certain_tournament_may_be_entered() -> None:
     evening = AgentHarness(wish=PlayRequest(Join(tournament="t")))
     evening.resumed()
-    assert evening.said(Join) == [Join(id="wish", tournament="t")]
+    assert evening.said(Join) == [Join(id="play", tournament="t")]
 
 
 def test_matches_come_one_after_the_other(contest: Contest) -> None:
@@ -984,7 +984,7 @@ def test_matches_come_one_after_the_other(contest: Contest) -> None:
         assert contest.said() == [Move(id=0, match=match, ply=0, action=TAKE_1)]
         contest.end(match=match, winner=1)
     assert contest.asked_for == ["nim(chips=9)"] * 2
-    assert contest.agent.tally.won == 2
+    assert contest.agent.counts.won == 2
     assert not contest.codes
 
 
@@ -1030,7 +1030,7 @@ def test_a_match_that_is_over_before_it_could_begin_is_counted(contest: Contest)
     contest.think()
     contest.think()
     assert contest.said() == [Move(id=0, match="o", ply=0, action=TAKE_1)]
-    assert (contest.agent.tally.won, contest.agent.tally.lost) == (1, 1)
+    assert (contest.agent.counts.won, contest.agent.counts.lost) == (1, 1)
 
 
 def test_what_was_said_of_the_next_match_is_said_again_on_another_line(contest: Contest) -> None:
@@ -1061,7 +1061,7 @@ def test_a_match_that_was_lost_with_the_session_may_come_back(contest: Contest) 
 
 def test_a_match_of_a_game_that_cannot_be_played_is_resigned(contest: Contest) -> None:
     contest.start(game="chess")
-    assert "Nobody can play chess: too hard" in contest.shown
+    assert "There is no player for chess: too hard" in contest.shown
     assert contest.said() == [Resign(id="resign", match="m")]
     contest.end()
     contest.start(match="n")
@@ -1086,11 +1086,11 @@ def test_leaving_a_tournament_resigns_nothing(contest: Contest, playing: bool) -
     ("code", "advice"),
     [
         (Code.UNKNOWN_TOURNAMENT, "Correct --tournament"),
-        (Code.NOT_FOR_GUESTS, "Have an account"),
+        (Code.NOT_FOR_GUESTS, "Use an account"),
     ],
 )
 def test_who_cannot_enter_is_told_why(contest: Contest, code: Code, advice: str) -> None:
-    contest.refuse("wish", code)
+    contest.refuse("play", code)
     assert contest.codes == [1]
     assert advice in contest.shown
 

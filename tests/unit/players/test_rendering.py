@@ -1,4 +1,4 @@
-"""What is said about a search."""
+"""players.core.rendering: the analysis of a search as text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import pytest
 import games
 from players import ActionStats, Info
 from players.client import report
+from players.core import rendering
 
 CONNECT_FOUR = games.load("connect_four")
 
 
 def said(game: games.Game, info: Info, width: int = 80) -> list[str]:
-    return report.search(game, game.initial_state(), info, width).splitlines()
+    return rendering.analysis(game, game.initial_state(), info, width).splitlines()
 
 
 def test_what_a_search_found() -> None:
@@ -43,7 +44,7 @@ def test_proofs_and_amaf_are_shown_where_they_are(proven: int, word: str) -> Non
     first, actions = said(CONNECT_FOUR, info)
     assert first.endswith(f", win rate 50.0%, proven {word}")
     assert actions.split("   ") == [f"4: 50.0% (5/10) AMAF 75.0% {word}", f"1: 50.0% (1/2) {word}"]
-    assert report.thought(info).proven == proven
+    assert report.analysis(info).proven == proven
 
 
 def test_actions_that_were_not_tried_have_no_win_rate() -> None:

@@ -1,0 +1,163 @@
+"""Runs the player of a match: in a thread, on time, and guarded against its faults."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.threads import deferToThreadPool
+from twisted.python.failure import Failure
+
+from games import State
+from players.client import report
+from players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
+from players.client.budget import limit_for_move
+from players.client.console import PlayerConsole
+from players.core.player import Cancelled, Info, PlayResult, Resigned
+from server.client.connection import ServerConnection
+from server.model.messages import Move, Resign
+
+#: The id of the request to resign; those of moves are their plies.
+_RESIGN = "resign"
+#: A choice that takes no longer is made in the reactor's thread: another thread takes 0.15 ms there
+#: and back, and on a busy machine much more.
+_SHORT_S = 0.02
+
+
+class MatchDriver:
+    """Lets a player do what its match asks for, and sends its moves."""
+
+    def __init__(
+        self,
+        reactor: Any,
+        console: PlayerConsole,
+        counts: ResultCounts,
+        left: Callable[[], None],
+    ) -> None:
+        """`left` is called when a match is over and its player has stopped thinking."""
+        self.connection: ServerConnection
+        self._reactor = reactor
+        self._console = console
+        self._counts = counts
+        self._left = left
+
+    def advance(self, match: ActiveMatch) -> None:
+        """Let the player do what the match asks for; to be called when that may have changed."""
+        match match.step:
+            case Step.CHOOSE:
+                self._choose(match)
+            case Step.PONDER:
+                self._think(
+                    match, Doing.PONDERING, self._pondered, self._thread, match.player.ponder
+                )
+            case Step.CANCEL:
+                match.doing = Doing.STOPPING
+                match.player.cancel()
+            case Step.LEAVE:
+                self._left()
+
+    def append(self, match: ActiveMatch, action: int, state: State) -> None:
+        """Add a move that was played, which leads to `state`."""
+        before = match.states[-1]
+        mover = match.game.current_player(before)
+        self._console.move(match, action, state)
+        match.states.append(state)
+        self.notify(match, match.player.moved, mover, action, tuple(match.states))
+        info, match.info = match.info, None
+        if info:
+            self.notify(match, self._console.analysis, match.player, before, info)
+
+    def resign(self, match: ActiveMatch) -> None:
+        """Resign the match, unless it is over."""
+        if match.over:
+            return
+        match.resigned = True
+        self.send_resignation(match.started.match)
+        self.advance(match)
+
+    def send_resignation(self, match: str) -> None:
+        """Ask the server to resign a match."""
+        self.connection.send(Resign(id=_RESIGN, match=match))
+
+    def notify(self, match: ActiveMatch, call: Callable[..., None], *arguments: object) -> None:
+        """Call a method of the player, or show its analysis; if that fails, the player resigns."""
+        try:
+            call(*arguments)
+        except Exception:  # the player may be any program
+            self._report_fault(Failure())
+            self.resign(match)
+
+    def _choose(self, match: ActiveMatch) -> None:
+        clocks = match.clocks
+        self._console.turn(match)
+        limit = limit_for_move(
+            match.started.time_control,
+            clocks[match.seat - 1] if clocks else None,
+            lag_s=self.connection.round_trip_s,
+            ply=match.ply,
+            max_plies=match.game.max_plies,
+        )
+        longest_s = match.player.longest_s(limit)
+        is_short = longest_s is not None and longest_s <= _SHORT_S
+        run = maybeDeferred if is_short else self._thread
+        self._think(match, Doing.CHOOSING, self._chosen, run, match.player.choose, limit)
+
+    def _thread(self, think: Callable[..., Any], *arguments: object) -> Deferred[Any]:
+        return deferToThreadPool(self._reactor, self._reactor.getThreadPool(), think, *arguments)
+
+    def _think(
+        self,
+        match: ActiveMatch,
+        doing: Doing,
+        done: Callable[[Any, ActiveMatch, int], None],
+        run: Callable[..., Deferred[Any]],
+        think: Callable[..., Any],
+        *arguments: object,
+    ) -> None:
+        """Let the player think; its result goes to `done`, in the reactor's thread."""
+        match.doing, match.since = doing, match.ply
+        match.player.ready()
+        running = run(think, tuple(match.states), *arguments)
+        running.addBoth(self._stopped, match)
+        running.addCallback(done, match, match.ply)
+        running.addErrback(self._failed, match)
+        running.addCallback(lambda _: self.advance(match))
+
+    def _stopped(self, result: Any, match: ActiveMatch) -> Any:
+        match.doing = Doing.NOTHING
+        return result
+
+    def _pondered(self, _: None, match: ActiveMatch, ply: int) -> None:
+        if not match.player.cancelled.is_set():
+            match.done = ply
+
+    def _chosen(self, result: PlayResult, match: ActiveMatch, ply: int) -> None:
+        if match.query is not MoveQuery.CHOICE or ply != match.ply:  # no longer wanted
+            return
+        if not isinstance(result, PlayResult):
+            raise TypeError(f"choose must return a PlayResult, not {result!r}")
+        move = Move(
+            id=ply,
+            match=match.started.match,
+            ply=ply,
+            action=operator.index(result.action),  # it may be an element of a numpy array
+            info=report.analysis(result.info) if result.info else None,
+        )
+        match.done = ply
+        match.info = result.info or Info()
+        self.connection.send(move)
+
+    def _failed(self, failure: Failure, match: ActiveMatch) -> None:
+        if failure.check(Cancelled) and match.player.cancelled.is_set():
+            return
+        if not failure.check(Resigned):
+            self._report_fault(failure)
+        self.resign(match)
+
+    def _report_fault(self, failure: Failure) -> None:
+        self._counts.faults += 1
+        self._console.show("The player failed, and resigns its match:")
+        failure.printTraceback(sys.stderr)

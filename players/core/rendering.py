@@ -1,0 +1,74 @@
+"""Positions and the analyses of searches as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.text import Text
+
+from games import Game, State
+from games.core.view import pieces
+from players.core.player import ActionStats, Info
+
+#: The words for the values of `proven`, from the view of the player that they are about.
+PROOFS: Mapping[int, str] = {1: "win", 0: "tie", -1: "loss"}
+_ACTIONS = 12
+_STYLES = {0: "dim", 1: "bold red", 2: "bold cyan"}
+
+
+def board(game: Game, state: State, last: int | None = None, before: State | None = None) -> Text:
+    """The position in colours. The cells of the action `last`, chosen in `before`, are marked."""
+    view = game.view(state)
+    marked = set(game.view(before).clicks.get(last, ())) if last is not None and before else set()
+    text = Text()
+    for piece, place in pieces(view):
+        style = "bold" if place is None else _STYLES.get(view.cells[place], "")
+        text.append(piece, style=style + (" reverse" if place in marked else ""))
+    if view.note:
+        text.append(view.note + "\n")
+    return text
+
+
+def analysis(game: Game, state: State, info: Info, width: int) -> str:
+    """Lines about a search: its effort, the expected moves, the most visited actions."""
+    names = []
+    after = state
+    for action in info.pv:
+        names.append(game.action_name(after, action))
+        after = game.next_state(after, action)
+    best, more = info.actions[:_ACTIONS], len(info.actions) - _ACTIONS
+    return "\n".join(
+        [
+            f"{info.simulations:,} simulations in {info.seconds:.3f} s, depth {info.depth}, "
+            f"win rate {info.win_rate:.1%}{_proof(info.proven, ', proven ')}",
+            *(["expects " + " ".join(names)] if names else []),
+            *_columns([_action(game, state, each) for each in best], width),
+            *([f"... and {more} more"] if more > 0 else []),
+        ]
+    )
+
+
+def console() -> Console:
+    """The console that players print to: coloured on a terminal, otherwise plain text."""
+    return Console(highlight=False)
+
+
+def _action(game: Game, state: State, stats: ActionStats) -> str:
+    plays = "untried"  # as when another action is proven to win
+    if stats.visits:
+        plays = f"{stats.win_rate:.1%} ({stats.wins:.1f}/{stats.visits})".replace(".0/", "/")
+    amaf = "" if stats.amaf is None else f" AMAF {stats.amaf:.1%}"
+    return f"{game.action_name(state, stats.action)}: {plays}{amaf}{_proof(stats.proven, ' ')}"
+
+
+def _proof(proven: int | None, before: str) -> str:
+    return "" if proven is None else before + PROOFS[proven]
+
+
+def _columns(texts: list[str], width: int) -> list[str]:
+    """Lines of equal columns, filled row by row."""
+    column = max((len(text) for text in texts), default=0) + 3
+    count = max(1, width // column)
+    rows = (texts[first : first + count] for first in range(0, len(texts), count))
+    return ["".join(text.ljust(column) for text in row).rstrip() for row in rows]
