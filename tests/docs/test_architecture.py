@@ -1,0 +1,56 @@
+"""docs/architecture.md is true: its files, functions and layers exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PATHS = sorted(
+    set(re.findall(r"`((?:server|players|games|scripts|tests|docs|deploy)/[\w./]*)`", DOCUMENT))
+)
+#: A file, and a class, function or method in it.
+STEPS = re.findall(r"`([\w/]+\.py)`:\s+`([\w.]+)`", DOCUMENT)
+
+
+@cache
+def definitions(file: str) -> set[str]:
+    """The functions, classes and methods of a module, methods as `Class.method`."""
+    found: set[str] = set()
+    for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            methods = (each for each in node.body if isinstance(each, ast.FunctionDef))
+            found.update(f"{node.name}.{method.name}" for method in methods)
+    return found
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_file_or_folder_exists(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize(("file", "name"), STEPS)
+def test_a_step_of_a_journey_names_a_definition(file: str, name: str) -> None:
+    assert name in definitions(file)
+
+
+def test_the_layers_are_those_of_the_import_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+    (layers,) = (each["layers"] for each in contracts if each.get("containers") == ["server"])
+    described: dict[int, set[str]] = {}
+    for number, name in re.findall(
+        r"^\| (\d+) \| `server/(\w+)(?:/|\.py)`", DOCUMENT, re.MULTILINE
+    ):
+        described.setdefault(int(number), set()).add(name)
+    expected = {place: set(layer.split(" | ")) for place, layer in enumerate(layers, start=1)}
+    assert described == expected
