@@ -13,6 +13,8 @@ from server.tournament.pairs import Pair, PairScore
 _NORMAL = NormalDist()
 #: The number of standard deviations around the mean that hold 95 % of a normal distribution.
 Z = _NORMAL.inv_cdf(0.975)
+#: The games of a pair.
+GAMES = 2
 #: Normalized Elo points in one standard deviation of a game's score.
 NELO_PER_DEVIATION = 800 / math.log(10)
 
@@ -38,19 +40,6 @@ class Pentanomial(NamedTuple):
         return self.ld + 2 * self.dd + self.wd
 
 
-class Trinomial(NamedTuple):
-    """Games won, lost and tied, if they were not played in pairs."""
-
-    wins: int = 0
-    losses: int = 0
-    ties: int = 0
-
-    @property
-    def frequencies(self) -> tuple[int, ...]:
-        """The numbers of games with 0, 1/2 and 1 point."""
-        return (self.losses, self.ties, self.wins)
-
-
 @dataclass(frozen=True)
 class Evidence:
     """The strength of a player against another. None is an unknown number.
@@ -58,8 +47,7 @@ class Evidence:
     `score` is the share of the points, 0 to 1. Half-widths (`elo_error`, `nelo_error`) and
     `elo_low`, `elo_high` are at 95 % confidence. For a player that won everything `elo` is None, as
     it would be infinite, and so are `elo_error` and `elo_high`; `elo_low` is known. `los` is the
-    likelihood of superiority, `draw_ratio` the share of tied games, `pairs_ratio` the pairs won per
-    pair lost (None without a pair lost, and without pairs).
+    likelihood of superiority, `draw_ratio` the share of tied games.
     """
 
     games: int
@@ -72,7 +60,6 @@ class Evidence:
     nelo_error: float | None = None
     los: float | None = None
     draw_ratio: float | None = None
-    pairs_ratio: float | None = None
 
 
 def scores_of(entrant: int, played: Iterable[tuple[Pair, PairScore]]) -> list[PairScore]:
@@ -102,14 +89,13 @@ _KINDS = {
 }
 
 
-def evidence(counts: Pentanomial | Trinomial) -> Evidence:
+def evidence(counts: Pentanomial) -> Evidence:
     """The strength that follows from the results of a player.
 
-    The formulas are those of fastchess (`app/src/matchmaking/elo/elo_pentanomial.cpp` and
-    `elo_wdl.cpp`) and fishtest (`stat_util.py`). With the mean μ and the variance v of the
-    scores of n pairs (or games), as shares of their points, μ ± 1.96 √(v/n) on the logistic curve
-    gives Elo; (μ - 1/2) / √(v g) · 800 / ln 10, with g games in a pair, normalized Elo; and
-    Φ((μ - 1/2) / √(v/n)) the likelihood of superiority.
+    The formulas are those of fastchess (`app/src/matchmaking/elo/elo_pentanomial.cpp`) and fishtest
+    (`stat_util.py`). With the mean μ and the variance v of the scores of n pairs, as shares of
+    their points, μ ± 1.96 √(v/n) on the logistic curve gives Elo; (μ - 1/2) / √(2 v) · 800 / ln 10
+    normalized Elo; and Φ((μ - 1/2) / √(v/n)) the likelihood of superiority.
 
     They do not apply if all pairs ended alike, so that v is 0. Adding a thousandth of a pair, as
     fishtest does then, makes one pair as sure as a thousand. Instead, the interval is the exact one
@@ -121,15 +107,14 @@ def evidence(counts: Pentanomial | Trinomial) -> Evidence:
     n, steps = sum(frequencies), len(frequencies) - 1
     if not n:
         return Evidence(games=0)
-    games_each = steps // 2
     mean = sum(points * count for points, count in enumerate(frequencies)) / (n * steps)
     variance = sum((i / steps - mean) ** 2 * count for i, count in enumerate(frequencies)) / n
     alike = max(frequencies) == n
     low, high = _alike_interval(mean, n) if alike else _interval(mean, variance, n)
-    nelo, nelo_error = _nelo(mean, 0.0 if alike else variance, n, games_each)
+    nelo, nelo_error = _nelo(mean, 0.0 if alike else variance, n)
     elo_low, elo_high = elo(low), elo(high)
     return Evidence(
-        games=n * games_each,
+        games=GAMES * n,
         score=mean,
         elo=elo(mean),
         elo_error=None if elo_low is None or elo_high is None else (elo_high - elo_low) / 2,
@@ -138,8 +123,7 @@ def evidence(counts: Pentanomial | Trinomial) -> Evidence:
         nelo=nelo,
         nelo_error=nelo_error,
         los=_alike_los(mean, n) if alike else _NORMAL.cdf((mean - 0.5) / math.sqrt(variance / n)),
-        draw_ratio=counts.ties / (n * games_each),
-        pairs_ratio=_pairs_ratio(counts) if isinstance(counts, Pentanomial) else None,
+        draw_ratio=counts.ties / (GAMES * n),
     )
 
 
@@ -165,17 +149,10 @@ def _alike_los(mean: float, n: int) -> float:
     return 1 - wrong if mean > 0.5 else wrong
 
 
-def _nelo(
-    mean: float, variance: float, n: int, games_each: int
-) -> tuple[float | None, float | None]:
+def _nelo(mean: float, variance: float, n: int) -> tuple[float | None, float | None]:
     """Normalized Elo and its half-width, which depends on the number of games only."""
     if not variance and mean != 0.5:
         return None, None
-    deviations = (mean - 0.5) / math.sqrt(games_each * variance) if variance else 0.0
-    half_width = Z / math.sqrt(games_each * n)
+    deviations = (mean - 0.5) / math.sqrt(GAMES * variance) if variance else 0.0
+    half_width = Z / math.sqrt(GAMES * n)
     return NELO_PER_DEVIATION * deviations, NELO_PER_DEVIATION * half_width
-
-
-def _pairs_ratio(counts: Pentanomial) -> float | None:
-    lost = counts.ll + counts.ld
-    return (counts.ww + counts.wd) / lost if lost else None

@@ -42,24 +42,19 @@ class Book:
         if lines := openings.lines.get(game):
             self._more = _in_order(lines, seed)
         else:
-            self._more = _generated(games.load(game), openings.plies, seed)
+            self._more = generated(games.load(game), openings.plies, seed)
 
     def __getitem__(self, number: int) -> Opening:
         self._known += itertools.islice(self._more, max(0, number + 1 - len(self._known)))
         return self._known[number % len(self._known)]
 
 
-def generate(game: Game, plies: int, count: int, seed: int) -> list[Opening]:
-    """`count` openings of so many random legal moves, or as many as there are.
+def generated(game: Game, plies: int, seed: int) -> Iterator[Opening]:
+    """Yields openings of `plies` random legal moves, as long as there are any.
 
-    No two lead to the same position, and from none it is clear who wins (`is_open`). A longer list
-    begins with the shorter. Without plies there is one opening, without moves. Raises OpeningError
-    when there is none.
+    No two lead to the same position, and after none the winner is clear (`is_open`). Without plies
+    there is one opening, without moves. Raises OpeningError if there is none.
     """
-    return list(itertools.islice(_generated(game, plies, seed), count))
-
-
-def _generated(game: Game, plies: int, seed: int) -> Iterator[Opening]:
     if plies == 0:
         yield ()
         return

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from server.tournament.evidence import (
     Evidence,
     Pentanomial,
-    Trinomial,
     elo,
     evidence,
     pentanomial,
@@ -23,7 +22,6 @@ from server.tournament.pairs import Pair, PairScore
 
 COUNT = st.integers(0, 3) | st.integers(0, 1_000_000)
 PENTANOMIALS = st.builds(Pentanomial, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT)
-TRINOMIALS = st.builds(Trinomial, COUNT, COUNT, COUNT)
 
 
 def played(*scores: PairScore, entrants: tuple[int, int] = (0, 1)) -> list[tuple[Pair, PairScore]]:
@@ -40,11 +38,10 @@ def played(*scores: PairScore, entrants: tuple[int, int] = (0, 1)) -> list[tuple
         (Pentanomial(332, 433, 457, 41, 333, 334), -8.64, 10.33, -9.17, 10.96, 0.0505),
         (Pentanomial(34, 54, 31, 32, 64, 75), 55.58, 27.65, 57.94, 28.28, 1.0),
         (Pentanomial(7895, 8757, 5485, 200, 568, 9999), -21.04, 2.95, -19.01, 2.65, 0.0),
-        (Trinomial(136, 96, 111), 40.70, 30.43, 49.77, 36.77, 0.9960),
     ],
 )
 def test_the_numbers_are_those_of_fastchess(
-    counts: Pentanomial | Trinomial,
+    counts: Pentanomial,
     points: float,
     half_width: float,
     normalized: float,
@@ -64,11 +61,10 @@ def test_games_score_ties_and_pairs_are_counted() -> None:
     assert found.games == 42
     assert found.score == pytest.approx((2 * 0.5 + 7 * 1 + 5 * 1.5 + 6 * 2) / 42)
     assert found.draw_ratio == pytest.approx((2 + 8 + 5) / 42)
-    assert found.pairs_ratio == pytest.approx(11 / 3)
 
 
 def test_of_no_games_nothing_is_known() -> None:
-    assert evidence(Pentanomial()) == evidence(Trinomial()) == Evidence(games=0)
+    assert evidence(Pentanomial()) == Evidence(games=0)
 
 
 def test_who_won_everything_has_a_lower_bound_that_rises_with_the_games() -> None:
@@ -76,7 +72,7 @@ def test_who_won_everything_has_a_lower_bound_that_rises_with_the_games() -> Non
     for each in (few, many):
         assert each.score == 1
         assert each.elo is each.elo_error is each.elo_high is None
-        assert each.nelo is each.nelo_error is each.pairs_ratio is None
+        assert each.nelo is each.nelo_error is None
     # One who wins 29.24 % of the pairs and loses the others wins three in three one time in 40.
     assert few.elo_low == pytest.approx(elo(0.025 ** (1 / 3)))
     assert few.elo_low == pytest.approx(-153.5, abs=0.1)
@@ -85,7 +81,7 @@ def test_who_won_everything_has_a_lower_bound_that_rises_with_the_games() -> Non
 
 
 def test_who_lost_everything_mirrors_who_won_everything() -> None:
-    lost, won = evidence(Trinomial(losses=7)), evidence(Trinomial(wins=7))
+    lost, won = evidence(Pentanomial(ll=7)), evidence(Pentanomial(ww=7))
     assert lost.elo is lost.elo_low is lost.elo_error is None
     assert lost.elo_high is not None
     assert won.elo_low is not None
@@ -102,8 +98,8 @@ def test_ties_only_mean_no_difference_within_bounds_that_narrow() -> None:
     assert few.elo_error > 100 > 3 > many.elo_error > 0
 
 
-@given(PENTANOMIALS | TRINOMIALS)
-def test_whatever_the_results_the_evidence_can_be_shown(counts: Pentanomial | Trinomial) -> None:
+@given(PENTANOMIALS)
+def test_whatever_the_results_the_evidence_can_be_shown(counts: Pentanomial) -> None:
     found = evidence(counts)
     json.dumps(asdict(found), allow_nan=False)
     if not found.games:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import games
 from games import Game, State
 from server.model.tournament_spec import Openings
-from server.tournament.openings import Book, OpeningError, generate, is_open
+from server.tournament.openings import Book, Opening, OpeningError, generated, is_open
 
 GAMES = ["connect_four", "gomoku", "mnk(m=8,n=8,k=5)", "nim", "othello", "ultimate_tic_tac_toe"]
+
+
+def generate(game: Game, plies: int, count: int, seed: int) -> list[Opening]:
+    """The first `count` generated openings, or all if there are fewer."""
+    return list(itertools.islice(generated(game, plies, seed), count))
 
 
 def reached(game: Game, opening: tuple[int, ...]) -> State:
