@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.commands import finish_all, run, running_server, start
+from support.commands import RunningServer, finish_all, run, running_server, start
 from support.raw_client import RawClient
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -67,20 +67,19 @@ def test_installed_games_and_players_are_listed_and_a_broken_one_is_named(site: 
 
 
 @pytest.mark.parametrize("player", ["cautious", "cautious:Cautious"])
-def test_a_player_of_another_package_plays(site: Path, player: str) -> None:
+def test_a_player_of_another_package_plays(site: Path, player: str, server: RunningServer) -> None:
     """It is loaded from an entry point, or from the current folder by module and class."""
     env = os.environ | ({"PYTHONPATH": str(site)} if ":" not in player else {})
-    with running_server() as server:
-        theirs = start("playout-player", "connect_four", player, *server.address, env=env, cwd=site)
-        random_ = start("playout-player", "connect_four", "random", *server.address)
-        for code, output in finish_all(theirs, random_):
-            assert code == 0, output
-            assert "(rules)" in output
+    theirs = start("playout-player", "connect_four", player, *server.address, env=env, cwd=site)
+    random_ = start("playout-player", "connect_four", "random", *server.address)
+    for code, output in finish_all(theirs, random_):
+        assert code == 0, output
+        assert "(rules)" in output
 
 
 FAULTY_PLAYER = """
 import numpy as np
-from players import Choice, Info, Player
+from players import PlayResult, Info, Player
 
 class Faulty(Player):
     def __init__(self, game, how: str = ""):
@@ -100,11 +99,11 @@ class Faulty(Player):
         return {
             "raises": lambda: 1 / 0,
             "nothing": lambda: None,
-            "fraction": lambda: Choice(first + 0.5),
-            "negative": lambda: Choice(-5),
-            "boastful": lambda: Choice(first, Info(win_rate=1.5)),
-            "numpy": lambda: Choice(np.int64(first), Info(win_rate=np.float64(0.5))),
-        }.get(self.how, lambda: Choice(first))()
+            "fraction": lambda: PlayResult(first + 0.5),
+            "negative": lambda: PlayResult(-5),
+            "boastful": lambda: PlayResult(first, Info(win_rate=1.5)),
+            "numpy": lambda: PlayResult(np.int64(first), Info(win_rate=np.float64(0.5))),
+        }.get(self.how, lambda: PlayResult(first))()
 """
 
 
@@ -120,13 +119,14 @@ class Faulty(Player):
         ("ended", "no book"),
     ],
 )
-def test_a_player_that_fails_resigns_and_shows_why(tmp_path: Path, how: str, told: str) -> None:
+def test_a_player_that_fails_resigns_and_shows_why(
+    tmp_path: Path, how: str, told: str, server: RunningServer
+) -> None:
     (tmp_path / "faulty.py").write_text(FAULTY_PLAYER)
-    with running_server() as server:
-        spec = f"faulty:Faulty(how={how})"
-        faulty = start("playout-player", "nim", spec, *server.address, cwd=tmp_path)
-        random_ = start("playout-player", "nim", "random", *server.address)
-        (code, output), (other_code, other_output) = finish_all(faulty, random_)
+    spec = f"faulty:Faulty(how={how})"
+    faulty = start("playout-player", "nim", spec, *server.address, cwd=tmp_path)
+    random_ = start("playout-player", "nim", "random", *server.address)
+    (code, output), (other_code, other_output) = finish_all(faulty, random_)
     assert code == 1, output
     assert told in output
     assert output.count("refused") <= 1
@@ -134,26 +134,25 @@ def test_a_player_that_fails_resigns_and_shows_why(tmp_path: Path, how: str, tol
     assert how == "ended" or "resigned" in other_output
 
 
-def test_numbers_of_numpy_will_do(tmp_path: Path) -> None:
+def test_numbers_of_numpy_will_do(tmp_path: Path, server: RunningServer) -> None:
     (tmp_path / "faulty.py").write_text(FAULTY_PLAYER)
-    with running_server() as server:
-        spec = "faulty:Faulty(how=numpy)"
-        theirs = start("playout-player", "nim", spec, *server.address, cwd=tmp_path)
-        random_ = start("playout-player", "nim", "random", *server.address)
-        for code, output in finish_all(theirs, random_):
-            assert code == 0, output
-            assert "(rules)" in output
+    spec = "faulty:Faulty(how=numpy)"
+    theirs = start("playout-player", "nim", spec, *server.address, cwd=tmp_path)
+    random_ = start("playout-player", "nim", "random", *server.address)
+    for code, output in finish_all(theirs, random_):
+        assert code == 0, output
+        assert "(rules)" in output
 
 
 PLANNER = """
-from players import Choice, Node, Player
+from players import PlayResult, Node, Player
 
 class Planner(Player):
     ponders = True
 
     def choose(self, states, limit):
         self.first = self.game.legal_actions(states[-1])[0]
-        return Choice(self.first)
+        return PlayResult(self.first)
 
     def ponder(self, states):
         self.cancelled.wait()
@@ -163,20 +162,21 @@ class Planner(Player):
 """
 
 
-def test_a_player_of_others_ponders_and_shows_its_tree(tmp_path: Path) -> None:
+def test_a_player_of_others_ponders_and_shows_its_tree(
+    tmp_path: Path, server: RunningServer
+) -> None:
     (tmp_path / "planner.py").write_text(PLANNER)
     for file, told in (("tree.png", ".mermaid"), ("no/tree.dot", "cannot write there")):
         refused = run("playout-player", "nim", "planner:Planner", "--tree", file, cwd=tmp_path)
         assert refused[0] == 2
         assert told in refused[1]
-    with running_server() as server:
-        several = ("--matches", "3", *server.address)
-        planner = start(
-            "playout-player", "nim", "planner:Planner", "--tree", "tree.dot", *several, cwd=tmp_path
-        )
-        uct = start("playout-player", "nim", "uct(time=0.02)", *several)
-        for code, output in finish_all(planner, uct):
-            assert code == 0, output
+    several = ("--matches", "3", *server.address)
+    planner = start(
+        "playout-player", "nim", "planner:Planner", "--tree", "tree.dot", *several, cwd=tmp_path
+    )
+    uct = start("playout-player", "nim", "uct(time=0.02)", *several)
+    for code, output in finish_all(planner, uct):
+        assert code == 0, output
     assert "n0 -> n1" in (tmp_path / "tree.dot").read_text()
 
 
