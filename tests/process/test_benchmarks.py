@@ -187,7 +187,7 @@ def test_settings_are_tuned_all_against_all(tmp_path: Path) -> None:
         "--games", "4", "--simulations", "50", "--json", str(file),
     )  # fmt: skip
     assert code == 0, output
-    assert "nim, 50 simulations a move" in output
+    assert "nim, 50 simulations per move" in output
     assert "Against all others" in output
     document = json.loads(file.read_text())
     assert [(row["player"], row["other"]) for row in document["matches"]] == [
@@ -201,7 +201,7 @@ def test_settings_are_tuned_all_against_all(tmp_path: Path) -> None:
 def test_settings_are_tuned_against_one() -> None:
     code, output = tune("nim", "uct(c=1)", "--against", "uct", "--games", "2", "--seconds", "0.001")
     assert code == 0, output
-    assert "nim, 1 ms a move" in output
+    assert "nim, 1 ms per move" in output
     assert "Against all others" not in output
 
 
@@ -217,7 +217,7 @@ def test_the_failure_of_a_player_is_shown_with_the_results_so_far() -> None:
     [
         (["nim", "utc", "random"], "did you mean 'uct'"),
         (["nmi", "uct", "random"], "unknown game"),
-        (["nim", "uct"], "two players at least"),
+        (["nim", "uct"], "at least two players"),
         (["nim", "uct", "uct"], "named twice"),
         (["nim", "uct", "random", "--games", "3"], "must be even"),
         (["nim", "uct(threds=2)", "random"], "unknown option"),

@@ -82,7 +82,7 @@ def test_a_match_that_is_not_stored_is_lost() -> None:
 @pytest.mark.parametrize(
     ("told", "shown"),
     [
-        ([ANN], "those who were told of it are ['Ann']"),
+        ([ANN], "expected two clients with a record of it, not ['Ann']"),
         ([ANN, replace(BOB, ended=None)], "it has not ended"),
         ([ANN, replace(BOB, ended=ENDED | {"winner": 1})], "it ended with ('rules', 1"),
         ([ANN, replace(BOB, moves=[0, 1, 0])], "the moves were [0, 1, 0]"),
