@@ -1,4 +1,4 @@
-"""The commands that write matches to a file and read them back, on a real database."""
+"""The commands `export` and `import` of playout-server, on a real database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from server.model.records import StoredMatch
 
 
 class Shelf:
-    """A database with these matches, in a folder of its own."""
+    """A database with the given matches, in a folder of its own."""
 
     def __init__(self, folder: Path, *kept: StoredMatch) -> None:
         self._url = f"sqlite:///{folder / 'shelf.db'}"

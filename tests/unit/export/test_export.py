@@ -1,4 +1,4 @@
-"""Matches as text: read back without loss, and in formats that programs of others read."""
+"""Export formats: JSON Lines without loss, SGF and PGN for other programs."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ o x x
 
 
 def ended_otherwise(reason: Reason) -> StoredMatch:
-    """A match of two moves that ended for that reason; if somebody lost, the first player."""
-    sitting = PlayedGame("tic_tac_toe", "300+3").play(4, 0)
+    """A match of two moves that ended for that reason; the first player lost, if any."""
+    played = PlayedGame("tic_tac_toe", "300+3").play(4, 0)
     if reason in (Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED):
         winner, returns = 0, (0.0, 0.0)
     else:
         winner, returns = 2, (0.0, 1.0)
-    text = f"so it was: {reason}"
+    text = f"ended by {reason}"
     finished = MatchEnded(
         match="m1", winner=winner, returns=returns, reason=reason, text=text, at=AT + 9
     )
-    return structs.replace(sitting.kept, ended=finished)
+    return structs.replace(played.kept, ended=finished)
 
 
-# Readers that know no more than the standards say.
+# Readers that follow the standards only.
 
 
 def read_sgf(text: str) -> list[dict[str, list[str]]]:
-    """The nodes of a game tree without variations."""
+    """The nodes of an SGF game tree without variations."""
     assert text.startswith("(;")
     nodes: list[dict[str, list[str]]] = []
     values: list[str] = []
@@ -74,7 +74,7 @@ def read_sgf(text: str) -> list[dict[str, list[str]]]:
 
 
 def sgf_name(game: Game, value: str, columns: int) -> str:
-    """A move of SGF as Playout writes it: a point's letters are its column and its row."""
+    """The notation of a move in SGF: a point's letters are its column and its row."""
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if not value:
         return "pass"
@@ -84,7 +84,7 @@ def sgf_name(game: Game, value: str, columns: int) -> str:
 
 
 def read_pgn(text: str) -> tuple[dict[str, str], list[str], list[str], str]:
-    """The tags, the names of the moves, the comments, and the result."""
+    """The tags, the names of the moves, the comments and the result of PGN text."""
     head, moves = re.fullmatch(r"((?:\[.*\]\n)+)\n((?:.+\n)+)\n", text).groups()  # type: ignore[union-attr]
     tags = {}
     for line in head.splitlines():
@@ -120,11 +120,11 @@ def actions_named(game: Game, names: Sequence[str]) -> list[int]:
 @every_game
 @pytest.mark.parametrize("clock_text", CLOCKS)
 def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
-    kept = PlayedGame(spec, clock_text).play_anything(1).kept
-    line = writer("jsonl")(kept)
+    stored = PlayedGame(spec, clock_text).play_anything(1).kept
+    line = writer("jsonl")(stored)
     assert line.endswith("}\n")
     assert line.count("\n") == 1
-    assert jsonl.read(line) == jsonl.read(line.encode()) == jsonl.portable(kept)
+    assert jsonl.read(line) == jsonl.read(line.encode()) == jsonl.portable(stored)
     assert "digest" not in line
     assert "account" not in line
 
@@ -134,28 +134,28 @@ def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
 def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
     game = games.load(spec)
     for seed in range(3):
-        kept = PlayedGame(spec, clock_text).play_anything(seed).kept
-        actions = [move.action for move in kept.moves]
-        tags, names, comments, result = read_pgn(writer("pgn")(kept))
+        stored = PlayedGame(spec, clock_text).play_anything(seed).kept
+        actions = [move.action for move in stored.moves]
+        tags, names, comments, result = read_pgn(writer("pgn")(stored))
         assert actions_named(game, names) == actions
         assert tags["Variant"] == str(game)
-        assert tags["Result"] == result == {1: "1-0", 2: "0-1", TIE: "1/2-1/2"}[_winner(kept)]
+        assert tags["Result"] == result == {1: "1-0", 2: "0-1", TIE: "1/2-1/2"}[_winner(stored)]
         assert len(comments) == (0 if clock_text == "none" else len(actions))
-        text = writer("auto")(kept)
+        text = writer("auto")(stored)
         assert max(len(line) for line in text.splitlines()[1:]) <= 80
         if text.startswith("(;"):
             root, *nodes = read_sgf(text)
             columns = int(root["SZ"][0].split(":")[0])
             moves = [(seat, node[seat][0]) for node in nodes for seat in "BW" if seat in node]
             assert actions_named(game, [sgf_name(game, at, columns) for _, at in moves]) == actions
-            assert [seat for seat, _ in moves] == ["BW"[move.seat - 1] for move in kept.moves]
+            assert [seat for seat, _ in moves] == ["BW"[move.seat - 1] for move in stored.moves]
         else:
-            assert text == writer("pgn")(kept)
+            assert text == writer("pgn")(stored)
 
 
-def _winner(kept: StoredMatch) -> int:
-    assert kept.ended
-    return kept.ended.winner
+def _winner(stored: StoredMatch) -> int:
+    assert stored.ended
+    return stored.ended.winner
 
 
 def test_sgf_is_for_games_of_placing_stones() -> None:
@@ -186,32 +186,32 @@ def test_whatever_the_names(
     names: tuple[str, str], text: str, seed: int, plies: int, clock_text: str
 ) -> None:
     players = (f"x{names[0]}x"[:32], f"x{names[1]}x"[:32])
-    sitting = PlayedGame("tic_tac_toe", clock_text, players).play_anything(seed, plies)
-    if sitting.match.to_move:
-        sitting.match.abort(text)
-    kept = sitting.kept
-    assert kept.ended
-    shown = "".join(" " if _is_control(letter) else letter for letter in kept.ended.text)
-    root, *nodes = read_sgf(sgf.write(kept))
+    played = PlayedGame("tic_tac_toe", clock_text, players).play_anything(seed, plies)
+    if played.match.to_move:
+        played.match.abort(text)
+    stored = played.kept
+    assert stored.ended
+    shown = "".join(" " if _is_control(letter) else letter for letter in stored.ended.text)
+    root, *nodes = read_sgf(sgf.write(stored))
     assert (root["PB"], root["PW"], root["GC"]) == ([players[0]], [players[1]], [shown])
-    assert len(nodes) == len(kept.moves)
-    tags, moves, _, _ = read_pgn(pgn.write(kept))
+    assert len(nodes) == len(stored.moves)
+    tags, moves, _, _ = read_pgn(pgn.write(stored))
     assert (tags["White"], tags["Black"], tags["Remark"]) == (*players, shown)
-    assert len(moves) == len(kept.moves)
-    if shown == kept.ended.text and players == tuple(name.strip() for name in players):
-        assert jsonl.read(jsonl.write(kept)) == jsonl.portable(kept)
+    assert len(moves) == len(stored.moves)
+    if shown == stored.ended.text and players == tuple(name.strip() for name in players):
+        assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
 
 
 def _is_control(letter: str) -> bool:
     return re.match(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", letter) is not None
 
 
-# What stands in the text.
+# The text of each format.
 
 
 def test_a_match_as_sgf() -> None:
-    kept = PlayedGame("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).kept
-    assert sgf.write(kept) == (
+    stored = PlayedGame("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).kept
+    assert sgf.write(stored) == (
         "(;FF[4]CA[UTF-8]GM[4]SZ[3]RU[tic_tac_toe]GN[m1]DT[2023-11-14]PB[Ann]PW[C\\:3\\]]"
         "TM[1]OT[2x30 byo-yomi]RE[B+]GC[Ann won]\n"
         ";B[aa]BL[0.2];W[ab]WL[0.9];B[ba]BL[30]OB[2];W[bb]WL[0.1];B[ca]BL[30]OB[2])\n"
@@ -219,8 +219,8 @@ def test_a_match_as_sgf() -> None:
 
 
 def test_a_match_as_pgn() -> None:
-    kept = PlayedGame("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).kept
-    assert pgn.write(kept) == (
+    stored = PlayedGame("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).kept
+    assert pgn.write(stored) == (
         '[Event "Rated match"]\n[Site "?"]\n[Date "2023.11.14"]\n[Round "-"]\n[White "Ann"]\n'
         '[Black "Bob"]\n[Result "1-0"]\n[GameId "m1"]\n[Reason "rules"]\n[Remark "Ann won"]\n'
         '[Termination "normal"]\n[TimeControl "60+1.5"]\n[UTCDate "2023.11.14"]\n'
@@ -229,26 +229,26 @@ def test_a_match_as_pgn() -> None:
         "{[%clk 0:01:02.1]} 3. 2 {[%clk 0:01:03.3]} 3... 6 {[%clk 0:01:03.3]} 4. 3\n"
         "{[%clk 0:01:04.0]} 1-0\n\n"
     )
-    kept = PlayedGame("nim(chips=4)").play(0, 0, 1).kept
-    assert pgn.write(kept).endswith('[Variant "nim(chips=4)"]\n\n1. 1 1 2. 2 1-0\n\n')
+    stored = PlayedGame("nim(chips=4)").play(0, 0, 1).kept
+    assert pgn.write(stored).endswith('[Variant "nim(chips=4)"]\n\n1. 1 1 2. 2 1-0\n\n')
 
 
 def test_othello_has_its_first_stones_and_passes() -> None:
     for seed in range(50):
-        kept = PlayedGame("othello(size=4)").play_anything(seed).kept
-        root, *nodes = read_sgf(sgf.write(kept))
+        stored = PlayedGame("othello(size=4)").play_anything(seed).kept
+        root, *nodes = read_sgf(sgf.write(stored))
         assert (root["GM"], root["SZ"]) == (["2"], ["4"])
         assert (root["AB"], root["AW"]) == (["cb", "bc"], ["bb", "cc"])
         passes = [node for node in nodes if [""] in node.values()]
-        assert len(passes) == sum(move.action == 16 for move in kept.moves)
+        assert len(passes) == sum(move.action == 16 for move in stored.moves)
         if passes:
             return
     pytest.fail("nobody ever passed")
 
 
 def test_a_board_that_is_not_square() -> None:
-    kept = PlayedGame("mnk(m=7,n=3,k=3)").play(6, 14).kept
-    root, *nodes = read_sgf(sgf.write(kept))
+    stored = PlayedGame("mnk(m=7,n=3,k=3)").play(6, 14).kept
+    root, *nodes = read_sgf(sgf.write(stored))
     assert root["SZ"] == ["7:3"]
     assert nodes == [{"B": ["ga"]}, {"W": ["ac"]}]
 
@@ -266,10 +266,10 @@ def test_a_board_that_is_not_square() -> None:
 def test_time_controls(
     clock_text: str, sgf_time: tuple[list[str] | None, list[str] | None], pgn_time: str
 ) -> None:
-    kept = PlayedGame("tic_tac_toe", clock_text).kept
-    root = read_sgf(sgf.write(kept))[0]
+    stored = PlayedGame("tic_tac_toe", clock_text).kept
+    root = read_sgf(sgf.write(stored))[0]
     assert (root.get("TM"), root.get("OT")) == sgf_time
-    assert read_pgn(pgn.write(kept))[0]["TimeControl"] == pgn_time
+    assert read_pgn(pgn.write(stored))[0]["TimeControl"] == pgn_time
 
 
 @pytest.mark.parametrize(
@@ -287,12 +287,12 @@ def test_time_controls(
 def test_how_a_match_ended(
     reason: Reason, sgf_result: str, pgn_result: str, termination: str
 ) -> None:
-    kept = ended_otherwise(reason)
-    root = read_sgf(sgf.write(kept))[0]
-    assert (root["RE"], root["GC"]) == ([sgf_result], [f"so it was: {reason}"])
-    tags, _, _, result = read_pgn(pgn.write(kept))
+    stored = ended_otherwise(reason)
+    root = read_sgf(sgf.write(stored))[0]
+    assert (root["RE"], root["GC"]) == ([sgf_result], [f"ended by {reason}"])
+    tags, _, _, result = read_pgn(pgn.write(stored))
     assert (result, tags["Termination"], tags["Reason"]) == (pgn_result, termination, reason)
-    assert jsonl.read(jsonl.write(kept)) == jsonl.portable(kept)
+    assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
 
 
 def test_a_tie_and_a_match_that_goes_on() -> None:
@@ -308,11 +308,11 @@ def test_a_tie_and_a_match_that_goes_on() -> None:
         assert jsonl.read(jsonl.write(running)) == jsonl.portable(running)
 
 
-# Games of others.
+# Games of plugins.
 
 
 class Stones(Game):
-    """A board for stones of two players, who may do what a test wants of them."""
+    """A board for stones of two players, with rules that a test chooses."""
 
     num_actions, max_plies = 1000, 20
 
@@ -345,7 +345,7 @@ class Stones(Game):
 
 @pytest.fixture
 def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StoredMatch]:
-    """Makes a match of stones, of two moves or those given."""
+    """Makes a match of stones, with two moves or the given ones."""
 
     def of(*actions: int, **params: Any) -> StoredMatch:
         game = Stones(**params)
@@ -356,11 +356,11 @@ def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StoredMatch]:
 
 
 def test_a_large_board_and_a_player_who_moves_twice(stones: Callable[..., StoredMatch]) -> None:
-    kept = stones(1, 2, 31, 999)
-    root, *nodes = read_sgf(sgf.write(kept))
+    stored = stones(1, 2, 31, 999)
+    root, *nodes = read_sgf(sgf.write(stored))
     assert "GM" not in root
     assert nodes == [{"W": ["ba"]}, {"W": ["ca"]}, {"W": ["Fa"]}, {"B": ["lt"]}]
-    names = read_pgn(text := pgn.write(kept))[1]
+    names = read_pgn(text := pgn.write(stored))[1]
     assert actions_named(games.load("stones"), names) == [1, 2, 31, 999]
     assert '\n1... "put \\"1\\" {}" 1... "2." 1... "put \\"31\\" {}" 2. "put' in text
 
@@ -376,18 +376,20 @@ def test_a_large_board_and_a_player_who_moves_twice(stones: Callable[..., Stored
 def test_what_sgf_cannot_say_is_written_as_pgn(
     stones: Callable[..., StoredMatch], params: dict[str, Any], told: str
 ) -> None:
-    kept = stones(**params)
+    stored = stones(**params)
     with pytest.raises(sgf.Unsuitable, match=told):
-        writer("sgf")(kept)
-    assert writer("auto")(kept) == writer("pgn")(kept)
+        writer("sgf")(stored)
+    assert writer("auto")(stored) == writer("pgn")(stored)
 
 
 def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
-    kept = PlayedGame("tic_tac_toe").play(4, 0).kept
+    stored = PlayedGame("tic_tac_toe").play(4, 0).kept
     for wrong in (
-        structs.replace(kept, started=structs.replace(kept.started, game="forgotten")),
-        structs.replace(kept, moves=kept.moves[1:]),
-        structs.replace(kept, moves=(kept.moves[0], structs.replace(kept.moves[1], action=4))),
+        structs.replace(stored, started=structs.replace(stored.started, game="forgotten")),
+        structs.replace(stored, moves=stored.moves[1:]),
+        structs.replace(
+            stored, moves=(stored.moves[0], structs.replace(stored.moves[1], action=4))
+        ),
     ):
         assert writer("jsonl")(wrong)
         for name in ("sgf", "pgn", "auto"):
@@ -395,11 +397,11 @@ def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
                 writer(name)(wrong)
 
 
-# Lines that are none.
+# Invalid lines.
 
 
 def line_with(*path: str | int, value: Any = None, drop: bool = False) -> str:
-    """A good line, made a bad one."""
+    """A valid line with one change."""
     line = json.loads(jsonl.write(PlayedGame("tic_tac_toe", "300+3").play(*LOST).kept))
     inner = line
     for key in path[:-1]:
@@ -496,19 +498,19 @@ def test_no_move_follows_the_last_one() -> None:
 def test_a_result_that_cannot_be(
     reason: Reason, winner: int, returns: tuple[float, float], field: str
 ) -> None:
-    """Two moves were made, and it is the first player's turn."""
-    kept = ended_otherwise(reason)
-    assert kept.ended
-    wrong = structs.replace(kept.ended, winner=winner, returns=returns)
+    """After two moves, it is the first player's turn."""
+    stored = ended_otherwise(reason)
+    assert stored.ended
+    wrong = structs.replace(stored.ended, winner=winner, returns=returns)
     with pytest.raises(jsonl.BadLine) as caught:
-        jsonl.read(jsonl.write(structs.replace(kept, ended=wrong)))
+        jsonl.read(jsonl.write(structs.replace(stored, ended=wrong)))
     assert caught.value.field == field
 
 
 @pytest.mark.parametrize("winner", [1, 2, TIE])
 def test_anybody_may_be_proven_to_win(winner: int) -> None:
-    kept = PlayedGame("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
-    assert jsonl.read(jsonl.write(kept)).ended == kept.ended
+    stored = PlayedGame("tic_tac_toe", "300+3").play(4, 0).adjudicated(winner)
+    assert jsonl.read(jsonl.write(stored)).ended == stored.ended
 
 
 @given(data=st.data())
@@ -522,5 +524,8 @@ def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None
 
 
 def test_clocks_are_read_back_as_they_were() -> None:
-    kept = PlayedGame("tic_tac_toe", "1+2x30").play(*LOST).kept
-    assert jsonl.read(jsonl.write(kept)).moves[2].clocks == (ClockState(0.0, 2), ClockState(0.9, 2))
+    stored = PlayedGame("tic_tac_toe", "1+2x30").play(*LOST).kept
+    assert jsonl.read(jsonl.write(stored)).moves[2].clocks == (
+        ClockState(0.0, 2),
+        ClockState(0.9, 2),
+    )

@@ -1,4 +1,4 @@
-"""What the results of two players say of their strength."""
+"""Evidence of the strength of two players, from their results."""
 
 from __future__ import annotations
 
@@ -63,24 +63,24 @@ def test_games_score_ties_and_pairs_are_counted() -> None:
     assert found.draw_ratio == pytest.approx((2 + 8 + 5) / 42)
 
 
-def test_of_no_games_nothing_is_known() -> None:
+def test_without_games_nothing_is_known() -> None:
     assert evidence(Pentanomial()) == Evidence(games=0)
 
 
-def test_who_won_everything_has_a_lower_bound_that_rises_with_the_games() -> None:
+def test_a_player_that_won_everything_has_a_lower_bound_that_rises_with_the_games() -> None:
     few, many = evidence(Pentanomial(ww=3)), evidence(Pentanomial(ww=300))
     for each in (few, many):
         assert each.score == 1
         assert each.elo is each.elo_error is each.elo_high is None
         assert each.nelo is each.nelo_error is None
-    # One who wins 29.24 % of the pairs and loses the others wins three in three one time in 40.
+    # A player that wins 29.24 % of the pairs and loses the others wins three of three 1 time in 40.
     assert few.elo_low == pytest.approx(elo(0.025 ** (1 / 3)))
     assert few.elo_low == pytest.approx(-153.5, abs=0.1)
     assert many.elo_low == pytest.approx(763.0, abs=0.1)
     assert few.los == 1 - 1 / 16
 
 
-def test_who_lost_everything_mirrors_who_won_everything() -> None:
+def test_losing_everything_mirrors_winning_everything() -> None:
     lost, won = evidence(Pentanomial(ll=7)), evidence(Pentanomial(ww=7))
     assert lost.elo is lost.elo_low is lost.elo_error is None
     assert lost.elo_high is not None

@@ -1,11 +1,14 @@
-"""Formats: which pairs there are, whatever order results come in."""
+"""Formats: their pairs, byes and winners, in whatever order results come in."""
 
 from __future__ import annotations
 
 import itertools
 import random
+import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from support.scale import repetitions
 
 from games import SpecError
+from games.core import plugins
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats
 from server.tournament.formats import Format
@@ -45,28 +49,31 @@ def any_format(data: st.DataObject) -> Format:
 
 
 def outcome(pair: Pair, luck: int = 0) -> PairScore:
-    """What comes of a pair, whenever it is played; ties are frequent, for knockouts' sake."""
+    """The score of a pair, the same whenever it is played; with many ties, for knockouts."""
     chance = random.Random(f"{pair} {luck}")
     return PairScore(chance.choice([0, 0.5, 0.5, 1]), chance.choice([0, 0.5, 0.5, 1]))
 
 
-def to_play(format_: Format, results: PairScores, out: Sequence[int] = ()) -> list[Pair]:
-    return [pair for pair in format_.pairs(results, out) if pair.key not in results]
+def to_play(format_: Format, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Pair]:
+    return [pair for pair in format_.pairs(results, withdrawn) if pair.key not in results]
 
 
 def played(
-    format_: Format, luck: int = 0, order: random.Random | None = None, out: Sequence[int] = ()
+    format_: Format,
+    luck: int = 0,
+    order: random.Random | None = None,
+    withdrawn: Sequence[int] = (),
 ) -> dict[Key, PairScore]:
-    """All results, in schedule order or in another."""
+    """The scores of all pairs, played in schedule order or in another."""
     results: dict[Key, PairScore] = {}
-    while pairs := to_play(format_, results, out):
+    while pairs := to_play(format_, results, withdrawn):
         pair = order.choice(pairs) if order else pairs[0]
         results[pair.key] = outcome(pair, luck)
     return results
 
 
 def begun(pairs: Sequence[Pair]) -> Counter[int]:
-    """How much more often each had the first move in a pair's first match than not."""
+    """How much more often each entrant moved first in a pair's first match than second."""
     balance: Counter[int] = Counter()
     for pair in pairs:
         balance[pair.entrants[0]] += 1
@@ -84,13 +91,13 @@ def test_a_format_is_known_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["match", "sprt"])
-def test_some_are_for_two(name: str) -> None:
+def test_some_formats_are_for_two_entrants(name: str) -> None:
     with pytest.raises(SpecError, match="for two entrants, not 3"):
         format_of(name, 3)
 
 
 @pytest.mark.parametrize("name", FOR_MANY)
-def test_nobody_plays_alone(name: str) -> None:
+def test_a_format_needs_two_entrants(name: str) -> None:
     with pytest.raises(SpecError, match="two or more entrants, not 1"):
         format_of(name, 1)
 
@@ -121,26 +128,30 @@ def test_results_in_any_order_lead_to_the_same_schedule(data: st.DataObject, see
 
 @given(st.data(), st.integers(0, 2**32))
 @settings(max_examples=repetitions(150, short=30))
-def test_who_is_suspended_is_left_out_and_the_rest_goes_on(data: st.DataObject, seed: int) -> None:
-    """Suspended at any moment: what is complete stays, and no other pair changes for that."""
+def test_a_withdrawn_entrant_is_left_out_and_the_rest_goes_on(
+    data: st.DataObject, seed: int
+) -> None:
+    """At whatever moment: complete pairs stay, and no pair of other entrants changes."""
     format_, order = any_format(data), random.Random(seed)
     results: dict[Key, PairScore] = {}
-    out: list[int] = []
-    while remaining := to_play(format_, results, out):
-        assert not any(one in out for pair in remaining for one in pair.entrants)
+    withdrawn: list[int] = []
+    while remaining := to_play(format_, results, withdrawn):
+        assert not any(one in withdrawn for pair in remaining for one in pair.entrants)
         if order.random() < 0.1:
-            before = format_.pairs(results, out)
-            out.append(order.choice(remaining).entrants[order.randrange(2)])
+            before = format_.pairs(results, withdrawn)
+            withdrawn.append(order.choice(remaining).entrants[order.randrange(2)])
             kept = {
-                pair for pair in before if pair.key in results or not set(pair.entrants) & set(out)
+                pair
+                for pair in before
+                if pair.key in results or not set(pair.entrants) & set(withdrawn)
             }
-            after = set(format_.pairs(results, out))
+            after = set(format_.pairs(results, withdrawn))
             assert kept <= after
-            assert after - kept <= set(to_play(format_, results, out))
+            assert after - kept <= set(to_play(format_, results, withdrawn))
         else:
             pair = order.choice(remaining)
             results[pair.key] = outcome(pair)
-    assert results.keys() == {pair.key for pair in format_.pairs(results, out)}
+    assert results.keys() == {pair.key for pair in format_.pairs(results, withdrawn)}
 
 
 @given(st.data())
@@ -201,7 +212,7 @@ def test_in_a_gauntlet_the_first_meets_all_others() -> None:
 
 
 def past_of(entrants: int, chance: random.Random) -> PreviousRounds:
-    """Anything that could have been, and some that could not."""
+    """Random rounds, possible and impossible ones."""
     everybody = [frozenset(two) for two in itertools.combinations(range(entrants), 2)]
     return PreviousRounds(
         points=tuple(chance.choice([0, 1, 1, 2]) for _ in range(entrants)),
@@ -212,7 +223,7 @@ def past_of(entrants: int, chance: random.Random) -> PreviousRounds:
 
 
 def pairings_of(entrants: Sequence[int]) -> Iterator[list[frozenset[int]]]:
-    """All ways to put an even number together in twos."""
+    """All ways to pair an even number of entrants."""
     if not entrants:
         yield []
     for other in entrants[1:]:
@@ -289,7 +300,7 @@ def test_the_last_without_a_bye_has_it() -> None:
     assert swiss.byes(results) == [(1, 4, 4), (2, 3, 4)]
 
 
-def test_in_a_swiss_the_opponent_of_a_suspended_one_has_a_bye_and_then_it_is_gone() -> None:
+def test_in_a_swiss_the_opponent_of_a_withdrawn_entrant_has_a_bye() -> None:
     swiss = format_of("swiss", 4, rounds=3)
     results = {(1, 2, 1): TIED}
     assert [pair.entrants for pair in to_play(swiss, results)] == [(0, 2)]
@@ -300,7 +311,7 @@ def test_in_a_swiss_the_opponent_of_a_suspended_one_has_a_bye_and_then_it_is_gon
     later = to_play(swiss, results, [2])
     assert later
     assert not any(2 in pair.entrants for pair in later)
-    assert swiss.byes(results, [2, 0])[0] == (1, 0, 2)  # who stops later has had it all the same
+    assert swiss.byes(results, [2, 0])[0] == (1, 0, 2)  # it keeps its bye if it withdraws later
 
 
 def test_a_large_swiss_is_without_rematch() -> None:
@@ -342,7 +353,7 @@ def test_in_a_knockout_the_best_have_no_opponent_at_first() -> None:
     assert [set(pair.entrants) for pair in knockout.pairs({})] == [{3, 4}, {1, 2}]
 
 
-def test_a_duel_begins_when_both_are_known() -> None:
+def test_an_encounter_begins_when_both_entrants_are_known() -> None:
     knockout = format_of("knockout", 8)
     results = {(1, 1, 1): WON, (1, 2, 1): LOST}
     assert [pair.key for pair in knockout.pairs(results)] == [
@@ -350,7 +361,7 @@ def test_a_duel_begins_when_both_are_known() -> None:
     ]  # fmt: skip
 
 
-def test_a_tied_duel_goes_on_for_a_while() -> None:
+def test_a_tied_encounter_is_extended() -> None:
     knockout = format_of("knockout", 2, games=2, rounds=1)
     results = {(1, 1, 1): WON, (1, 1, 2): WON}  # each has won when it began
     for more in range(MORE_PAIRS):
@@ -367,7 +378,7 @@ def test_a_tied_duel_goes_on_for_a_while() -> None:
     assert knockout.winner(results) == pair.entrants[1]
 
 
-def test_against_one_who_is_suspended_the_other_goes_on() -> None:
+def test_the_opponent_of_a_withdrawn_entrant_advances() -> None:
     knockout = format_of("knockout", 4)
     results = {(1, 2, 1): LOST}  # 1 against 2
     assert [set(pair.entrants) for pair in to_play(knockout, results, [0])] == [{2, 3}]
@@ -415,7 +426,7 @@ def test_what_is_known_in_advance_does_not_depend_on_results(name: str) -> None:
 
 
 def largest(edges: Sequence[tuple[int, int]]) -> int:
-    """How many of them have no end in common, by trying all."""
+    """The size of a maximum matching, by trying all."""
     if not edges:
         return 0
     (one, other), *rest = edges
@@ -435,3 +446,41 @@ def test_a_matching_is_as_large_as_any(size: int, data: st.DataObject) -> None:
     matched = maximum_matching(graph)
     assert all(matched[other] == one and other in graph[one] for one, other in matched.items())
     assert len(matched) == 2 * largest(edges)
+
+
+# One file is a format.
+
+ROOT = Path(formats.__file__).parents[2]
+NAMED = re.compile(rf"""(?:==|!=|\bin|\bcase)\s*[(\[{{]?\s*["']({"|".join(formats.names())})["']""")
+
+
+def test_names_of_formats_are_compared_nowhere() -> None:
+    compared = {
+        str(file.relative_to(ROOT)): NAMED.findall(file.read_text(encoding="utf-8"))
+        for folder in ("core", "organizer", "tournament", "web")
+        for file in (ROOT / folder).rglob("*.py")
+    }
+    assert {file: names for file, names in compared.items() if names} == {}
+
+
+def test_a_file_in_the_folder_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (
+        "from server.tournament.formats.core.format import Format, encounter",
+        "class Ladder(Format):",
+        "    only_two, is_fixed = False, True",
+        "    def _schedule(self, results, withdrawn):",
+        "        meetings = [(one, one + 1) for one in range(self.entrants - 1)]",
+        "        pairs = [encounter(self.games, (1, two[1]), two, 0) for two in meetings]",
+        "        return [pair for each in pairs for pair in each]",
+    )
+    (tmp_path / "ladder.py").write_text("\n".join(lines))
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    plugins.built_in.cache_clear()
+    try:
+        assert "ladder" in formats.names()
+        ladder = format_of("ladder", 3)
+        assert [pair.entrants for pair in ladder.pairs({})] == [(0, 1), (1, 2)]
+        assert ladder.pair_count() == (2, 2)
+    finally:
+        plugins.built_in.cache_clear()
+        sys.modules.pop(f"{formats.__name__}.ladder", None)

@@ -1,4 +1,4 @@
-"""Ratings over all that was played: what counts, what is found, and how it has come to be."""
+"""Leaderboards: which matches count, ratings that are found again, and histories."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIRST_MOVE = 50.0
 
 
 def simulated(seed: int, matches: int) -> list[RatedGame]:
-    """As the model has it without ties; Ann plays most."""
+    """Random matches by the model without ties; Ann plays most."""
     rng = np.random.default_rng(seed)
     found = []
     for number in range(matches):
@@ -43,7 +43,7 @@ def simulated(seed: int, matches: int) -> list[RatedGame]:
 
 
 def rated_of(fixtures: list[Fixture]) -> list[RatedMatch]:
-    """What the database would say of them."""
+    """The same matches as the database would list them."""
     return [
         RatedMatch(each.match, each.players, each.players, each.winner, float(at), "t")
         for at, each in enumerate(fixtures)
@@ -63,7 +63,7 @@ def test_without_matches_nobody_is_rated() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_known_strengths_are_within_the_error_bars(seed: int) -> None:
-    """Each of 4 values of a seed by 95 %: of 20 in all, one is off at the most."""
+    """Each of 4 values of a seed is within its error in 95 %: of 20 in all, one is off at most."""
     found = leaderboard.leaderboard_of("nim", simulated(seed, 2000))
     assert found.anchor == ("Ann", "")
     off = [

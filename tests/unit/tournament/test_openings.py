@@ -1,4 +1,4 @@
-"""Openings: random ones that leave both sides a chance, and those of a file."""
+"""Openings: random ones that leave both sides a chance, and given ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def wins_at_once(game: Game, state: State) -> bool:
 
 
 class Parity(Game):
-    """Nine times 0 or 1; an odd sum is won by the first player. In plain Python."""
+    """A game in plain Python: nine moves of 0 or 1; the first player wins with an odd sum."""
 
     num_actions = 2
     max_plies = 9
@@ -73,7 +73,7 @@ def test_a_longer_list_begins_with_the_shorter(spec: str) -> None:
 
 
 def test_the_same_seed_gives_the_same_openings_everywhere() -> None:
-    """A tournament that is resumed by another version counts on it."""
+    """A tournament that is resumed by another version depends on it."""
     assert generate(games.load("connect_four"), 4, 4, seed=7) == [
         (2, 0, 6, 4), (0, 2, 0, 6), (6, 6, 6, 3), (6, 2, 4, 5)
     ]  # fmt: skip
@@ -85,7 +85,7 @@ def test_there_are_as_many_as_there_are_positions() -> None:
 
 
 def test_a_lopsided_position_is_left_out() -> None:
-    """In tic-tac-toe who begins in the centre has three quarters of what random play gives."""
+    """In tic-tac-toe, beginning in the centre wins three quarters of the points in random play."""
     openings = generate(games.load("tic_tac_toe"), 1, 1000, seed=1)
     assert set(openings) < {(action,) for action in range(9)} - {(4,)}
 

@@ -1,4 +1,4 @@
-"""Ratings of many players: known strengths are found again, and odd results do no harm."""
+"""Ratings of many players: known strengths are found again, extreme results are handled."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TALLIES = st.dictionaries(
 
 
 def mirrored(results: Mapping[tuple[int, int], Outcomes]) -> dict[tuple[int, int], Outcomes]:
-    """The same results again, had the other one moved first."""
+    """The same results with the first move of the other player."""
     return {
         **results,
         **{(j, i): Outcomes(*reversed(each)) for (i, j), each in results.items()},
@@ -60,7 +60,7 @@ def test_matches_are_counted_by_who_moved_first() -> None:
 
 
 def test_without_ties_and_advantage_the_ratings_are_those_of_choix() -> None:
-    """Its `alpha` is what was known before: both look for the same maximum."""
+    """Its `alpha` is the weight of the prior: both find the same maximum."""
     rng = np.random.default_rng(3)
     wins = rng.integers(1, 30, size=(6, 6))
     results = mirrored(
@@ -76,7 +76,7 @@ def test_without_ties_and_advantage_the_ratings_are_those_of_choix() -> None:
     assert found.elo == pytest.approx(expected - expected[0], abs=0.01)
     assert found.first_move == pytest.approx(0, abs=1e-6)
     assert (found.tie, found.tie_share) == (None, 0)
-    # What was known before is next to nothing against these games.
+    # The prior weighs next to nothing against these games.
     alone = ELO * choix.ilsr_pairwise(6, games)
     assert found.elo == pytest.approx(alone - alone[0], rel=0.01, abs=0.5)
 
@@ -91,7 +91,7 @@ def test_two_players_are_rated_as_the_evidence_on_them_has_it() -> None:
 
 
 def test_the_first_move_is_worth_what_it_brings() -> None:
-    """Between equals the first mover gets 64 %: 100 Elo."""
+    """Between equals the first mover gets 64 % of the points, which is 100 Elo."""
     results = {movers: Outcomes(640, 0, 360) for movers in ((0, 1), (1, 0))}
     found = rate(2, results)
     assert found.first_move == pytest.approx(100, rel=0.01)
@@ -164,7 +164,7 @@ def test_whatever_the_results_the_ratings_can_be_shown(
 
 @given(TALLIES)
 def test_more_points_against_the_same_opponents_are_a_higher_rating(results: OutcomeCounts) -> None:
-    """0 and 1 play player 2 alike, but for one match more that 0 won and 1 lost."""
+    """0 and 1 have the same results against 2, except for one match that 0 won and 1 lost."""
     both = mirrored({(0, 2): results.get((0, 2), Outcomes(1, 1, 1))})
     both |= mirrored({(1, 2): both[0, 2]})
     first, ties, second = both[0, 2]
@@ -179,7 +179,7 @@ FIRST_MOVE, TIE_SHARE = 60.0, 0.3
 
 
 def simulated(rng: np.random.Generator, matches: int) -> dict[tuple[int, int], Outcomes]:
-    """Each plays each `matches` times with the first move, as the model has it."""
+    """Each plays each `matches` times with the first move, with random results of the model."""
     nu = 2 * TIE_SHARE / (1 - TIE_SHARE)
     results = {}
     for i in range(len(STRENGTHS)):

@@ -1,4 +1,4 @@
-"""What a tournament has shown, as text, JSON, CSV, Markdown and a page."""
+"""Reports as text, JSON, CSV, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -205,13 +205,13 @@ NASTY = "<script>a|b</script>&amp;\"'`*_[x](y)\\|\n| # <!-- ]]>"
 
 
 def named(report: Report, name: str) -> Report:
-    """The same with all that users may call as they like called so."""
+    """The report with this text for everything that users may name."""
     entrants = tuple(replace(each, name=name, version=name) for each in report.entrants)
     return replace(report, name=name, entrants=entrants, notes=(name,))
 
 
 class ReportPage(HTMLParser):
-    """What a browser makes of a page; its tags are well nested."""
+    """The elements and texts of a page, whose tags must be well nested."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -294,7 +294,7 @@ def test_as_markdown_tables() -> None:
 
 
 def check_inside(svg: str) -> ElementTree.Element:
-    """Nothing is drawn outside, not even where there is little room."""
+    """Nothing is drawn outside, even with little room."""
     width = 320
     root = ElementTree.fromstring(svg)
     height = float(root.attrib["height"])
@@ -316,7 +316,7 @@ def check_inside(svg: str) -> ElementTree.Element:
 
 
 def across(element: ElementTree.Element, name: str) -> float:
-    """In percent."""
+    """A coordinate in percent, as a number."""
     assert element.attrib[name].endswith("%")
     return float(element.attrib[name].removesuffix("%"))
 

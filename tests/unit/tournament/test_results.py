@@ -1,4 +1,4 @@
-"""From the matches of a tournament to its standings and its report."""
+"""Results: standings and reports from the fixtures of a tournament."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def played_through(spec: TournamentSpec, withdrawn: Sequence[int] = ()) -> list[
             found += pair(each.key, 1 if better else 2, 2 if better else 1)
 
 
-def test_nothing_was_played_yet() -> None:
+def test_a_report_without_matches() -> None:
     for format_ in formats.names():
         for written in FORMATS:
             assert writer(written)(report_of(spec(format_, sprt=_test_of(format_)), (), []))
@@ -69,7 +69,7 @@ def test_only_whole_pairs_count() -> None:
 
 
 def test_who_began_second_in_the_first_match_wins_as_the_first_in_the_second() -> None:
-    """In round 2 of a match of two, Bob begins."""
+    """In round 2 of a match, Bob moves first in the first leg."""
     report = report_of(spec(rounds=2), (), [*pair((1, 1, 1), 1, 2), *pair((2, 1, 1), 2, 1)])
     assert report.head_to_head[0].pairs == PairCounts(ww=2)
 
@@ -89,7 +89,7 @@ def test_the_order_in_which_matches_ended_does_not_matter() -> None:
     assert report_of(spec("round_robin", 4, rounds=2), (), fixtures[::-1]) == expected
 
 
-def test_what_is_said_of_a_match_later_replaces_what_was_said_before() -> None:
+def test_a_later_fixture_of_a_match_replaces_the_earlier_one() -> None:
     fixtures = [fixture((1, 1, 1), 1, None), *pair((1, 1, 1), 1, 2)]
     assert report_of(spec(), (), fixtures).done == 1
 

@@ -1,4 +1,4 @@
-"""A tournament's file: what is read from it, and what is said of one that cannot be used."""
+"""Files of tournaments: the specification they give, and the errors with their lines."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_example_is_read() -> None:
     )
 
 
-def test_what_is_left_out_has_its_usual_value() -> None:
+def test_missing_keys_have_their_defaults() -> None:
     spec = read(SMALL % "")
     assert spec == TournamentSpec(
         "small", ("tic_tac_toe",), "match", (Entrant("old", ""), Entrant("new", ""))
@@ -94,7 +94,7 @@ def test_a_test_of_two_has_bounds_and_ends_by_itself() -> None:
     assert read(text % some).sprt == Sprt(-1.0, 2.5, 0.1, 0.01, "logistic")
 
 
-def test_everything_else_that_can_be_said() -> None:
+def test_the_other_keys_are_read() -> None:
     spec = read(
         SMALL
         % 'clock = "60+5x10"\nanchor = "new"\nadjudication = { max_plies = 90, proofs = true }'
@@ -199,7 +199,7 @@ def test_the_bounds_of_a_test_are_checked(bounds: str, error: str) -> None:
     assert errors_of(text)[0].startswith(f"T.toml:{error}")
 
 
-def test_all_errors_are_said_in_the_order_of_the_file() -> None:
+def test_all_errors_are_reported_in_the_order_of_the_file() -> None:
     text = EXAMPLE.replace("10", "ten'", 1).replace("ten'", "'ten'")
     text = text.replace("seed", "sed").replace("uct(c=1.2)", "").replace("2.1", "\\u0000")
     assert [line.split(": ")[0] for line in errors_of(text)] == [
@@ -319,7 +319,7 @@ DAMAGED = st.builds(lambda a, b, text: EXAMPLE[:a] + text + EXAMPLE[b:], PLACES,
 
 
 def paths_of(value: object, path: Path = ()) -> Iterator[Path]:
-    """All that lead somewhere."""
+    """The paths of all values."""
     if path:
         yield path
     if isinstance(value, dict):
@@ -363,7 +363,7 @@ def test_lines_are_those_of_the_keys() -> None:
 
 @given(st.one_of(TEXTS, st.text(), DAMAGED))
 @settings(max_examples=repetitions(500, short=30))
-def test_whatever_text_comes_it_is_read_or_its_errors_are_said(text: str) -> None:
+def test_any_text_is_read_or_its_errors_are_reported(text: str) -> None:
     try:
         spec = read(text)
     except TournamentSpecError as error:
@@ -374,7 +374,7 @@ def test_whatever_text_comes_it_is_read_or_its_errors_are_said(text: str) -> Non
         assert loads(dumps(spec)) == spec
 
 
-def test_text_that_is_no_text_is_refused() -> None:
+def test_text_that_is_not_unicode_is_refused() -> None:
     assert errors_of("name = '\ud800'")[0].startswith("T.toml:1: ")
 
 

@@ -1,4 +1,4 @@
-"""Validation of a specification: what a client is told, and that a file is told the same."""
+"""Validation of specifications: all faults, and the message for a client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequential tests: the numbers of others, and how often they are wrong."""
+"""Sequential tests: the numbers of other programs, and the frequency of errors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_numbers_are_those_of_fastchess(
 def test_no_distribution_under_the_constraint_is_likelier(
     frequencies: list[float], model: str
 ) -> None:
-    """Against a general optimizer, with bounds as far apart as bots are."""
+    """Compares with a general optimizer, with bounds as far apart as bots are."""
     scores, counts = np.linspace(0, 1, len(frequencies)), np.array(frequencies, dtype=float)
 
     def strength(shares: Floats) -> float:
@@ -169,7 +169,7 @@ def test_the_first_crossing_decides(ratios: list[float], expected: Verdict) -> N
 
 
 def shares_with(test: Sprt, elo: float) -> Floats:
-    """Of pairs with 0 to 2 points, such that the first is stronger by `elo`."""
+    """The distribution of pairs with 0 to 2 points in which the first is stronger by `elo`."""
 
     def tilted(by: float) -> Floats:
         weights = np.array([0.12, 0.2, 0.36, 0.2, 0.12]) * np.exp(by * SCORES)
@@ -188,7 +188,7 @@ def shares_with(test: Sprt, elo: float) -> Floats:
 
 
 def accepted(test: Sprt, elo: float, seed: int, runs: int = 2000) -> tuple[int, int]:
-    """How many simulated tests accept elo0 and elo1 if the difference is `elo`."""
+    """The numbers of simulated tests that accept elo0 and elo1 at a difference of `elo`."""
     shares, rng, (lower, upper) = shares_with(test, elo), np.random.default_rng(seed), bounds(test)
     counts, null, other = np.zeros((runs, 5)), 0, 0
     while len(counts):
@@ -204,7 +204,7 @@ def accepted(test: Sprt, elo: float, seed: int, runs: int = 2000) -> tuple[int, 
 def test_of_2000_tests_at_either_bound_no_more_than_one_in_20_is_wrong(
     test: Sprt, seed: int
 ) -> None:
-    """The bounds promise 5 %, and that is about what is seen; chance is ± 1 % with 2,000 tests.
+    """The bounds promise 5 % of errors; with 2,000 tests, chance is ± 1 %.
 
     Wrong of 2,000 with normalized 0..80, seeds 1 to 10: 81 to 115 if elo0 is true (4.6 % of all),
     81 to 99 if elo1 is (4.4 %). With logistic 0..30, seeds 1 to 6: 84 to 111 (4.8 %) and 89 to 103

@@ -1,4 +1,4 @@
-"""Tables: points and tie-breaks, against published ones."""
+"""Tables: points and tie-breaks, compared with published tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def meeting(number: int, one: int, other: int, first: float, second: float) -> P
 
 
 #: Sensei's Library, "Sonneborn-Berger" (senseis.xmp.net, 2003): four players, all twice. Both have
-#: 4 wins; that of A are worth more.
+#: 4 wins; those of A are worth more.
 SENSEIS = [
     meeting(1, 0, 1, 1, 0),
     meeting(2, 0, 2, 1, 1),
@@ -72,12 +72,12 @@ EXERCISE = """
 15 -7   +5   +10  -1   -16
 16 =8   +11  +7   -2   +15
 """
-#: The solutions: Buchholz of those who missed no round but by a full bye.
+#: The solutions: Buchholz of the players that missed rounds only by full byes.
 BUCHHOLZ = {1: 12.5, 2: 13, 3: 15.5, 5: 8.5, 8: 13.5, 11: 13.5, 16: 12.5}
 
 
 def exercise() -> tuple[list[Played], list[Bye]]:
-    """Each of its games as a pair of two matches that ended alike; each bye as two matches."""
+    """The exercise with each game as a pair of equal matches, and each bye as two matches."""
     results, byes = [], []
     for line in EXERCISE.split("\n")[1:-1]:
         number, *rounds = line.split()
