@@ -1,4 +1,4 @@
-"""The command `playout-server`."""
+"""The command `playout-server`: its options and subcommands."""
 
 from __future__ import annotations
 

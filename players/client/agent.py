@@ -92,7 +92,7 @@ class Agent:
     # The connection.
 
     def connected(self) -> None:
-        """Log in."""
+        """Log in to the server."""
         self._connection_number += 1
         self._caught_up = False
         self._send_hello(self._connection_number)

@@ -78,7 +78,7 @@ def as_json(game: Game, state: State, root: Node) -> str:
 
 
 def graphviz(game: Game, state: State, root: Node) -> str:
-    """A graph for `dot`."""
+    """Return the tree as a graph for `dot`, of Graphviz."""
     title = _dot_quoted(f"{game}: win rates are {_NOTE}")
     lines = ["digraph tree {", f"  graph [label={title}];", "  node [shape=box];"]
     for row in _rows(game, state, root):

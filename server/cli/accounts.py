@@ -34,13 +34,13 @@ A server that runs notices within a second or two.
 
 @click.group(epilog=EPILOG)
 def accounts() -> None:
-    """List and change accounts."""
+    """List, create and change accounts in a database."""
 
 
 @accounts.command("list")
 @its_database_option
 def list_(database: str) -> None:
-    """Who is registered."""
+    """List the registered accounts."""
     with opened(database) as kept:
         known, _ = kept.accounts()
     table = Table("name", "registered", "is")

@@ -1,4 +1,4 @@
-"""`playout-server backup`."""
+"""The command `playout-server backup`: copies a database."""
 
 from __future__ import annotations
 

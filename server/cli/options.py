@@ -197,7 +197,7 @@ def bots_by_default(options: Mapping[str, Any]) -> int:
 
 
 def database_option(command: F) -> F:
-    """`--database`, of the server."""
+    """Add the option `--database` of the server."""
     return click.option(
         "--database",
         metavar="URL",

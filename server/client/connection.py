@@ -139,7 +139,7 @@ class ServerConnection:
         return self._trying_since is None
 
     def open(self) -> None:
-        """Start to connect."""
+        """Start to connect to the server."""
         self._service.startService()
         self._await()
 

@@ -75,7 +75,7 @@ class Verified(Protocol):
     transport: Any
 
     def connectionMade(self) -> None:
-        """Say nothing yet."""
+        """Wait for the TLS handshake before anything is sent."""
 
     def handshakeCompleted(self) -> None:
         """Begin, unless the certificate was not right."""

@@ -109,11 +109,11 @@ class StreamConnection(ABC):
         self.transport.loseConnection()
 
     def pause_reading(self) -> None:
-        """Read nothing until `resume_reading`."""
+        """Stop reading from the peer until `resume_reading`."""
         self._pause("driver")
 
     def resume_reading(self) -> None:
-        """Read again, after `pause_reading`."""
+        """Read from the peer again, after `pause_reading`."""
         self._resume("driver")
 
     def pauseProducing(self) -> None:

@@ -63,10 +63,10 @@ class ClientTransport(Protocol):
         """Allow frames of up to `most` bytes, now that the client has said hello."""
 
     def pause_reading(self) -> None:
-        """Read nothing until `resume_reading`."""
+        """Stop reading from the peer until `resume_reading`."""
 
     def resume_reading(self) -> None:
-        """Read again, after `pause_reading`."""
+        """Read from the peer again, after `pause_reading`."""
 
     def lag_s(self) -> float:
         """Return the round-trip time in seconds; 0 if it is unknown."""

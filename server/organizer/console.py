@@ -42,7 +42,7 @@ class TournamentDisplay(Protocol):
         """Show the standings if they are due; to be called often."""
 
     def close(self) -> None:
-        """Show nothing more."""
+        """Stop showing the progress of the tournament."""
 
 
 def display() -> TournamentDisplay:
@@ -112,7 +112,7 @@ class LiveDisplay:
         self._next_at = now + max(_DRAWING_INTERVAL_S, took_s / _DRAWING_SHARE)
 
     def close(self) -> None:
-        """Remove the tables."""
+        """Remove the tables from the terminal."""
         self._live.stop()
 
 

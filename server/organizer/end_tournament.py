@@ -38,7 +38,7 @@ class EndTournamentCall:
             raise click.ClickException(self._error)
 
     def connected(self) -> None:
-        """Log in."""
+        """Log in to the server."""
         self._connection.send(self._hello)
 
     def disconnected(self, reason: str) -> None:

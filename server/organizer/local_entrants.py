@@ -69,7 +69,7 @@ class LocalEntrants:
         self._supervisor.remove(name)
 
     def stop(self) -> None:
-        """End all processes."""
+        """End the processes of all entrants."""
         self._supervisor.stop()
 
     def _reinforce(self, progress: TournamentProgress) -> None:

@@ -1,4 +1,4 @@
-"""The command `playout-tournament`."""
+"""The command `playout-tournament`: its options and subcommands."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Runner:
     # The connection.
 
     def connected(self) -> None:
-        """Log in."""
+        """Log in to the server."""
         self._connection.send(self._hello)
 
     def disconnected(self, reason: str) -> None:
@@ -122,7 +122,7 @@ class Runner:
             self._display.show(f"The server cannot be reached ({reason}); trying again ...")
 
     def unreachable(self, reason: str) -> None:
-        """Give up."""
+        """End the run: the server cannot be reached."""
         self._fail(f"the server cannot be reached: {reason}")
 
     def unusable(self, reason: str) -> None:

@@ -154,7 +154,7 @@ class Supervisor:
         stop((each.process for each in self._by_name.pop(name, ()) if each.process), 0.0)
 
     def stop(self) -> None:
-        """End all processes."""
+        """End the processes of all entrants."""
         stop(self.processes, _STOP_S)
 
     def _all(self) -> list[EntrantProcess]:

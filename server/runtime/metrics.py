@@ -101,7 +101,7 @@ class Metrics(Collector):
         PlatformCollector(registry=self._registry)
 
     def connected(self) -> None:
-        """A connection was opened."""
+        """Count a connection that was opened."""
         self._connections += 1
 
     def announced(self, elapsed_s: float) -> None:
@@ -110,11 +110,11 @@ class Metrics(Collector):
         self._announcement_s.observe(elapsed_s)
 
     def ended(self, reason: Reason) -> None:
-        """A match has ended."""
+        """Count a match that has ended."""
         self._ended[reason] += 1
 
     def refused(self, code: Code) -> None:
-        """An error was sent."""
+        """Count an error that was sent."""
         self._errors[code] += 1
 
     def committed(self, elapsed_s: float, records: int) -> None:

@@ -33,7 +33,7 @@ class LoopScheduler:
         self._next: Any = None
 
     def end_of_iteration(self, call: Callable[[], None]) -> None:
-        """Call it then."""
+        """Call the function at the end of this iteration."""
         if not self._due:
             self._timer.callLater(0, self._end)
         self._due.append(call)
@@ -49,7 +49,7 @@ class LoopScheduler:
         self._held = True
 
     def release(self) -> None:
-        """There is leisure again."""
+        """Let idle work run again."""
         self._held = False
         if self._next and self._next.active():
             self._next.reset(0)

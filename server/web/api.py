@@ -165,6 +165,6 @@ def described() -> list[Description]:
 
 
 def as_json(refused: HttpError) -> HttpResponse:
-    """A refusal as JSON."""
+    """Return a refusal as JSON, with its status."""
     body = _encode({"error": str(refused)})
     return HttpResponse(body, refused.status, JSON, headers=_FROM_ANYWHERE)

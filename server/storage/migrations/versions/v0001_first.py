@@ -1,4 +1,4 @@
-"""Accounts, matches and moves."""
+"""Create the tables for accounts, matches and moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """From nothing."""
+    """Create the tables in an empty database."""
     op.create_table(
         "accounts",
         sa.Column("id", sa.Text, primary_key=True),

@@ -1,4 +1,4 @@
-"""Tournaments."""
+"""Add the tables for tournaments."""
 
 from __future__ import annotations
 

@@ -9,6 +9,6 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """From tournaments."""
+    """Add indexes for the latest matches of games and players."""
     for column in ("game", "first", "second", "first_account", "second_account"):
         op.create_index(f"matches_{column}", "matches", [column, "ended_at"])
