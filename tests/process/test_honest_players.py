@@ -82,7 +82,7 @@ def test_of_a_flood_of_connections_as_many_are_taken_as_may_be() -> None:
         for address, count, taken, text in (
             ("127.0.0.2", 300, 100, "your address has 100 connections already"),
             ("127.0.0.3", 100, 100, ""),
-            ("127.0.0.4", 100, 48, "the server has 250 connections and takes no more"),
+            ("127.0.0.4", 100, 48, "the server has 250 connections and accepts no more"),
         ):
             callers = calls(server, count, address, stack)
             away = those_refused(callers, count - taken)
