@@ -92,8 +92,8 @@ class BadLine(ValueError):
 
 def portable(stored: StoredMatch) -> StoredMatch:
     """The match as it is read back: without accounts, sessions and bots."""
-    nobody = (None, None)
-    started = structs.replace(stored.started, accounts=nobody, sessions=("", ""), bots=nobody)
+    none = (None, None)
+    started = structs.replace(stored.started, accounts=none, sessions=("", ""), bots=none)
     return structs.replace(stored, started=started)
 
 

@@ -117,29 +117,29 @@ def leaderboard_of(game: str, played: Sequence[RatedGame]) -> Leaderboard:
     """The leaderboard of a game after these matches."""
     if not played:
         return Leaderboard(game=game)
-    table = _Table(played)
-    table.add(played)
-    found = table.rate()
-    last = {who: each.at for each in played for who in each.players}
+    scores = _Scores(played)
+    scores.add(played)
+    found = scores.rate()
+    last = {player: each.at for each in played for player in each.players}
     entries = [
         LeaderboardEntry(
-            name=who[0],
-            version=who[1],
+            name=player[0],
+            version=player[1],
             rating=_tenths(ANCHOR + found.elo[place]),
             error=_tenths(found.error[place]),
-            matches=table.results[place].total(),
-            won=table.results[place][WON],
-            tied=table.results[place][TIE],
-            lost=table.results[place][LOST],
-            last_at=last[who],
+            matches=scores.results[place].total(),
+            won=scores.results[place][WON],
+            tied=scores.results[place][TIE],
+            lost=scores.results[place][LOST],
+            last_at=last[player],
         )
-        for who, place in table.places.items()
+        for player, place in scores.places.items()
     ]
     return Leaderboard(
         game=game,
         matches=len(played),
         entries=tuple(sorted(entries, key=lambda each: (-each.rating, each.name, each.version))),
-        anchor=table.anchor,
+        anchor=scores.anchor,
         first_move=_tenths(found.first_move),
         first_move_error=_tenths(found.first_move_error),
     )
@@ -150,20 +150,22 @@ def histories(played: Sequence[RatedGame], name: str) -> dict[str, tuple[RatingP
 
     There is a point after each of at most POINTS equal shares of the player's matches.
     """
-    own = [place for place, each in enumerate(played) if name in (who[0] for who in each.players)]
+    own = [
+        place for place, each in enumerate(played) if name in (player[0] for player in each.players)
+    ]
     if not own:
         return {}
-    table = _Table(played)
-    versions = {who[1]: place for who, place in table.places.items() if who[0] == name}
+    scores = _Scores(played)
+    versions = {player[1]: place for player, place in scores.places.items() if player[0] == name}
     found: dict[str, list[RatingPoint]] = {version: [] for version in versions}
     begin = 0
     for end in _ends(own, len(played)):
-        before = {version: table.results[place].total() for version, place in versions.items()}
-        table.add(played[begin:end])
+        before = {version: scores.results[place].total() for version, place in versions.items()}
+        scores.add(played[begin:end])
         begin = end
-        known = table.rate()
+        known = scores.rate()
         for version, place in versions.items():
-            matches = table.results[place].total()
+            matches = scores.results[place].total()
             if matches > before[version] or end == len(played):
                 rating, error = _tenths(ANCHOR + known.elo[place]), _tenths(known.error[place])
                 found[version].append(RatingPoint(played[end - 1].at, rating, error, matches))
@@ -177,15 +179,15 @@ def _ends(own: Sequence[int], matches: int) -> list[int]:
     return [*ends, matches]
 
 
-class _Table:
+class _Scores:
     """The players, and their results against each other so far."""
 
     def __init__(self, played: Iterable[RatedGame]) -> None:
         """`played`: all matches that will be added."""
-        count = Counter(who for each in played for who in each.players)
-        self.places = {who: place for place, who in enumerate(count)}
+        count = Counter(player for each in played for player in each.players)
+        self.places = {player: place for place, player in enumerate(count)}
         #: The player with the most matches; of several, the first.
-        self.anchor = max(count, key=lambda who: count[who])
+        self.anchor = max(count, key=lambda player: count[player])
         #: The results of each player.
         self.results: list[Counter[int]] = [Counter() for _ in count]
         self._outcomes: Counter[tuple[int, int, int]] = Counter()

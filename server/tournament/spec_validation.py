@@ -33,7 +33,7 @@ from server.tournament.validators import Check
 
 #: The highest number of rounds, and of plies after which a match is tied.
 MOST_ROUNDS = 1_000_000
-#: A longer schedule would keep the server busy while everybody waits.
+#: A longer schedule would keep the server busy while clients wait.
 MOST_PAIRS = 1_000_000
 
 #: The check of each value by itself, by the class that has it.

@@ -7,7 +7,7 @@ from html import escape
 
 from server.export.text import plain
 from server.tournament.report import charts
-from server.tournament.report.tables import TextTable, Whom, summary, tables
+from server.tournament.report.tables import CellEntrants, TextTable, summary, tables
 from server.tournament.report.values import Report
 
 _STYLE = """
@@ -42,7 +42,7 @@ thead, tbody tr { background: var(--bg); }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 #: The address of a page on the entrants of a cell; empty without one.
-Link = Callable[[Whom], str]
+Link = Callable[[CellEntrants], str]
 
 
 def write(report: Report) -> str:
@@ -70,7 +70,7 @@ def write(report: Report) -> str:
     return "\n".join(parts) + "\n"
 
 
-def sections(report: Report, link: Link = lambda whom: "") -> Iterator[str]:
+def sections(report: Report, link: Link = lambda entrants: "") -> Iterator[str]:
     """Yields all charts and tables, each as a section with its heading."""
     if plot := charts.ratings(report):
         yield _section("Ratings", plot)
@@ -102,8 +102,8 @@ def _table(table: TextTable, link: Link) -> str:
 def _row(table: TextTable, row: int, link: Link) -> str:
     written = []
     for column, text in enumerate(table.rows[row]):
-        whom = table.whom.get((row, column), ())
-        address = link(whom) if whom and text else ""
+        entrants = table.entrants.get((row, column), ())
+        address = link(entrants) if entrants and text else ""
         content = f'<a href="{escape(address)}">{_shown(text)}</a>' if address else _shown(text)
         written.append(f'<td class="{_kind(table, row, column)}">{content}</td>')
     return f"<tr>{''.join(written)}</tr>"
@@ -111,8 +111,8 @@ def _row(table: TextTable, row: int, link: Link) -> str:
 
 def _kind(table: TextTable, row: int, column: int) -> str:
     """The classes of a cell: words or numbers, and whether it names the entrant of its row."""
-    who = " who" if len(table.whom.get((row, column), ())) == 1 else ""
-    return ("name" if column < table.names else "number") + who
+    row_head = " who" if len(table.entrants.get((row, column), ())) == 1 else ""
+    return ("name" if column < table.names else "number") + row_head
 
 
 def _shown(text: str) -> str:

@@ -13,20 +13,20 @@ _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted
 
 
 #: The entrants of a cell: one, if the cell has its name, or two, if it has their matches.
-Whom = tuple[int, ...]
+CellEntrants = tuple[int, ...]
 
 
 class TextTable(NamedTuple):
     """Rows of text below a head, which may be empty. The first `names` columns are words.
 
-    `whom` has the entrants of cells, by row and column.
+    `entrants` has the entrants of cells, by row and column.
     """
 
     title: str
     head: tuple[str, ...]
     rows: list[tuple[str, ...]]
     names: int
-    whom: Mapping[tuple[int, int], Whom] = {}
+    entrants: Mapping[tuple[int, int], CellEntrants] = {}
 
 
 def summary(report: Report) -> list[str]:
@@ -102,7 +102,7 @@ def _standings(report: Report) -> TextTable:
 def _crosstable(report: Report) -> TextTable:
     cells = [[words.cell(each) for each in row] for row in report.crosstable]
     table = _square("Crosstable", report, cells)
-    return table._replace(whom={**table.whom, **_against(in_order(report))})
+    return table._replace(entrants={**table.entrants, **_against(in_order(report))})
 
 
 def _superiority(report: Report) -> TextTable:
@@ -175,16 +175,16 @@ def _endings(report: Report) -> TextTable:
         )
         for one in in_order(report)
     ]
-    whom = _named(in_order(report), 0)
-    return TextTable("How matches ended: won, tied, lost", head, rows, 1, whom)
+    entrants = _named(in_order(report), 0)
+    return TextTable("How matches ended: won, tied, lost", head, rows, 1, entrants)
 
 
-def _named(order: list[int], column: int) -> dict[tuple[int, int], Whom]:
+def _named(order: list[int], column: int) -> dict[tuple[int, int], CellEntrants]:
     """The entrants of a column of names, one row for each."""
     return {(row, column): (one,) for row, one in enumerate(order)}
 
 
-def _against(order: list[int]) -> dict[tuple[int, int], Whom]:
+def _against(order: list[int]) -> dict[tuple[int, int], CellEntrants]:
     """The entrants of the cells of a square table, whose columns follow two others."""
     return {
         (row, column): (one, other)

@@ -12,7 +12,7 @@ from twisted.web import http
 
 from server.storage.results import MatchFilter, MatchRow, ResultPage
 from server.tournament.report import Report, html
-from server.tournament.report.tables import Whom, summary
+from server.tournament.report.tables import CellEntrants, summary
 from server.web.archive import Archive, TournamentRecord
 from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse, revalidated
 from server.web.pages.source import PageSource, page, shown
@@ -126,10 +126,10 @@ class _Written:
 def _html(record: TournamentRecord) -> Markup:
     names = [each.name for each in record.spec.entrants]
 
-    def link(whom: Whom) -> str:
-        if len(whom) == 1:
-            return f"/players/{quote(names[whom[0]], safe='')}"
-        one, other = whom
+    def link(entrants: CellEntrants) -> str:
+        if len(entrants) == 1:
+            return f"/players/{quote(names[entrants[0]], safe='')}"
+        one, other = entrants
         query = {"tournament": record.tournament, "player": names[one], "opponent": names[other]}
         return f"/matches?{urlencode(query)}"
 

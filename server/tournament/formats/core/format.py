@@ -13,7 +13,7 @@ from server.tournament.pairs import CountRange, Pair, PairScores
 
 
 class Bye(NamedTuple):
-    """An entrant without an opponent in a round, who is given `matches` as won."""
+    """An entrant without an opponent in a round, which is given `matches` as won."""
 
     round: int
     entrant: int
