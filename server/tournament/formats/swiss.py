@@ -39,8 +39,8 @@ class Swiss(Format):
     A round is paired by `pair_off` when the one before is complete. With an odd number of entrants,
     one has a bye, which is worth as many points as can be won in a round.
 
-    An entrant that is withdrawn forfeits its open pairs to the opponent, as a bye, and is not paired
-    from the next round on.
+    An entrant that is withdrawn forfeits its open pairs to the opponent, as a bye. From the next
+    round on it is not paired.
     """
 
     tiebreaks = ("Buchholz", "Sonneborn-Berger")
