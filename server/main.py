@@ -24,14 +24,14 @@ EPILOG = """
 \b
 Examples:
   playout-server                        on 127.0.0.1, port 4242
-  playout-server --open                 and shows its page, to watch and to play
+  playout-server --open                 also opens its page, to watch and to play
   playout-server --port 0               on a free port, which it prints
   playout-server --config playout.toml  with options from a file, as in:
                                           port = 4242
                                           default_clock = "60+1"
   playout-server --tls-cert cert.pem --tls-key key.pem
                                         for other machines, encrypted
-  playout-server accounts list          who is registered
+  playout-server accounts list          lists the accounts
 
 Then connect players: playout-player connect_four uct
 """
@@ -51,7 +51,7 @@ Then connect players: playout-player connect_four uct
     default=2**20,
     show_default=True,
     type=click.IntRange(0),
-    help="Bytes that wait for a peer that does not read, before it is dropped.",
+    help="Bytes of output that a client may leave unread before it is disconnected.",
 )
 @click.option(
     "--grace-s",
@@ -60,24 +60,25 @@ Then connect players: playout-player connect_four uct
     type=click.FloatRange(0),
     help="Seconds that running matches have to end when the server is asked to stop.",
 )
-@click.option("--log-json", is_flag=True, help="Log as JSON, an object a line.")
+@click.option("--log-json", is_flag=True, help="Log as JSON, one object a line.")
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     is_eager=True,
     expose_value=False,
     callback=from_file,
-    help="TOML file with options, spelled as here with _ for -; the command line wins.",
+    help="TOML file with options, named as here with _ for -; the command line overrides it.",
 )
 @click.version_option(version("playout"), prog_name="playout-server")
 @click.pass_context
 def main(context: click.Context, /, **options: Any) -> None:
-    """Serve board games: know the rules, keep the clocks, bring players together.
+    """Serve board games: apply the rules, keep the clocks, pair players.
 
-    Stops on SIGTERM or Ctrl-C: no new matches, a while for those that run, exit code 0. Matches
-    that last longer go on when it is started again. A second signal stops it at once.
+    SIGTERM or Ctrl-C stops it: it starts no new matches, gives running ones --grace-s seconds to
+    end, and exits with code 0. Matches that are still running continue when it is started again. A
+    second signal stops it at once.
 
-    Limits are there so that no client can harm others; 0 is no limit.
+    Limits keep one client from harming others; 0 means no limit.
     """
     if context.invoked_subcommand is not None:
         return

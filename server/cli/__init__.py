@@ -1,4 +1,4 @@
-"""What `playout-server` does beside serving."""
+"""The options and the subcommands of `playout-server`."""
 
 from server.cli.accounts import accounts
 from server.cli.backup import backup

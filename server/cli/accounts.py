@@ -1,4 +1,4 @@
-"""`playout-server accounts`: who is registered, and changes to that. A running server sees them."""
+"""`playout-server accounts`: lists and changes accounts, also while the server runs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ EPILOG = """
 Examples:
   playout-server accounts list
   playout-server accounts create Ada     prints the token that Ada needs
-  playout-server accounts revoke Ada     the old token is void; prints a new one
+  playout-server accounts revoke Ada     makes the old token invalid; prints a new one
   playout-server accounts revoke Ada --lock
-                                         nobody can use the name any more
-  playout-server accounts admin Ada      lets Ada end matches and send others away
+                                         locks the account: no token is valid
+  playout-server accounts admin Ada      lets Ada end matches and kick sessions
 
-A server that runs notices within a second or two.
+A running server applies changes within two seconds.
 """
 
 
@@ -40,14 +40,14 @@ def accounts() -> None:
 @accounts.command("list")
 @its_database_option
 def list_(database: str) -> None:
-    """List the registered accounts."""
-    with opened(database) as kept:
-        known, _ = kept.accounts()
-    table = Table("name", "registered", "is")
+    """List all accounts, with the time of registration in UTC."""
+    with opened(database) as stored:
+        known, _ = stored.accounts()
+    table = Table("name", "registered", "status")
     for account in known:
         when = datetime.fromtimestamp(account.created_at, UTC)
-        what = [w for w, is_so in _traits(account).items() if is_so]
-        table.add_row(account.name, f"{when:%Y-%m-%d %H:%M}", ", ".join(what))
+        status = [word for word, applies in _traits(account).items() if applies]
+        table.add_row(account.name, f"{when:%Y-%m-%d %H:%M}", ", ".join(status))
     Console().print(table)
     click.echo(f"{len(known)} accounts")
 
@@ -56,13 +56,13 @@ def list_(database: str) -> None:
 @its_database_option
 @click.argument("name")
 def create(database: str, name: str) -> None:
-    """Register NAME, and print its token, which is not shown again."""
+    """Register NAME, and print its token, which is shown only once."""
     token = secrets.token_hex(16)
-    with opened(database) as kept:
+    with opened(database) as stored:
         account = Account(
             id=secrets.token_hex(8), name=_name(name), digest=digest(token), created_at=time.time()
         )
-        _put(kept, account)
+        _put(stored, account)
     _show_token(account, token)
 
 
@@ -71,26 +71,29 @@ def create(database: str, name: str) -> None:
 @click.argument("name")
 @click.argument("new_name")
 def rename(database: str, name: str, new_name: str) -> None:
-    """Give NAME the NEW_NAME. Its token stays, and matches keep the old name."""
-    with opened(database) as kept:
-        account = _find(kept, name)
+    """Rename the account NAME to NEW_NAME.
+
+    Its token stays valid, and stored matches keep the old name.
+    """
+    with opened(database) as stored:
+        account = _find(stored, name)
         renamed = structs.replace(account, name=_name(new_name))
-        _put(kept, renamed)
-    click.echo(f"{account.name} is called {renamed.name} now")
+        _put(stored, renamed)
+    click.echo(f"{account.name} was renamed to {renamed.name}")
 
 
 @accounts.command()
 @its_database_option
 @click.argument("name")
-@click.option("--lock", is_flag=True, help="Give no new token: nobody can use the account.")
+@click.option("--lock", is_flag=True, help="Lock the account: create no new token.")
 def revoke(database: str, name: str, lock: bool) -> None:
-    """Make the token of NAME void, end its sessions, and print a new one."""
+    """Make the token of NAME invalid, end its sessions, and print a new token."""
     token = secrets.token_hex(16)
-    with opened(database) as kept:
-        account = structs.replace(_find(kept, name), digest=digest(token), revoked=lock)
-        kept.put_account(account)
+    with opened(database) as stored:
+        account = structs.replace(_find(stored, name), digest=digest(token), revoked=lock)
+        stored.put_account(account)
     if lock:
-        click.echo(f"{account.name} is locked; revoke without --lock opens it again")
+        click.echo(f"{account.name} is locked; to unlock it, revoke it without --lock")
     else:
         _show_token(account, token)
 
@@ -100,34 +103,38 @@ def revoke(database: str, name: str, lock: bool) -> None:
 @click.argument("name")
 @click.option("--no", "never", is_flag=True, help="Make it an ordinary account again.")
 def admin(database: str, name: str, never: bool) -> None:
-    """Let NAME end matches and send others away."""
-    with opened(database) as kept:
-        account = _find(kept, name)
-        kept.put_account(structs.replace(account, administrator=not never))
-    click.echo(f"{account.name} is {'no' if never else 'an'} administrator")
+    """Make NAME an administrator, who may end matches and kick sessions."""
+    with opened(database) as stored:
+        account = _find(stored, name)
+        stored.put_account(structs.replace(account, administrator=not never))
+    click.echo(f"{account.name} is {'not' if never else 'now'} an administrator")
 
 
 def _traits(account: Account) -> dict[str, bool]:
     return {"administrator": account.administrator, "locked": account.revoked}
 
 
-def _directory(kept: Database) -> Directory:
-    return Directory(kept.accounts()[0])
+def _directory(stored: Database) -> Directory:
+    return Directory(stored.accounts()[0])
 
 
-def _find(kept: Database, name: str) -> Account:
-    account = _directory(kept).like(_name(name))
+def _find(stored: Database, name: str) -> Account:
+    account = _directory(stored).like(_name(name))
     if account is None:
-        raise click.ClickException(f"there is no account called {name!r}; see: accounts list")
+        raise click.ClickException(
+            f"there is no account named {name!r}; see: playout-server accounts list"
+        )
     return account
 
 
-def _put(kept: Database, account: Account) -> None:
-    """Store an account with a name that it did not have, if no other has one like it."""
-    taken = _directory(kept).like(account.name)
+def _put(stored: Database, account: Account) -> None:
+    """Store an account under a new name. Raises ClickException if another looks like it."""
+    taken = _directory(stored).like(account.name)
     if taken and taken.id != account.id:
-        raise click.ClickException(f"{taken.name!r} is registered, and looks like that name")
-    kept.put_account(account)
+        raise click.ClickException(
+            f"{taken.name!r} is registered and looks like that name; choose another"
+        )
+    stored.put_account(account)
 
 
 def _name(text: str) -> str:
@@ -138,5 +145,5 @@ def _name(text: str) -> str:
 
 
 def _show_token(account: Account, token: str) -> None:
-    click.echo(f"The token of {account.name}, which is not shown again:", err=True)
+    click.echo(f"The token of {account.name}, which is shown only once:", err=True)
     click.echo(token)

@@ -1,4 +1,4 @@
-"""The command `playout-server backup`: copies a database."""
+"""`playout-server backup`: copies a SQLite database while the server runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from server.cli.options import its_database_option
 def backup(database: str, file: Path) -> None:
     """Copy the database to FILE, while the server runs.
 
-    FILE must not exist. To use a copy, name it as the server's database, or put it in its place
-    while the server is stopped. For PostgreSQL, use pg_dump.
+    FILE must not exist. To restore it, stop the server and replace its database with the copy, or
+    name the copy with --database. For PostgreSQL, use pg_dump.
     """
-    with opened(database, of_any_version=True) as kept:
-        kept.backup(file)
+    with opened(database, of_any_version=True) as stored:
+        stored.backup(file)
     click.echo(f"{file}: {file.stat().st_size:,} bytes")

@@ -1,4 +1,4 @@
-"""The database of a command, which a server may be using meanwhile."""
+"""Opens the database for a subcommand, while a server may be using it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from server.storage.engine import first_line
 
 @contextlib.contextmanager
 def opened(url: str, *, of_any_version: bool = False) -> Iterator[Database]:
-    """Open it for a while; what goes wrong is said to the user, without a traceback.
+    """Open a database, and close it at the end of the block.
 
-    It must be new, or as this version of Playout knows it: only a server brings it up to date.
+    It must be new or of this version of Playout, unless `of_any_version`: only a server upgrades
+    it. Raises ClickException if it cannot be used, UsageError if the URL is "none".
     """
     if url == "none":
-        raise click.UsageError("this needs a database: --database URL")
+        raise click.UsageError("this command needs a database: --database URL")
     try:
         database = Database(url)
         try:

@@ -1,4 +1,4 @@
-"""`playout-server export` and `import`: stored matches as text, and back."""
+"""`playout-server export` and `import`: writes stored matches as text, and reads them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from server.cli.options import its_database_option
 from server.export import FORMATS, jsonl, writer
 from server.model.records import StoredMatch
 
-#: After so many bad lines, the file is taken for something else.
+#: Bad lines after which the file is rejected.
 _BAD_LINES = 20
-#: How many matches go by before progress is shown again.
+#: Matches between two updates of the progress shown.
 _STEP = 100
 
 
@@ -29,16 +29,16 @@ _STEP = 100
     type=click.Choice(FORMATS),
     default="jsonl",
     show_default=True,
-    help="jsonl: everything, to be imported again. sgf: games of placing stones. "
-    "pgn: text in the manner of PGN. auto: sgf where it will do, otherwise pgn.",
+    help="jsonl: all that is stored, for import. sgf: games of placing stones. "
+    "pgn: text like PGN. auto: sgf if the game allows it, otherwise pgn.",
 )
 @click.option("--match", help="Only the match with this id.")
-@click.option("--game", help="Only this game; without parameters, with any.")
+@click.option("--game", help="Only this game; without parameters, with any parameters.")
 @click.option("--player", help="Only matches of this player.")
 @click.option(
     "--since",
     type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
-    help="Only matches that began on this day (in UTC) or later.",
+    help="Only matches that started on this day (UTC) or later.",
 )
 @click.argument("file", type=click.File("w", encoding="utf-8", lazy=True), default="-")
 def export(
@@ -52,24 +52,24 @@ def export(
 ) -> None:
     """Write stored matches to FILE, or to standard output.
 
-    Those that cannot be written in that format are named; the others are written all the same.
+    A match that cannot be written in this format is reported and left out; the exit code is then 1.
     """
     write = writer(format_)
     written = failed = 0
     with opened(database) as archive, _Progress("written") as progress:
-        begun = since.replace(tzinfo=UTC).timestamp() if since else None
-        for kept in archive.matches(match=match, game=game, player=player, since=begun):
+        start = since.replace(tzinfo=UTC).timestamp() if since else None
+        for stored in archive.matches(match=match, game=game, player=player, since=start):
             try:
-                text = write(kept)
+                text = write(stored)
             except ValueError as error:
                 failed += 1
-                _say(f"match {kept.started.match} is left out: {error}")
+                _say(f"match {stored.started.match} is left out: {error}")
                 continue
             file.write(text)
             written += 1
             progress.show(written)
     if match and not written + failed:
-        raise click.ClickException(f"there is no match {match!r} like that")
+        raise click.ClickException(f"there is no match {match!r} that meets the conditions")
     _say(f"{_counted(written)} written" + (f", {failed} left out" if failed else ""))
     sys.exit(1 if failed else 0)
 
@@ -78,9 +78,9 @@ def export(
 @its_database_option
 @click.argument("file", type=click.File("rb"))
 def import_(database: str, file: IO[bytes]) -> None:
-    """Store the matches of FILE, which `export --format jsonl` has written; - is standard input.
+    """Store the matches of FILE, as `export --format jsonl` wrote them; - is standard input.
 
-    Each is played through by the rules first. What is stored already is left as it is.
+    Each is checked by the rules first. Matches that are stored already stay as they are.
     """
     with opened(database) as archive, _Progress("read") as progress:
         reader = _Reader(file, progress)
@@ -96,7 +96,7 @@ def import_(database: str, file: IO[bytes]) -> None:
 
 
 class _Reader:
-    """Reads lines, and counts what they are."""
+    """Reads matches from lines, and counts those that are read and those that are not."""
 
     def __init__(self, file: IO[bytes], progress: _Progress) -> None:
         self._file = file
@@ -104,32 +104,32 @@ class _Reader:
         self.read = self.running = self.bad = 0
 
     def matches(self) -> Iterator[StoredMatch]:
-        """Matches that have ended; of the others, nobody could take up the players' seats."""
+        """Yield the matches that have ended: in the others, no client could take the seats."""
         for number, line in enumerate(self._file, 1):
             if not line.strip():
                 continue
             try:
-                kept = jsonl.read(line, number)
+                stored = jsonl.read(line, number)
             except jsonl.BadLine as error:
                 self._refuse(error)
                 continue
-            if kept.ended is None:
+            if stored.ended is None:
                 self.running += 1
                 continue
             self.read += 1
             self._progress.show(self.read)
-            yield kept
+            yield stored
 
     def _refuse(self, error: jsonl.BadLine) -> None:
         self.bad += 1
         _say(str(error))
         if self.bad == _BAD_LINES:
-            text = f"{_BAD_LINES} bad lines are enough. Is this what export --format jsonl wrote?"
+            text = f"{_BAD_LINES} bad lines: expected a file written by export --format jsonl"
             raise click.ClickException(text)
 
 
 class _Progress:
-    """How many matches there were so far, on standard error where that is a terminal."""
+    """Shows the number of matches so far on standard error, if that is a terminal."""
 
     def __init__(self, done: str) -> None:
         self._done = done

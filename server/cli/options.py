@@ -1,4 +1,4 @@
-"""The options of `playout-server`, and how they are read from a file."""
+"""The options of `playout-server`, from the command line or a TOML file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.runtime.endpoints import host_of, is_loopback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The players that the server offers if the operator does not say, from weak to strong.
+#: The bots that the server offers without `--bot`, from weak to strong.
 OFFERED = ("random", "flat(time=0.3)", "uct(time=0.3)", "uct(time=2)", "rave(time=1)")
 _BOTS = 4
 
@@ -26,7 +26,7 @@ _FLAGS = ("http_proxied", "log_json", "open", "proxy_protocol")
 
 
 def default_database() -> str:
-    """Where things are kept if nobody says otherwise."""
+    """Return the URL of the database that is used without `--database`."""
     return f"sqlite:///{user_data_path('playout') / 'playout.db'}"
 
 
@@ -60,12 +60,14 @@ def from_file(context: click.Context, parameter: click.Parameter, path: Path | N
 
 def _host(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     if text is not None and not text.strip():
-        raise click.BadParameter("name an address; 0.0.0.0 stands for all that this machine has")
+        raise click.BadParameter(
+            "expected an address; use 0.0.0.0 for all addresses of this machine"
+        )
     return text
 
 
 def host_and_port(text: str) -> tuple[str, int] | None:
-    """What HOST:PORT says, an address of IPv6 in brackets; None if that is not what it is."""
+    """Parse HOST:PORT, with an IPv6 address in brackets; return None if it is neither."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
         return None
@@ -75,7 +77,7 @@ def host_and_port(text: str) -> tuple[str, int] | None:
 def http_address(
     context: click.Context, parameter: click.Parameter, text: str | None
 ) -> tuple[str, int] | None:
-    """The value of `--http`, None for none. Raises BadParameter."""
+    """Parse the value of `--http`; return None for `none`. Raises BadParameter."""
     if text is None or text == "none":
         return None
     address = host_and_port(text)
@@ -94,49 +96,57 @@ def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str
 _COUNT, _SECONDS = click.IntRange(0), click.FloatRange(0)
 #: Type and help of each field of `Policy` that is an option.
 _POLICY: dict[str, tuple[Any, str]] = {
-    "default_clock": (str, f"Clock of a match if neither player asks for one: {NOTATIONS}."),
-    "illegal_moves": (_COUNT, "Illegal moves a player may send in a match; one more loses it."),
+    "default_clock": (str, f"Time control of a match if neither player asks for one: {NOTATIONS}."),
+    "illegal_moves": (
+        _COUNT,
+        "Illegal moves that a player may send in a match; one more loses it.",
+    ),
     "credit_cap_s": (
         click.FloatRange(0, 10),
-        "Seconds of a move's time on the network that are not counted, at most.",
+        "Longest network delay of a move, in seconds, that the clock does not count.",
     ),
     "reconnect_s": (
         _SECONDS,
-        "Seconds that a player may be away before its matches are lost.",
+        "Seconds that a player may be disconnected before it loses its matches.",
     ),
     "restart_grace_s": (
         _SECONDS,
-        "Seconds after a restart of the server before clocks go on.",
+        "Seconds after a restart of the server before clocks run again.",
     ),
-    "claim_after_s": (
+    "take_over_after_s": (
         _SECONDS,
-        "Seconds before another session of an account may claim the matches of one that is away.",
+        "Seconds that a session must be disconnected before another session of its account may "
+        "take over its matches.",
     ),
     "registration": (
         click.Choice(["open", "guests", "closed"]),
-        "Who may come: everybody, those with an account and guests, or those with an account.",
+        "Who may connect: open (anyone, and new names register), guests (accounts and guests), or "
+        "closed (accounts only).",
     ),
-    "registrations_per_hour": (_COUNT, "Names that an address may register in an hour."),
-    "connections": (_COUNT, "Connections in all."),
-    "connections_per_address": (_COUNT, "Connections of an address."),
-    "hello_s": (_SECONDS, "Seconds that a connection has to say hello."),
+    "registrations_per_hour": (_COUNT, "Names that an IP address may register in an hour."),
+    "connections": (_COUNT, "Connections in total."),
+    "connections_per_address": (_COUNT, "Connections of an IP address."),
+    "hello_s": (_SECONDS, "Seconds after which a connection without hello is closed."),
     "idle_s": (
         _SECONDS,
-        "Seconds of silence, of one who plays no match, before it is asked for a sign of life.",
+        "Seconds of silence after which a client that plays no match is pinged.",
     ),
-    "messages_per_s": (_SECONDS, "Messages a second of a connection, moves made not counted."),
+    "messages_per_s": (_SECONDS, "Messages a second of a connection; accepted moves do not count."),
     "sessions_per_account": (_COUNT, "Sessions of an account at once."),
     "seeks_per_account": (_COUNT, "Open seeks of an account or a guest."),
     "matches_per_session": (_COUNT, "Matches of a session at once."),
     "matches_per_account": (_COUNT, "Matches of an account at once."),
-    "bots_per_account": (_COUNT, "Bots of the server for an account or a guest at once."),
-    "summons_per_hour": (_COUNT, "Bots of the server that an address may summon in an hour."),
+    "bots_per_account": (_COUNT, "Bots of the server that an account or a guest may have at once."),
+    "bot_challenges_per_hour": (
+        _COUNT,
+        "Bots of the server that an IP address may challenge in an hour.",
+    ),
     "bot_minutes": (_SECONDS, "Minutes that a bot of the server may play."),
 }
 
 
 def policy_options(command: F) -> F:
-    """An option for each field of `Policy` that the operator decides by one."""
+    """Add an option for each field of `Policy` in `_POLICY`."""
     defaults = {field.name: field.default for field in dataclasses.fields(Policy)}
     for name, (kind, text) in reversed(_POLICY.items()):
         callback = _clock if name == "default_clock" else None
@@ -154,7 +164,7 @@ def policy_options(command: F) -> F:
 def _players(
     context: click.Context, parameter: click.Parameter, players: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Whether they are there shows when they are started: the server does not know players."""
+    """Check the syntax only: the server knows no players, and finds out by starting one."""
     for player in players:
         try:
             spec.parse(player)
@@ -164,14 +174,14 @@ def _players(
 
 
 def bot_options(command: F) -> F:
-    """The bots that the server starts itself."""
+    """Add `--bots` and `--bot`, for the bots that the server starts itself."""
     for option in reversed(
         (
             click.option(
                 "--bots",
                 type=_COUNT,
-                help="Bots that the server starts at once for those who want to play one; 0 for "
-                "none.  [default: 4 where only this machine can connect, otherwise 0]",
+                help="Bots that the server runs at once, to be challenged by clients; 0 for none.  "
+                "[default: 4 if only this machine can connect, otherwise 0]",
             ),
             click.option(
                 "--bot",
@@ -179,7 +189,7 @@ def bot_options(command: F) -> F:
                 multiple=True,
                 default=OFFERED,
                 callback=_players,
-                help="A player that it offers, as for playout-player; repeatable.  "
+                help="A bot that the server offers, named as for playout-player; repeatable.  "
                 f"[default: {', '.join(OFFERED)}]",
             ),
         )
@@ -189,7 +199,7 @@ def bot_options(command: F) -> F:
 
 
 def bots_by_default(options: Mapping[str, Any]) -> int:
-    """How many there are if the operator does not say: some where no stranger can come."""
+    """Return the number of bots without `--bots`: 0 if other machines can connect."""
     http = options["http"]
     private = is_loopback(host_of(options["host"], encrypted=bool(options["tls_cert"])))
     proxied = options["proxy_protocol"] or options["http_proxied"]
@@ -197,38 +207,38 @@ def bots_by_default(options: Mapping[str, Any]) -> int:
 
 
 def database_option(command: F) -> F:
-    """Add the option `--database` of the server."""
+    """Add `--database` to the command of the server."""
     return click.option(
         "--database",
         metavar="URL",
         envvar="PLAYOUT_DATABASE",
         default=default_database,
-        help="Where everything is kept: sqlite:////path/file.db, postgresql+psycopg://user@host/db,"
+        help="Database of the server: sqlite:////path/file.db, postgresql+psycopg://user@host/db,"
         " or none.  [env var: PLAYOUT_DATABASE; default: playout.db in your data folder]",
     )(command)
 
 
 def its_database_option(command: F) -> F:
-    """`--database`, of a command for one who has a server, whose `--config` it may take."""
+    """Add `--database` to another command, and `--config`, the server's file that may set it."""
     config = click.option(
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),
         is_eager=True,
         expose_value=False,
         callback=_database_from_file,
-        help="The server's TOML file, which may say where its database is.",
+        help="The server's TOML file, whose `database` is used.",
     )
     return database_option(config(command))
 
 
 def listening_options(command: F) -> F:
-    """Where to listen, and how."""
+    """Add the options that say where the server listens, and how."""
     for option in reversed(
         (
             click.option(
                 "--host",
                 callback=_host,
-                help="Address to listen on.  [default: 127.0.0.1; with TLS, all there are]",
+                help="Address to listen on.  [default: 127.0.0.1; with TLS, all addresses]",
             ),
             click.option(
                 "--port",
@@ -240,7 +250,7 @@ def listening_options(command: F) -> F:
             click.option(
                 "--tls-cert",
                 type=click.Path(path_type=Path, dir_okay=False, exists=True),
-                help="PEM file with the certificate and those that it rests on: encrypt.",
+                help="PEM file with the certificate and its chain; connections are encrypted.",
             ),
             click.option(
                 "--tls-key",
@@ -250,7 +260,7 @@ def listening_options(command: F) -> F:
             click.option(
                 "--proxy-protocol",
                 is_flag=True,
-                help="Expect a proxy that says where each connection comes from (v1 or v2).",
+                help="Expect client addresses from a proxy, by the PROXY protocol v1 or v2.",
             ),
             click.option(
                 "--http",
@@ -258,12 +268,12 @@ def listening_options(command: F) -> F:
                 default="127.0.0.1:8080",
                 show_default=True,
                 callback=http_address,
-                help="Where the page is, with /healthz and /metrics, or none.",
+                help="Address of the web page, with /healthz and /metrics; or none.",
             ),
             click.option(
                 "--http-proxied",
                 is_flag=True,
-                help="Believe what a proxy says of where requests come from: X-Forwarded-For.",
+                help="Take the addresses of clients from X-Forwarded-For, which a proxy sets.",
             ),
             click.option("--open", is_flag=True, help="Open the page in your browser."),
         )

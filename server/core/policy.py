@@ -21,7 +21,7 @@ class Policy:
 
     reconnect_s: float = 60.0
     restart_grace_s: float = 10.0
-    claim_after_s: float = 10.0
+    take_over_after_s: float = 10.0
 
     registration: Registration = "open"
     registrations_per_hour: int = 100
@@ -40,7 +40,7 @@ class Policy:
     bots: int = 0
     offered: tuple[str, ...] = ()
     bots_per_account: int = 2
-    summons_per_hour: int = 100
+    bot_challenges_per_hour: int = 100
     bot_minutes: float = 60.0
 
     #: Whether matches are stored, so that they go on after a restart.

@@ -19,7 +19,7 @@ _RECONNECT_S = 20.0
 #: Longest time that clocks stand still after a restart of the server, until all players are back.
 _RESTART_GRACE_S = 60.0
 #: A disconnected player is back sooner than another process may take over its match.
-_CLAIM_AFTER_S = 3.0
+_TAKE_OVER_AFTER_S = 3.0
 #: Limits that are switched off: all clients are this machine's own or were invited.
 _UNLIMITED = (
     "--registrations-per-hour",
@@ -120,7 +120,7 @@ class LocalServer:
             *("--database", without_power_cuts(self._database)),
             *("--registration", self._registration),
             *("--reconnect-s", str(_RECONNECT_S), "--restart-grace-s", str(_RESTART_GRACE_S)),
-            *("--claim-after-s", str(_CLAIM_AFTER_S), "--grace-s", "0"),
+            *("--take-over-after-s", str(_TAKE_OVER_AFTER_S), "--grace-s", "0"),
             *(word for limit in _UNLIMITED for word in (limit, "0")),
         )
         return Program(words, Path.cwd(), own_environment(), signal.SIGTERM)

@@ -191,7 +191,7 @@ def test_the_server_has_so_many_bots_at_once() -> None:
 
 
 def test_an_address_summons_so_many_an_hour() -> None:
-    harness = host(summons_per_hour=2)
+    harness = host(bot_challenges_per_hour=2)
     ann = harness.client("Ann")
     for _ in range(2):
         ann.say(Cancel(seek=ann.ask(SUMMON, Seeking).seek))

@@ -92,7 +92,7 @@ def test_a_player_can_be_checked_without_a_server() -> None:
         (["--default-clock", "5 minutes"], "300+3"),
         (["--illegal-moves", "-1"], "is not in the range"),
         (["--config", "/nowhere.toml"], "No such file"),
-        (["--host", ""], "name an address"),
+        (["--host", ""], "expected an address"),
     ],
 )
 def test_bad_usage_of_the_server_is_explained(arguments: list[str], told: str) -> None:

@@ -34,7 +34,7 @@ def boss(tmp_path: Path) -> Iterator[tuple[RunningServer, RawClient]]:
     assert run("playout-server", "accounts", "admin", *database, "Boss")[0] == 0
     token = output.split()[-1]
     with (
-        running_server(*database, "--claim-after-s", "0.2") as server,
+        running_server(*database, "--take-over-after-s", "0.2") as server,
         RawClient(server.host, server.port) as client,
     ):
         assert client.hello("Boss", token=token)["type"] == "welcome"

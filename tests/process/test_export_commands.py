@@ -113,7 +113,7 @@ def test_another_kind_of_file_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "matches.pgn").write_text(pgn.write(HEAP) * 9)
     result = Shelf(tmp_path).import_(str(tmp_path / "matches.pgn"))
     assert result.exit_code == 1
-    assert "20 bad lines are enough" in result.stderr
+    assert "20 bad lines: expected a file written by export --format jsonl" in result.stderr
     assert len(result.stderr.splitlines()) == 21
 
 

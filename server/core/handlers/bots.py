@@ -69,7 +69,7 @@ class BotManager:
         self._seeks = seeks
         self._pairing = pairing
         self._bots: dict[str, _Bot] = {}
-        self._quota = Quota(context.policy.summons_per_hour)
+        self._quota = Quota(context.policy.bot_challenges_per_hour)
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -168,8 +168,9 @@ class BotManager:
             text = f"the server starts at most {policy.bots} bots at once, and has: try again later"
             raise Refused(Code.TOO_MANY, text)
         if wait_s := self._quota.take(network(origin.connection.address), origin.now):
+            most = policy.bot_challenges_per_hour
             text = (
-                f"your address may challenge {policy.summons_per_hour} bots an hour, and has; "
+                f"your address may challenge {most} bots an hour, and has; "
                 f"try again in {wait_s:.0f} s"
             )
             raise Refused(Code.RATE_LIMITED, text, wait_s)

@@ -74,7 +74,7 @@ class Play:
             raise Refused(Code.NOT_YOUR_MATCH, text)
         if owner.connection is not None:
             raise Refused(Code.NOT_AWAY, "the session that plays this match is connected")
-        wait_s = owner.left_at + self._context.policy.claim_after_s - origin.now
+        wait_s = owner.left_at + self._context.policy.take_over_after_s - origin.now
         if wait_s > 0:
             text = f"the session that plays this match may still come back, for {wait_s:.1f} s"
             raise Refused(Code.NOT_AWAY, text, wait_s)

@@ -248,7 +248,7 @@ class TournamentDirector:
             if room := self._rooms.running.get(match_id):
                 for session in room.seats:
                     if session.connection is None:
-                        at = session.left_at + self._context.policy.claim_after_s
+                        at = session.left_at + self._context.policy.take_over_after_s
                         if now >= at:
                             yield room, session
                         elif at < self._timer.due_at:

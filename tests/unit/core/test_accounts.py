@@ -287,7 +287,7 @@ def test_a_player_does_not_see_through_another_session_what_the_opponent_thinks(
 
 
 def test_another_session_claims_the_match_of_one_that_is_gone() -> None:
-    harness = HubHarness(claim_after_s=10.0)
+    harness = HubHarness(take_over_after_s=10.0)
     one, two = workers(harness)
     bob = harness.client("Bob")
     match = match_between(one, bob, clock="100+0")
@@ -321,7 +321,7 @@ def test_a_newcomer_is_told_which_matches_are_away() -> None:
 
 @pytest.mark.parametrize("stranger", ["Bob", "Eve", "guest"])
 def test_nobody_claims_the_match_of_others(stranger: str) -> None:
-    harness = HubHarness(claim_after_s=0.0)
+    harness = HubHarness(take_over_after_s=0.0)
     ann, bob, eve = (member(harness, name) for name in ("Ann", "Bob", "Eve"))
     match = match_between(ann, bob)
     ann.hang_up()
@@ -336,7 +336,7 @@ def test_nobody_claims_the_match_of_others(stranger: str) -> None:
 
 def test_of_limits_only_that_of_a_session_keeps_it_from_claiming() -> None:
     harness = HubHarness(
-        claim_after_s=0.0, seeks_per_account=1, matches_per_session=1, matches_per_account=2
+        take_over_after_s=0.0, seeks_per_account=1, matches_per_session=1, matches_per_account=2
     )
     one, two = workers(harness)
     three = harness.client("Ann", token=one.account_token)
@@ -357,7 +357,7 @@ def test_of_limits_only_that_of_a_session_keeps_it_from_claiming() -> None:
 
 
 def test_who_looks_for_a_match_may_claim_one() -> None:
-    harness = HubHarness(claim_after_s=0.0, seeks_per_account=1, matches_per_session=1)
+    harness = HubHarness(take_over_after_s=0.0, seeks_per_account=1, matches_per_session=1)
     one, two = workers(harness)
     match = match_between(one, harness.client("Bob"))
     two.say(Seek(game="nim"))
@@ -367,7 +367,7 @@ def test_who_looks_for_a_match_may_claim_one() -> None:
 
 
 def test_guests_claim_nothing() -> None:
-    harness = HubHarness(claim_after_s=0.0)
+    harness = HubHarness(take_over_after_s=0.0)
     ann, bob = harness.client("Ann"), harness.client("Bob")
     match = match_between(ann, bob)
     ann.hang_up()

@@ -312,7 +312,7 @@ def test_a_move_that_was_not_stored_is_made_again() -> None:
 
 
 def test_accounts_and_claims_outlive_the_server() -> None:
-    harness = HubHarness(stored=True, claim_after_s=0.0)
+    harness = HubHarness(stored=True, take_over_after_s=0.0)
     ann = harness.client("Ann", guest=False)
     other = harness.client("Ann", token=ann.account_token)
     bob = harness.client("Bob")
@@ -330,7 +330,7 @@ def test_a_session_that_lost_its_token_claims_after_a_restart() -> None:
     harness = HubHarness(stored=True)
     ann, bob = harness.client("Ann", guest=False), harness.client("Bob")
     match = match_between(ann, bob)
-    again = restarted(harness, claim_after_s=5.0, reconnect_s=60.0)
+    again = restarted(harness, take_over_after_s=5.0, reconnect_s=60.0)
     line = again.line()
     welcome = line.ask(hello_of("Ann", token=ann.account_token), Welcome)
     assert welcome.away == (match,)

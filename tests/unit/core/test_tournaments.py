@@ -267,7 +267,7 @@ def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
 
 
 def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
-    harness = HubHarness(claim_after_s=5.0, reconnect_s=60.0)
+    harness = HubHarness(take_over_after_s=5.0, reconnect_s=60.0)
     zoe, _ = organized(harness, spec_of())
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     bots = Bots(harness, ann, bob)

@@ -100,7 +100,7 @@ def test_what_the_mover_thinks_is_drawn_for_those_who_watch_only() -> None:
 
 
 def test_who_plays_on_does_not_watch_any_more() -> None:
-    harness = HubHarness(claim_after_s=0.0)
+    harness = HubHarness(take_over_after_s=0.0)
     ann, bob = harness.client("Ann", guest=False), harness.client("Bob")
     match = match_between(ann, bob)
     ann.hang_up()
