@@ -43,13 +43,13 @@ from server.runtime.scheduler import LoopScheduler
 from server.storage import Database, StorageError
 from server.storage.client import StorageClient
 from server.storage.engine import first_line
-from server.web.api import Api, as_json
+from server.web.api import Api, error_as_json
 from server.web.archive import Archive
-from server.web.http import Handled
+from server.web.http import HandlerResource
 from server.web.match_lookup import MatchLookup
 from server.web.pages import pages
-from server.web.pages.source import explain
-from server.web.site import site
+from server.web.pages.source import error_as_page
+from server.web.site import make_site
 from server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
@@ -218,14 +218,14 @@ class _Server:
             local=is_loopback(self._settings.http[0]) and not self._settings.http_proxied,
         )
         archive = Archive(self._settings.database if self._storage else None, reactor())
-        finder = MatchLookup(self._hub, archive)
-        factory = site(
+        lookup = MatchLookup(self._hub, archive)
+        factory = make_site(
             self._driver.metrics,
             lambda: self._driver.fault,
-            handlers=pages(self._hub, archive, finder),
+            handlers=pages(self._hub, archive, lookup),
             socket=sockets,
-            api=Handled(Api(self._hub, archive, finder), as_json),
-            explain=explain,
+            api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
+            render_error=error_as_page,
         )
 
         def listening(listener: Any) -> None:

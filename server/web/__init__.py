@@ -1,1 +1,1 @@
-"""The page: what a browser is sent, and the live link that it keeps."""
+"""The HTTP site: pages, the JSON API, static files, and the WebSocket of the pages."""

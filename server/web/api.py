@@ -1,4 +1,4 @@
-"""What is here as JSON, for people's own programs: `docs/api.md` says what can be asked."""
+"""The JSON API below `/api`: `docs/api.md` describes its addresses and fields."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from server.storage.results import (
 from server.tournament.leaderboard import LeaderboardEntry
 from server.tournament.report import Report
 from server.web.archive import Archive, PlayerRecord
-from server.web.http import JSON, HttpError, HttpRequest, HttpResponse, revalidated
+from server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
 from server.web.match_data import MatchData
 from server.web.match_lookup import MatchLookup
-from server.web.parameters import Parameters, id_of, name_of
+from server.web.parameters import Parameters, parse_id, parse_name
 
-#: What is public may be read by the pages of others.
-_FROM_ANYWHERE = {"Access-Control-Allow-Origin": "*"}
+#: All data is public, so that pages of other sites may read it.
+_ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Ranking(Struct, frozen=True, kw_only=True):
-    """A page of those who are rated in a game, and what their ratings are relative to."""
+    """A page of the rated players of a game, and what their ratings are relative to."""
 
     items: tuple[LeaderboardEntry, ...]
     page: int
@@ -50,8 +50,8 @@ class Ranking(Struct, frozen=True, kw_only=True):
     first_move_error: float | None
 
 
-class TournamentAnswer(Struct, frozen=True, kw_only=True):
-    """A tournament and what it has shown so far."""
+class TournamentResponse(Struct, frozen=True, kw_only=True):
+    """A tournament and the report of its matches so far. Times are in seconds since 1970."""
 
     tournament: str
     begun_at: float
@@ -61,18 +61,18 @@ class TournamentAnswer(Struct, frozen=True, kw_only=True):
 
 
 _List = Callable[[HttpRequest], Awaitable[object]]
-_One = Callable[[str], Awaitable[object]]
+_Item = Callable[[str], Awaitable[object]]
 
 
 class Api:
-    """Answers what is below `/api`."""
+    """Responds to the requests below `/api`."""
 
-    def __init__(self, hub: Hub, archive: Archive, finder: MatchLookup) -> None:
+    def __init__(self, hub: Hub, archive: Archive, lookup: MatchLookup) -> None:
         self._hub = hub
         self._archive = archive
-        self._finder = finder
-        #: For each kind of thing what lists all, and what tells of one.
-        self._routes: dict[str, tuple[_List, _One | None]] = {
+        self._lookup = lookup
+        #: For each collection the function for its list, and that for one item.
+        self._routes: dict[str, tuple[_List, _Item | None]] = {
             "matches": (self._matches, self._match),
             "players": (self._players, self._player),
             "tournaments": (self._tournaments, self._tournament),
@@ -80,91 +80,92 @@ class Api:
             "seeks": (self._seeks, None),
         }
 
-    def __call__(self, asked: HttpRequest) -> Deferred[HttpResponse]:
-        """The answer to a request. Fails with Refused."""
-        return Deferred.fromCoroutine(self._answer(asked))
+    def __call__(self, request: HttpRequest) -> Deferred[HttpResponse]:
+        """The response in JSON. Fails with HttpError."""
+        return Deferred.fromCoroutine(self._respond(request))
 
-    async def _answer(self, asked: HttpRequest) -> HttpResponse:
-        return revalidated(_encode(await self._found(asked)), JSON, _FROM_ANYWHERE)
+    async def _respond(self, request: HttpRequest) -> HttpResponse:
+        return cacheable_response(_encode(await self._data(request)), JSON, _ANY_ORIGIN)
 
-    async def _found(self, asked: HttpRequest) -> object:
-        all_, one = self._routes.get(asked.path[0] if asked.path else "", (None, None))
-        match asked.path:
-            case (_,) if all_:
-                return await all_(asked)
-            case (_, which) if one and which:
-                Parameters(asked, ())
-                return await one(which)
-        there = ", ".join(f"/api/{name}" for name in self._routes)
-        raise HttpError(http.NOT_FOUND, f"there is nothing here; see {there}")
+    async def _data(self, request: HttpRequest) -> object:
+        index, item = self._routes.get(request.path[0] if request.path else "", (None, None))
+        match request.path:
+            case (_,) if index:
+                return await index(request)
+            case (_, which) if item and which:
+                Parameters(request, ())
+                return await item(which)
+        addresses = ", ".join(f"/api/{name}" for name in self._routes)
+        raise HttpError(http.NOT_FOUND, f"no such address; the lists are {addresses}")
 
-    async def _matches(self, asked: HttpRequest) -> ResultPage[MatchRow]:
-        given = Parameters(asked, (*MatchFilter._fields, "state", "page", "per_page"))
-        chosen = given.matches, given.page, given.per_page
-        if given.choice("state", "finished", ("finished", "running")) == "running":
-            return self._finder.running(*chosen)
-        return await self._archive.matches(*chosen)
+    async def _matches(self, request: HttpRequest) -> ResultPage[MatchRow]:
+        parameters = Parameters(request, (*MatchFilter._fields, "state", "page", "per_page"))
+        selection = parameters.match_filter, parameters.page, parameters.per_page
+        if parameters.choice("state", "finished", ("finished", "running")) == "running":
+            return self._lookup.running(*selection)
+        return await self._archive.matches(*selection)
 
     async def _match(self, match: str) -> MatchData:
-        return await self._finder.data(match)
+        return await self._lookup.data(match)
 
-    async def _players(self, asked: HttpRequest) -> ResultPage[PlayerRow] | Ranking:
-        given = Parameters(asked, ("game", "page", "per_page"))
-        page, per_page = given.page, given.per_page
-        if given.game is None:
+    async def _players(self, request: HttpRequest) -> ResultPage[PlayerRow] | Ranking:
+        parameters = Parameters(request, ("game", "page", "per_page"))
+        page, per_page = parameters.page, parameters.per_page
+        if parameters.game is None:
             return await self._archive.players(page, per_page)
-        ladder = await self._archive.ratings(given.game)
-        listed = page_of(ladder.entries, page, per_page)
+        leaderboard = await self._archive.ratings(parameters.game)
+        entries = page_of(leaderboard.entries, page, per_page)
         return Ranking(
-            **structs.asdict(listed),
-            game=ladder.game,
-            matches=ladder.matches,
-            anchor=ladder.anchor,
-            first_move=ladder.first_move,
-            first_move_error=ladder.first_move_error,
+            **structs.asdict(entries),
+            game=leaderboard.game,
+            matches=leaderboard.matches,
+            anchor=leaderboard.anchor,
+            first_move=leaderboard.first_move,
+            first_move_error=leaderboard.first_move_error,
         )
 
     async def _player(self, name: str) -> PlayerRecord:
-        found = await self._archive.player(name_of(name))
-        if found is None:
-            raise HttpError(http.NOT_FOUND, f"there is no player {name!r} with an account")
-        return found
+        player = await self._archive.player(parse_name(name))
+        if player is None:
+            raise HttpError(http.NOT_FOUND, f"no player {name!r} has an account or stored matches")
+        return player
 
-    async def _tournaments(self, asked: HttpRequest) -> ResultPage[TournamentRow]:
-        given = Parameters(asked, ("page", "per_page"))
-        return await self._archive.tournaments(given.page, given.per_page)
+    async def _tournaments(self, request: HttpRequest) -> ResultPage[TournamentRow]:
+        parameters = Parameters(request, ("page", "per_page"))
+        return await self._archive.tournaments(parameters.page, parameters.per_page)
 
-    async def _tournament(self, tournament: str) -> TournamentAnswer:
-        found = await self._archive.tournament(id_of(tournament))
-        if found is None:
+    async def _tournament(self, tournament: str) -> TournamentResponse:
+        record = await self._archive.tournament(parse_id(tournament))
+        if record is None:
             raise HttpError(http.NOT_FOUND, f"there is no tournament {tournament!r}")
-        return TournamentAnswer(
-            tournament=found.tournament,
-            begun_at=found.begun_at,
-            ended_at=found.ended_at,
-            clock=found.spec.clock,
-            report=found.report,
+        return TournamentResponse(
+            tournament=record.tournament,
+            begun_at=record.begun_at,
+            ended_at=record.ended_at,
+            clock=record.spec.clock,
+            report=record.report,
         )
 
-    async def _games(self, asked: HttpRequest) -> ResultPage[Description]:
-        given = Parameters(asked, ("page", "per_page"))
-        return page_of(described(), given.page, given.per_page)
+    async def _games(self, request: HttpRequest) -> ResultPage[Description]:
+        parameters = Parameters(request, ("page", "per_page"))
+        return page_of(game_descriptions(), parameters.page, parameters.per_page)
 
-    async def _seeks(self, asked: HttpRequest) -> ResultPage[Seeking]:
-        given = Parameters(asked, ("page", "per_page"))
-        return page_of([seek.to_message() for seek in self._hub.lobby], given.page, given.per_page)
+    async def _seeks(self, request: HttpRequest) -> ResultPage[Seeking]:
+        parameters = Parameters(request, ("page", "per_page"))
+        seeks = [seek.to_message() for seek in self._hub.lobby]
+        return page_of(seeks, parameters.page, parameters.per_page)
 
 
-def described() -> list[Description]:
-    """Every game that can be loaded."""
-    found = []
+def game_descriptions() -> list[Description]:
+    """The descriptions of all games that can be loaded."""
+    descriptions = []
     for name in games.names():
         with contextlib.suppress(games.SpecError):
-            found.append(games.describe(name))
-    return found
+            descriptions.append(games.describe(name))
+    return descriptions
 
 
-def as_json(refused: HttpError) -> HttpResponse:
-    """Return a refusal as JSON, with its status."""
-    body = _encode({"error": str(refused)})
-    return HttpResponse(body, refused.status, JSON, headers=_FROM_ANYWHERE)
+def error_as_json(error: HttpError) -> HttpResponse:
+    """The response for an error, as JSON with the field `error`."""
+    body = _encode({"error": str(error)})
+    return HttpResponse(body, error.status, JSON, headers=_ANY_ORIGIN)

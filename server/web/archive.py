@@ -1,4 +1,4 @@
-"""What is stored, for pages: read in threads of its own, so that nobody who plays waits for it."""
+"""Reads the database for pages and the API, in threads, so that running matches do not wait."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _log = Logger(namespace="server")
 
 
 class TournamentRecord(Struct, frozen=True, kw_only=True):
-    """A tournament, its matches in the order in which they began, and what these have shown."""
+    """A tournament, its matches in the order in which they began, and the report on them."""
 
     tournament: str
     spec: TournamentSpec
@@ -60,14 +60,14 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
 
 
 class VersionRecord(Struct, frozen=True, kw_only=True):
-    """What is known of a player in one version at one game."""
+    """The rating of one version of a player at one game, and its history."""
 
     entry: LeaderboardEntry
     history: tuple[RatingPoint, ...]
 
 
 class GameRecord(Struct, frozen=True, kw_only=True):
-    """A player at one game: all its matches with a result, and the ratings of the rated ones."""
+    """A player at one game: the totals of all matches with a result, and ratings by version."""
 
     game: str
     totals: PlayerTotals
@@ -75,7 +75,7 @@ class GameRecord(Struct, frozen=True, kw_only=True):
 
 
 class PlayerRecord(Struct, frozen=True, kw_only=True):
-    """A player. Without account, `created_at` is None."""
+    """A player; `created_at` is None without an account."""
 
     name: str
     created_at: float | None
@@ -84,77 +84,77 @@ class PlayerRecord(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class _Rating:
-    """A game's ladder, and what it was made from."""
+    """A game's leaderboard, and the rated games that it was computed from."""
 
     freshness: Freshness
-    bouts: list[RatedGame]
-    ladder: Leaderboard
+    rated_games: list[RatedGame]
+    leaderboard: Leaderboard
 
 
 @dataclass(frozen=True)
 class _History:
-    """How the ratings of a player have come to be what they are on a ladder, by version."""
+    """The history of a player's ratings on a leaderboard, by version."""
 
     rating: _Rating
     points: Mapping[str, tuple[RatingPoint, ...]]
 
     def versions(self, name: str) -> tuple[VersionRecord, ...]:
-        """The best first."""
+        """The versions of the player of this name, the best first."""
         return tuple(
             VersionRecord(entry=entry, history=self.points[entry.version])
-            for entry in self.rating.ladder.entries
+            for entry in self.rating.leaderboard.entries
             if entry.name == name
         )
 
 
 class Archive:
-    """Reads one database; without one, it is empty. What a Deferred fails with is Refused."""
+    """Reads one database; empty without one. All Deferreds fail with HttpError."""
 
     def __init__(self, url: str | None, reactor: Any) -> None:
         self._reader = Reader(url) if url else None
-        self._aside = WorkerPool(reactor)
+        self._pool = WorkerPool(reactor)
         self._verdicts: dict[str, TournamentVerdict] = {}
         self._fault: str | None = None
         if self._reader:
             reactor.addSystemEventTrigger("after", "shutdown", self._reader.close)
 
-    # What there is.
+    # Stored rows.
 
     def matches(
-        self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
+        self, match_filter: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> Deferred[ResultPage[MatchRow]]:
-        """Those that have ended, the latest first."""
-        return self._read(lambda reader: reader.matches(chosen, page, per_page), ResultPage())
+        """Finished matches, the latest first."""
+        return self._read(lambda reader: reader.matches(match_filter, page, per_page), ResultPage())
 
     def match(self, match: str) -> Deferred[StoredMatch | None]:
-        """All that is stored of one."""
+        """A match with its moves, None if it is not stored."""
         return self._read(lambda reader: reader.match(match), None)
 
     def players(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[PlayerRow]]:
-        """All who have an account, those that have played last first."""
+        """The players with an account; those who played last come first."""
         return self._read(lambda reader: reader.players(page, per_page), ResultPage())
 
     def tournaments(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[TournamentRow]]:
-        """All, the latest first."""
+        """Tournaments, the latest first."""
         return self._read(lambda reader: reader.tournaments(page, per_page), ResultPage())
 
     def rated_games(self) -> Deferred[list[str]]:
-        """The games of which there are rated matches, sorted."""
-        found = self._compute("games", lambda reader, _: reader.rated_games())
-        return found.addCallback(lambda known: known or [])
+        """The games that have rated matches, sorted."""
+        names = self._compute("games", lambda reader, _: reader.rated_games())
+        return names.addCallback(lambda names: names or [])
 
-    # What follows from it.
+    # Computed values.
 
     def ratings(self, game: str) -> Deferred[Leaderboard]:
-        """Of all who have played a game."""
+        """The leaderboard of a game, computed from all its rated matches."""
         return Deferred.fromCoroutine(self._ratings(game))
 
     def player(self, name: str) -> Deferred[PlayerRecord | None]:
-        """The one with this name, or with one that looks like it; None for guests and nobody."""
+        """The player whose name is or looks like this one; None for guests and unknown names."""
         return Deferred.fromCoroutine(self._player(name))
 
     def tournament(self, tournament: str) -> Deferred[TournamentRecord | None]:
-        """One, and what it has shown so far."""
+        """A tournament and its report so far, None if it is not stored."""
 
         def compute(reader: Reader, before: TournamentRecord | None) -> TournamentRecord | None:
             return before if before and before.ended_at else _tournament(reader, tournament)
@@ -163,33 +163,31 @@ class Archive:
 
     async def _ratings(self, game: str) -> Leaderboard:
         rating = await self._rating(game)
-        return rating.ladder if rating else Leaderboard(game=game)
+        return rating.leaderboard if rating else Leaderboard(game=game)
 
     async def _player(self, name: str) -> PlayerRecord | None:
-        found = await self._read(lambda reader: reader.player(name), None)
-        if found is None:
+        player = await self._read(lambda reader: reader.player(name), None)
+        if player is None:
             return None
         records = []
-        for game, totals in found.games.items():
+        for game, totals in player.games.items():
             rating = await self._rating(game)
-            history = await self._history(rating, found.name) if rating else None
-            versions = history.versions(found.name) if history else ()
+            history = await self._history(rating, player.name) if rating else None
+            versions = history.versions(player.name) if history else ()
             records.append(GameRecord(game=game, totals=totals, versions=versions))
-        return PlayerRecord(name=found.name, created_at=found.created_at, games=tuple(records))
+        return PlayerRecord(name=player.name, created_at=player.created_at, games=tuple(records))
 
     def _rating(self, game: str) -> Deferred[_Rating | None]:
-        """None where nobody is rated."""
+        """None if the game has no rated matches."""
 
         def compute(reader: Reader, before: _Rating | None) -> _Rating | None:
             freshness = reader.freshness(game)
             if before and before.freshness == freshness:
                 return before
-            bouts = self._bouts(reader, game)
-            return (
-                _Rating(freshness, bouts, leaderboard.leaderboard_of(game, bouts))
-                if bouts
-                else None
-            )
+            games = self._rated_games(reader, game)
+            if not games:
+                return None
+            return _Rating(freshness, games, leaderboard.leaderboard_of(game, games))
 
         return self._compute(("rating", game), compute)
 
@@ -197,66 +195,64 @@ class Archive:
         def compute(_: Reader, before: _History | None) -> _History:
             if before and before.rating is rating:
                 return before
-            return _History(rating, leaderboard.histories(rating.bouts, name))
+            return _History(rating, leaderboard.histories(rating.rated_games, name))
 
-        return self._compute(("history", rating.ladder.game, name), compute)
+        return self._compute(("history", rating.leaderboard.game, name), compute)
 
-    def _bouts(self, reader: Reader, game: str) -> list[RatedGame]:
+    def _rated_games(self, reader: Reader, game: str) -> list[RatedGame]:
         rated = reader.rated(game)
-        known = {
-            tournament: self._verdict(reader, tournament)
-            for tournament in {each.tournament for each in rated if each.tournament}
-        }
+        tournaments = {each.tournament for each in rated if each.tournament}
+        verdicts = {each: self._verdict(reader, each) for each in tournaments}
         return leaderboard.rated_games(
-            rated, {each: verdict for each, verdict in known.items() if verdict}
+            rated, {each: verdict for each, verdict in verdicts.items() if verdict}
         )
 
     def _verdict(self, reader: Reader, tournament: str) -> TournamentVerdict | None:
-        """None where only matches of a tournament were imported, and not itself."""
+        """None if matches of the tournament were imported, but not the tournament itself."""
         if tournament in self._verdicts:
             return self._verdicts[tournament]
         stored = reader.tournament(tournament)
         if stored is None:
             return None
         try:
-            contest = restore_tournament(*stored)
+            state = restore_tournament(*stored)
         except _UNREADABLE:
             return TournamentVerdict(set(), {})
-        gathered = Results(contest.spec, contest.withdrawn, contest.fixtures.values())
-        versions = {each.name: each.version for each in contest.spec.entrants}
-        verdict = TournamentVerdict(gathered.counted_matches, versions)
-        if contest.over:
+        results = Results(state.spec, state.withdrawn, state.fixtures.values())
+        versions = {each.name: each.version for each in state.spec.entrants}
+        verdict = TournamentVerdict(results.counted_matches, versions)
+        if state.over:
             self._verdicts[tournament] = verdict
         return verdict
 
-    def aside(self, work: Callable[[], T]) -> Deferred[T]:
-        """Do something that takes long, in a thread."""
-        return self._aside.do(work)
+    def run_in_thread(self, work: Callable[[], T]) -> Deferred[T]:
+        """Call slow work in a thread. Fails with WorkUnavailable if too much is waiting."""
+        return self._pool.run(work)
 
-    # How it is read.
+    # Reading.
 
     def _read(self, read: Callable[[Reader], T], nothing: T) -> Deferred[T]:
-        """In a thread; `nothing` is what is read without a database."""
+        """Call `read` in a thread; without a database, return `nothing`."""
         reader = self._reader
         if reader is None:
             return succeed(nothing)
-        return self._aside.do(lambda: self._attempt(lambda: read(reader)))
+        return self._pool.run(lambda: self._attempt(lambda: read(reader)))
 
     def _compute(
         self, key: Hashable, compute: Callable[[Reader, Any], T | None]
     ) -> Deferred[T | None]:
-        """As `Aside.compute`."""
+        """Call WorkerPool.compute; without a database, return None."""
         reader = self._reader
         if reader is None:
             return succeed(None)
-        return self._aside.compute(
+        return self._pool.compute(
             key, lambda before: self._attempt(lambda: compute(reader, before))
         )
 
     def _attempt(self, read: Callable[[], T]) -> T:
-        """Raises Unavailable; why is logged once."""
+        """Call `read`; logs each new reason of a failure once. Raises WorkUnavailable."""
         try:
-            found = read()
+            value = read()
         except SQLAlchemyError as error:
             reason = first_line(error)
             if reason != self._fault:
@@ -264,7 +260,7 @@ class Archive:
             self._fault = reason
             raise WorkUnavailable("the database does not answer at the moment") from error
         self._fault = None
-        return found
+        return value
 
 
 _UNREADABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
@@ -274,18 +270,18 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
     stored = reader.tournament(tournament)
     if stored is None:
         return None
-    held, sittings = stored
     try:
-        contest = restore_tournament(held, sittings)
+        state = restore_tournament(*stored)
     except _UNREADABLE as error:
         text = f"tournament {tournament} cannot be shown: {error}"
         raise HttpError(http.NOT_FOUND, text) from error
-    fixtures = tuple(contest.fixtures.values())
+    records, _ = stored
+    fixtures = tuple(state.fixtures.values())
     return TournamentRecord(
         tournament=tournament,
-        spec=contest.spec,
-        begun_at=held.created.at,
-        ended_at=held.ended.at if held.ended else None,
+        spec=state.spec,
+        begun_at=records.created.at,
+        ended_at=records.ended.at if records.ended else None,
         fixtures=fixtures,
-        report=Results(contest.spec, contest.withdrawn, fixtures).report(),
+        report=Results(state.spec, state.withdrawn, fixtures).report(),
     )

@@ -1,4 +1,4 @@
-"""Scripts and styles of the pages: read and compressed once, when the server starts."""
+"""Scripts and styles of the pages, read and compressed once, when the server starts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from twisted.web import http
 
 from server.web.http import HttpError, HttpRequest, HttpResponse
 
-#: Only files of these kinds are served.
-_KINDS = {
+#: Media types by suffix; other files are not served.
+_MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".ico": "image/x-icon",
     ".js": "text/javascript; charset=utf-8",
@@ -22,28 +22,28 @@ _KINDS = {
 
 
 class Assets:
-    """The files of `server/web/static`, by name: no path leads anywhere else."""
+    """Serves the files of `server/web/static` by name; no path leads to another folder."""
 
     def __init__(self) -> None:
-        self._answers = {
-            each.name: _answer(each.read_bytes(), kind)
-            for each in files("server.web").joinpath("static").iterdir()
-            if (kind := _KINDS.get(PurePath(each.name).suffix))
+        self._responses = {
+            file.name: _response(file.read_bytes(), media_type)
+            for file in files("server.web").joinpath("static").iterdir()
+            if (media_type := _MEDIA_TYPES.get(PurePath(file.name).suffix))
         }
 
-    def __call__(self, asked: HttpRequest) -> HttpResponse:
-        """A file. Raises Refused."""
-        answer = self._answers.get("/".join(asked.path))
-        if answer is None:
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The file that the path names. Raises HttpError if there is none."""
+        response = self._responses.get("/".join(request.path))
+        if response is None:
             raise HttpError(http.NOT_FOUND, "not found")
-        return answer
+        return response
 
 
-def _answer(body: bytes, kind: str) -> HttpResponse:
+def _response(body: bytes, media_type: str) -> HttpResponse:
     return HttpResponse(
         body,
-        kind=kind,
-        cache="no-cache",
+        media_type=media_type,
+        cache_control="no-cache",
         etag=hashlib.sha256(body).hexdigest()[:32],
-        packed=gzip.compress(body, mtime=0),
+        gzipped=gzip.compress(body, mtime=0),
     )

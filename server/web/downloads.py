@@ -1,4 +1,4 @@
-"""Matches as files, in the formats of `server.export`."""
+"""Matches as files to download, in the formats of `server.export`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from twisted.web import http
 
 from server.export import writer
 from server.web.archive import Archive
-from server.web.http import JSON, HttpError, HttpResponse, revalidated
-from server.web.parameters import id_of
+from server.web.http import JSON, HttpError, HttpResponse, cacheable_response
+from server.web.parameters import parse_id
 
-#: By the end of the file's name: the format, and the media type.
+#: The format and the media type by the suffix of the file name.
 FORMATS = {
     "json": ("jsonl", JSON),
     "pgn": ("pgn", "application/vnd.chess-pgn; charset=utf-8"),
@@ -19,23 +19,23 @@ FORMATS = {
 
 
 def download(archive: Archive, name: str) -> Deferred[HttpResponse]:
-    """The file of that name, `MATCH.FORMAT`. Fails with Refused."""
+    """The file of the name `MATCH.SUFFIX`. Fails with HttpError."""
     return Deferred.fromCoroutine(_download(archive, name))
 
 
 async def _download(archive: Archive, name: str) -> HttpResponse:
     match, _, suffix = name.partition(".")
     if suffix not in FORMATS:
-        there = ", ".join(f"{match}.{each}" for each in FORMATS)
-        raise HttpError(http.NOT_FOUND, f"a match can be had as {there}")
-    kept = await archive.match(id_of(match))
-    if kept is None:
+        names = ", ".join(f"{match}.{each}" for each in FORMATS)
+        raise HttpError(http.NOT_FOUND, f"unknown format; the files of a match are {names}")
+    stored = await archive.match(parse_id(match))
+    if stored is None:
         raise HttpError(http.NOT_FOUND, f"there is no match {match!r}, or it is not stored yet")
-    format_, kind = FORMATS[suffix]
+    format_, media_type = FORMATS[suffix]
     try:
-        text = await archive.aside(lambda: writer(format_)(kept))
+        text = await archive.run_in_thread(lambda: writer(format_)(stored))
     except ValueError as error:
         text = f"match {match} cannot be written as {suffix}: {error}"
         raise HttpError(http.NOT_FOUND, text) from error
     headers = {"Content-Disposition": f'attachment; filename="{match}.{suffix}"'}
-    return revalidated(text.encode(), kind, headers)
+    return cacheable_response(text.encode(), media_type, headers)

@@ -1,4 +1,4 @@
-"""What is asked for by HTTP, what is answered, and how one becomes the other."""
+"""Requests and responses as values, and the Twisted resource that turns one into the other."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 
-#: What is shorter is sent as it is.
-_WORTH_PACKING = 1024
-#: A third of the time of the usual level, for a tenth more bytes.
-_PACKING = 4
+#: Shorter bodies are not compressed.
+_MIN_GZIP_BYTES = 1024
+#: Level 4 takes a third of the time of the default level, for a tenth more bytes.
+_GZIP_LEVEL = 4
 
 _log = Logger(namespace="server")
 
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """What is wanted: the segments of the path below the handler's own, and `?name=value`."""
+    """The segments of the path below that of the handler, and the query (`?name=value`)."""
 
     path: tuple[str, ...] = ()
     query: Mapping[str, str] = field(default_factory=dict)
@@ -37,114 +37,114 @@ class HttpRequest:
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """A body, its media type and status.
+    """A body with its media type, status and headers.
 
-    `cache` says who may keep it: nobody, or, as `no-cache`, whoever asks each time whether it has
-    changed, by `etag`. `packed` is the body as gzip has it; without it, it is compressed when sent.
+    `cache_control` is `no-store`, or `no-cache` for caches that revalidate it by its `etag`.
+    `gzipped` is the compressed body; without it, the body is compressed when it is sent.
     """
 
     body: bytes
     status: int = http.OK
-    kind: str = TEXT
-    cache: str = "no-store"
+    media_type: str = TEXT
+    cache_control: str = "no-store"
     etag: str | None = None
-    packed: bytes | None = None
+    gzipped: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def revalidated(body: bytes, kind: str, headers: Mapping[str, str]) -> HttpResponse:
-    """One that may be kept by whoever asks each time whether it has changed."""
+def cacheable_response(body: bytes, media_type: str, headers: Mapping[str, str]) -> HttpResponse:
+    """A response that caches may store and have to revalidate each time."""
     etag = hashlib.sha256(body).hexdigest()[:32]
-    return HttpResponse(body, kind=kind, cache="no-cache", etag=etag, headers=headers)
+    return HttpResponse(
+        body, media_type=media_type, cache_control="no-cache", etag=etag, headers=headers
+    )
 
 
 class HttpError(Exception):
-    """Something that is not there, or asked for in a wrong way: status, and text for people."""
+    """A request that cannot be met: the status of the response, and a text for people."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
 
 
-#: Raises Refused, or has it come from the Deferred.
+#: Raises HttpError, or returns a Deferred that fails with it.
 Handler = Callable[[HttpRequest], "HttpResponse | Deferred[HttpResponse]"]
-#: How a refusal looks.
-Explain = Callable[[HttpError], HttpResponse]
+#: Makes the response for an error: as text, as JSON or as a page.
+ErrorRenderer = Callable[[HttpError], HttpResponse]
 
 
-def as_text(refused: HttpError) -> HttpResponse:
-    """A refusal as one line."""
-    return HttpResponse(f"{refused}\n".encode(), refused.status)
+def error_as_text(error: HttpError) -> HttpResponse:
+    """The response for an error, as one line of text."""
+    return HttpResponse(f"{error}\n".encode(), error.status)
 
 
-class Handled(Resource):
-    """A path, and all below it, that a handler answers."""
+class HandlerResource(Resource):
+    """Calls a handler for a path and for all paths below it."""
 
     isLeaf = True
 
-    def __init__(self, handler: Handler, explain: Explain) -> None:
+    def __init__(self, handler: Handler, render_error: ErrorRenderer) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._handler = handler
-        self._explain = explain
+        self._render_error = render_error
 
     def render(self, request: Request) -> int:
-        """Answer a request, now or later."""
+        """Respond to a request, now or when the Deferred of the handler fires."""
         gone: list[Failure] = []
         request.notifyFinish().addErrback(gone.append)
-        answer: Deferred[HttpResponse] = maybeDeferred(self._handle, request)  # type: ignore[call-overload]
-        answer.addErrback(self._explained)
-        answer.addCallback(lambda answer: None if gone else send(request, answer))
+        response: Deferred[HttpResponse] = maybeDeferred(self._handle, request)  # type: ignore[call-overload]
+        response.addErrback(self._failed)
+        response.addCallback(lambda response: None if gone else send_response(request, response))
         return NOT_DONE_YET
 
     def _handle(self, request: Request) -> HttpResponse | Deferred[HttpResponse]:
         if request.method not in (b"GET", b"HEAD"):
             request.setHeader(b"Allow", b"GET, HEAD")
             raise HttpError(http.NOT_ALLOWED, "only GET and HEAD are allowed here")
-        return self._handler(_asked(request))
+        return self._handler(_parsed(request))
 
-    def _explained(self, failure: Failure) -> HttpResponse:
+    def _failed(self, failure: Failure) -> HttpResponse:
         if isinstance(failure.value, HttpError):
-            return self._explain(failure.value)
-        _log.failure("cannot answer by HTTP", failure)
-        fault = HttpError(
-            http.INTERNAL_SERVER_ERROR, "the server has a fault and could not do that"
-        )
-        return self._explain(fault)
+            return self._render_error(failure.value)
+        _log.failure("an HTTP request failed", failure)
+        error = HttpError(http.INTERNAL_SERVER_ERROR, "the server failed to answer this request")
+        return self._render_error(error)
 
 
-def _asked(request: Request) -> HttpRequest:
-    given: Any = request
+def _parsed(request: Request) -> HttpRequest:
+    untyped: Any = request
     try:
         return HttpRequest(
-            tuple(segment.decode() for segment in given.postpath),
-            {name.decode(): values[-1].decode() for name, values in given.args.items()},
+            tuple(segment.decode() for segment in untyped.postpath),
+            {name.decode(): values[-1].decode() for name, values in untyped.args.items()},
         )
     except UnicodeDecodeError:
         raise HttpError(http.BAD_REQUEST, "the address is not UTF-8") from None
 
 
-def send(request: Request, answer: HttpResponse) -> None:
-    """Answer a request."""
+def send_response(request: Request, response: HttpResponse) -> None:
+    """Write a response: compressed if the client accepts gzip, without a body if it has it."""
     headers: dict[str, str] = {
-        "Content-Type": answer.kind,
-        "Cache-Control": answer.cache,
+        "Content-Type": response.media_type,
+        "Cache-Control": response.cache_control,
         "Vary": "Accept-Encoding",
-        **answer.headers,
+        **response.headers,
     }
-    body = answer.body
-    if _takes_gzip(request) and len(body) >= _WORTH_PACKING:
-        body = answer.packed or gzip.compress(body, _PACKING, mtime=0)
+    body = response.body
+    if _accepts_gzip(request) and len(body) >= _MIN_GZIP_BYTES:
+        body = response.gzipped or gzip.compress(body, _GZIP_LEVEL, mtime=0)
         headers["Content-Encoding"] = "gzip"
-    request.setResponseCode(answer.status)
+    request.setResponseCode(response.status)
     for name, value in headers.items():
         request.setHeader(name, value)
-    unchanged = answer.etag and request.setETag(f'W/"{answer.etag}"'.encode()) is http.CACHED
-    if not unchanged:
+    etag = response.etag and f'W/"{response.etag}"'.encode()
+    if not etag or request.setETag(etag) is not http.CACHED:
         request.setHeader("Content-Length", str(len(body)))
         request.write(body)
     request.finish()
 
 
-def _takes_gzip(request: Request) -> bool:
-    said = request.getHeader("Accept-Encoding") or ""
-    return any(each.replace(" ", "") in ("gzip", "gzip;q=1.0") for each in said.split(","))
+def _accepts_gzip(request: Request) -> bool:
+    encodings = request.getHeader("Accept-Encoding") or ""
+    return any(each.replace(" ", "") in ("gzip", "gzip;q=1.0") for each in encodings.split(","))

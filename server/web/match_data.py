@@ -1,4 +1,4 @@
-"""A match as its page and the API show it: every position, and what was said of each move."""
+"""A match as its page and the API show it: every position, with the analysis of each move."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ from server.model.records import MatchEnded, MatchStarted, StoredMatch
 from server.model.time_control import parse_time_control
 from server.storage.results import linked
 
-#: Of what a bot considered, so much is shown: for each move it sends fifty, which nobody reads.
-_TOPS, _LINE = 5, 10
+#: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
+_CANDIDATES, _PV_MOVES = 5, 10
 
 
 class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The position after `ply` moves; the rest is of the move that led there.
+    """The position after `ply` moves; the other fields belong to the move that led there.
 
-    `info` is what its player thought of it; moves that it considered are in the picture. `at` is in
-    seconds since 1970.
+    `info` is the analysis without its moves, which are in `view`. `at` is in seconds since 1970.
     """
 
     ply: int
@@ -45,8 +44,8 @@ class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     info: Analysis | None = None
 
 
-class Ending(Struct, frozen=True, kw_only=True):
-    """How it ended: winner 1 or 2, -1 for a tie, 0 for no result."""
+class MatchResult(Struct, frozen=True, kw_only=True):
+    """How a match ended: winner 1 or 2, -1 for a tie, 0 for no result."""
 
     winner: int
     returns: tuple[float, float]
@@ -56,10 +55,10 @@ class Ending(Struct, frozen=True, kw_only=True):
 
 
 class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match, from its first position to the last that there is.
+    """A match, from its first position to the last.
 
-    `linked`: has each of the players a page? `opening`: so many moves were made for them.
-    `to_move` is 0 when it is over; until then, `clocks` are those of now.
+    `linked`: whether each player has a page. `opening`: the number of moves made for the players.
+    `to_move` is 0 when it is over; until then, `clocks` are the current ones.
     """
 
     match: str
@@ -76,11 +75,11 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     to_move: int
     board: Board
     positions: tuple[PositionData, ...]
-    result: Ending | None = None
+    result: MatchResult | None = None
 
 
-class _Made(NamedTuple):
-    """A move, and what is known of it."""
+class _PlayedMove(NamedTuple):
+    """A move with its player, clocks, time and analysis."""
 
     action: int
     seat: Seat
@@ -89,96 +88,96 @@ class _Made(NamedTuple):
     info: Analysis | None = None
 
 
-def match_data(kept: StoredMatch) -> MatchData:
-    """A stored match, without the clocks of now. Takes long where there are many moves.
+def match_data(stored: StoredMatch) -> MatchData:
+    """A stored match, without current clocks. Slow for many moves: a tenth of a second.
 
-    Raises Contradiction if the rules are not those of then.
+    Raises Contradiction if the moves do not fit the rules of the game.
     """
-    replayed = replay(kept)
-    made = [_Made(m.action, m.seat, m.clocks, m.at, m.info) for m in kept.moves]
-    return _data(kept.started, replayed.game, replayed.states, made, kept.ended)
+    replayed = replay(stored)
+    moves = [_PlayedMove(m.action, m.seat, m.clocks, m.at, m.info) for m in stored.moves]
+    return _data(stored.started, replayed.game, replayed.states, moves, stored.ended)
 
 
 def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
-    """What makes the same of a match that is being played and stored nowhere.
+    """A function that makes the data of a running match that is not stored.
 
-    It may be called in another thread, while the match goes on.
+    It may be called in another thread while the match goes on.
     """
-    match, begun = room.match, room.started_record(room.begun_at)
+    match, started = room.match, room.started_record(room.begun_at)
     states = tuple(match.states)
-    made = [_Made(action, match.mover(ply)) for ply, action in enumerate(match.moves)]
-    return lambda: _data(begun, match.game, states, made, None)
+    moves = [_PlayedMove(action, match.mover(ply)) for ply, action in enumerate(match.moves)]
+    return lambda: _data(started, match.game, states, moves, None)
 
 
 def _data(
-    begun: MatchStarted,
+    started: MatchStarted,
     game: Game,
     states: Sequence[State],
-    made: Sequence[_Made],
-    finished: MatchEnded | None,
+    moves: Sequence[_PlayedMove],
+    ended: MatchEnded | None,
 ) -> MatchData:
-    actions = [each.action for each in made]
+    actions = [each.action for each in moves]
     return MatchData(
-        match=begun.match,
-        game=begun.game,
-        players=begun.players,
-        linked=linked(begun.accounts, begun.rated),
-        clock=begun.clock,
-        time_control=parse_time_control(begun.clock),
-        rated=begun.rated,
-        tournament=begun.tournament,
-        opening=begun.opening,
-        begun_at=begun.at,
-        to_move=0 if finished else game.current_player(states[-1]),
+        match=started.match,
+        game=started.game,
+        players=started.players,
+        linked=linked(started.accounts, started.rated),
+        clock=started.clock,
+        time_control=parse_time_control(started.clock),
+        rated=started.rated,
+        tournament=started.tournament,
+        opening=started.opening,
+        begun_at=started.at,
+        to_move=0 if ended else game.current_player(states[-1]),
         board=board_of(game),
         positions=tuple(
-            _position(game, states, actions, ply, made[ply - 1] if ply else None)
+            _position(game, states, actions, ply, moves[ply - 1] if ply else None)
             for ply in range(len(states))
         ),
-        result=_ending(finished) if finished else None,
+        result=_result(ended) if ended else None,
     )
 
 
 def _position(
-    game: Game, states: Sequence[State], actions: Sequence[int], ply: int, made: _Made | None
+    game: Game, states: Sequence[State], actions: Sequence[int], ply: int, move: _PlayedMove | None
 ) -> PositionData:
-    if made is None:
+    if move is None:
         return PositionData(ply=ply, view=position_view_of(game, states, actions, ply))
-    info = made.info
+    info = move.info
     return PositionData(
         ply=ply,
-        view=position_view_of(game, states, actions, ply, info and _shown(info)),
-        action=made.action,
-        player=made.seat,
-        clocks=made.clocks and _rounded(made.clocks),
-        at=made.at and round(made.at, 3),
+        view=position_view_of(game, states, actions, ply, info and _shortened(info)),
+        action=move.action,
+        player=move.seat,
+        clocks=move.clocks and _rounded(move.clocks),
+        at=move.at and round(move.at, 3),
         info=info and _numbers(info),
     )
 
 
-def _shown(info: Analysis) -> Analysis:
-    tops = nlargest(_TOPS, info.actions, key=lambda each: each[1])
-    rounded = tuple((action, visits, round(win_rate, 4)) for action, visits, win_rate in tops)
-    return structs.replace(info, pv=info.pv[:_LINE], actions=rounded)
+def _shortened(info: Analysis) -> Analysis:
+    candidates = nlargest(_CANDIDATES, info.actions, key=lambda each: each[1])
+    rounded = tuple((action, visits, round(win_rate, 4)) for action, visits, win_rate in candidates)
+    return structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded)
 
 
 def _numbers(info: Analysis) -> Analysis:
-    """All but the moves."""
+    """The analysis without its moves."""
     win_rate, seconds = (each and round(each, 4) for each in (info.win_rate, info.seconds))
     return structs.replace(info, pv=(), actions=(), win_rate=win_rate, seconds=seconds)
 
 
-def _ending(finished: MatchEnded) -> Ending:
-    return Ending(
-        winner=finished.winner,
-        returns=finished.returns,
-        reason=finished.reason,
-        text=finished.text,
-        at=finished.at,
+def _result(ended: MatchEnded) -> MatchResult:
+    return MatchResult(
+        winner=ended.winner,
+        returns=ended.returns,
+        reason=ended.reason,
+        text=ended.text,
+        at=ended.at,
     )
 
 
 def _rounded(clocks: tuple[ClockState, ClockState]) -> tuple[ClockState, ClockState]:
-    """To milliseconds: more are no news, and half of what is sent."""
+    """Rounded to milliseconds: more digits would double the size of the data."""
     first, second = (ClockState(round(each.main_s, 3), each.periods) for each in clocks)
     return first, second

@@ -1,4 +1,4 @@
-"""Matches wherever they are: at a table, or in the archive."""
+"""Finds matches: running ones in the hub, finished ones in the archive."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from server.storage.results import (
 from server.web.archive import Archive
 from server.web.http import HttpError
 from server.web.match_data import MatchData, match_data, unstored_match_data
-from server.web.parameters import id_of
+from server.web.parameters import parse_id
 from server.web.worker_pool import WorkUnavailable
 
-#: Matches that were looked at last, of which a long one takes a megabyte.
-_KNOWN = 32
+#: The most cached matches; a long one takes a megabyte.
+_MAX_CACHED = 32
 
 
 class MatchLookup:
-    """Finds matches, for pages and for the API."""
+    """Finds matches for pages and the API, with a cache of the last ones."""
 
     def __init__(
         self, hub: Hub, archive: Archive, now: Callable[[], float] = time.monotonic
@@ -43,83 +43,83 @@ class MatchLookup:
         self._hub = hub
         self._archive = archive
         self._now = now
-        #: One is made at a time, which takes a tenth of a second if it is long; many may want it.
-        self._making = DeferredLock()
-        self._known: OrderedDict[str, MatchData] = OrderedDict()
+        #: One is loaded at a time: a long one takes 0.1 s, and many requests may be for the same.
+        self._loading = DeferredLock()
+        self._cache: OrderedDict[str, MatchData] = OrderedDict()
 
     def running(
-        self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
+        self, match_filter: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> ResultPage[MatchRow]:
-        """Those that are being played, the latest first."""
-        game, player, opponent, tournament = chosen
-        likenesses = {skeleton(each) for each in (player, opponent) if each is not None}
+        """Running matches, the latest first."""
+        game, player, opponent, tournament = match_filter
+        skeletons = {skeleton(each) for each in (player, opponent) if each is not None}
         found = [
-            table
-            for table in self._hub.rooms.values()
-            if (game is None or str(table.match.game) == game)
-            and likenesses <= {each.skeleton for each in table.seats}
-            and (tournament is None or table.tournament == tournament)
+            room
+            for room in self._hub.rooms.values()
+            if (game is None or str(room.match.game) == game)
+            and skeletons <= {each.skeleton for each in room.seats}
+            and (tournament is None or room.tournament == tournament)
         ]
-        tables = page_of(found[::-1], page, per_page)
-        rows = [_row(table) for table in tables.items]
-        return result_page(rows, page, per_page, tables.total)
+        rooms = page_of(found[::-1], page, per_page)
+        rows = [_row(room) for room in rooms.items]
+        return result_page(rows, page, per_page, rooms.total)
 
     def data(self, match: str) -> Deferred[MatchData]:
-        """All of one. Fails with Refused, as where there is none."""
-        return Deferred.fromCoroutine(self._data(id_of(match)))
+        """The data of a match. Fails with HttpError, such as for an unknown id."""
+        return Deferred.fromCoroutine(self._data(parse_id(match)))
 
     async def _data(self, match: str) -> MatchData:
-        data = self._remembered(match)
+        data = self._cached(match)
         if data is None:
-            async with self._making:
-                data = self._remembered(match) or await self._made(match)
-        self._known[match] = data
-        self._known.move_to_end(match)
-        if len(self._known) > _KNOWN:
-            self._known.popitem(last=False)
-        table = self._hub.rooms.get(match)
-        if table is None or data.result:
+            async with self._loading:
+                data = self._cached(match) or await self._load(match)
+        self._cache[match] = data
+        self._cache.move_to_end(match)
+        if len(self._cache) > _MAX_CACHED:
+            self._cache.popitem(last=False)
+        room = self._hub.rooms.get(match)
+        if room is None or data.result:
             return data
-        return structs.replace(data, clocks=table.match.clock_states(self._now()))
+        return structs.replace(data, clocks=room.match.clock_states(self._now()))
 
-    def _remembered(self, match: str) -> MatchData | None:
-        """Unless it is older than what there is at the table."""
-        data, table = self._known.get(match), self._hub.rooms.get(match)
+    def _cached(self, match: str) -> MatchData | None:
+        """The cached data, unless the match has more moves by now or has ended."""
+        data, room = self._cache.get(match), self._hub.rooms.get(match)
         if data is None or data.result:
             return data
-        return data if table and len(data.positions) > table.match.ply else None
+        return data if room and len(data.positions) > room.match.ply else None
 
-    async def _made(self, match: str) -> MatchData:
-        table = self._hub.rooms.get(match)
+    async def _load(self, match: str) -> MatchData:
+        room = self._hub.rooms.get(match)
         try:
-            kept = await self._archive.match(match)
+            stored = await self._archive.match(match)
         except WorkUnavailable:
-            if table is None:
+            if room is None:
                 raise
-            kept = None
-        if kept:
-            make: Callable[[], MatchData] = partial(match_data, kept)
-        elif table:
-            make = unstored_match_data(table)
+            stored = None
+        if stored:
+            make: Callable[[], MatchData] = partial(match_data, stored)
+        elif room:
+            make = unstored_match_data(room)
         else:
             raise HttpError(http.NOT_FOUND, f"there is no match {match!r}")
         try:
-            return await self._archive.aside(make)
+            return await self._archive.run_in_thread(make)
         except Contradiction as error:
             text = f"match {match} cannot be shown: {error}"
             raise HttpError(http.NOT_FOUND, text) from error
 
 
 def _row(room: MatchRoom) -> MatchRow:
-    begun = room.started_record(room.begun_at)
+    started = room.started_record(room.begun_at)
     return MatchRow(
-        match=begun.match,
-        game=begun.game,
-        players=begun.players,
-        linked=linked(begun.accounts, begun.rated),
-        clock=begun.clock,
-        rated=begun.rated,
+        match=started.match,
+        game=started.game,
+        players=started.players,
+        linked=linked(started.accounts, started.rated),
+        clock=started.clock,
+        rated=started.rated,
         plies=room.match.ply,
-        begun_at=begun.at,
-        tournament=begun.tournament,
+        begun_at=started.at,
+        tournament=started.tournament,
     )

@@ -1,4 +1,4 @@
-"""Which scripts a page needs, so that a browser can fetch them all side by side."""
+"""The scripts that a page needs, so that a browser can fetch all of them at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(?:\./|/static/)([^"]+)";', re
 
 @lru_cache
 def modules(script: str) -> tuple[str, ...]:
-    """A script of `server/web/static`, what it imports, and what that imports; by name."""
+    """The name of a script of `server/web/static` and of all that it imports, sorted."""
     folder = files("server.web").joinpath("static")
     found = {script}
     unread = [script]

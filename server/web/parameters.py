@@ -1,4 +1,4 @@
-"""What may be asked for behind the question mark: checked, and explained where it is wrong."""
+"""Query parameters of a request, checked; each error says what is allowed."""
 
 from __future__ import annotations
 
@@ -12,101 +12,101 @@ from server.model.names import LONGEST
 from server.storage.results import MatchFilter
 from server.web.http import HttpError, HttpRequest
 
-PAGES = 1_000_000
+MAX_PAGE = 1_000_000
 PER_PAGE = 50
-MOST_PER_PAGE = 200
+MAX_PER_PAGE = 200
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Parameters:
-    """The `?name=value` of a request. Every method raises Refused for what cannot be."""
+    """The query of a request (`?name=value`). All members raise HttpError for invalid values."""
 
-    def __init__(self, asked: HttpRequest, allowed: Collection[str]) -> None:
-        """What is empty counts as left out, as in a form where nothing was chosen."""
-        self._given = {name: value for name, value in asked.query.items() if value}
-        unknown = sorted(set(asked.query) - set(allowed))
+    def __init__(self, request: HttpRequest, allowed: Collection[str]) -> None:
+        """An empty value counts as absent, as in a form where nothing was entered."""
+        self._values = {name: value for name, value in request.query.items() if value}
+        unknown = sorted(set(request.query) - set(allowed))
         if unknown:
-            allows = f"allowed are {', '.join(sorted(allowed))}" if allowed else "there are none"
-            raise _bad(f"there is no parameter {unknown[0]!r} here: {allows}")
+            hint = f"allowed are {', '.join(sorted(allowed))}" if allowed else "none are allowed"
+            raise _bad_request(f"unknown parameter {unknown[0]!r}: {hint}")
 
     def number(self, name: str, default: int, most: int) -> int:
         """A whole number from 1 to `most`."""
-        text = self._given.get(name)
+        text = self._values.get(name)
         if text is None:
             return default
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
         if not 1 <= number <= most:
-            raise _bad(f"{name} is a whole number from 1 to {most}, not {text!r}")
+            raise _bad_request(f"{name} must be a whole number from 1 to {most}, not {text!r}")
         return number
 
     @property
     def page(self) -> int:
-        """Which page of a list."""
-        return self.number("page", 1, PAGES)
+        """The number of the page of a list, from 1."""
+        return self.number("page", 1, MAX_PAGE)
 
     @property
     def per_page(self) -> int:
-        """How many items are on one."""
-        return self.number("per_page", PER_PAGE, MOST_PER_PAGE)
+        """The number of items on a page."""
+        return self.number("per_page", PER_PAGE, MAX_PER_PAGE)
 
     def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
-        """One of some words."""
-        text = self._given.get(name, default)
+        """One of the allowed values."""
+        text = self._values.get(name, default)
         if text not in allowed:
-            raise _bad(f"{name} is one of {', '.join(sorted(allowed))}, not {text!r}")
+            raise _bad_request(f"{name} must be one of {', '.join(sorted(allowed))}, not {text!r}")
         return text
 
     @property
-    def matches(self) -> MatchFilter:
-        """Which of them."""
+    def match_filter(self) -> MatchFilter:
+        """Which matches to list: game, player, opponent and tournament."""
         return MatchFilter(self.game, self.player, self.opponent, self.tournament)
 
     @property
     def game(self) -> str | None:
-        """A game with its parameters, in its one spelling."""
-        text = self._given.get("game")
+        """A game with its parameters, in canonical spelling."""
+        text = self._values.get("game")
         if text is None:
             return None
         try:
             return str(games.load(text))
         except games.SpecError as error:
-            raise _bad(str(error)) from error
+            raise _bad_request(str(error)) from error
 
     @property
     def player(self) -> str | None:
-        """A name."""
+        """The name of a player of the matches."""
         return self._name("player")
 
     @property
     def opponent(self) -> str | None:
-        """That of one who played against the other."""
+        """The name of the other player of the matches."""
         return self._name("opponent")
 
     @property
     def tournament(self) -> str | None:
-        """The id of one."""
-        text = self._given.get("tournament")
-        return text if text is None else id_of(text)
+        """The id of a tournament."""
+        text = self._values.get("tournament")
+        return text if text is None else parse_id(text)
 
     def _name(self, name: str) -> str | None:
-        text = self._given.get(name)
-        return text if text is None else name_of(text)
+        text = self._values.get(name)
+        return text if text is None else parse_name(text)
 
 
-def name_of(text: str) -> str:
-    """A text that may be the name of a player. Raises Refused."""
+def parse_name(text: str) -> str:
+    """The text, if it can be the name of a player. Raises HttpError."""
     if len(text) > LONGEST or not text.isprintable():
-        raise _bad(f"the name of a player has at most {LONGEST} characters that can be seen")
+        raise _bad_request(f"a player's name has at most {LONGEST} characters, all printable")
     return text
 
 
-def id_of(text: str) -> str:
-    """A text that may be the id of a match or a tournament. Raises Refused."""
+def parse_id(text: str) -> str:
+    """The text, if it can be the id of a match or a tournament. Raises HttpError."""
     if not _ID.fullmatch(text):
-        raise _bad(f"an id consists of at most 64 letters, digits, - and _, not {text[:64]!r}")
+        raise _bad_request(f"an id has at most 64 letters, digits, - and _, not {text[:64]!r}")
     return text
 
 
-def _bad(text: str) -> HttpError:
+def _bad_request(text: str) -> HttpError:
     return HttpError(http.BAD_REQUEST, text)

@@ -1,4 +1,4 @@
-"""The site: which handler answers which path, and what holds for all of them."""
+"""The site: the handlers by path, and limits and headers that all responses share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,23 @@ from twisted.web.server import Request, Site
 
 from server.runtime.metrics import CONTENT_TYPE, Metrics
 from server.web.assets import Assets
-from server.web.http import Explain, Handled, Handler, HttpError, HttpRequest, HttpResponse, as_text
+from server.web.http import (
+    ErrorRenderer,
+    Handler,
+    HandlerResource,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    error_as_text,
+)
 
-#: A request is complete, and the next one too, within this time.
+#: The time for a request to arrive completely, and for the next one on the same connection.
 REQUEST_S = 10.0
-#: Connections that ask for pages; those that have become live links are counted by the hub.
+#: The most HTTP connections; those upgraded to WebSocket are limited by the hub instead.
 MAX_CONNECTIONS = 250
 MAX_HEADERS_BYTES = 8192
 
-#: Nothing from elsewhere, and no script or style within a page.
+#: The browser loads nothing from other sites, and runs no script or style within a page.
 _POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -43,22 +51,22 @@ _ALWAYS = {
 }
 
 
-def site(
+def make_site(
     metrics: Metrics,
     healthy: Callable[[], str | None],
     handlers: Mapping[str, Handler] | None = None,
     socket: Any = None,
     api: Any = None,
-    explain: Explain = as_text,
+    render_error: ErrorRenderer = error_as_text,
 ) -> Site:
-    """All that is served; `healthy` returns what is wrong, if anything is.
+    """The site with its health check, metrics, static files and `handlers`.
 
-    `handlers`: of pages, by the first segment of their path, which is "" for the first page.
-    `socket` and `api` are resources: of live links, and of what is for programs. `explain`: how a
-    refusal looks to one who wants a page.
+    `healthy` returns why the server is not healthy, None if it is. `handlers`: those of pages, by
+    the first segment of their path, "" for the first page. `socket` and `api` are the resources of
+    the WebSocket and of the JSON API. `render_error` makes the response for errors of pages.
     """
 
-    def health(asked: HttpRequest) -> HttpResponse:
+    def health(request: HttpRequest) -> HttpResponse:
         fault = healthy()
         return (
             HttpResponse(f"{fault}\n".encode(), http.SERVICE_UNAVAILABLE)
@@ -66,89 +74,92 @@ def site(
             else HttpResponse(b"ok\n")
         )
 
-    every: dict[str, Handler] = {
-        "healthz": only(health),
-        "metrics": only(lambda asked: HttpResponse(metrics.text(), kind=CONTENT_TYPE)),
+    def measure(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(metrics.text(), media_type=CONTENT_TYPE)
+
+    all_handlers: dict[str, Handler] = {
+        "healthz": exact_path(health),
+        "metrics": exact_path(measure),
         "static": Assets(),
         **(handlers or {}),
     }
-    root: Any = _Root(every, explain)
+    root: Any = _Root(all_handlers, render_error)
     for name, resource in ((b"socket", socket), (b"api", api)):
         if resource is not None:
             root.putChild(name, resource)
     return _Site(root, _Request, timeout=REQUEST_S)
 
 
-def only(handler: Handler) -> Handler:
-    """The handler, for one path with nothing below it."""
+def exact_path(handler: Handler) -> Handler:
+    """A handler for one path; paths below it are not found."""
 
-    def checked(asked: HttpRequest) -> Any:
-        return missing(asked) if asked.path else handler(asked)
+    def checked(request: HttpRequest) -> Any:
+        return not_found(request) if request.path else handler(request)
 
     return checked
 
 
-def missing(asked: HttpRequest) -> HttpResponse:
-    """Of a path that leads nowhere. Raises Refused."""
+def not_found(request: HttpRequest) -> HttpResponse:
+    """The handler of unknown paths. Raises HttpError with status 404."""
     raise HttpError(http.NOT_FOUND, "not found")
 
 
 class _Root(Resource):
-    def __init__(self, handlers: Mapping[str, Handler], explain: Explain) -> None:
+    def __init__(self, handlers: Mapping[str, Handler], render_error: ErrorRenderer) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._handlers = handlers
-        self._explain = explain
+        self._render_error = render_error
 
     def getChild(self, path: bytes, request: Request) -> Any:
-        """What begins with a segment that has no resource of its own."""
+        """The handler of the first segment of a path."""
         name = path.decode(errors="replace")
-        return Handled(self._handlers.get(name, missing), self._explain)
+        return HandlerResource(self._handlers.get(name, not_found), self._render_error)
 
 
 class _Request(Request):
-    """Nobody here reads what is sent along with a request, so it is not kept."""
+    """A request whose body is discarded, as no handler reads one."""
 
     def handleContentChunk(self, data: bytes) -> None:
-        """Some of it."""
+        """Discards a part of the body."""
 
 
-class Channel(http.HTTPChannel):
-    """One line. All that is said on it has the same headers."""
+class HttpChannel(http.HTTPChannel):
+    """One connection, whose responses all have the headers of `_ALWAYS`."""
 
     totalHeadersSize = MAX_HEADERS_BYTES
     site: _Site
-    #: What it speaks since it was switched from HTTP.
+    #: The protocol that the connection was switched to.
     _other: Any = None
 
     def connectionMade(self) -> None:
-        """Somebody calls."""
+        """Counts the connection as open."""
         super().connectionMade()  # type: ignore[no-untyped-call]
         self.site.open.add(self)
 
     def dataReceived(self, data: bytes) -> None:
-        """Some bytes."""
+        """Passes bytes to HTTP, or to the protocol switched to."""
         if self._other:
             self._other.dataReceived(data)
         else:
             super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def rawDataReceived(self, data: bytes) -> None:
-        """Some bytes of a body, or those that came right behind a request."""
+        """Passes bytes of a body, or bytes that followed the upgrade request, to the protocol."""
         if self._other:
             self._other.dataReceived(data)
         else:
             super().rawDataReceived(data)
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        """The line is gone."""
+        """Counts the connection as closed, and tells the protocol switched to."""
         self.site.open.discard(self)
         if self._other:
             self._other.connectionLost(reason)
         else:
             super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
-    def switch(self, protocol: Any, head: bytes) -> None:
-        """Say `head` and no more HTTP: the line belongs to another protocol, without a timeout."""
+    def switch_protocol(self, protocol: Any, head: bytes) -> None:
+        """Write `head`, then hand the connection to another protocol, without a timeout."""
         self.site.open.discard(self)
         transport: Any = self.transport
         transport.unregisterProducer()
@@ -158,10 +169,10 @@ class Channel(http.HTTPChannel):
         protocol.makeConnection(transport)
 
     def resetTimeout(self) -> None:
-        """A request has so much time in all: a byte now and then does not give it more."""
+        """Does nothing, so that the timeout holds for a whole request, not from byte to byte."""
 
     def writeHeaders(self, version: bytes, code: bytes, reason: bytes, headers: Headers) -> None:
-        """The head of a response."""
+        """Writes the head of a response, with the headers of all responses."""
         headers.removeHeader(b"Server")
         for name, value in _ALWAYS.items():
             headers.setRawHeaders(name, [value])
@@ -169,20 +180,20 @@ class Channel(http.HTTPChannel):
 
 
 class _Site(Site):
-    """Hangs up on those who are too many."""
+    """Refuses connections beyond MAX_CONNECTIONS."""
 
-    protocol = Channel  # type: ignore[assignment]
+    protocol = HttpChannel  # type: ignore[assignment]
     noisy = False
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)  # type: ignore[no-untyped-call]
-        self.open: set[Channel] = set()
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
+        self.open: set[HttpChannel] = set()
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
-        """Somebody calls."""
+        """A new connection, None if too many are open."""
         if len(self.open) >= MAX_CONNECTIONS:
             return None
         return super().buildProtocol(addr)  # type: ignore[no-untyped-call]
 
     def log(self, request: http.Request) -> None:
-        """Who asks every few seconds is not worth a line."""
+        """Logs nothing: pages send requests every few seconds."""

@@ -1,4 +1,4 @@
-"""HTML from templates, in which everything is escaped and nothing may be missing."""
+"""Renders HTML templates: all values are escaped, and an undefined one is an error."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from server.tournament.report.words import counted
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
 
 
-def _about(seconds: float) -> str:
-    """A length of time in round words."""
+def _duration(seconds: float) -> str:
+    """A duration in round numbers, such as "about 3 hours"."""
     for unit, name in _UNITS:
         if seconds >= unit:
             return f"about {counted(round(seconds / unit), name)}"
@@ -29,15 +29,15 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.globals["software"] = f"Playout {version('playout')}"
-#: For `tojson`, which escapes what could end a script; it is fast, and knows our structs.
+#: For `tojson`, which escapes text that could end a script; msgspec is fast, and encodes structs.
 _ENVIRONMENT.policies["json.dumps_function"] = lambda value, **_: msgspec.json.encode(
     value
 ).decode()
 _ENVIRONMENT.filters["utc"] = lambda at, form="%Y-%m-%d %H:%M": f"{utc(at):{form}}"
-_ENVIRONMENT.filters["about"] = _about
+_ENVIRONMENT.filters["about"] = _duration
 _ENVIRONMENT.filters["count"] = counted
 
 
 def render(name: str, **context: object) -> bytes:
-    """The template of that file name, filled in. Raises jinja2.TemplateError."""
+    """The HTML of a template, in UTF-8. Raises jinja2.TemplateError."""
     return _ENVIRONMENT.get_template(name).render(context).encode()

@@ -1,4 +1,4 @@
-"""WebSocket: a line that speaks the protocol as JSON, one message of text for each of its own."""
+"""WebSocket connections: the protocol as JSON, each message as one text message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from server.model.codec import MAX_FRAME, MessageFormat, decode_json_request, en
 from server.model.messages import Code, Event
 from server.net.connection import MAX_FIRST_FRAME, StreamConnection
 from server.runtime.scheduler import LoopScheduler
-from server.web.http import HttpError, as_text, send
+from server.web.http import HttpError, error_as_text, send_response
 
 if TYPE_CHECKING:
     from server.net.driver import Driver
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 _UPGRADE_REQUIRED = 426
 
 PING_S = 20.0
-#: Pings that are not answered before somebody is taken for gone.
+#: Unanswered pings after which a connection is aborted.
 MISSED_PINGS = 2
-#: Pings and pieces of messages a second, which no client needs, but a hostile one has for nothing.
-PIECES_PER_S = 50.0
+#: Allowed frames a second that complete no message; clients need none, hostile ones send them.
+FRAGMENTS_PER_S = 50.0
 
 _TEXT = 0x81  # a whole message of text
 _PING = b"\x89\x00"
@@ -40,7 +40,7 @@ _SHORT, _LONG, _LONGEST = struct.Struct("!BB"), struct.Struct("!BBH"), struct.St
 
 
 def _framed(event: Event) -> bytes:
-    """RFC 6455, section 5.2. Made once for all who are told, which wsproto's frames are not."""
+    """A frame after RFC 6455, section 5.2. Encoded once for all receivers, unlike wsproto's."""
     body = encode_json(event)
     size = len(body)
     if size < 126:
@@ -54,7 +54,7 @@ _FORMAT = MessageFormat(_framed, decode_json_request)
 
 
 class WebSocketResource(Resource):
-    """Where a browser asks for a line."""
+    """The resource at which a browser opens a WebSocket connection."""
 
     isLeaf = True
 
@@ -62,43 +62,43 @@ class WebSocketResource(Resource):
         self,
         driver: Driver,
         scheduler: LoopScheduler,
-        timer: Any,
+        reactor: Any,
         *,
         unread_bytes: int,
         proxied: bool,
         local: bool,
     ) -> None:
-        """`timer` is Twisted's reactor. `proxied`: a proxy says where each request comes from.
+        """`proxied`: a proxy names the address of each client in X-Forwarded-For.
 
-        `local`: nobody else's machine reaches this one. Then no other host has a page here.
+        `local`: only this machine can connect, so that pages of other hosts are refused.
         """
         super().__init__()  # type: ignore[no-untyped-call]
         self._driver = driver
         self._scheduler = scheduler
-        self._timer = timer
+        self._reactor = reactor
         self._unread_bytes = unread_bytes
         self._proxied = proxied
         self._local = local
 
     def render(self, request: Request) -> int:
-        """Make the line, or say why not."""
+        """Open the connection, or respond with the reason why not."""
         try:
             key = _key(request)
             _require_own_page(request, self._local)
-        except HttpError as refused:
-            send(request, as_text(refused))
+        except HttpError as error:
+            send_response(request, error_as_text(error))
             return NOT_DONE_YET
         address = _address(request) if self._proxied else None
-        line = WebSocketConnection(
-            self._driver, self._scheduler, self._timer, address, unread_bytes=self._unread_bytes
+        connection = WebSocketConnection(
+            self._driver, self._scheduler, self._reactor, address, unread_bytes=self._unread_bytes
         )
         channel: Any = request.channel
-        channel.switch(line, _ACCEPTED % generate_accept_token(key))
+        channel.switch_protocol(connection, _ACCEPTED % generate_accept_token(key))
         return NOT_DONE_YET
 
 
 class WebSocketConnection(StreamConnection, Protocol):
-    """One client's line."""
+    """The WebSocket connection of one client."""
 
     format = _FORMAT
 
@@ -106,61 +106,61 @@ class WebSocketConnection(StreamConnection, Protocol):
         self,
         driver: Driver,
         scheduler: LoopScheduler,
-        timer: Any,
+        reactor: Any,
         address: str | None,
         *,
         unread_bytes: int,
     ) -> None:
-        """`address`: where it comes from, if not where the transport says."""
+        """`address`: the address of the client, None for that of the transport."""
         super().__init__(driver, scheduler, unread_bytes=unread_bytes)
-        self._timer = timer
+        self._reactor = reactor
         self._address = address
         self._frames = FrameProtocol(client=False, extensions=[])
         self._message = bytearray()
-        self._most = MAX_FIRST_FRAME
-        self._pieces = TokenBucket(PIECES_PER_S, PIECES_PER_S * BURST_S, timer.seconds())
+        self._max_bytes = MAX_FIRST_FRAME
+        self._fragments = TokenBucket(FRAGMENTS_PER_S, FRAGMENTS_PER_S * BURST_S, reactor.seconds())
         self._missed = 0
         self._next_ping: Any = None
 
     def connectionMade(self) -> None:
-        """The line is there."""
-        self._next_ping = self._timer.callLater(PING_S, self._ping)
+        """Starts the pings, and tells the driver of the connection."""
+        self._next_ping = self._reactor.callLater(PING_S, self._ping)
         self.opened()
 
     def dataReceived(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Decodes received bytes into frames."""
         self._frames.receive_bytes(data)
         self._read()
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
-        """The line is gone."""
+        """Stops the pings, and tells the driver."""
         if self._next_ping.active():
             self._next_ping.cancel()
         self.closed()
 
     def address(self) -> str | None:
-        """Where it comes from."""
+        """The address of the client."""
         return self._address or getattr(self.transport.getPeer(), "host", "")
 
-    def set_frame_limit(self, most: int) -> None:
-        """It has said who it is: its messages may have so many bytes."""
-        self._most = most
+    def set_frame_limit(self, max_bytes: int) -> None:
+        """Set the size limit of messages in bytes, after a hello was accepted."""
+        self._max_bytes = max_bytes
 
     def close(self) -> None:
-        """Say no more and hear no more; what was said still goes out."""
+        """Close the connection after the queued output is sent; further input is ignored."""
         self._end(CloseReason.NORMAL_CLOSURE, "")
 
     def stop_reading(self) -> None:
-        """Read nothing, until `start_reading`."""
+        """Pause reading until `start_reading` is called."""
         self.transport.pauseProducing()
 
     def start_reading(self) -> None:
-        """Read what has come meanwhile, and what comes."""
+        """Resume reading, first what has arrived in the meantime."""
         self.transport.resumeProducing()
         self._read()
 
     def stopProducing(self) -> None:
-        """Nothing can be sent any more."""
+        """Called by the transport when nothing can be sent any more."""
         self._closing = True
 
     def _read(self) -> None:
@@ -175,10 +175,10 @@ class WebSocketConnection(StreamConnection, Protocol):
             self._refuse(Code.MALFORMED, str(fault), fault.code)
 
     def _take(self, frame: Frame) -> None:
-        """A frame, or as much of it as is there."""
+        """Handle a frame, or the part of it that has arrived."""
         whole = frame.opcode is Opcode.TEXT and frame.message_finished
-        if frame.frame_finished and not whole and self._pieces.take(self._timer.seconds()):
-            self._refuse(Code.RATE_LIMITED, "too many frames that are no message",
+        if frame.frame_finished and not whole and self._fragments.take(self._reactor.seconds()):
+            self._refuse(Code.RATE_LIMITED, "too many frames that complete no message",
                          CloseReason.POLICY_VIOLATION)  # fmt: skip
             return
         match frame.opcode, frame.payload:
@@ -192,13 +192,13 @@ class WebSocketConnection(StreamConnection, Protocol):
             case Opcode.CLOSE, _:
                 self._end(CloseReason.NORMAL_CLOSURE, "")
             case _:
-                self._refuse(Code.MALFORMED, "messages are text, in JSON",
+                self._refuse(Code.MALFORMED, "a message must be text in JSON",
                              CloseReason.UNSUPPORTED_DATA)  # fmt: skip
 
     def _take_text(self, whole: bool) -> None:
-        if len(self._message) > self._most:
-            text = f"a message has at most {self._most} bytes"
-            if self._most < MAX_FRAME:
+        if len(self._message) > self._max_bytes:
+            text = f"a message has at most {self._max_bytes} bytes"
+            if self._max_bytes < MAX_FRAME:
                 text += f"; after hello {MAX_FRAME}"
             self._refuse(Code.FRAME_TOO_LARGE, text, CloseReason.MESSAGE_TOO_BIG)
         elif whole:
@@ -221,7 +221,7 @@ class WebSocketConnection(StreamConnection, Protocol):
         if not self._paused_by:
             self._missed += 1
         self.send(_PING)
-        self._next_ping = self._timer.callLater(PING_S, self._ping)
+        self._next_ping = self._reactor.callLater(PING_S, self._ping)
 
 
 _ACCEPTED = (
@@ -233,31 +233,31 @@ _ACCEPTED = (
 
 
 def _key(request: Request) -> bytes:
-    """What a browser wants to see again, of a request for a line. Raises Refused."""
-    said = request.getHeader
+    """The Sec-WebSocket-Key of an upgrade request. Raises HttpError for other requests."""
+    header = request.getHeader
     if request.method != b"GET":
         raise HttpError(http.NOT_ALLOWED, "only GET is allowed here")
-    tokens = [token.strip().lower() for token in (said("Connection") or "").split(",")]
-    if (said("Upgrade") or "").lower() != "websocket" or "upgrade" not in tokens:
-        raise HttpError(http.BAD_REQUEST, "this is for WebSocket")
-    if said("Sec-WebSocket-Version") != "13":
+    tokens = [token.strip().lower() for token in (header("Connection") or "").split(",")]
+    if (header("Upgrade") or "").lower() != "websocket" or "upgrade" not in tokens:
+        raise HttpError(http.BAD_REQUEST, "this address is for WebSocket connections")
+    if header("Sec-WebSocket-Version") != "13":
         request.setHeader("Sec-WebSocket-Version", "13")
-        raise HttpError(_UPGRADE_REQUIRED, "version 13 of WebSocket is spoken here")
-    key = (said("Sec-WebSocket-Key") or "").encode(errors="replace")
+        raise HttpError(_UPGRADE_REQUIRED, "only version 13 of WebSocket is supported")
+    key = (header("Sec-WebSocket-Key") or "").encode(errors="replace")
     try:
         nonce = base64.b64decode(key, validate=True)
     except binascii.Error:
         nonce = b""
     if len(nonce) != 16:
-        raise HttpError(http.BAD_REQUEST, "Sec-WebSocket-Key is not 16 bytes in base64")
+        raise HttpError(http.BAD_REQUEST, "Sec-WebSocket-Key must be 16 bytes in base64")
     return key
 
 
 def _require_own_page(request: Request, local: bool) -> None:
-    """The page that asks is from here, if a page asks: programs send no Origin. Raises Refused.
+    """Check that the request comes from a page of this server, or from a program without Origin.
 
-    Any name may be made to lead to this machine, by whoever owns it (DNS rebinding). So if the
-    server is `local`, its pages are at an address in numbers, or at localhost.
+    The owner of any name can make it resolve to this machine (DNS rebinding). So if the server is
+    `local`, its pages must be at an IP address or at localhost. Raises HttpError.
     """
     origin, host = request.getHeader("Origin"), request.getHeader("Host") or ""
     if origin is None:
@@ -268,14 +268,14 @@ def _require_own_page(request: Request, local: bool) -> None:
     except ValueError:
         own = False
     if not own:
-        raise HttpError(http.FORBIDDEN, "this page is from elsewhere")
+        raise HttpError(http.FORBIDDEN, "this page is from another site")
     if local and not is_address(name) and name.rpartition(".")[2] != "localhost":
-        text = f"{name} is not this machine; behind a proxy, the server is told --http-proxied"
+        text = f"{name} is not this machine; behind a proxy, start the server with --http-proxied"
         raise HttpError(http.FORBIDDEN, text)
 
 
 def _address(request: Request) -> str | None:
-    """Where a proxy says that a request comes from: the last one, as others may have said more."""
+    """The client's address from a proxy: the last one, as the client may have sent the others."""
     values = request.requestHeaders.getRawHeaders("X-Forwarded-For") or [""]
     last = values[-1].rpartition(",")[2].strip()
     return last if is_address(last) else None

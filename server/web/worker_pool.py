@@ -1,4 +1,4 @@
-"""What takes long is done in threads, and what came of it is good for a while."""
+"""A thread pool for slow work, with an expiring cache of computed values."""
 
 from __future__ import annotations
 
@@ -18,85 +18,83 @@ from server.web.http import HttpError
 
 T = TypeVar("T")
 
-#: One of them computes, the others do what is done at once.
+#: At most one of them computes a cached value; the others do short work, such as queries.
 _THREADS = 3
-#: What waits for a thread, at most: who asks for more is told to come back.
-MOST_WAITING = 100
-#: What was computed is good for so long; and for so many times what it took.
-_GOOD_S, _GOOD_TIMES = 5.0, 10.0
-#: Of what was computed, that which was computed longest ago is forgotten.
-_MOST_KNOWN = 64
+#: The most jobs that may be queued or running; further ones fail with WorkUnavailable.
+MAX_WAITING = 100
+#: A computed value is valid for this many seconds, or this many times as long as it took.
+_VALID_S, _VALID_TIMES = 5.0, 10.0
+#: The most cached values; the one that was computed first is dropped.
+_MAX_CACHED = 64
 
 
 class WorkUnavailable(HttpError):
-    """It cannot be had at the moment: what to tell who asks."""
+    """The work cannot be done at present: status 503, with a text for people."""
 
     def __init__(self, text: str) -> None:
         super().__init__(http.SERVICE_UNAVAILABLE, text)
 
 
 @dataclass
-class _Known:
-    """Something that was computed, and until when it need not be looked at again."""
+class _CacheEntry:
+    """A computed value, and the time.monotonic() at which it expires."""
 
     value: Any
-    until: float
+    expires_at: float
 
 
 class WorkerPool:
-    """A few threads, which end with the reactor."""
+    """A few threads, which end when the reactor stops."""
 
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
-        self._pool = ThreadPool(0, _THREADS, name="aside")
+        self._pool = ThreadPool(0, _THREADS, name="web")
         self._waiting = 0
         self._computing = DeferredLock()
         #: Changed by one computation at a time.
-        self._known: OrderedDict[Hashable, _Known] = OrderedDict()
+        self._cache: OrderedDict[Hashable, _CacheEntry] = OrderedDict()
         reactor.callWhenRunning(self._pool.start)
         reactor.addSystemEventTrigger("during", "shutdown", self._pool.stop)
 
-    def do(self, work: Callable[[], T]) -> Deferred[T]:
-        """Do something in a thread. Fails with Unavailable when there is too much to do."""
-        return self._asked(lambda: self._in_thread(work))
+    def run(self, work: Callable[[], T]) -> Deferred[T]:
+        """Call `work` in a thread. Fails with WorkUnavailable if too many jobs are waiting."""
+        return self._counted(lambda: self._in_thread(work))
 
     def compute(self, key: Hashable, compute: Callable[[Any], T | None]) -> Deferred[T | None]:
-        """What takes long: one at a time, and again only after a while.
+        """The cached value of `key`, computed in a thread if it has expired; one at a time.
 
-        `compute` is given what it returned the last time, or None; None is not remembered. Fails as
-        `do`.
+        `compute` receives the expired value, or None, and returns the new one; None is not cached.
+        Fails as `run` does.
         """
-        known = self._known.get(key)
-        if known and time.monotonic() < known.until:
-            return succeed(known.value)
-        renewed = partial(self._renewed, key, compute)
-        return self._asked(lambda: self._computing.run(self._in_thread, renewed))
+        entry = self._cache.get(key)
+        if entry and time.monotonic() < entry.expires_at:
+            return succeed(entry.value)
+        renew = partial(self._renew, key, compute)
+        return self._counted(lambda: self._computing.run(self._in_thread, renew))
 
-    def _asked(self, ask: Callable[[], Deferred[T]]) -> Deferred[T]:
-        if self._waiting >= MOST_WAITING:
-            return fail(
-                WorkUnavailable("too much is asked for at the moment; try again in a while")
-            )
+    def _counted(self, start: Callable[[], Deferred[T]]) -> Deferred[T]:
+        if self._waiting >= MAX_WAITING:
+            return fail(WorkUnavailable("the server is overloaded; try again in a few seconds"))
         self._waiting += 1
-        return ask().addBoth(self._answered)
+        return start().addBoth(self._finished)
 
-    def _answered(self, result: T) -> T:
+    def _finished(self, result: T) -> T:
         self._waiting -= 1
         return result
 
     def _in_thread(self, work: Callable[[], T]) -> Deferred[T]:
         return deferToThreadPool(self._reactor, self._pool, work)
 
-    def _renewed(self, key: Hashable, compute: Callable[[Any], T | None]) -> T | None:
-        known, begun = self._known.get(key), time.monotonic()
-        if known and begun < known.until:  # another has been first
-            return cast(T, known.value)
-        value = compute(known.value if known else None)
+    def _renew(self, key: Hashable, compute: Callable[[Any], T | None]) -> T | None:
+        entry, began = self._cache.get(key), time.monotonic()
+        if entry and began < entry.expires_at:  # computed while this call waited for the lock
+            return cast(T, entry.value)
+        value = compute(entry.value if entry else None)
         if value is not None:
             ended = time.monotonic()
-            good_s = max(_GOOD_S, _GOOD_TIMES * (ended - begun))
-            self._known[key] = _Known(value, ended + good_s)
-            self._known.move_to_end(key)
-            if len(self._known) > _MOST_KNOWN:
-                self._known.popitem(last=False)
+            valid_s = max(_VALID_S, _VALID_TIMES * (ended - began))
+            self._cache[key] = _CacheEntry(value, ended + valid_s)
+            self._cache.move_to_end(key)
+            if len(self._cache) > _MAX_CACHED:
+                self._cache.popitem(last=False)
         return value

@@ -16,10 +16,10 @@ from games.core.description import Description, Parameter
 from server.storage.results import MatchRow, PlayerRow, PlayerTotals, ResultPage, TournamentRow
 from server.tournament import report
 from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
-from server.web.api import Api, Ranking, TournamentAnswer
+from server.web.api import Api, Ranking, TournamentResponse
 from server.web.archive import GameRecord, PlayerRecord, VersionRecord
-from server.web.match_data import Ending, MatchData, PositionData
-from server.web.parameters import MOST_PER_PAGE, PAGES, PER_PAGE
+from server.web.match_data import MatchData, MatchResult, PositionData
+from server.web.parameters import MAX_PAGE, MAX_PER_PAGE, PER_PAGE
 
 DOCS = Path(__file__).parents[2] / "docs"
 KINDS: dict[str, Any] = {
@@ -27,7 +27,7 @@ KINDS: dict[str, Any] = {
     "match in a list": MatchRow,
     "match": MatchData,
     "position": PositionData,
-    "result": Ending,
+    "result": MatchResult,
     "player in a list": PlayerRow,
     "totals": PlayerTotals,
     "ranking": Ranking,
@@ -37,7 +37,7 @@ KINDS: dict[str, Any] = {
     "version": VersionRecord,
     "point": RatingPoint,
     "tournament in a list": TournamentRow,
-    "tournament": TournamentAnswer,
+    "tournament": TournamentResponse,
     "report": report.Report,
     "entrant": report.ReportEntrant,
     "standing": report.Standing,
@@ -197,8 +197,8 @@ def test_the_parameters_are_those_that_are_allowed(
 
 
 def test_the_limits() -> None:
-    assert PARAMETERS["page"] == [f"1 to {PAGES:,}", "1"]
-    assert PARAMETERS["per_page"] == [f"1 to {MOST_PER_PAGE}", str(PER_PAGE)]
+    assert PARAMETERS["page"] == [f"1 to {MAX_PAGE:,}", "1"]
+    assert PARAMETERS["per_page"] == [f"1 to {MAX_PER_PAGE}", str(PER_PAGE)]
 
 
 def test_links_lead_somewhere() -> None:

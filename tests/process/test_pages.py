@@ -139,7 +139,7 @@ def test_matches_are_listed_those_that_run_first(site: HttpSite) -> None:
     assert page_of(site, "/matches?game=&player=&opponent=guest-1&tournament=").matches() == [
         past.nim, past.resigned
     ]  # fmt: skip
-    assert "Nothing like this" in page_of(site, "/matches?player=nobody").text
+    assert "No finished match fits" in page_of(site, "/matches?player=nobody").text
 
 
 def test_a_page_beyond_the_last_leads_back(site: HttpSite) -> None:
@@ -156,7 +156,7 @@ def test_players_are_ranked_and_everybody_is_listed(site: HttpSite) -> None:
     assert {f"/players/{name}" for name in ("Ann", "Bob", "Cyd", quote(NASTY))} <= set(page.links())
     everybody = page_of(site, "/players?list=everybody")
     assert {f"/players/{name}" for name in MEMBERS} <= set(everybody.links())
-    assert "Nobody is rated" in page_of(site, "/players?game=othello").text
+    assert "This game has no rated matches" in page_of(site, "/players?game=othello").text
 
 
 def test_a_player_has_ratings_by_version_and_their_history(site: HttpSite) -> None:
@@ -194,7 +194,7 @@ def test_parts_of_a_tournament_are_fetched_by_themselves(site: HttpSite) -> None
         text = site.ask(f"{address}?part={part}").body.decode()
         assert "<html" not in text
         assert text.strip() in whole
-    assert "part is one of" in page_of(site, f"{address}?part=all", 400).text
+    assert "part must be one of" in page_of(site, f"{address}?part=all", 400).text
 
 
 def test_games_are_explained_and_drawn(site: HttpSite) -> None:
@@ -240,17 +240,17 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
         ("/players/guest-1", 404, "Guests have no page"),
         ("/players/%3Cscript%3E", 404, "<script>"),
         ("/tournaments/nope", 404, "There is no tournament 'nope'"),
-        ("/tournaments/..%2f..%2fetc%2fpasswd", 400, "an id consists of"),
-        ("/tournaments/../../../../etc/passwd", 400, "an id consists of"),
-        ("/players/..%2f..%2f..%2fetc%2fpasswd", 404, "No player is called"),
+        ("/tournaments/..%2f..%2fetc%2fpasswd", 400, "an id has at most"),
+        ("/tournaments/../../../../etc/passwd", 400, "an id has at most"),
+        ("/players/..%2f..%2f..%2fetc%2fpasswd", 404, "No player has the name"),
         ("/static/..%2fsite.py", 404, "not found"),
         ("/static/../site.py", 404, "not found"),
-        ("/matches?page=0", 400, "page is a whole number"),
+        ("/matches?page=0", 400, "page must be a whole number"),
         ("/matches?game=%3Cscript%3E", 400, "<script>"),
         ("/players?game=chess", 400, "unknown game 'chess'"),
-        ("/players/%00", 400, "characters that can be seen"),
+        ("/players/%00", 400, "characters, all printable"),
         (f"/players/{'x' * 500}", 400, "at most 32 characters"),
-        ("/matches?colour=red", 400, "there is no parameter 'colour'"),
+        ("/matches?colour=red", 400, "unknown parameter 'colour'"),
         ("/matches?player=%ff", 400, "not UTF-8"),
     ],
 )
@@ -286,9 +286,9 @@ def test_without_a_database_there_is_what_runs(tmp_path: Path) -> None:
     options = ("--database", "none", "--http", "127.0.0.1:0", "--open")
     with running_server(*options, env={"BROWSER": f"{browser} %s"}) as server:
         site = pages_of(server)
-        assert "Nothing has been played" in page_of(site, "/matches").text
-        assert "Nobody has a name" in page_of(site, "/players").text
-        assert "None have been held" in page_of(site, "/tournaments").text
+        assert "No match has been finished" in page_of(site, "/matches").text
+        assert "No player has registered" in page_of(site, "/players").text
+        assert "There are no tournaments" in page_of(site, "/tournaments").text
         page_of(site, "/games")
         page_of(site, "/players/Ann", 404)
         page_of(site, "/tournaments/1", 404)

@@ -119,7 +119,7 @@ def test_what_people_call_themselves_is_text(page: tuple[str, int], server: Runn
 def test_a_page_from_elsewhere_is_refused(page: tuple[str, int], origin: str) -> None:
     with socket.create_connection(page, TIMEOUT_S) as line:
         response = upgrade(line, page, Origin=origin.format(port=page[1]))
-        assert (response.status, response.read()) == (403, b"this page is from elsewhere\n")
+        assert (response.status, response.read()) == (403, b"this page is from another site\n")
 
 
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:{port}", ""])

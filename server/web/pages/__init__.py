@@ -1,4 +1,4 @@
-"""The pages that people read: a file each, and here, under which address each is found."""
+"""The pages: one file for each kind, and their handlers by path."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from server.web.http import Handler
 from server.web.match_lookup import MatchLookup
 from server.web.pages import games, match, matches, players, tournaments
 from server.web.pages.lobby import lobby
-from server.web.pages.source import PageSource, either
-from server.web.site import only
+from server.web.pages.source import PageSource, index_or_item
+from server.web.site import exact_path
 
 
-def pages(hub: Hub, archive: Archive, finder: MatchLookup) -> dict[str, Handler]:
-    """By the first segment of their path; below "matches", say, is also each single one."""
-    source = PageSource(hub, archive, finder)
+def pages(hub: Hub, archive: Archive, lookup: MatchLookup) -> dict[str, Handler]:
+    """Handlers by the first segment of their path, such as "matches" for `/matches/ID`, too."""
+    source = PageSource(hub, archive, lookup)
     return {
-        "": only(lobby(hub, archive)),
-        "matches": either(matches.index(source), match.item(source)),
-        "players": either(players.index(source), players.item(source)),
-        "tournaments": either(tournaments.index(source), tournaments.item(source)),
-        "games": only(games.index(source)),
+        "": exact_path(lobby(hub, archive)),
+        "matches": index_or_item(matches.index(source), match.item(source)),
+        "players": index_or_item(players.index(source), players.item(source)),
+        "tournaments": index_or_item(tournaments.index(source), tournaments.item(source)),
+        "games": exact_path(games.index(source)),
     }

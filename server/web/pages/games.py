@@ -1,4 +1,4 @@
-"""`/games`: the rules of each game, its parameters, and what it looks like."""
+"""`/games`: the rules of each game, its parameters, and an example position."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import games
 from games import Description, Game, State
 from server.core.view import board_of, position_view_of
 from server.web.http import Handler, HttpRequest, HttpResponse
-from server.web.pages.source import PageSource, page, shown
+from server.web.pages.source import PageSource, async_handler, render_page
 
-#: A position with about so many pieces looks like the game.
+#: The most moves before the example position.
 _PLIES = 14
-#: Of all moves, this share of those that are nearest to the middle is played.
+#: The share of the legal moves, those nearest to the middle, that the example is drawn from.
 _NEAR = 0.3
 
 _log = Logger(namespace="server")
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """A game; its board and a position to be drawn, and as text where there are no scripts."""
+class _GameEntry:
+    """A game with an example position: as a drawing, and as text for browsers without scripts."""
 
     description: Description
     drawing: object
@@ -33,21 +33,21 @@ class _Shown:
 
 
 def index(source: PageSource) -> Handler:
-    """All of them."""
+    """The handler of the page."""
 
-    async def show(asked: HttpRequest) -> HttpResponse:
-        return page("games.html", games=await source.archive.aside(_all))
+    async def respond(request: HttpRequest) -> HttpResponse:
+        return render_page("games.html", games=await source.archive.run_in_thread(_entries))
 
-    return shown(show)
+    return async_handler(respond)
 
 
 @functools.cache
-def _all() -> list[_Shown]:
-    return [each for name in games.names() if (each := _shown(name))]
+def _entries() -> list[_GameEntry]:
+    return [each for name in games.names() if (each := _entry(name))]
 
 
-def _shown(name: str) -> _Shown | None:
-    """None for a game of somebody else's that does not work."""
+def _entry(name: str) -> _GameEntry | None:
+    """None for a plug-in game that fails."""
     try:
         game = games.load(name)
         states, moves = _example(game)
@@ -55,34 +55,34 @@ def _shown(name: str) -> _Shown | None:
             "board": board_of(game),
             "view": position_view_of(game, states, moves, len(moves)),
         }
-        return _Shown(games.describe(name), msgspec.to_builtins(drawing), game.show(states[-1]))
-    except Exception as fault:  # whatever it is, the others are shown
-        _log.warn("the game {name} cannot be shown: {fault!r}", name=name, fault=fault)
+        return _GameEntry(games.describe(name), msgspec.to_builtins(drawing), game.show(states[-1]))
+    except Exception as error:  # a plug-in may raise anything; the other games are shown
+        _log.warn("the game {name} cannot be shown: {error!r}", name=name, error=error)
         return None
 
 
 def _example(game: Game) -> tuple[list[State], list[int]]:
-    """Some moves in the midst of the board, the same each time, that do not end the game."""
-    choose = random.Random(4)
+    """Moves near the middle of the board that do not end the game, the same each time."""
+    rng = random.Random(4)
     states, moves = [game.initial_state()], list[int]()
     while len(moves) < min(_PLIES, game.max_plies // 3):
-        actions = _in_the_midst(game, states[-1])
-        action = choose.choice(actions)
-        after = game.next_state(states[-1], action)
-        if game.winner(after):
+        actions = _central_actions(game, states[-1])
+        action = rng.choice(actions)
+        next_state = game.next_state(states[-1], action)
+        if game.winner(next_state):
             break
-        states.append(after)
+        states.append(next_state)
         moves.append(action)
     return states, moves
 
 
-def _in_the_midst(game: Game, state: State) -> list[int]:
+def _central_actions(game: Game, state: State) -> list[int]:
     view = game.view(state)
     middle = (view.rows - 1) / 2, (view.columns - 1) / 2
 
     def distance(action: int) -> float:
-        places = [divmod(cell, view.columns) for cell in view.clicks.get(action, ())]
-        return sum(abs(r - middle[0]) + abs(c - middle[1]) for r, c in places)
+        cells = [divmod(cell, view.columns) for cell in view.clicks.get(action, ())]
+        return sum(abs(r - middle[0]) + abs(c - middle[1]) for r, c in cells)
 
     actions = sorted(game.legal_actions(state), key=distance)
     return actions[: max(2, round(_NEAR * len(actions)))]

@@ -1,4 +1,4 @@
-"""The lobby: who is here, what is sought and played, what has ended of late."""
+"""The lobby: players, open seeks, running matches and the latest results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from server.web.http import HTML, Handler, HttpRequest, HttpResponse
 from server.web.templates import render
 from server.web.worker_pool import WorkUnavailable
 
+#: The number of results on the page.
 RESULTS = 10
 
 
 def lobby(hub: Hub, archive: Archive) -> Handler:
-    """The page, as it is when it is asked for; its script keeps it up to date."""
-    described = [asdict(games.describe(name)) for name in games.names()]
+    """The handler of the page; its script keeps the page up to date."""
+    descriptions = [asdict(games.describe(name)) for name in games.names()]
 
     def page(stored: ResultPage[MatchRow]) -> HttpResponse:
         overview = hub.lobby_feed.overview()
@@ -31,26 +32,26 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
             overview=overview,
             seeks=[seek for seek in overview.seeks if not seek.opponent],
             results=_results(overview, stored),
-            games=described,
-            data={"games": described},
+            games=descriptions,
+            data={"games": descriptions},
         )
-        return HttpResponse(body, kind=HTML)
+        return HttpResponse(body, media_type=HTML)
 
-    def handle(asked: HttpRequest) -> Deferred[HttpResponse]:
-        found = archive.matches(per_page=RESULTS)
-        return found.addErrback(_nothing).addCallback(page)
+    def handle(request: HttpRequest) -> Deferred[HttpResponse]:
+        matches = archive.matches(per_page=RESULTS)
+        return matches.addErrback(_no_matches).addCallback(page)
 
     return handle
 
 
-def _nothing(failure: Failure) -> ResultPage[MatchRow]:
-    """Without a database, the lobby is still good for playing."""
+def _no_matches(failure: Failure) -> ResultPage[MatchRow]:
+    """When the database fails, the lobby is still shown, for playing."""
     failure.trap(WorkUnavailable)
     return ResultPage()
 
 
 def _results(overview: Overview, stored: ResultPage[MatchRow]) -> Sequence[Outcome | MatchRow]:
-    """The latest first. What has just ended may not be stored yet, or nothing ever is."""
+    """Results, the latest first: those of the overview may not be stored yet, or never will be."""
     latest: dict[str, Outcome | MatchRow] = {
         each.match: each for each in reversed(overview.outcomes)
     }

@@ -1,4 +1,4 @@
-"""`/matches/ID`: a match, live or finished; `/matches/ID.pgn`: the same as a file."""
+"""`/matches/ID`: a match, running or finished; `/matches/ID.pgn`: the same as a file."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from server.web.downloads import FORMATS, download
 from server.web.http import Handler, HttpRequest, HttpResponse
 from server.web.match_data import MatchData
 from server.web.modules import modules
-from server.web.pages.source import PageSource, page, shown
+from server.web.pages.source import PageSource, async_handler, render_page
 
 
 def item(source: PageSource) -> Handler:
-    """The page of a match, and the files that it can be had as."""
+    """The handler of the page of a match and of its files."""
 
-    async def show(asked: HttpRequest) -> HttpResponse:
-        name = "/".join(asked.path)
+    async def respond(request: HttpRequest) -> HttpResponse:
+        name = "/".join(request.path)
         if "." in name:
             return await download(source.archive, name)
-        return _page(await source.finder.data(name))
+        return _page(await source.lookup.data(name))
 
-    return shown(show)
+    return async_handler(respond)
 
 
 def _page(data: MatchData) -> HttpResponse:
-    return page(
+    return render_page(
         "match.html",
         match=data,
         status_text=_status_text(data),
@@ -34,7 +34,7 @@ def _page(data: MatchData) -> HttpResponse:
 
 
 def _status_text(data: MatchData) -> str:
-    """Whose turn it is, or how it ended."""
+    """The player to move, or the result."""
     if data.result is None:
         return f"{data.players[data.to_move - 1]} to move"
     if data.result.winner > 0:
@@ -43,6 +43,6 @@ def _status_text(data: MatchData) -> str:
 
 
 def _formats(data: MatchData) -> list[str]:
-    """What it can most likely be had as: SGF knows only undivided grids."""
+    """The suffixes of the files that are offered: SGF is only for undivided grids."""
     is_grid = data.board.geometry == "grid" and not data.board.block
     return [each for each in FORMATS if each != "sgf" or is_grid]

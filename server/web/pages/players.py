@@ -1,54 +1,56 @@
-"""`/players`: who is rated at a game, and everybody; `/players/NAME`: one of them."""
+"""`/players`: the ratings of a game, or all players; `/players/NAME`: one player."""
 
 from __future__ import annotations
 
 from twisted.web import http
 
 from server.storage.results import MatchFilter, page_of
-from server.web.history import history
 from server.web.http import Handler, HttpError, HttpRequest, HttpResponse
-from server.web.pages.source import PageSource, page, shown
-from server.web.parameters import Parameters, name_of
+from server.web.pages.source import PageSource, async_handler, render_page
+from server.web.parameters import Parameters, parse_name
+from server.web.rating_plot import rating_plot
 
 _PER_PAGE = 100
-#: Of a player's own page.
+#: The number of matches on the page of a player.
 _LATEST = 20
 
 
 def index(source: PageSource) -> Handler:
-    """A table of ratings for each game, and everybody."""
+    """The handler of the ratings of each game, and of the list of all players."""
 
-    async def show(asked: HttpRequest) -> HttpResponse:
-        given = Parameters(asked, ("game", "list", "page"))
+    async def respond(request: HttpRequest) -> HttpResponse:
+        parameters = Parameters(request, ("game", "list", "page"))
         games = await source.archive.rated_games()
-        everybody = given.choice("list", "rated", ("rated", "everybody")) == "everybody"
-        if given.game is None and (everybody or not games):
-            people = await source.archive.players(given.page, _PER_PAGE)
-            return page("everybody.html", games=games, game="", people=people)
-        game = given.game or games[0]
-        ladder = await source.archive.ratings(game)
-        rows = page_of(list(enumerate(ladder.entries, 1)), given.page, _PER_PAGE)
-        return page("players.html", games=games, game=game, ladder=ladder, rows=rows)
+        list_all = parameters.choice("list", "rated", ("rated", "everybody")) == "everybody"
+        if parameters.game is None and (list_all or not games):
+            players = await source.archive.players(parameters.page, _PER_PAGE)
+            return render_page("all_players.html", games=games, game="", players=players)
+        game = parameters.game or games[0]
+        leaderboard = await source.archive.ratings(game)
+        rows = page_of(list(enumerate(leaderboard.entries, 1)), parameters.page, _PER_PAGE)
+        return render_page(
+            "players.html", games=games, game=game, leaderboard=leaderboard, rows=rows
+        )
 
-    return shown(show)
+    return async_handler(respond)
 
 
 def item(source: PageSource) -> Handler:
-    """One player."""
+    """The handler of the page of a player."""
 
-    async def show(asked: HttpRequest) -> HttpResponse:
-        name = name_of("/".join(asked.path))
+    async def respond(request: HttpRequest) -> HttpResponse:
+        name = parse_name("/".join(request.path))
         player = await source.archive.player(name)
         if player is None:
-            text = f"No player is called {name!r}. Guests have no page of their own."
+            text = f"No player has the name {name!r}. Guests have no page."
             raise HttpError(http.NOT_FOUND, text)
-        its = MatchFilter(player=player.name)
-        return page(
+        match_filter = MatchFilter(player=player.name)
+        return render_page(
             "player.html",
             player=player,
-            plots={each.game: history(each.versions) for each in player.games},
-            running=source.finder.running(its),
-            ended=await source.archive.matches(its, per_page=_LATEST),
+            plots={each.game: rating_plot(each.versions) for each in player.games},
+            running=source.lookup.running(match_filter),
+            ended=await source.archive.matches(match_filter, per_page=_LATEST),
         )
 
-    return shown(show)
+    return async_handler(respond)

@@ -1,4 +1,4 @@
-"""Where pages have what they show from, and how they become answers."""
+"""Where pages read their data, and how they are rendered."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse
 from server.web.match_lookup import MatchLookup
 from server.web.templates import render
 
-Show = Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]
+_Coroutine = Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]
 _TITLES = {
-    http.NOT_FOUND: "There is nothing here",
-    http.SERVICE_UNAVAILABLE: "Not at the moment",
+    http.NOT_FOUND: "Not found",
+    http.SERVICE_UNAVAILABLE: "Not available at the moment",
     http.INTERNAL_SERVER_ERROR: "Something went wrong",
 }
 
 
 @dataclass(frozen=True)
 class PageSource:
-    """What runs, what is stored, and matches wherever they are."""
+    """The hub for what is running, the archive for what is stored, the lookup for matches."""
 
     hub: Hub
     archive: Archive
-    finder: MatchLookup
+    lookup: MatchLookup
 
 
-def page(name: str, status: int = http.OK, **context: object) -> HttpResponse:
-    """The template of that file name, filled in, as an answer."""
+def render_page(name: str, status: int = http.OK, **context: object) -> HttpResponse:
+    """A template rendered as a response."""
     return HttpResponse(render(name, **context), status, HTML)
 
 
-def shown(show: Show) -> Handler:
-    """A handler that may wait for what is stored."""
-    return lambda asked: Deferred.fromCoroutine(show(asked))
+def async_handler(respond: _Coroutine) -> Handler:
+    """A handler from a coroutine function, which may wait for the archive."""
+    return lambda request: Deferred.fromCoroutine(respond(request))
 
 
-def either(index: Handler, item: Handler) -> Handler:
-    """One handler for a path itself, another for what is below it."""
-    return lambda asked: item(asked) if any(asked.path) else index(asked)
+def index_or_item(index: Handler, item: Handler) -> Handler:
+    """A handler that calls `index` for a path itself, and `item` for paths below it."""
+    return lambda request: item(request) if any(request.path) else index(request)
 
 
-def explain(refused: HttpError) -> HttpResponse:
-    """A refusal as a page."""
-    title = _TITLES.get(refused.status, "That cannot be done")
-    return page("error.html", refused.status, title=title, text=str(refused))
+def error_as_page(error: HttpError) -> HttpResponse:
+    """The response for an error, as a page."""
+    title = _TITLES.get(error.status, "Invalid request")
+    return render_page("error.html", error.status, title=title, text=str(error))

@@ -1,4 +1,4 @@
-"""`/tournaments`: all that are stored; `/tournaments/ID`: what one has shown, also meanwhile."""
+"""`/tournaments`: the stored tournaments; `/tournaments/ID`: one, with its report so far."""
 
 from __future__ import annotations
 
@@ -14,72 +14,74 @@ from server.storage.results import MatchFilter, MatchRow, ResultPage
 from server.tournament.report import Report, html
 from server.tournament.report.tables import CellEntrants, summary
 from server.web.archive import Archive, TournamentRecord
-from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse, revalidated
-from server.web.pages.source import PageSource, page, shown
-from server.web.parameters import Parameters, id_of
+from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse, cacheable_response
+from server.web.pages.source import PageSource, async_handler, render_page
+from server.web.parameters import Parameters, parse_id
 from server.web.templates import render
 
-#: Of the matches of a tournament; from these it is told how long it will last.
+#: The number of finished matches on the page, from which the remaining time is estimated.
 _LATEST = 20
-#: So many boards move.
+#: The number of running matches on the page.
 _BOARDS = 12
-#: So many tournaments that run are looked into, to say in a list how far they have come.
-_LOOKED_INTO = 10
-#: Reports that are remembered as they are written; and answers, for so long.
-_WRITTEN, _REMEMBERED, _FRESH_S = 16, 64, 1.0
+#: The number of running tournaments whose progress the list shows.
+_WITH_PROGRESS = 10
+#: The most cached reports in HTML, the most cached responses, and how long a response is valid.
+_MAX_REPORTS, _MAX_RESPONSES, _VALID_S = 16, 64, 1.0
 
 
 def index(source: PageSource) -> Handler:
-    """The list."""
+    """The handler of the list."""
 
-    async def show(asked: HttpRequest) -> HttpResponse:
-        found = await source.archive.tournaments(Parameters(asked, ("page",)).page)
-        goes_on = [each.tournament for each in found.items if each.ended_at is None]
-        records = [await source.archive.tournament(each) for each in goes_on[:_LOOKED_INTO]]
-        return page(
+    async def respond(request: HttpRequest) -> HttpResponse:
+        tournaments = await source.archive.tournaments(Parameters(request, ("page",)).page)
+        unfinished = [each.tournament for each in tournaments.items if each.ended_at is None]
+        shown = unfinished[:_WITH_PROGRESS]
+        records = [await source.archive.tournament(each) for each in shown]
+        return render_page(
             "tournaments.html",
-            found=found,
-            running=Counter(table.tournament for table in source.hub.rooms.values()),
+            tournaments=tournaments,
+            running=Counter(room.tournament for room in source.hub.rooms.values()),
             progress={each.tournament: each.report for each in records if each},
         )
 
-    return shown(show)
+    return async_handler(respond)
 
 
 def item(source: PageSource) -> Handler:
-    """One: its page or, as `?part=`, what of it changes while it is played."""
-    written = _Written(source.archive)
-    recent: OrderedDict[tuple[str, str], _Recent] = OrderedDict()
+    """The handler of one: its page or, for `?part=`, a section that changes while it runs."""
+    reports = _ReportCache(source.archive)
+    cache: OrderedDict[tuple[str, str], _CachedResponse] = OrderedDict()
 
-    async def show(asked: HttpRequest) -> HttpResponse:
-        tournament = id_of("/".join(asked.path))
-        part = Parameters(asked, ("part",)).choice("part", "page", _PARTS)
-        known = recent.get((tournament, part))
-        if known is None or time.monotonic() >= known.until:
-            known = _Recent(await make(tournament, part), time.monotonic() + _FRESH_S)
-            recent[tournament, part] = known
-            if len(recent) > _REMEMBERED:
-                recent.popitem(last=False)
-        return known.answer
+    async def respond(request: HttpRequest) -> HttpResponse:
+        tournament = parse_id("/".join(request.path))
+        part = Parameters(request, ("part",)).choice("part", "page", _PARTS)
+        cached = cache.get((tournament, part))
+        if cached is None or time.monotonic() >= cached.expires_at:
+            response = await make(tournament, part)
+            cached = _CachedResponse(response, time.monotonic() + _VALID_S)
+            cache[tournament, part] = cached
+            if len(cache) > _MAX_RESPONSES:
+                cache.popitem(last=False)
+        return cached.response
 
     async def make(tournament: str, part: str) -> HttpResponse:
         record = await source.archive.tournament(tournament)
         if record is None:
             raise HttpError(http.NOT_FOUND, f"There is no tournament {tournament!r}.")
-        its = MatchFilter(tournament=tournament)
-        ended = await source.archive.matches(its, per_page=_LATEST)
+        match_filter = MatchFilter(tournament=tournament)
+        ended = await source.archive.matches(match_filter, per_page=_LATEST)
         body = render(
             _PARTS[part],
             record=record,
-            running=source.finder.running(its, per_page=_BOARDS),
+            running=source.lookup.running(match_filter, per_page=_BOARDS),
             ended=ended,
             summary=summary(record.report),
             left_s=_left_s(record, ended),
-            sections=await written.sections(record) if part != "progress" else "",
+            sections=await reports.sections(record) if part != "progress" else "",
         )
-        return revalidated(body, HTML, {})
+        return cacheable_response(body, HTML, {})
 
-    return shown(show)
+    return async_handler(respond)
 
 
 _PARTS = {
@@ -90,37 +92,38 @@ _PARTS = {
 
 
 @dataclass(frozen=True)
-class _Recent:
-    """An answer, and until when all who ask get the same."""
+class _CachedResponse:
+    """A response, and the time.monotonic() at which it expires."""
 
-    answer: HttpResponse
-    until: float
+    response: HttpResponse
+    expires_at: float
 
 
 @dataclass(frozen=True)
-class _Section:
-    """A report as it was written last."""
+class _CachedReport:
+    """A report and its HTML."""
 
     report: Report
     html: Markup
 
 
-class _Written:
-    """Reports as HTML, which for many entrants takes a while: written in threads, and kept."""
+class _ReportCache:
+    """Reports as HTML, which is slow for many entrants: made in threads, and cached."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
-        self._known: OrderedDict[str, _Section] = OrderedDict()
+        self._cache: OrderedDict[str, _CachedReport] = OrderedDict()
 
     async def sections(self, record: TournamentRecord) -> Markup:
-        """All that a tournament has shown."""
-        known = self._known.get(record.tournament)
-        if known is None or known.report is not record.report:
-            known = _Section(record.report, await self._archive.aside(lambda: _html(record)))
-            self._known[record.tournament] = known
-            if len(self._known) > _WRITTEN:
-                self._known.popitem(last=False)
-        return known.html
+        """The sections of a report, as HTML."""
+        cached = self._cache.get(record.tournament)
+        if cached is None or cached.report is not record.report:
+            html = await self._archive.run_in_thread(lambda: _html(record))
+            cached = _CachedReport(record.report, html)
+            self._cache[record.tournament] = cached
+            if len(self._cache) > _MAX_REPORTS:
+                self._cache.popitem(last=False)
+        return cached.html
 
 
 def _html(record: TournamentRecord) -> Markup:
@@ -133,12 +136,12 @@ def _html(record: TournamentRecord) -> Markup:
         query = {"tournament": record.tournament, "player": names[one], "opponent": names[other]}
         return f"/matches?{urlencode(query)}"
 
-    # It escapes what was typed by somebody.
+    # It escapes names and versions.
     return Markup("\n".join(html.sections(record.report, link)))
 
 
 def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | None:
-    """How long it will last if it goes on as it did lately; None if nobody can tell."""
+    """The remaining seconds at the pace of the latest matches; None if that is unknown."""
     report = record.report
     if record.ended_at or report.pairs is None or not ended.items:
         return None

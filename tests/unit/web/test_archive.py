@@ -48,13 +48,13 @@ def test_without_a_database_there_is_nothing(loop: Loop) -> None:
     assert loop.wait(archive.ratings(GAME)) == Leaderboard(game=GAME)
     for nothing in (archive.match("m"), archive.player("Ann"), archive.tournament("t")):
         assert loop.wait(nothing) is None
-    assert loop.wait(archive.aside(lambda: 1 + 1)) == 2
+    assert loop.wait(archive.run_in_thread(lambda: 1 + 1)) == 2
 
 
 def test_it_reads_in_threads_that_end_with_the_reactor(stored: tuple[str, SeededDatabase]) -> None:
     loop = Loop()
     archive, before = Archive(stored[0], loop), threading.active_count()
-    assert loop.wait(archive.aside(threading.get_ident)) != threading.get_ident()
+    assert loop.wait(archive.run_in_thread(threading.get_ident)) != threading.get_ident()
     loop.wait(archive.match(stored[1].won))
     assert threading.active_count() > before
     loop.stop()
@@ -196,8 +196,8 @@ def test_who_is_one_too_many_is_asked_to_come_back(
     loop: Loop, stored: tuple[str, SeededDatabase]
 ) -> None:
     archive = Archive(stored[0], loop)
-    asked = [archive.matches() for _ in range(worker_pool.MOST_WAITING)]
-    with pytest.raises(WorkUnavailable, match="again in a while"):
+    asked = [archive.matches() for _ in range(worker_pool.MAX_WAITING)]
+    with pytest.raises(WorkUnavailable, match="try again in a few seconds"):
         loop.wait(archive.matches())
     for each in asked:
         loop.wait(each)

@@ -14,7 +14,7 @@ from support.web import HERE, metrics
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, site
+from server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, make_site
 
 
 class SiteInMemory:
@@ -23,7 +23,7 @@ class SiteInMemory:
     def __init__(self) -> None:
         self.fault: str | None = None
         self.clock = Clock()
-        self._factory = site(metrics(), lambda: self.fault)
+        self._factory = make_site(metrics(), lambda: self.fault)
         self._factory.reactor = self.clock
 
     def line(self) -> HttpClientLine | None:
@@ -224,12 +224,12 @@ SERVER = """
 import sys
 from twisted.internet import reactor
 from server.runtime import logs, metrics
-from server.web.site import site
+from server.web.site import make_site
 logs.begin(as_json=True)
 of = metrics.Metrics(
     connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True
 )
-port = reactor.listenTCP(0, site(of, lambda: None), interface="127.0.0.1")
+port = reactor.listenTCP(0, make_site(of, lambda: None), interface="127.0.0.1")
 print(port.getHost().port, flush=True)
 from twisted.internet import stdio, protocol
 class UntilTheEnd(protocol.Protocol):

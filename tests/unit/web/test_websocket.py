@@ -18,7 +18,7 @@ from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 from server.core.assembly import make_hub
 from server.net.driver import Driver
 from server.runtime.scheduler import LoopScheduler
-from server.web.site import MAX_CONNECTIONS, REQUEST_S, site
+from server.web.site import MAX_CONNECTIONS, REQUEST_S, make_site
 from server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
 
 REQUEST = (
@@ -65,7 +65,7 @@ class WebSocketsInMemory:
             proxied=proxied,
             local=local,
         )
-        self.site: Any = site(metrics(), lambda: None, socket=sockets)
+        self.site: Any = make_site(metrics(), lambda: None, socket=sockets)
         self.site.reactor = self.clock
 
     def line(self, *headers: str) -> WebSocketLine:
