@@ -42,7 +42,7 @@ _HARMLESS = (Code.MATCH_OVER, Code.WRONG_PLY)
 _TEMPORARY = (Code.TOO_MANY, Code.CLOSING)
 #: Errors about the whole connection, after which it is kept or made again.
 _PASSING = (Code.TOO_MANY, Code.RATE_LIMITED, Code.TIMEOUT)
-#: After so many first moves in a row that came too late, a program gets no more matches; a person
+#: Number of first moves in a row that came too late, after which a program leaves; a person leaves
 #: after one.
 _MISSED_STARTS = 3
 
@@ -92,7 +92,7 @@ class Agent:
     # The connection.
 
     def connected(self) -> None:
-        """Log in to the server."""
+        """Log in as the player."""
         self._connection_number += 1
         self._caught_up = False
         self._send_hello(self._connection_number)
@@ -310,8 +310,8 @@ class Agent:
         """Leave when the player keeps missing its first move."""
         self._missed_starts += 1
         if self._missed_starts == (1 if player.human else _MISSED_STARTS):
-            who = "You" if player.human else "The player"
-            self._console.show(f"{who} did not move in time, so no other match is looked for.")
+            subject = "You" if player.human else "The player"
+            self._console.show(f"{subject} did not move in time, so no other match is sought.")
             self._leaving_with = 1
 
     # Errors.

@@ -34,7 +34,7 @@ class PlayerConsole:
         self._tree_file = tree_file
 
     def show(self, text: str) -> None:
-        """Print a line to standard output."""
+        """Print a line of text."""
         self._console.out(text, highlight=False)
 
     def error(self, error: Error, more: str = "") -> None:

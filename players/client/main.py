@@ -28,7 +28,7 @@ from players.client.player_cache import PlayerCache
 from players.client.trees import FORMATS, TreeFile
 from players.core import rendering
 from server.client.connection import ServerConnection
-from server.client.tls import security, tls_options
+from server.client.tls import tls_options, tls_settings
 from server.model.messages import ChallengeBot, Join, Seek
 
 #: GAME in a tournament, and the --tournament that stands for all in which the account is entered.
@@ -225,7 +225,7 @@ def main(
     needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament}
     _require_account(name, guest, [option for option, value in needing.items() if value])
     account = None if guest or name is None else _account(name, (host, port), token_file)
-    tls_settings = security(host, tls, ca, tls_name)
+    tls_config = tls_settings(host, tls, ca, tls_name)
     cache = _player_cache(player, options, known)
     identity = Identity(
         name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
@@ -266,7 +266,7 @@ def main(
         (host, port),
         agent,
         retry_s,
-        tls_settings,
+        tls_config,
         measures_round_trip=True,
         repeats_requests=True,
     )

@@ -1,4 +1,4 @@
-"""The tokens of one's accounts, in a file that nobody else may read."""
+"""Stores the tokens of the user's accounts, in a file that other users cannot read."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from pathlib import Path
 
 import msgspec
 
-#: By server, then by name.
+#: Tokens by server, then by name.
 _Tokens = dict[str, dict[str, str]]
 _LONGEST = 64
 
 
 class TokenError(Exception):
-    """A token cannot be read or kept; the text says why."""
+    """A token cannot be read or stored; the text tells the user why."""
 
 
 class TokenFile:
-    """Tokens by server ("host:port") and name, in upper or lower case.
+    """Tokens by server ("host:port") and name; names are compared without upper and lower case.
 
-    Several programs may use it at once: who changes it holds a lock, and who reads it finds the
-    whole file, old or new.
+    Several programs may use it at once: a writer holds a lock, and a reader finds the whole file,
+    before or after the change.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
-        """`warn` is told, once, if others may read the file."""
+        """`warn` gets a text, once, if other users can read the file."""
         self.path = folder / "tokens.json"
         self._warn = warn
 
     def get(self, server: str, name: str) -> str | None:
-        """The token of an account, if there is one. Raises TokenError."""
+        """The token of an account, or None. Raises TokenError."""
         return self._read().get(server, {}).get(name.casefold())
 
     def keep(self, server: str, name: str, token: str) -> None:
-        """Write a token down, instead of any other of that account. Raises TokenError."""
+        """Store the token of an account, and forget an earlier one. Raises TokenError."""
         with self._locked():
             tokens = self._read()
             tokens.setdefault(server, {})[name.casefold()] = token
             self._write(tokens)
 
     def prepare(self) -> None:
-        """See to it that a token could be kept. Raises TokenError."""
+        """Make sure that a token can be stored. Raises TokenError."""
         with self._locked():
             pass
 
@@ -63,7 +63,7 @@ class TokenFile:
             finally:
                 os.close(lock)
         except OSError as error:
-            raise TokenError(f"no token can be kept in {folder}: {error.strerror}") from error
+            raise TokenError(f"no token can be stored in {folder}: {error.strerror}") from error
 
     def _read(self) -> _Tokens:
         try:
@@ -76,8 +76,8 @@ class TokenFile:
             return msgspec.json.decode(text, type=_Tokens)
         except msgspec.DecodeError as error:
             raise TokenError(
-                f"{self.path} is broken ({error}). Mend it, or move it away to begin anew, "
-                "which gives up the accounts in it."
+                f"{self.path} is broken ({error}). Repair it, or move it away: its accounts can "
+                "then no longer be used from here."
             ) from error
 
     def _write(self, tokens: _Tokens) -> None:
@@ -99,16 +99,16 @@ class TokenFile:
 
 
 def read_secret(path: Path, warn: Callable[[str], None]) -> str:
-    """What a file says; `warn` is told if others may read it."""
+    """The text of a file; `warn` gets a text if other users can read it."""
     with path.open(encoding="utf-8") as file:
         if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-            warn(f"Others may read {path}, and it holds a token: chmod 600 '{path}'")
+            warn(f"Other users can read {path}, which holds a token: chmod 600 '{path}'")
         return file.read()
 
 
 @dataclass(frozen=True)
 class GivenToken:
-    """A token that was given for this time; `origin` is where it comes from, for people."""
+    """A token that the user gave for this run; `origin` tells people where it was read."""
 
     token: str
     origin: str
@@ -117,7 +117,7 @@ class GivenToken:
 def given(
     path: Path | None, variable: str | None, warn: Callable[[str], None]
 ) -> GivenToken | None:
-    """The token in a file, or else that of the environment. Raises TokenError."""
+    """The token in the file `path`, otherwise in the environment variable. Raises TokenError."""
     if path is not None:
         try:
             return _checked(read_secret(path, warn), str(path))
@@ -129,17 +129,19 @@ def given(
 def _checked(text: str, origin: str) -> GivenToken:
     token = text.strip()
     if not token.isprintable() or not 1 <= len(token) <= _LONGEST:
-        raise TokenError(f"{origin} holds no token: that is one line of at most {_LONGEST} signs")
+        raise TokenError(
+            f"{origin} holds no token: expected one line of at most {_LONGEST} characters"
+        )
     return GivenToken(token, origin)
 
 
 class SavedAccount:
-    """One's account at a server, and its token."""
+    """An account of the user on a server, and its token."""
 
     def __init__(
         self, file: TokenFile, server: str, name: str, given: GivenToken | None = None
     ) -> None:
-        """A token that is `given` counts, whatever the file says."""
+        """A token that is `given` is used instead of that in the file."""
         self.given = given
         self.origin = given.origin if given else str(file.path)
         self._file = file
@@ -148,22 +150,22 @@ class SavedAccount:
         self._useless: str | None = None
 
     def token(self) -> str | None:
-        """As it is known now: another player of the account may just have registered it.
+        """The token, read anew: another player of the account may have registered it meanwhile.
 
-        Without one, the account can be registered, and its token can be kept. Raises TokenError.
+        None if the account is to be registered; its token can be stored then. Raises TokenError.
         """
         if self.given:
             return self.given.token
-        kept = self._file.get(self._server, self._name)
-        if kept is not None and kept != self._useless:
-            return kept
+        stored = self._file.get(self._server, self._name)
+        if stored is not None and stored != self._useless:
+            return stored
         self._file.prepare()
         return None
 
     def keep(self, token: str) -> None:
-        """The account is registered, and has this token. Raises TokenError."""
+        """Store the token of the account, which was registered. Raises TokenError."""
         self._file.keep(self._server, self._name, token)
 
     def forget(self, token: str) -> None:
-        """The server does not know the account any more: this token is of no use."""
+        """Do not use this token again: the server does not know the account."""
         self._useless = token

@@ -13,7 +13,7 @@ from players.core.node import Node
 from players.core.player import Info, Player
 from players.core.rendering import PROOFS
 
-#: A node is written if this share of the visits goes through it, unless told otherwise.
+#: By default a node is written if it has this share of the visits of the root.
 LEAST_SHARE = 0.01
 _NOTE = "of the player who makes the move"
 
@@ -22,15 +22,13 @@ class TreeFile:
     """A file that holds the tree of the last move."""
 
     def __init__(self, path: Path, min_visits: int | None = None) -> None:
-        """`min_visits` is how often a node was visited at least to be written.
+        """Nodes with fewer than `min_visits` visits are left out; None: with less than LEAST_SHARE.
 
         Raises ValueError for a suffix that is not in FORMATS, OSError if it cannot be written.
         """
         if path.suffix not in FORMATS:
             known = ", ".join(FORMATS)
-            raise ValueError(
-                f"cannot tell how to write {str(path)!r}: its name must end in {known}"
-            )
+            raise ValueError(f"unknown format of {str(path)!r}: the name must end in {known}")
         self._path = path
         self._part = path.with_name(path.name + ".part")
         self._format = FORMATS[path.suffix]
@@ -43,7 +41,7 @@ class TreeFile:
     def write(self, player: Player, state: State, info: Info | None) -> None:
         """Replace the file by the tree of the player's last choice, made in `state`.
 
-        Nobody ever sees half of it. Raises OSError.
+        The file is replaced at once, so that it is always complete. Raises OSError.
         """
         visits = sum(each.visits for each in info.actions) if info else 0
         least = max(1, int(LEAST_SHARE * visits)) if self._min_visits is None else self._min_visits
@@ -55,7 +53,7 @@ class TreeFile:
 
 @dataclass(frozen=True)
 class _Row:
-    """A node, and where it is: its number and that of its parent, in the order of the rows."""
+    """A node with its number and that of its parent, in the order of the rows."""
 
     number: int
     parent: int | None
@@ -65,20 +63,20 @@ class _Row:
 
 
 def text(game: Game, state: State, root: Node) -> str:
-    """A line for each node, indented by its depth."""
+    """The tree as text: a line for each node, indented by its depth."""
     lines = [f"{game}, player {game.current_player(state)} to move; win rates are {_NOTE}"]
     lines += ["  " * row.depth + ", ".join(_label(row)) for row in _rows(game, state, root)]
     return "\n".join(lines) + "\n"
 
 
 def as_json(game: Game, state: State, root: Node) -> str:
-    """The fields of each node and the name of its action, its children within it."""
+    """The tree as JSON: the fields of each node, the name of its action and its children."""
     whole = {"game": str(game), "state": state, "root": _nested(game, state, root)}
     return json.dumps(whole, indent=1) + "\n"
 
 
 def graphviz(game: Game, state: State, root: Node) -> str:
-    """Return the tree as a graph for `dot`, of Graphviz."""
+    """The tree as a graph for Graphviz (`dot`)."""
     title = _dot_quoted(f"{game}: win rates are {_NOTE}")
     lines = ["digraph tree {", f"  graph [label={title}];", "  node [shape=box];"]
     for row in _rows(game, state, root):
@@ -89,7 +87,7 @@ def graphviz(game: Game, state: State, root: Node) -> str:
 
 
 def mermaid(game: Game, state: State, root: Node) -> str:
-    """A flow chart, as many pages and editors show it."""
+    """The tree as a Mermaid flow chart, which many web pages and editors show."""
     lines = [f"%% {game}: win rates are {_NOTE}", "flowchart TD"]
     for row in _rows(game, state, root):
         lines.append(f"  n{row.number}[{_mermaid_quoted(*_label(row))}]")
@@ -108,7 +106,7 @@ FORMATS: Mapping[str, Callable[[Game, State, Node], str]] = {
 
 
 def _rows(game: Game, state: State, root: Node) -> Iterator[_Row]:
-    """The root and all below, each node before its children, the most visited first."""
+    """The root and all nodes below it, each before its children, the most visited first."""
     waiting: list[tuple[Node, State, int | None, int]] = [(root, state, None, 0)]
     number = 0
     while waiting:
@@ -156,7 +154,7 @@ def _dot_quoted(*lines: str) -> str:
     return '"' + r"\n".join(escaped) + '"'
 
 
-#: What means something within a quoted label, or to the page that it becomes.
+#: Characters with a meaning in a quoted label or in HTML, and their codes.
 _MERMAID = str.maketrans({mark: f"#{ord(mark)};" for mark in "#&\"'`<>\\"})
 
 

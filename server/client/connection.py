@@ -139,7 +139,7 @@ class ServerConnection:
         return self._trying_since is None
 
     def open(self) -> None:
-        """Start to connect to the server."""
+        """Start to connect, and keep the connection until `close`."""
         self._service.startService()
         self._await()
 

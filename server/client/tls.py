@@ -1,4 +1,4 @@
-"""TLS for those who connect, players and organizers: is it the right server?"""
+"""TLS for clients: the certificate of the server is verified."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class TlsSettings:
-    """What the certificate of the server must be."""
+    """The name and the authority that the certificate of the server must have."""
 
     def __init__(self, name: str, ca: Path | None = None) -> None:
-        """It must be for `name`, and signed by one in the PEM file `ca`, or one of the system's.
+        """It must be for `name`, and signed by an authority in the PEM file `ca`.
 
-        Raises ValueError if the file holds no certificates or the name is none, OSError.
+        Without `ca`, it must be signed by an authority that the system trusts. Raises OSError, and
+        ValueError if the file has no certificates or the name is invalid.
         """
         self._name = name
         self._ca = ca
@@ -41,57 +42,57 @@ class TlsSettings:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What a program has to know that is started to connect as safely: see `tls_options`."""
+        """The environment variables that give a started program the same `tls_options`."""
         told = {"PLAYOUT_TLS": "1", "PLAYOUT_TLS_NAME": self._name}
         return told if self._ca is None else told | {"PLAYOUT_CA": str(self._ca.resolve())}
 
     def over(self, endpoint: IStreamClientEndpoint) -> Any:
-        """An endpoint that speaks TLS."""
+        """Wrap an endpoint so that its connections use TLS."""
         return wrapClientTLS(self._options, endpoint)
 
     def problem(self, failure: Failure) -> str | None:
-        """Why a connection was never safe, for people, if that is why it ended."""
+        """What to tell the user if a connection ended because it could not be verified, or None."""
         if failure.check(VerificationError):
             return (
                 f"The server's certificate is not for {self._name!r}. If it is the right server, "
-                "say which name is in its certificate: --tls-name NAME"
+                "give the name in its certificate: --tls-name NAME"
             )
         if not failure.check(TLSError):
             return None
         if "certificate verify failed" not in str(failure.value):
-            return f"The server does not speak TLS there as it should: {failure.getErrorMessage()}"
-        known = f"in {self._ca}" if self._ca else "known to this system"
+            return f"The server does not speak TLS on this port: {failure.getErrorMessage()}"
+        authority = f"in {self._ca}" if self._ca else "known to this system"
         return (
             f"The server's certificate, which should be for {self._name!r}, cannot be trusted: it "
-            f"is not signed by an authority {known}, or has expired. For a private authority, "
+            f"is not signed by an authority {authority}, or has expired. For a private authority, "
             "give its certificate: --ca FILE"
         )
 
 
 @implementer(IHandshakeListener)
 class Verified(Protocol):
-    """For a protocol over TLS to be derived from first: it begins when the server is known."""
+    """The first base class of a protocol over TLS: it begins when the certificate was verified."""
 
     transport: Any
 
     def connectionMade(self) -> None:
-        """Wait for the TLS handshake before anything is sent."""
+        """Do nothing: the handshake is still to come."""
 
     def handshakeCompleted(self) -> None:
-        """Begin, unless the certificate was not right."""
+        """Begin, unless the certificate was refused."""
         if not self.transport.disconnecting:
             super().connectionMade()  # type: ignore[no-untyped-call]
 
 
 def tls_options(command: F) -> F:
-    """`--tls`, `--ca` and `--tls-name`, for `security`."""
+    """Add `--tls`, `--ca` and `--tls-name` to a command, for `tls_settings`."""
     for option in (
         click.option(
             "--tls-name",
             envvar="PLAYOUT_TLS_NAME",
             show_envvar=True,
             metavar="NAME",
-            help="What the server's certificate says.  [default: the host]",
+            help="The name in the server's certificate.  [default: the host]",
         ),
         click.option(
             "--ca",
@@ -99,23 +100,25 @@ def tls_options(command: F) -> F:
             envvar="PLAYOUT_CA",
             show_envvar=True,
             metavar="FILE",
-            help="Trust certificates signed by this one (PEM), instead of the system's; with "
-            "--tls.",
+            help="Use TLS, and trust the authorities in this file (PEM) instead of the system's.",
         ),
         click.option(
             "--tls",
             is_flag=True,
             envvar="PLAYOUT_TLS",
             show_envvar=True,
-            help="Encrypt, and make sure that it is the server of that name.",
+            help="Use TLS: encrypt, and verify the server's certificate.",
         ),
     ):
         command = option(command)
     return command
 
 
-def security(host: str, tls: bool, ca: Path | None, tls_name: str | None) -> TlsSettings | None:
-    """How to be sure of the server at `host`, by the options. Raises UsageError."""
+def tls_settings(host: str, tls: bool, ca: Path | None, tls_name: str | None) -> TlsSettings | None:
+    """The settings that the options give for the server at `host`; None without TLS.
+
+    Raises UsageError.
+    """
     if not tls and ca is None:
         if tls_name is not None:
             raise click.UsageError("--tls-name needs --tls")

@@ -1,5 +1,5 @@
 """Runs a tournament from its file to its report, and reads stored tournaments.
 
-It keeps nothing: what has been played is with the server, which stores it. So whatever is killed
-may be started again.
+It stores nothing itself: the server stores what is played, so that every process of a tournament
+can be killed and started again.
 """

@@ -126,7 +126,7 @@ class Adjudicator:
                 self._ask(position)
 
     def stop(self) -> None:
-        """End the prover process, if it runs."""
+        """End the prover process, and do not start another."""
         prover, self._prover = self._prover, None
         if prover:
             with contextlib.suppress(ProcessExitedAlready):

@@ -42,7 +42,7 @@ class TournamentDisplay(Protocol):
         """Show the standings if they are due; to be called often."""
 
     def close(self) -> None:
-        """Stop showing the progress of the tournament."""
+        """Show nothing more, and leave the terminal as it was."""
 
 
 def display() -> TournamentDisplay:

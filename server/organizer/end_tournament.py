@@ -38,7 +38,7 @@ class EndTournamentCall:
             raise click.ClickException(self._error)
 
     def connected(self) -> None:
-        """Log in to the server."""
+        """Log in as the organizer."""
         self._connection.send(self._hello)
 
     def disconnected(self, reason: str) -> None:

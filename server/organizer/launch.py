@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from server.cli.database import opened
 from server.client.connection import ServerConnection
-from server.client.tls import TlsSettings, security
+from server.client.tls import TlsSettings, tls_settings
 from server.model.tournament_spec import Entrant, TournamentSpec, dumps
 from server.organizer import estimate, stored_tournaments
 from server.organizer.accounts import organizer_name, prepare_accounts
@@ -116,7 +116,7 @@ def notes(spec: TournamentSpec) -> tuple[str, ...]:
 def _tls_settings(choice: ServerChoice) -> TlsSettings | None:
     """How the certificate of a running server is verified. Raises UsageError."""
     if choice.server:
-        return security(choice.server[0], choice.tls, choice.ca, choice.tls_name)
+        return tls_settings(choice.server[0], choice.tls, choice.ca, choice.tls_name)
     context = click.get_current_context()
     for option in ("tls", "ca", "tls_name"):
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:

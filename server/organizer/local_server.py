@@ -33,7 +33,7 @@ _UNLIMITED = (
     "--unread-bytes",
 )
 _BACK_OFF = BackOff(first_s=0.2, longest_s=5.0)
-#: After so many exits in a row without a successful login, the server is not started again.
+#: Exits in a row, without a login in between, after which the server is not started again.
 _EXITS = 9
 _STOP_S = 30.0
 _POLL_INTERVAL_S = 0.2

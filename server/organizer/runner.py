@@ -113,7 +113,7 @@ class Runner:
     # The connection.
 
     def connected(self) -> None:
-        """Log in to the server."""
+        """Log in as the organizer."""
         self._connection.send(self._hello)
 
     def disconnected(self, reason: str) -> None:
@@ -122,11 +122,11 @@ class Runner:
             self._display.show(f"The server cannot be reached ({reason}); trying again ...")
 
     def unreachable(self, reason: str) -> None:
-        """End the run: the server cannot be reached."""
+        """End with exit code 1."""
         self._fail(f"the server cannot be reached: {reason}")
 
     def unusable(self, reason: str) -> None:
-        """Give up: another attempt would fail, too."""
+        """End with exit code 1: another attempt would fail, too."""
         self._fail(reason)
 
     def received(self, event: Event) -> None:

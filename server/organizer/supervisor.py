@@ -24,14 +24,15 @@ from server.runtime.subprocesses import (
 )
 
 BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
-#: An entrant whose process exits so often without playing a match properly is withdrawn.
+#: Crashes of a process in a row, without a match played properly, after which its entrant is
+#: withdrawn.
 CRASHES = 5
 #: Seconds that processes may take to exit after SIGTERM.
 _STOP_S = 2.0
 #: Seconds that a player goes on trying to reach the server.
 _RETRY_S = 3600
 
-#: Starts process number so-and-so of an entrant, with its output in this log. Raises OSError.
+#: Starts a process of an entrant, given its number and the file for its output. Raises OSError.
 Start = Callable[[Entrant, int, Path], Process]
 
 

@@ -173,7 +173,7 @@ def test_players_may_be_started_before_the_server() -> None:
     [
         (signal.SIGTERM, "none", "(aborted)"),
         (signal.SIGINT, "none", "(aborted)"),
-        (signal.SIGTERM, None, "go on when it is back"),
+        (signal.SIGTERM, None, "continue when it is back"),
     ],
 )
 def test_a_server_that_is_asked_to_stop_tells_its_players(

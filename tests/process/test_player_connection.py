@@ -327,7 +327,7 @@ def test_a_token_is_read_and_never_shown(host: Host, tmp_path: Path) -> None:
     caller.say("error", re="hello", code="bad_token", text="no")
     code, output = finish(player)
     assert code == 1
-    assert f"Warning: Others may read {file}" in output
+    assert f"Warning: Other users can read {file}" in output
     assert f"The token of Ada in {file} is not that of the account" in output
     assert "0123456789abcdef" not in output
     player = host.called_by("--name", "Ada", env=env)

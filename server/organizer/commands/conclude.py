@@ -1,4 +1,4 @@
-"""`playout-tournament conclude`: ends a tournament that nobody will resume."""
+"""`playout-tournament conclude`: ends a tournament that will not be resumed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from server.cli.database import opened
 from server.client.connection import ServerConnection
-from server.client.tls import security
+from server.client.tls import tls_settings
 from server.model.records import Record, TournamentEnded, match_without_result
 from server.organizer import stored_tournaments
 from server.organizer.commands.options import database_option, remote_server_options
@@ -50,7 +50,7 @@ def conclude(
     else:
         reactor: Any = importlib.import_module("twisted.internet.reactor")
         call = EndTournamentCall(reactor, tournament)
-        settings = security(server[0], tls, ca, tls_name)
+        settings = tls_settings(server[0], tls, ca, tls_name)
         hello = organizer_hello(name, organizers_token(name))
         call.use(ServerConnection(reactor, server, call, 0.0, settings), hello)
         call.run()

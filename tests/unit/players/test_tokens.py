@@ -73,7 +73,7 @@ def test_a_broken_file_is_explained_and_left_alone(file: TokenFile, text: str) -
 
 def test_a_folder_that_cannot_be_had_is_explained(tmp_path: Path, warnings: list[str]) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(TokenError, match=r"no token can be kept in .*: Not a directory"):
+    with pytest.raises(TokenError, match=r"no token can be stored in .*: Not a directory"):
         TokenFile(tmp_path / "file" / "playout", warnings.append).prepare()
 
 
@@ -149,5 +149,5 @@ def test_a_token_of_no_use_is_forgotten_until_there_is_another(file: TokenFile) 
 
 def test_an_account_whose_token_could_not_be_kept_is_not_registered(file: TokenFile) -> None:
     (file.path.parent / "tokens.lock").mkdir(parents=True)
-    with pytest.raises(TokenError, match="no token can be kept"):
+    with pytest.raises(TokenError, match="no token can be stored"):
         SavedAccount(file, SERVER, "Ada").token()
