@@ -1,4 +1,4 @@
-"""What is proven ends matches, and as best play would: the prover, who keeps it, and the server."""
+"""Adjudication of matches by proofs: the prover, the adjudicator that keeps it, and the server."""
 
 from __future__ import annotations
 

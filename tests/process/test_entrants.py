@@ -1,4 +1,4 @@
-"""Players that are processes of their own play the matches of a tournament, and may be killed."""
+"""Entrants as processes: they play the matches of a tournament, and are killed and restarted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`playout-tournament` as a stranger finds it, and the processes that it looks after."""
+"""`playout-tournament` as a new user meets it, and the processes that it supervises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cores for matches: those who play each other share theirs, and no others."""
+"""server.organizer.affinity: the two players of a match share cores, different matches do not."""
 
 from __future__ import annotations
 

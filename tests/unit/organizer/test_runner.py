@@ -1,4 +1,4 @@
-"""The runner of a tournament, without a server: what it says to one, and which processes it has."""
+"""server.organizer.runner without a server: the requests that it sends, the processes it starts."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ SPEC = TournamentSpec(
 FAILS, STAYS = "false", "sleep 60"
 
 
-class Time(Clock):
-    """A reactor that is asked for nothing else."""
+class StoppableClock(Clock):
+    """The part of a reactor that the runner needs."""
 
     stopped = False
 
@@ -60,13 +60,13 @@ class Time(Clock):
 
 
 class RunnerHarness:
-    """A runner that has a line to nobody; time passes when it is told to."""
+    """A runner with a fake connection; time passes when the test says so."""
 
     def __init__(self, logs: LogFolder, wish: RunRequest, command: str = STAYS) -> None:
         self.is_open = False
         self.sent: list[Request] = []
         self.processes: list[tuple[str, Process]] = []
-        self.clock = Time()
+        self.clock = StoppableClock()
         self._command = command
         self.runner = Runner(self.clock, wish, lambda *_: self.start, None, LineDisplay(), logs)
         self.runner.use(cast(ServerConnection, self), organizer_hello("Zoe", "secret"))
@@ -81,13 +81,13 @@ class RunnerHarness:
     def counts(self) -> Counter[str]:
         return Counter(name for name, _ in self.processes)
 
-    # What the runner does with its line.
+    # The methods of a connection.
 
     def send(self, request: Request) -> None:
         self.sent.append(request)
 
     def open(self) -> None:
-        """The line is made when `connect` is called."""
+        """Do nothing: `connect` makes the connection."""
 
     def close(self) -> None:
         self.is_open = False
@@ -96,25 +96,25 @@ class RunnerHarness:
 
     def connect(self) -> None:
         self.runner.connected()
-        assert self.said(Hello)
+        assert self.sent_of(Hello)
         self.is_open = True
-        self.hear(Welcome(protocol=1, session="s", name="Zoe", software="", games=()))
+        self.receive(Welcome(protocol=1, session="s", name="Zoe", software="", games=()))
 
-    def lose_the_line(self) -> None:
+    def disconnect(self) -> None:
         self.is_open = False
         self.runner.disconnected("a test")
 
-    def hear(self, *events: Event) -> None:
+    def receive(self, *events: Event) -> None:
         for event in events:
             self.runner.received(event)
 
-    def said(self, kind: type[Request]) -> list[Request]:
+    def sent_of(self, kind: type[Request]) -> list[Request]:
         """Of that kind, since this was asked last."""
         found = [each for each in self.sent if isinstance(each, kind)]
         self.sent = [each for each in self.sent if each not in found]
         return found
 
-    def look(self, times: int = 1) -> None:
+    def poll(self, times: int = 1) -> None:
         for _ in range(times):
             for _, process in self.processes:
                 if process.args == [FAILS]:
@@ -122,10 +122,10 @@ class RunnerHarness:
             self.clock.advance(0.2)
             self.runner._poll()
 
-    def begin(self) -> None:
+    def create_tournament(self) -> None:
         """The tournament is held, and there is nothing yet to be told of it."""
         self.connect()
-        self.hear(Tournament(re="create_tournament", tournament="t", spec=SPEC), Pong(re="ping"))
+        self.receive(Tournament(re="create_tournament", tournament="t", spec=SPEC), Pong(re="ping"))
         self.sent.clear()
 
 
@@ -145,10 +145,10 @@ def logs() -> Iterator[LogFolder]:
 
 
 @pytest.fixture
-def evening(logs: LogFolder) -> Iterator[RunnerHarness]:
-    evening = RunnerHarness(logs, RunRequest(SPEC))
-    yield evening
-    for _, process in evening.processes:
+def harness(logs: LogFolder) -> Iterator[RunnerHarness]:
+    harness = RunnerHarness(logs, RunRequest(SPEC))
+    yield harness
+    for _, process in harness.processes:
         process.kill()
         process.wait()
 
@@ -156,135 +156,141 @@ def evening(logs: LogFolder) -> Iterator[RunnerHarness]:
 # How many processes.
 
 
-def test_at_first_there_are_as_many_as_are_surely_of_use(evening: RunnerHarness) -> None:
-    evening.begin()
-    evening.look(5)
-    assert evening.counts == dict.fromkeys(NAMES, 2)
+def test_at_first_there_are_as_many_as_are_surely_of_use(harness: RunnerHarness) -> None:
+    harness.create_tournament()
+    harness.poll(5)
+    assert harness.counts == dict.fromkeys(NAMES, 2)
 
 
 def test_who_plays_with_all_that_it_has_gets_one_more_if_more_could_be_played(
-    evening: RunnerHarness,
+    harness: RunnerHarness,
 ) -> None:
-    evening.begin()
-    evening.look()
-    evening.hear(fixture(1, "Ann", "Bob"), fixture(2, "Ann", "Cem"))
-    evening.look(5)
-    assert evening.counts == {"Ann": 3, "Bob": 2, "Cem": 2, "Dee": 2}
-    evening.hear(fixture(3, "Dee", "Ann"))
-    evening.look(5)
-    assert evening.counts == {"Ann": 4, "Bob": 2, "Cem": 2, "Dee": 2}
+    harness.create_tournament()
+    harness.poll()
+    harness.receive(fixture(1, "Ann", "Bob"), fixture(2, "Ann", "Cem"))
+    harness.poll(5)
+    assert harness.counts == {"Ann": 3, "Bob": 2, "Cem": 2, "Dee": 2}
+    harness.receive(fixture(3, "Dee", "Ann"))
+    harness.poll(5)
+    assert harness.counts == {"Ann": 4, "Bob": 2, "Cem": 2, "Dee": 2}
 
 
-def test_nobody_has_more_than_are_played_at_once(evening: RunnerHarness) -> None:
-    evening.begin()
-    evening.look()
+def test_no_entrant_has_more_processes_than_matches_are_played_at_once(
+    harness: RunnerHarness,
+) -> None:
+    harness.create_tournament()
+    harness.poll()
     for number, name in enumerate(("Bob", "Cem", "Dee", "Bob"), start=1):
-        evening.hear(fixture(number, "Ann", name))
-        evening.look(5)
-    assert evening.counts["Ann"] == SPEC.concurrency
+        harness.receive(fixture(number, "Ann", name))
+        harness.poll(5)
+    assert harness.counts["Ann"] == SPEC.concurrency
 
 
-def test_for_the_last_matches_nobody_gets_one_more(evening: RunnerHarness) -> None:
-    evening.begin()
-    evening.look()
+def test_for_the_last_matches_no_process_is_added(harness: RunnerHarness) -> None:
+    harness.create_tournament()
+    harness.poll()
     ended: dict[str, Any] = {"winner": 1, "reason": Reason.RULES}
     for number in range(1, 23):  # of 24
-        evening.hear(fixture(number, "Ann", "Bob"), fixture(number, "Ann", "Bob", **ended))
-    evening.hear(fixture(23, "Ann", "Bob"), fixture(24, "Ann", "Bob"))
-    evening.look(5)
-    assert evening.counts == dict.fromkeys(NAMES, 2)
+        harness.receive(fixture(number, "Ann", "Bob"), fixture(number, "Ann", "Bob", **ended))
+    harness.receive(fixture(23, "Ann", "Bob"), fixture(24, "Ann", "Bob"))
+    harness.poll(5)
+    assert harness.counts == dict.fromkeys(NAMES, 2)
 
 
 # Reconnecting.
 
 
 def test_it_follows_the_tournament_again_and_hears_nothing_twice(
-    evening: RunnerHarness, capsys: pytest.CaptureFixture[str]
+    harness: RunnerHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    evening.begin()
+    harness.create_tournament()
     ended = fixture(1, "Ann", "Bob", winner=1, reason=Reason.RULES, plies=5)
-    evening.hear(ended)
-    evening.lose_the_line()
-    evening.connect()
-    assert evening.said(WatchTournament) == [WatchTournament(id="watch_tournament", tournament="t")]
-    assert not evening.said(CreateTournament)
+    harness.receive(ended)
+    harness.disconnect()
+    harness.connect()
+    assert harness.sent_of(WatchTournament) == [
+        WatchTournament(id="watch_tournament", tournament="t")
+    ]
+    assert not harness.sent_of(CreateTournament)
     meanwhile = fixture(2, "Cem", "Dee", winner=-1, reason=Reason.RULES, plies=9)
-    evening.hear(Tournament(re="watch_tournament", tournament="t", spec=SPEC), ended, meanwhile)
+    harness.receive(Tournament(re="watch_tournament", tournament="t", spec=SPEC), ended, meanwhile)
     output = capsys.readouterr().out
     assert output.count("Ann beat Bob") == 1
     assert output.count("Cem and Dee tied") == 1
-    assert evening.runner.progress
-    assert evening.runner.progress.ended == 2
-    evening.look()
-    assert evening.counts == dict.fromkeys(NAMES, 2), "nobody is started a second time"
+    assert harness.runner.progress
+    assert harness.runner.progress.ended == 2
+    harness.poll()
+    assert harness.counts == dict.fromkeys(NAMES, 2), "no process is started a second time"
 
 
-@pytest.mark.parametrize(("begun", "asks"), [("t", WatchTournament), (None, CreateTournament)])
+@pytest.mark.parametrize(("created", "asks"), [("t", WatchTournament), (None, CreateTournament)])
 def test_if_the_answer_was_lost_no_second_tournament_is_held(
-    logs: LogFolder, begun: str | None, asks: type[Request]
+    logs: LogFolder, created: str | None, asks: type[Request]
 ) -> None:
-    evening = RunnerHarness(logs, RunRequest(SPEC, created=lambda: begun))
-    evening.connect()
-    assert evening.said(CreateTournament)
-    evening.lose_the_line()
-    evening.connect()
-    assert [type(each) for each in evening.sent] == [asks]
+    harness = RunnerHarness(logs, RunRequest(SPEC, created=lambda: created))
+    harness.connect()
+    assert harness.sent_of(CreateTournament)
+    harness.disconnect()
+    harness.connect()
+    assert [type(each) for each in harness.sent] == [asks]
 
 
-def test_on_a_server_elsewhere_nobody_knows_whether_it_was_held(evening: RunnerHarness) -> None:
-    evening.connect()
-    evening.lose_the_line()
-    evening.sent.clear()
-    evening.connect()
-    assert not evening.sent
-    assert evening.runner.code == 1
+def test_on_a_remote_server_it_is_unknown_whether_the_tournament_was_created(
+    harness: RunnerHarness,
+) -> None:
+    harness.connect()
+    harness.disconnect()
+    harness.sent.clear()
+    harness.connect()
+    assert not harness.sent
+    assert harness.runner.code == 1
 
 
-def test_who_is_put_off_and_cut_off_asks_for_one_tournament(evening: RunnerHarness) -> None:
-    evening.connect()
-    assert len(evening.said(CreateTournament)) == 1
-    evening.hear(Error(re="create_tournament", code=Code.CLOSING, text="the server will stop"))
-    evening.lose_the_line()
-    evening.connect()
-    assert len(evening.said(CreateTournament)) == 1
-    evening.clock.advance(2)
-    assert not evening.said(CreateTournament), "there is an answer to come already"
+def test_who_is_put_off_and_cut_off_asks_for_one_tournament(harness: RunnerHarness) -> None:
+    harness.connect()
+    assert len(harness.sent_of(CreateTournament)) == 1
+    harness.receive(Error(re="create_tournament", code=Code.CLOSING, text="the server will stop"))
+    harness.disconnect()
+    harness.connect()
+    assert len(harness.sent_of(CreateTournament)) == 1
+    harness.clock.advance(2)
+    assert not harness.sent_of(CreateTournament), "there is an answer to come already"
 
 
 @pytest.mark.parametrize("waits", [None, 3.0])
-def test_who_is_put_off_asks_again(evening: RunnerHarness, waits: float | None) -> None:
-    evening.connect()
-    assert evening.said(CreateTournament)
+def test_who_is_put_off_asks_again(harness: RunnerHarness, waits: float | None) -> None:
+    harness.connect()
+    assert harness.sent_of(CreateTournament)
     error = Error(re="create_tournament", code=Code.RATE_LIMITED, text="not so fast", seconds=waits)
-    evening.hear(error)
-    evening.clock.advance(0.9 + (waits or 0))
-    assert not evening.said(CreateTournament)
-    evening.clock.advance(0.2)
-    assert evening.said(CreateTournament)
+    harness.receive(error)
+    harness.clock.advance(0.9 + (waits or 0))
+    assert not harness.sent_of(CreateTournament)
+    harness.clock.advance(0.2)
+    assert harness.sent_of(CreateTournament)
 
 
-def test_the_end_is_noticed_although_the_server_was_asked_too_often(evening: RunnerHarness) -> None:
-    evening.begin()
-    evening.hear(Tournament(tournament="t", spec=SPEC, over=True))
-    assert evening.said(Ping) == [Ping(id="ping")]
-    evening.hear(Error(re="ping", code=Code.RATE_LIMITED, text="not so fast", seconds=1.0))
-    evening.clock.advance(2.1)
-    assert evening.said(Ping) == [Ping(id="ping")]
-    evening.hear(Pong(re="ping"))
-    evening.clock.advance(0.1)
-    assert evening.clock.stopped
-    assert evening.runner.code == 0
+def test_the_end_is_noticed_although_the_server_was_asked_too_often(harness: RunnerHarness) -> None:
+    harness.create_tournament()
+    harness.receive(Tournament(tournament="t", spec=SPEC, over=True))
+    assert harness.sent_of(Ping) == [Ping(id="ping")]
+    harness.receive(Error(re="ping", code=Code.RATE_LIMITED, text="not so fast", seconds=1.0))
+    harness.clock.advance(2.1)
+    assert harness.sent_of(Ping) == [Ping(id="ping")]
+    harness.receive(Pong(re="ping"))
+    harness.clock.advance(0.1)
+    assert harness.clock.stopped
+    assert harness.runner.code == 0
 
 
 def test_who_keeps_crashing_is_suspended_however_often_that_must_be_said(logs: LogFolder) -> None:
-    evening = RunnerHarness(logs, RunRequest(SPEC), command=FAILS)
-    evening.begin()
+    harness = RunnerHarness(logs, RunRequest(SPEC), command=FAILS)
+    harness.create_tournament()
     for _ in range(40 * CRASHES):
-        evening.look()
+        harness.poll()
     asked = Withdraw(id="withdraw", tournament="t", entrant="Ann")
-    assert evening.said(Withdraw).count(asked) == 1
-    evening.hear(Error(re="withdraw", code=Code.RATE_LIMITED, text="not so fast"))
-    evening.clock.advance(1.1)
-    assert asked in evening.said(Withdraw)
-    evening.hear(Tournament(tournament="t", spec=SPEC, withdrawn=(0, 1, 2, 3)))
-    assert not evening.said(Withdraw)
+    assert harness.sent_of(Withdraw).count(asked) == 1
+    harness.receive(Error(re="withdraw", code=Code.RATE_LIMITED, text="not so fast"))
+    harness.clock.advance(1.1)
+    assert asked in harness.sent_of(Withdraw)
+    harness.receive(Tournament(tournament="t", spec=SPEC, withdrawn=(0, 1, 2, 3)))
+    assert not harness.sent_of(Withdraw)

@@ -1,4 +1,4 @@
-"""The connected player without a line, a server or threads: what it says and does, step by step."""
+"""players.client.agent: a connected player, step by step, without network, server or threads."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Thinker(Player):
     def ponder(self, states: Sequence[State]) -> None:
         self.calls.append(("ponder", len(states) - 1))
         if self.ponder_until_cancelled:
-            assert self.cancelled.is_set(), "nobody would ever end this"
+            assert self.cancelled.is_set(), "without a cancellation this would never end"
             raise Cancelled
 
     def tree(self, min_visits: int = 1) -> Node | None:
@@ -170,7 +170,7 @@ class AgentHarness:
         return self.player
 
     def connect(self) -> None:
-        """The line is there; the server knows of a match or not."""
+        """Connect and log in; the server may send matches afterwards."""
         self.connection.broken = False
         self.agent.connected()
         self.welcome()
@@ -189,7 +189,7 @@ class AgentHarness:
         """All about running matches was said."""
         self.agent.received(Pong(re="ping"))
 
-    def lose_the_line(self) -> None:
+    def disconnect(self) -> None:
         self.connection.broken = True
         self.agent.disconnected("a test")
 
@@ -264,7 +264,7 @@ class AgentHarness:
     def shown(self) -> str:
         return self.output.getvalue()
 
-    def said(self, *kinds: type[Request]) -> list[Request]:
+    def sent(self, *kinds: type[Request]) -> list[Request]:
         """What was sent since the last time, of those kinds."""
         sent = [each for each in self.connection.sent if isinstance(each, kinds or (Move, Resign))]
         self.connection.sent.clear()
@@ -272,16 +272,16 @@ class AgentHarness:
 
 
 @pytest.fixture
-def evening() -> AgentHarness:
+def harness() -> AgentHarness:
     return AgentHarness(Thinker(GAME))
 
 
 @pytest.fixture
 def pondering() -> AgentHarness:
     """In a match where the opponent is to move."""
-    evening = AgentHarness(Thinker(GAME, ponders=True))
-    evening.start(seat=2)
-    return evening
+    harness = AgentHarness(Thinker(GAME, ponders=True))
+    harness.start(seat=2)
+    return harness
 
 
 def test_what_is_to_be_done_is_known_for_everything() -> None:
@@ -289,119 +289,119 @@ def test_what_is_to_be_done_is_known_for_everything() -> None:
 
 
 def test_a_move_is_chosen_and_sent_once() -> None:
-    evening = AgentHarness(Thinker(GAME))
-    assert [type(each) for each in evening.said(Hello, Ping)] == [Hello, Ping]
-    evening.resumed()
-    assert evening.said(Seek)
-    evening.start(clock=ClockState(60.0, 0))
-    evening.think()
-    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
-    assert not evening.thinking
-    (limit,) = evening.player.limits
+    harness = AgentHarness(Thinker(GAME))
+    assert [type(each) for each in harness.sent(Hello, Ping)] == [Hello, Ping]
+    harness.resumed()
+    assert harness.sent(Seek)
+    harness.start(clock=ClockState(60.0, 0))
+    harness.think()
+    assert harness.sent() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+    assert not harness.thinking
+    (limit,) = harness.player.limits
     assert limit.time_carries_over
     assert limit.seconds
-    evening.play(TAKE_1)
-    assert not evening.thinking
-    evening.play(TAKE_3)
-    evening.think()
-    assert evening.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    harness.play(TAKE_1)
+    assert not harness.thinking
+    harness.play(TAKE_3)
+    harness.think()
+    assert harness.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
 
 
-def test_a_move_of_the_wrong_kind_is_thought_over_again(evening: AgentHarness) -> None:
-    evening.start()
-    evening.think()
-    evening.agent.received(Error(re=0, code=Code.ILLEGAL_ACTION, text="no"))
-    evening.think()
-    assert [type(each) for each in evening.said()] == [Move, Move]
+def test_a_move_of_the_wrong_kind_is_thought_over_again(harness: AgentHarness) -> None:
+    harness.start()
+    harness.think()
+    harness.agent.received(Error(re=0, code=Code.ILLEGAL_ACTION, text="no"))
+    harness.think()
+    assert [type(each) for each in harness.sent()] == [Move, Move]
 
 
 def test_a_choice_made_after_the_line_broke_is_made_again_when_it_is_back(
-    evening: AgentHarness,
+    harness: AgentHarness,
 ) -> None:
-    evening.start()
-    evening.lose_the_line()
-    evening.think()
-    assert not evening.thinking
-    evening.connect()
-    evening.start()
-    evening.resumed()
-    evening.think()
-    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+    harness.start()
+    harness.disconnect()
+    harness.think()
+    assert not harness.thinking
+    harness.connect()
+    harness.start()
+    harness.resumed()
+    harness.think()
+    assert harness.sent() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
 
 
-def test_a_choice_goes_on_while_the_line_is_broken(evening: AgentHarness) -> None:
-    evening.start()
-    evening.lose_the_line()
-    evening.connect()
-    evening.start()
-    evening.resumed()
-    evening.think()
-    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
-    assert evening.player.calls == [("choose", 0)]
+def test_a_choice_goes_on_while_the_line_is_broken(harness: AgentHarness) -> None:
+    harness.start()
+    harness.disconnect()
+    harness.connect()
+    harness.start()
+    harness.resumed()
+    harness.think()
+    assert harness.sent() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+    assert harness.player.calls == [("choose", 0)]
 
 
-def test_a_move_that_was_lost_with_the_line_is_sent_again(evening: AgentHarness) -> None:
-    evening.start()
-    evening.connection.broken = True
-    evening.think()
-    evening.lose_the_line()
-    assert not evening.said()
-    evening.connect()
-    evening.start()
-    evening.think()
-    assert evening.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+def test_a_move_that_was_lost_with_the_line_is_sent_again(harness: AgentHarness) -> None:
+    harness.start()
+    harness.connection.broken = True
+    harness.think()
+    harness.disconnect()
+    assert not harness.sent()
+    harness.connect()
+    harness.start()
+    harness.think()
+    assert harness.sent() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
 
 
-def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(evening: AgentHarness) -> None:
-    """Sent just before the line broke, our move was played, and so was the answer to it."""
-    evening.start()
-    evening.lose_the_line()
-    evening.moves = [TAKE_2, TAKE_2]
-    evening.connect()
-    evening.start()
-    evening.think()
-    assert not evening.said()
-    evening.think()
-    assert evening.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
-    assert evening.player.calls == [("choose", 0), ("choose", 2)]
+def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(harness: AgentHarness) -> None:
+    """Our move was sent just before the connection was lost, and both it and a reply were played."""
+    harness.start()
+    harness.disconnect()
+    harness.moves = [TAKE_2, TAKE_2]
+    harness.connect()
+    harness.start()
+    harness.think()
+    assert not harness.sent()
+    harness.think()
+    assert harness.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    assert harness.player.calls == [("choose", 0), ("choose", 2)]
 
 
-def test_a_match_that_is_over_ends_the_choice(evening: AgentHarness) -> None:
-    evening.start()
-    evening.end()
-    assert evening.player.cancelled.is_set()
-    assert not evening.codes  # not before the player has stopped
-    evening.think()
-    assert evening.codes == [0]
-    assert not evening.said()
-    assert evening.agent.counts.lost == 1
+def test_a_match_that_is_over_ends_the_choice(harness: AgentHarness) -> None:
+    harness.start()
+    harness.end()
+    assert harness.player.cancelled.is_set()
+    assert not harness.codes  # not before the player has stopped
+    harness.think()
+    assert harness.codes == [0]
+    assert not harness.sent()
+    assert harness.agent.counts.lost == 1
 
 
-def test_an_end_that_is_told_twice_counts_once(evening: AgentHarness) -> None:
-    evening.start()
-    evening.end()
-    evening.lose_the_line()
-    evening.connect()
-    evening.end()
-    evening.resumed()
-    evening.think()
-    assert evening.agent.counts.lost == 1
-    assert evening.codes == [0]
+def test_an_end_that_is_told_twice_counts_once(harness: AgentHarness) -> None:
+    harness.start()
+    harness.end()
+    harness.disconnect()
+    harness.connect()
+    harness.end()
+    harness.resumed()
+    harness.think()
+    assert harness.agent.counts.lost == 1
+    assert harness.codes == [0]
 
 
-def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: AgentHarness) -> None:
-    evening.start()
-    evening.think()
-    evening.lose_the_line()
-    evening.said()
-    evening.connect()
-    evening.end(winner=0)
-    evening.end(winner=0)
-    assert not evening.said(Seek)  # there may be more to hear about running matches
-    evening.resumed()
-    assert len(evening.said(Seek)) == 1
-    evening.resumed()
-    assert evening.agent.counts.void == 1
+def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(harness: AgentHarness) -> None:
+    harness.start()
+    harness.think()
+    harness.disconnect()
+    harness.sent()
+    harness.connect()
+    harness.end(winner=0)
+    harness.end(winner=0)
+    assert not harness.sent(Seek)  # there may be more to hear about running matches
+    harness.resumed()
+    assert len(harness.sent(Seek)) == 1
+    harness.resumed()
+    assert harness.agent.counts.void == 1
 
 
 @pytest.mark.parametrize(
@@ -410,93 +410,93 @@ def test_the_end_of_a_match_is_heard_of_when_the_line_is_back(evening: AgentHarn
 def test_a_person_who_is_not_there_is_given_no_other_match(
     human: bool, seat: int, leaves: bool
 ) -> None:
-    evening = AgentHarness(Thinker(GAME))
-    evening.player.human = human
-    evening.resumed()
-    evening.said()
-    evening.start(seat=seat)
-    evening.end(winner=0, reason=Reason.VOID)
-    if evening.thinking:
-        evening.think()
-    assert evening.codes == ([1] if leaves else [])
-    assert bool(evening.said(Seek)) is not leaves
+    harness = AgentHarness(Thinker(GAME))
+    harness.player.human = human
+    harness.resumed()
+    harness.sent()
+    harness.start(seat=seat)
+    harness.end(winner=0, reason=Reason.VOID)
+    if harness.thinking:
+        harness.think()
+    assert harness.codes == ([1] if leaves else [])
+    assert bool(harness.sent(Seek)) is not leaves
 
 
 def test_a_player_that_never_makes_a_first_move_in_time_is_given_no_match_for_ever() -> None:
-    evening = AgentHarness(Thinker(GAME))
-    evening.resumed()
+    harness = AgentHarness(Thinker(GAME))
+    harness.resumed()
     for number in range(3):
-        assert not evening.codes
-        assert evening.said(Seek)
-        evening.start(match=f"m{number}")
-        evening.end(winner=0, reason=Reason.VOID, match=f"m{number}")
-        evening.think()
-    assert evening.codes == [1]
-    assert not evening.said(Seek)
+        assert not harness.codes
+        assert harness.sent(Seek)
+        harness.start(match=f"m{number}")
+        harness.end(winner=0, reason=Reason.VOID, match=f"m{number}")
+        harness.think()
+    assert harness.codes == [1]
+    assert not harness.sent(Seek)
 
 
-def test_a_match_whose_end_is_never_told(evening: AgentHarness) -> None:
-    evening.start()
-    evening.lose_the_line()
-    evening.connect()
-    evening.resumed()
-    evening.think()
-    assert evening.agent.counts.void == 1
-    assert evening.said(Seek), "another one is looked for"
+def test_a_match_whose_end_is_never_told(harness: AgentHarness) -> None:
+    harness.start()
+    harness.disconnect()
+    harness.connect()
+    harness.resumed()
+    harness.think()
+    assert harness.agent.counts.void == 1
+    assert harness.sent(Seek), "another one is looked for"
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("oops"), Cancelled(), Resigned()])
-def test_a_player_that_raises_resigns_once(evening: AgentHarness, error: Exception) -> None:
+def test_a_player_that_raises_resigns_once(harness: AgentHarness, error: Exception) -> None:
     def answer() -> PlayResult:
         raise error
 
-    evening.player.answer = answer
-    evening.start()
-    evening.think()
-    assert evening.said() == [Resign(id="resign", match="m")]
-    assert not evening.thinking
-    evening.end()
-    assert evening.codes == [0 if isinstance(error, Resigned) else 1]
+    harness.player.answer = answer
+    harness.start()
+    harness.think()
+    assert harness.sent() == [Resign(id="resign", match="m")]
+    assert not harness.thinking
+    harness.end()
+    assert harness.codes == [0 if isinstance(error, Resigned) else 1]
 
 
-def test_a_resignation_that_was_lost_with_the_line_is_said_again(evening: AgentHarness) -> None:
-    evening.start()
-    evening.lose_the_line()
-    evening.player.answer = lambda: PlayResult(1 // 0)
-    evening.think()
-    assert not evening.said()
-    evening.connect()
-    evening.start()
-    assert evening.said() == [Resign(id="resign", match="m")]
-    assert not evening.thinking
+def test_a_resignation_that_was_lost_with_the_line_is_said_again(harness: AgentHarness) -> None:
+    harness.start()
+    harness.disconnect()
+    harness.player.answer = lambda: PlayResult(1 // 0)
+    harness.think()
+    assert not harness.sent()
+    harness.connect()
+    harness.start()
+    assert harness.sent() == [Resign(id="resign", match="m")]
+    assert not harness.thinking
 
 
-def test_leaving_resigns_and_waits_for_the_player(evening: AgentHarness) -> None:
-    evening.start()
-    evening.agent.leave(130)
-    assert evening.said() == [Resign(id="resign", match="m")]
-    evening.end()
-    assert not evening.codes
-    evening.think()
-    assert evening.codes == [130]
-    assert evening.connection.closed
+def test_leaving_resigns_and_waits_for_the_player(harness: AgentHarness) -> None:
+    harness.start()
+    harness.agent.leave(130)
+    assert harness.sent() == [Resign(id="resign", match="m")]
+    harness.end()
+    assert not harness.codes
+    harness.think()
+    assert harness.codes == [130]
+    assert harness.connection.closed
 
 
-def test_leaving_does_not_wait_for_ever(evening: AgentHarness) -> None:
-    evening.start()
-    evening.agent.leave(130)
-    evening.reactor.advance(3)
-    assert evening.codes == [130]
-    evening.think()
-    assert not evening.thinking
+def test_leaving_does_not_wait_for_ever(harness: AgentHarness) -> None:
+    harness.start()
+    harness.agent.leave(130)
+    harness.reactor.advance(3)
+    assert harness.codes == [130]
+    harness.think()
+    assert not harness.thinking
 
 
 # Thinking on the opponent's time.
 
 
-def test_who_does_not_ponder_waits(evening: AgentHarness) -> None:
-    evening.start(seat=2)
-    assert not evening.thinking
+def test_who_does_not_ponder_waits(harness: AgentHarness) -> None:
+    harness.start(seat=2)
+    assert not harness.thinking
 
 
 def test_pondering_ends_with_the_opponents_move(pondering: AgentHarness) -> None:
@@ -506,7 +506,7 @@ def test_pondering_ends_with_the_opponents_move(pondering: AgentHarness) -> None
     pondering.think()
     assert pondering.player.calls == [("ponder", 0)]
     pondering.think()
-    assert pondering.said() == [Move(id=1, match="m", ply=1, action=TAKE_1)]
+    assert pondering.sent() == [Move(id=1, match="m", ply=1, action=TAKE_1)]
     assert not pondering.thinking  # the server has not said yet that it was played
     pondering.play(TAKE_1)
     pondering.play(TAKE_1)
@@ -529,7 +529,7 @@ def test_a_match_that_ends_while_pondering(pondering: AgentHarness) -> None:
     assert not pondering.codes
     pondering.think()
     assert pondering.codes == [0]
-    assert not pondering.said()
+    assert not pondering.sent()
 
 
 def test_the_last_move_of_a_match_is_not_pondered_on(pondering: AgentHarness) -> None:
@@ -544,7 +544,7 @@ def test_the_last_move_of_a_match_is_not_pondered_on(pondering: AgentHarness) ->
 
 
 def test_pondering_stops_while_the_line_is_broken(pondering: AgentHarness) -> None:
-    pondering.lose_the_line()
+    pondering.disconnect()
     assert pondering.player.cancelled.is_set()
     pondering.connect()
     pondering.start(seat=2)  # before it has stopped
@@ -567,7 +567,7 @@ def test_pondering_stops_when_we_leave(pondering: AgentHarness) -> None:
 
 def test_a_player_that_fails_while_pondering_resigns(pondering: AgentHarness) -> None:
     pondering.think()  # an assertion: it was not cancelled
-    assert pondering.said() == [Resign(id="resign", match="m")]
+    assert pondering.sent() == [Resign(id="resign", match="m")]
     assert pondering.agent.counts.faults == 1
 
 
@@ -579,40 +579,40 @@ def test_a_move_that_was_played_while_the_line_was_broken_is_reported_then(
     tmp_path: Path, answered: bool
 ) -> None:
     file = tmp_path / "tree.txt"
-    evening = AgentHarness(Thinker(GAME), tree_file=TreeFile(file))
-    evening.start()
-    evening.think()
-    evening.lose_the_line()
-    evening.moves = [TAKE_1, TAKE_2] if answered else [TAKE_1]
-    evening.connect()
-    evening.start()
+    harness = AgentHarness(Thinker(GAME), tree_file=TreeFile(file))
+    harness.start()
+    harness.think()
+    harness.disconnect()
+    harness.moves = [TAKE_1, TAKE_2] if answered else [TAKE_1]
+    harness.connect()
+    harness.start()
     assert "player 1 to move" in file.read_text()
     file.unlink()
     if not answered:
-        evening.play(TAKE_2)
+        harness.play(TAKE_2)
     assert not file.exists()
 
 
 def test_a_move_that_was_lost_with_the_line_is_never_reported(tmp_path: Path) -> None:
     file = tmp_path / "tree.txt"
-    evening = AgentHarness(Thinker(GAME), tree_file=TreeFile(file))
-    evening.start()
-    evening.think()
-    evening.lose_the_line()
-    evening.connect()
-    evening.start()
-    evening.play(TAKE_1)  # it was heard after all; the player is thinking about it again
+    harness = AgentHarness(Thinker(GAME), tree_file=TreeFile(file))
+    harness.start()
+    harness.think()
+    harness.disconnect()
+    harness.connect()
+    harness.start()
+    harness.play(TAKE_1)  # it was heard after all; the player is thinking about it again
     assert not file.exists()
 
 
-def test_a_player_that_says_nonsense_resigns(evening: AgentHarness) -> None:
+def test_a_player_that_says_nonsense_resigns(harness: AgentHarness) -> None:
     info = Info(pv=(99,), actions=(ActionStats(TAKE_1, 1, 1.0),))
-    evening.player.answer = lambda: PlayResult(TAKE_1, info)
-    evening.start()
-    evening.think()
-    evening.play(TAKE_1)
-    assert [type(each) for each in evening.said()] == [Move, Resign]
-    assert evening.agent.counts.faults == 1
+    harness.player.answer = lambda: PlayResult(TAKE_1, info)
+    harness.start()
+    harness.think()
+    harness.play(TAKE_1)
+    assert [type(each) for each in harness.sent()] == [Move, Resign]
+    assert harness.agent.counts.faults == 1
 
 
 # Trees.
@@ -622,11 +622,11 @@ def test_the_tree_of_each_move_is_written(tmp_path: Path) -> None:
     file = tmp_path / "tree.txt"
     player = Thinker(GAME)
     player.answer = lambda: PlayResult(TAKE_2, Info(actions=(ActionStats(TAKE_2, 100, 50.0),)))
-    evening = AgentHarness(player, tree_file=TreeFile(file))
-    evening.start()
-    evening.think()
+    harness = AgentHarness(player, tree_file=TreeFile(file))
+    harness.start()
+    harness.think()
     assert not file.exists()  # its clock runs until the move is played
-    evening.play(TAKE_2)
+    harness.play(TAKE_2)
     assert "player 1 to move" in file.read_text()
     assert "root, 100 visits, 50.0%" in file.read_text()
 
@@ -634,12 +634,12 @@ def test_the_tree_of_each_move_is_written(tmp_path: Path) -> None:
 def test_a_tree_that_cannot_be_written_costs_no_match(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    evening = AgentHarness(Thinker(GAME), tree_file=TreeFile(folder / "tree.txt"))
+    harness = AgentHarness(Thinker(GAME), tree_file=TreeFile(folder / "tree.txt"))
     folder.rmdir()
-    evening.start()
-    evening.think()
-    evening.play(TAKE_2)
-    assert [type(each) for each in evening.said()] == [Move]
+    harness.start()
+    harness.think()
+    harness.play(TAKE_2)
+    assert [type(each) for each in harness.sent()] == [Move]
 
 
 # Saying hello.
@@ -655,7 +655,7 @@ def account(file: TokenFile) -> SavedAccount:
     return SavedAccount(file, "server:1", "Ann")
 
 
-class Doorstep(AgentHarness):
+class LoginHarness(AgentHarness):
     """A server that says welcome only when the test does."""
 
     def __init__(self, account: SavedAccount | None, any_name: bool = False) -> None:
@@ -670,7 +670,7 @@ class Doorstep(AgentHarness):
         self.reactor.advance(0)
 
     def hello(self) -> Hello:
-        (hello,) = self.said(Hello)
+        (hello,) = self.sent(Hello)
         assert isinstance(hello, Hello)
         return hello
 
@@ -682,107 +682,109 @@ class Doorstep(AgentHarness):
 def test_a_free_name_is_registered_and_its_token_kept(
     account: SavedAccount, file: TokenFile
 ) -> None:
-    door = Doorstep(account)
-    hello = door.hello()
+    login = LoginHarness(account)
+    hello = login.hello()
     assert hello.token is None
     assert not hello.guest
-    door.welcome(token="secret")
+    login.welcome(token="secret")
     assert file.get("server:1", "Ann") == "secret"
-    assert str(file.path) in door.shown
-    assert "secret" not in door.shown
-    door.lose_the_line()
-    door.said()
-    door.connect()
-    again = door.hello()
+    assert str(file.path) in login.shown
+    assert "secret" not in login.shown
+    login.disconnect()
+    login.sent()
+    login.connect()
+    again = login.hello()
     assert (again.token, again.session) == ("secret", "s")
 
 
 def test_a_guest_has_no_token() -> None:
-    hello = Doorstep(None).hello()
+    hello = LoginHarness(None).hello()
     assert hello.guest
     assert hello.token is None
 
 
 def test_a_guest_takes_another_name_if_any_will_do() -> None:
-    door = Doorstep(None, any_name=True)
-    door.said()
-    door.refuse_hello(Code.NAME_TAKEN)
-    assert door.hello().name.startswith("Ann-")
-    door = Doorstep(None)
-    door.refuse_hello(Code.NAME_TAKEN)
-    assert door.has_given_up
-    assert "The name Ann is taken: use another --name" in door.shown
+    login = LoginHarness(None, any_name=True)
+    login.sent()
+    login.refuse_hello(Code.NAME_TAKEN)
+    assert login.hello().name.startswith("Ann-")
+    login = LoginHarness(None)
+    login.refuse_hello(Code.NAME_TAKEN)
+    assert login.has_given_up
+    assert "The name Ann is taken: use another --name" in login.shown
 
 
 def test_an_account_that_the_server_has_lost_is_registered_anew(
     account: SavedAccount, file: TokenFile
 ) -> None:
     file.keep("server:1", "Ann", "old")
-    door = Doorstep(account)
-    assert door.hello().token == "old"
-    door.refuse_hello(Code.UNKNOWN_ACCOUNT)
-    assert door.hello().token is None
-    door.welcome(token="new")
+    login = LoginHarness(account)
+    assert login.hello().token == "old"
+    login.refuse_hello(Code.UNKNOWN_ACCOUNT)
+    assert login.hello().token is None
+    login.welcome(token="new")
     assert file.get("server:1", "Ann") == "new"
 
 
 def test_a_token_that_was_given_is_not_replaced_by_a_new_account(file: TokenFile) -> None:
-    door = Doorstep(SavedAccount(file, "server:1", "Ann", GivenToken("secret", "PLAYOUT_TOKEN")))
-    door.refuse_hello(Code.UNKNOWN_ACCOUNT)
-    assert door.has_given_up
-    assert "leave out the token that comes from PLAYOUT_TOKEN" in door.shown
+    login = LoginHarness(
+        SavedAccount(file, "server:1", "Ann", GivenToken("secret", "PLAYOUT_TOKEN"))
+    )
+    login.refuse_hello(Code.UNKNOWN_ACCOUNT)
+    assert login.has_given_up
+    assert "leave out the token that comes from PLAYOUT_TOKEN" in login.shown
 
 
 def test_two_players_may_register_their_account_at_once(
     account: SavedAccount, file: TokenFile
 ) -> None:
-    door = Doorstep(account)
-    door.said()
-    door.refuse_hello(Code.NAME_TAKEN)
+    login = LoginHarness(account)
+    login.sent()
+    login.refuse_hello(Code.NAME_TAKEN)
     file.keep("server:1", "Ann", "theirs")
-    assert not door.said(Hello)
-    door.reactor.advance(1)
-    assert door.hello().token == "theirs"
+    assert not login.sent(Hello)
+    login.reactor.advance(1)
+    assert login.hello().token == "theirs"
 
 
-def test_a_name_of_somebody_else_is_given_up(account: SavedAccount) -> None:
-    door = Doorstep(account)
-    door.refuse_hello(Code.NAME_TAKEN)
-    door.reactor.advance(1)
-    door.refuse_hello(Code.NAME_TAKEN)
-    assert door.has_given_up
-    assert "Ann belongs to another account: use another --name" in door.shown
+def test_a_name_of_another_account_is_given_up(account: SavedAccount) -> None:
+    login = LoginHarness(account)
+    login.refuse_hello(Code.NAME_TAKEN)
+    login.reactor.advance(1)
+    login.refuse_hello(Code.NAME_TAKEN)
+    assert login.has_given_up
+    assert "Ann belongs to another account: use another --name" in login.shown
 
 
 def test_a_wrong_token_is_said_to_be_in_its_file(account: SavedAccount, file: TokenFile) -> None:
     file.keep("server:1", "Ann", "stale")
-    door = Doorstep(account)
-    door.refuse_hello(Code.BAD_TOKEN)
-    assert door.has_given_up
-    assert str(file.path) in door.shown
-    assert "stale" not in door.shown
+    login = LoginHarness(account)
+    login.refuse_hello(Code.BAD_TOKEN)
+    assert login.has_given_up
+    assert str(file.path) in login.shown
+    assert "stale" not in login.shown
 
 
 def test_a_token_that_was_corrected_meanwhile_is_tried(
     account: SavedAccount, file: TokenFile
 ) -> None:
     file.keep("server:1", "Ann", "stale")
-    door = Doorstep(account)
-    door.said()
+    login = LoginHarness(account)
+    login.sent()
     file.keep("server:1", "Ann", "right")
-    door.refuse_hello(Code.BAD_TOKEN)
-    assert door.hello().token == "right"
+    login.refuse_hello(Code.BAD_TOKEN)
+    assert login.hello().token == "right"
 
 
 def test_a_file_that_breaks_meanwhile_is_explained(account: SavedAccount, file: TokenFile) -> None:
-    door = Doorstep(account)
+    login = LoginHarness(account)
     file.path.write_text("{")
-    door.welcome(token="secret")
-    assert "cannot be used again" in door.shown
-    door.lose_the_line()
-    door.connect()
-    assert door.has_given_up
-    assert "is broken" in door.shown
+    login.welcome(token="secret")
+    assert "cannot be used again" in login.shown
+    login.disconnect()
+    login.connect()
+    assert login.has_given_up
+    assert "is broken" in login.shown
 
 
 @pytest.mark.parametrize(
@@ -797,144 +799,144 @@ def test_a_file_that_breaks_meanwhile_is_explained(account: SavedAccount, file: 
 def test_who_is_not_let_in_is_told_what_to_do(
     account: SavedAccount, code: Code, advice: str
 ) -> None:
-    door = Doorstep(account)
-    door.refuse_hello(code)
-    assert door.has_given_up
-    assert advice in door.shown
+    login = LoginHarness(account)
+    login.refuse_hello(code)
+    assert login.has_given_up
+    assert advice in login.shown
 
 
 def test_what_is_not_for_guests_is_explained() -> None:
-    door = Doorstep(None)
-    door.welcome()
-    door.resumed()
-    door.refuse("play", Code.NOT_FOR_GUESTS)
-    assert door.has_given_up
-    assert "Use an account: --name" in door.shown
+    login = LoginHarness(None)
+    login.welcome()
+    login.resumed()
+    login.refuse("play", Code.NOT_FOR_GUESTS)
+    assert login.has_given_up
+    assert "Use an account: --name" in login.shown
 
 
 @pytest.mark.parametrize("code", [Code.TOO_MANY, Code.CLOSING])
 def test_a_server_that_is_full_or_stopping_is_tried_later(
     account: SavedAccount, code: Code
 ) -> None:
-    door = Doorstep(account)
-    door.refuse_hello(code)
-    assert door.connection.hung_up
-    assert not door.codes
+    login = LoginHarness(account)
+    login.refuse_hello(code)
+    assert login.connection.hung_up
+    assert not login.codes
 
 
-def test_who_is_sent_away_does_not_come_back(evening: AgentHarness) -> None:
-    evening.refuse(None, Code.KICKED)
-    assert evening.codes == [1]
+def test_who_is_sent_away_does_not_come_back(harness: AgentHarness) -> None:
+    harness.refuse(None, Code.KICKED)
+    assert harness.codes == [1]
 
 
 @pytest.mark.parametrize("code", [Code.TIMEOUT, Code.TOO_MANY, Code.RATE_LIMITED])
 def test_an_error_that_ends_the_connection_is_not_the_end(
-    evening: AgentHarness, code: Code
+    harness: AgentHarness, code: Code
 ) -> None:
-    evening.start()
-    evening.refuse(None, code)
-    evening.lose_the_line()
-    evening.connect()
-    evening.start()
-    evening.think()
-    assert evening.said()
-    assert not evening.codes
+    harness.start()
+    harness.refuse(None, code)
+    harness.disconnect()
+    harness.connect()
+    harness.start()
+    harness.think()
+    assert harness.sent()
+    assert not harness.codes
 
 
 # A server that stops and comes back.
 
 
-def test_matches_go_on_when_the_server_is_back(evening: AgentHarness) -> None:
-    evening.resumed()
-    evening.agent.received(Notice(code="storage_down", text="moves have to wait"))
-    evening.agent.received(Closing(seconds=5.0, kept=True))
-    evening.refuse("play", Code.CLOSING)
-    assert "moves have to wait" in evening.shown
-    assert "continue when it is back" in evening.shown
-    evening.lose_the_line()
-    evening.said()
-    evening.connect()
-    evening.resumed()
-    assert evening.said(Seek)
+def test_matches_go_on_when_the_server_is_back(harness: AgentHarness) -> None:
+    harness.resumed()
+    harness.agent.received(Notice(code="storage_down", text="moves have to wait"))
+    harness.agent.received(Closing(seconds=5.0, kept=True))
+    harness.refuse("play", Code.CLOSING)
+    assert "moves have to wait" in harness.shown
+    assert "continue when it is back" in harness.shown
+    harness.disconnect()
+    harness.sent()
+    harness.connect()
+    harness.resumed()
+    assert harness.sent(Seek)
 
 
 # Matches whose player is gone.
 
 
 @pytest.fixture
-def heir(evening: AgentHarness) -> AgentHarness:
+def heir(harness: AgentHarness) -> AgentHarness:
     """One that has matches to take over, and looks at the first."""
-    evening.welcome(away=("m", "n"))
-    evening.said()
-    evening.resumed()
-    return evening
+    harness.welcome(away=("m", "n"))
+    harness.sent()
+    harness.resumed()
+    return harness
 
 
 def test_a_match_whose_player_is_gone_is_taken_over(heir: AgentHarness) -> None:
-    assert heir.said(Watch, Seek) == [Watch(id="watch", match="m")]
+    assert heir.sent(Watch, Seek) == [Watch(id="watch", match="m")]
     heir.moves = [TAKE_1, TAKE_1]
     heir.start(seat=None)
-    assert heir.said(TakeOver, Unwatch) == [
+    assert heir.sent(TakeOver, Unwatch) == [
         Unwatch(id="unwatch", match="m"),
         TakeOver(id="take_over", match="m"),
     ]
     assert not heir.thinking
     heir.start()
     heir.think()
-    assert heir.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    assert heir.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
     heir.end(winner=1)
     assert heir.codes == [0]
 
 
 def test_a_match_of_another_game_is_left_to_others(heir: AgentHarness) -> None:
-    heir.said()
+    heir.sent()
     heir.start(seat=None, game="nim")
     assert "Match m of yours waits for a player of nim." in heir.shown
-    assert heir.said(TakeOver, Watch) == [Watch(id="watch", match="n")]
+    assert heir.sent(TakeOver, Watch) == [Watch(id="watch", match="n")]
 
 
 @pytest.mark.parametrize("code", [Code.MATCH_OVER, Code.UNKNOWN_MATCH, Code.NOT_AWAY])
 def test_a_match_that_is_not_to_be_had_is_passed_over(heir: AgentHarness, code: Code) -> None:
     heir.start(seat=None)
-    heir.said()
+    heir.sent()
     heir.refuse("take_over", code)
-    assert heir.said(Watch, Seek) == [Watch(id="watch", match="n")]
+    assert heir.sent(Watch, Seek) == [Watch(id="watch", match="n")]
     heir.refuse("watch", code)
-    assert [type(each) for each in heir.said(Watch, Seek)] == [Seek]
+    assert [type(each) for each in heir.sent(Watch, Seek)] == [Seek]
     assert not heir.codes
 
 
 def test_a_match_that_may_be_claimed_later_is_waited_for(heir: AgentHarness) -> None:
     heir.start(seat=None)
-    heir.said()
+    heir.sent()
     heir.refuse("take_over", Code.NOT_AWAY, seconds=3.0)
-    assert not heir.said(Watch, Seek, TakeOver)
+    assert not heir.sent(Watch, Seek, TakeOver)
     heir.reactor.advance(3.0)
-    assert heir.said(TakeOver) == [TakeOver(id="take_over", match="m")]
+    assert heir.sent(TakeOver) == [TakeOver(id="take_over", match="m")]
 
 
 def test_a_claim_is_forgotten_when_the_line_breaks(heir: AgentHarness) -> None:
     heir.start(seat=None)
     heir.refuse("take_over", Code.NOT_AWAY, seconds=3.0)
-    heir.lose_the_line()
-    heir.said()
+    heir.disconnect()
+    heir.sent()
     heir.connect()
     heir.reactor.advance(3.0)
-    assert not heir.said(TakeOver)
+    assert not heir.sent(TakeOver)
     heir.resumed()
-    assert heir.said(Seek)
+    assert heir.sent(Seek)
 
 
 # Tournaments.
 
 
-class Contest(AgentHarness):
-    """An evening of matches that are given, none of which is asked for."""
+class TournamentHarness(AgentHarness):
+    """An harness of matches that are given, none of which is asked for."""
 
     def __init__(self, player: Thinker | None = None) -> None:
         self.asked_for: list[str] = []
         super().__init__(player, wish=ENTERING)
-        self.said()
+        self.sent()
 
     def player_of(self, game: str) -> Player:
         self.asked_for.append(game)
@@ -944,142 +946,148 @@ class Contest(AgentHarness):
 
 
 @pytest.fixture
-def contest() -> Contest:
+def tournament() -> TournamentHarness:
     """One that has entered."""
-    contest = Contest()
-    contest.resumed()
-    contest.agent.received(Ok(re="play"))
-    contest.said()
-    return contest
+    tournament = TournamentHarness()
+    tournament.resumed()
+    tournament.agent.received(Ok(re="play"))
+    tournament.sent()
+    return tournament
 
 
 def test_who_enters_says_so_once_on_each_line() -> None:
-    contest = Contest()
-    contest.resumed()
-    assert contest.said(Join, Seek) == [Join(id="play")]
-    contest.agent.received(Ok(re="play"))
-    assert "Ann: entered" in contest.shown
-    contest.start()
-    contest.think()
-    contest.lose_the_line()
-    contest.said()
-    contest.connect()
-    contest.start()
-    contest.resumed()
-    assert contest.said(Join, Seek) == [Join(id="play")], "in the middle of a match, too"
-    contest.end()
-    assert not contest.said(Join, Seek)
+    tournament = TournamentHarness()
+    tournament.resumed()
+    assert tournament.sent(Join, Seek) == [Join(id="play")]
+    tournament.agent.received(Ok(re="play"))
+    assert "Ann: entered" in tournament.shown
+    tournament.start()
+    tournament.think()
+    tournament.disconnect()
+    tournament.sent()
+    tournament.connect()
+    tournament.start()
+    tournament.resumed()
+    assert tournament.sent(Join, Seek) == [Join(id="play")], "in the middle of a match, too"
+    tournament.end()
+    assert not tournament.sent(Join, Seek)
 
 
 def test_a_certain_tournament_may_be_entered() -> None:
-    evening = AgentHarness(wish=PlayRequest(Join(tournament="t")))
-    evening.resumed()
-    assert evening.said(Join) == [Join(id="play", tournament="t")]
+    harness = AgentHarness(wish=PlayRequest(Join(tournament="t")))
+    harness.resumed()
+    assert harness.sent(Join) == [Join(id="play", tournament="t")]
 
 
-def test_matches_come_one_after_the_other(contest: Contest) -> None:
+def test_matches_come_one_after_the_other(tournament: TournamentHarness) -> None:
     for match in ("m", "n"):
-        contest.start(match=match)
-        contest.think()
-        assert contest.said() == [Move(id=0, match=match, ply=0, action=TAKE_1)]
-        contest.end(match=match, winner=1)
-    assert contest.asked_for == ["nim(chips=9)"] * 2
-    assert contest.agent.counts.won == 2
-    assert not contest.codes
+        tournament.start(match=match)
+        tournament.think()
+        assert tournament.sent() == [Move(id=0, match=match, ply=0, action=TAKE_1)]
+        tournament.end(match=match, winner=1)
+    assert tournament.asked_for == ["nim(chips=9)"] * 2
+    assert tournament.agent.counts.won == 2
+    assert not tournament.codes
 
 
-def test_a_match_that_somebody_else_began_is_played_on(contest: Contest) -> None:
-    """Its opening counts as played by somebody else, too."""
-    contest.moves = [TAKE_2, TAKE_3]
-    contest.start(clock=ClockState(60.0, 0))
-    contest.think()
-    assert contest.said() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
-    (limit,) = contest.player.limits
+def test_a_match_that_another_process_began_is_continued(tournament: TournamentHarness) -> None:
+    """An opening counts as such moves, too."""
+    tournament.moves = [TAKE_2, TAKE_3]
+    tournament.start(clock=ClockState(60.0, 0))
+    tournament.think()
+    assert tournament.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    (limit,) = tournament.player.limits
     assert limit.seconds
 
 
 def test_matches_whose_player_is_gone_are_left_to_the_server() -> None:
-    contest = Contest()
-    contest.welcome(away=("m",))
-    contest.resumed()
-    assert [type(each) for each in contest.said(Watch, TakeOver, Join)] == [Join]
+    tournament = TournamentHarness()
+    tournament.welcome(away=("m",))
+    tournament.resumed()
+    assert [type(each) for each in tournament.sent(Watch, TakeOver, Join)] == [Join]
 
 
 def test_the_next_match_waits_until_the_player_is_done_with_the_last() -> None:
-    contest = Contest(Thinker(GAME, ponders=True))
-    contest.resumed()
-    contest.start(seat=2)
-    contest.end()
-    contest.start(seat=2, match="n")
-    contest.play(TAKE_1, match="n")
-    contest.think()
-    assert contest.player.calls == [("ponder", 0)], "broken off"
-    contest.think()
-    contest.think()
-    assert contest.player.calls[1:] == [("ponder", 0), ("choose", 1)]
-    assert contest.said() == [Move(id=1, match="n", ply=1, action=TAKE_1)]
+    tournament = TournamentHarness(Thinker(GAME, ponders=True))
+    tournament.resumed()
+    tournament.start(seat=2)
+    tournament.end()
+    tournament.start(seat=2, match="n")
+    tournament.play(TAKE_1, match="n")
+    tournament.think()
+    assert tournament.player.calls == [("ponder", 0)], "broken off"
+    tournament.think()
+    tournament.think()
+    assert tournament.player.calls[1:] == [("ponder", 0), ("choose", 1)]
+    assert tournament.sent() == [Move(id=1, match="n", ply=1, action=TAKE_1)]
 
 
-def test_a_match_that_is_over_before_it_could_begin_is_counted(contest: Contest) -> None:
-    contest.start()
-    contest.end()
-    contest.start(match="n")
-    contest.end(match="n", winner=1)
-    contest.start(match="o")
-    contest.think()
-    contest.think()
-    contest.think()
-    assert contest.said() == [Move(id=0, match="o", ply=0, action=TAKE_1)]
-    assert (contest.agent.counts.won, contest.agent.counts.lost) == (1, 1)
+def test_a_match_that_is_over_before_it_could_begin_is_counted(
+    tournament: TournamentHarness,
+) -> None:
+    tournament.start()
+    tournament.end()
+    tournament.start(match="n")
+    tournament.end(match="n", winner=1)
+    tournament.start(match="o")
+    tournament.think()
+    tournament.think()
+    tournament.think()
+    assert tournament.sent() == [Move(id=0, match="o", ply=0, action=TAKE_1)]
+    assert (tournament.agent.counts.won, tournament.agent.counts.lost) == (1, 1)
 
 
-def test_what_was_said_of_the_next_match_is_said_again_on_another_line(contest: Contest) -> None:
-    contest.start()
-    contest.end()
-    contest.start(match="n")
-    contest.lose_the_line()
-    contest.think()
-    assert not contest.thinking
-    contest.connect()
-    contest.start(match="n")
-    contest.resumed()
-    contest.think()
-    assert contest.said() == [Move(id=0, match="n", ply=0, action=TAKE_1)]
+def test_what_was_said_of_the_next_match_is_said_again_on_another_line(
+    tournament: TournamentHarness,
+) -> None:
+    tournament.start()
+    tournament.end()
+    tournament.start(match="n")
+    tournament.disconnect()
+    tournament.think()
+    assert not tournament.thinking
+    tournament.connect()
+    tournament.start(match="n")
+    tournament.resumed()
+    tournament.think()
+    assert tournament.sent() == [Move(id=0, match="n", ply=0, action=TAKE_1)]
 
 
-def test_a_match_that_was_lost_with_the_session_may_come_back(contest: Contest) -> None:
-    contest.start()
-    contest.lose_the_line()
-    contest.connect()
-    contest.resumed()
-    contest.start()
-    contest.think()
-    assert not contest.said()
-    contest.think()
-    assert contest.said() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
+def test_a_match_that_was_lost_with_the_session_may_come_back(
+    tournament: TournamentHarness,
+) -> None:
+    tournament.start()
+    tournament.disconnect()
+    tournament.connect()
+    tournament.resumed()
+    tournament.start()
+    tournament.think()
+    assert not tournament.sent()
+    tournament.think()
+    assert tournament.sent() == [Move(id=0, match="m", ply=0, action=TAKE_1)]
 
 
-def test_a_match_of_a_game_that_cannot_be_played_is_resigned(contest: Contest) -> None:
-    contest.start(game="chess")
-    assert "There is no player for chess: too hard" in contest.shown
-    assert contest.said() == [Resign(id="resign", match="m")]
-    contest.end()
-    contest.start(match="n")
-    contest.think()
-    assert contest.said() == [Move(id=0, match="n", ply=0, action=TAKE_1)]
+def test_a_match_of_a_game_that_cannot_be_played_is_resigned(tournament: TournamentHarness) -> None:
+    tournament.start(game="chess")
+    assert "There is no player for chess: too hard" in tournament.shown
+    assert tournament.sent() == [Resign(id="resign", match="m")]
+    tournament.end()
+    tournament.start(match="n")
+    tournament.think()
+    assert tournament.sent() == [Move(id=0, match="n", ply=0, action=TAKE_1)]
 
 
 @pytest.mark.parametrize("playing", [False, True])
-def test_leaving_a_tournament_resigns_nothing(contest: Contest, playing: bool) -> None:
+def test_leaving_a_tournament_resigns_nothing(tournament: TournamentHarness, playing: bool) -> None:
     if playing:
-        contest.start()
-    contest.agent.leave(143)
-    assert contest.codes == [143]
-    assert contest.connection.closed
+        tournament.start()
+    tournament.agent.leave(143)
+    assert tournament.codes == [143]
+    assert tournament.connection.closed
     if playing:
-        assert contest.player.cancelled.is_set()
-        contest.think()
-    assert not contest.said()
+        assert tournament.player.cancelled.is_set()
+        tournament.think()
+    assert not tournament.sent()
 
 
 @pytest.mark.parametrize(
@@ -1089,10 +1097,12 @@ def test_leaving_a_tournament_resigns_nothing(contest: Contest, playing: bool) -
         (Code.NOT_FOR_GUESTS, "Use an account"),
     ],
 )
-def test_who_cannot_enter_is_told_why(contest: Contest, code: Code, advice: str) -> None:
-    contest.refuse("play", code)
-    assert contest.codes == [1]
-    assert advice in contest.shown
+def test_who_cannot_enter_is_told_why(
+    tournament: TournamentHarness, code: Code, advice: str
+) -> None:
+    tournament.refuse("play", code)
+    assert tournament.codes == [1]
+    assert advice in tournament.shown
 
 
 # A player for each game.

@@ -1,4 +1,4 @@
-"""How a player divides its time."""
+"""players.client.budget: how a player divides its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the client keeps: tokens that others cannot read, and that no crash or crowd can spoil."""
+"""players.client.tokens: other users cannot read tokens, and no crash or race damages the file."""
 
 from __future__ import annotations
 

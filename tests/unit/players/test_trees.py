@@ -1,4 +1,4 @@
-"""Search trees as files, in each format."""
+"""players.client.trees: search trees as files, in each format."""
 
 from __future__ import annotations
 
