@@ -353,7 +353,7 @@ def test_a_move_that_was_lost_with_the_line_is_sent_again(harness: AgentHarness)
 
 
 def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(harness: AgentHarness) -> None:
-    """Our move was sent just before the connection was lost, and both it and a reply were played."""
+    """Our move was sent just before the connection was lost; it and a reply were played."""
     harness.start()
     harness.disconnect()
     harness.moves = [TAKE_2, TAKE_2]
