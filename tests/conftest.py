@@ -5,22 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
-from playwright.sync_api import Browser
-from support import http_site, scale
-from support.browser import BrowserSite, BrowserUsers, running_site
-from support.commands import RunningServer, running_server
+from support import scale
 from support.requirements import IN_CI, skip_without
-from support.seeded_database import SeededDatabase
-from testbed import chromium as system_chromium
-from testbed.postgres import Postgres, PostgresMissing
-from testbed.postgres import postgres as postgres_cluster
 
-from server.storage import Database
+# Fixtures import what they need, which takes seconds: the process that distributes the tests and
+# many units need none of it.
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from support.browser import BrowserSite, BrowserUsers
+    from support.commands import RunningServer
+    from support.http_site import HttpSite
+    from testbed.postgres import Postgres
+
+    from server.storage import Database
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,6 +64,8 @@ def server() -> Iterator[RunningServer]:
 
     It must have had no fault by the end, and stop when it is asked to.
     """
+    from support.commands import running_server
+
     with running_server("--http", "127.0.0.1:0") as server:
         yield server
         code, log = server.stop()
@@ -72,6 +76,8 @@ def server() -> Iterator[RunningServer]:
 @pytest.fixture
 def postgres(cluster: Postgres) -> Postgres:
     """A PostgreSQL that runs, with an empty database; a test may stop it."""
+    import sqlalchemy as sa
+
     cluster.start()
     with sa.create_engine(cluster.url).begin() as connection:
         for statement in ("DROP SCHEMA public CASCADE", "CREATE SCHEMA public"):
@@ -82,6 +88,9 @@ def postgres(cluster: Postgres) -> Postgres:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Postgres]:
     """One for all tests, as making it takes a second; where nothing is skipped, there must be."""
+    from testbed.postgres import PostgresMissing
+    from testbed.postgres import postgres as postgres_cluster
+
     try:
         with postgres_cluster() as cluster:
             yield cluster
@@ -101,6 +110,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
     """With tables."""
+    from server.storage import Database
+
     database = Database(url)
     database.migrate()
     yield database
@@ -110,6 +121,8 @@ def database(url: str) -> Iterator[Database]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """One for the tests of a file; where nothing is skipped, there must be."""
+    from testbed import chromium as system_chromium
+
     try:
         with system_chromium.chromium() as browser:
             yield browser
@@ -120,6 +133,8 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     """A server with its pages, for tests that do not mind others."""
+    from support.browser import running_site
+
     with running_site(tmp_path_factory.mktemp("site")) as site:
         yield site
 
@@ -127,6 +142,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
 @pytest.fixture
 def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
     """Whoever comes to the site. No page may have had a fault by the end."""
+    from support.browser import BrowserUsers
+
     people = BrowserUsers(chromium, site.address)
     yield people
     people.leave()
@@ -134,12 +151,16 @@ def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
 
 
 @pytest.fixture(scope="session")
-def past_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[http_site.HttpSite]:
+def past_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     """One for all tests that only read, or clear away what they have begun."""
+    from support.commands import running_server
+    from support.http_site import HttpSite
+    from support.seeded_database import SeededDatabase
+
     url = f"sqlite:///{tmp_path_factory.mktemp('api')}/kept.db"
     past = SeededDatabase(url)
     with running_server("--database", url, "--http", "127.0.0.1:0") as server:
-        yield http_site.HttpSite(server, past)
+        yield HttpSite(server, past)
         code, log = server.stop()
     assert code == 0, log
     assert "Traceback" not in log, log

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
 from support.variants import VARIANTS, every_game
 
@@ -133,7 +134,7 @@ def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
 @pytest.mark.parametrize("clock_text", CLOCKS)
 def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
     game = games.load(spec)
-    for seed in range(3):
+    for seed in range(repetitions(3, short=1)):
         stored = PlayedGame(spec, clock_text).play_anything(seed).kept
         actions = [move.action for move in stored.moves]
         tags, names, comments, result = read_pgn(writer("pgn")(stored))

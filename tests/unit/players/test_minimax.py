@@ -60,7 +60,7 @@ def test_every_position_of_tic_tac_toe() -> None:
     assert len(values) == 5478
     player = players.load("minimax(seed=1,memory_mb=1)", game)
     plies = functools.cache(lambda state: distance(game, state, values))
-    for state, value in sample(list(values.items()), short=500):
+    for state, value in sample(list(values.items()), short=200):
         if game.winner(state):
             continue
         choice = player.choose([state], LONG)
@@ -76,7 +76,7 @@ def test_every_position_of_tic_tac_toe() -> None:
 @pytest.mark.parametrize("max_take", [2, 3, 7])
 def test_nim_is_lost_with_a_multiple_of_one_more_than_may_be_taken(max_take: int) -> None:
     game = games.load(f"nim(chips=40,max_take={max_take})")
-    for chips in range(1, 41):
+    for chips in sample(range(1, 41), short=12):
         info = searched(game, (1, 0, chips))
         rest = chips % (max_take + 1)
         assert info.proven == (1 if rest else -1)
@@ -248,7 +248,7 @@ def test_equal_moves_are_chosen_at_random_and_equal_seeds_alike() -> None:
         player = players.load(f"minimax(seed={seed},memory_mb=1)", game)
         return player.choose([state], Limit(simulations=2000)).action
 
-    assert len({action(seed) for seed in range(10)}) > 5
+    assert len({action(seed) for seed in range(6)}) > 3
     assert action(7) == action(7)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from support.scale import sample
+from support.scale import repetitions, sample
 from testbed.solved_positions import SolvedPosition, solved
 
 import games
@@ -78,7 +78,7 @@ def test_no_position_of_tic_tac_toe_is_given_away() -> None:
     values = valued(game)
     assert len(values) == 5478
     player = players.load("uct(seed=1)", game)
-    for state in sample(list(values), short=500):
+    for state in sample(list(values), short=200):
         if not game.winner(state):
             check_play(player, values, state, 2000)
 
@@ -87,7 +87,7 @@ def test_no_position_of_tic_tac_toe_is_given_away() -> None:
 @pytest.mark.parametrize("player", ["uct(seed=1)", "uct(seed=1,tuned=true)", "rave(seed=1)"])
 def test_a_won_heap_is_won(player: str, max_take: int) -> None:
     """Random playouts evaluate large heaps badly; shared proofs solve them."""
-    for chips in range(1, 41):
+    for chips in sample(range(1, 41), short=8):
         game = games.load(f"nim(chips={chips},max_take={max_take})")
         state, values = game.initial_state(), valued(game)
         assert values[state] == (1 if chips % (max_take + 1) else -1)
@@ -208,7 +208,7 @@ def rate_kept(text: str, positions: list[SolvedPosition], simulations: int) -> f
     ],
 )
 def test_no_proof_in_connect_four_is_wrong(text: str) -> None:
-    rate_kept(text, sample(HARD[:40] + EASY[:40], short=10), simulations=20_000)
+    rate_kept(text, sample(HARD[:40] + EASY[:40], short=5), simulations=20_000)
 
 
 def test_a_tree_that_is_pruned_again_and_again_proves_nothing_wrong() -> None:
@@ -219,7 +219,7 @@ def test_a_tree_that_is_pruned_again_and_again_proves_nothing_wrong() -> None:
 
 def test_a_tie_is_not_proven_lost() -> None:
     """Playouts once ended in two plies because they avoided a playable cell."""
-    rate_kept("uct(seed=1)", HARD[12:13], simulations=600_000)
+    rate_kept("uct(seed=1)", HARD[12:13], simulations=repetitions(600_000, short=200_000))
 
 
 def test_easy_positions_are_kept() -> None:
