@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.scale import repetitions
 
-from server.tournament.evidence import Trinomial, evidence
+from server.tournament.evidence import Pentanomial, evidence
 from server.tournament.pairs import Pair, PairScore
 from server.tournament.ratings import (
     ELO,
@@ -83,10 +83,12 @@ def test_without_ties_and_advantage_the_ratings_are_those_of_choix() -> None:
 
 def test_two_players_are_rated_as_the_evidence_on_them_has_it() -> None:
     results = mirrored({(0, 1): Outcomes(680, 555, 480)})
-    found, expected = rate(2, results, anchor=1), evidence(Trinomial(1360, 960, 1110))
+    # Of 1,716 pairs of independent games: 1,360 of 3,430 are won, 960 drawn, 1,110 lost.
+    pairs = Pentanomial(ll=180, ld=311, wl=440, dd=134, wd=381, ww=270)
+    found, expected = rate(2, results, anchor=1), evidence(pairs)
     assert found.elo[0] == pytest.approx(expected.elo, rel=0.01)
     assert found.error[0] == pytest.approx(expected.elo_error, rel=0.01)
-    assert found.tie_share == pytest.approx(expected.draw_ratio, rel=0.02)
+    assert found.tie_share == pytest.approx(960 / 3430, rel=0.02)
     assert found.los[0][1] == pytest.approx(expected.los, abs=0.001)
 
 
