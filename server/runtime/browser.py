@@ -1,4 +1,4 @@
-"""Shows the page to whoever has started the server."""
+"""Opens the server's page in the browser of the user who started it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 
 
 def show(address: str) -> None:
-    """Open it in the browser, or say that there is none."""
-    # Some browsers do not return before they are closed.
+    """Open a URL in the browser; if that fails, print the URL to standard error."""
+    # With some browsers the call returns only when they are closed.
     threading.Thread(target=_show, args=(address,), daemon=True).start()
 
 
@@ -20,6 +20,4 @@ def _show(address: str) -> None:
     except (webbrowser.Error, OSError):
         shown = False
     if not shown:
-        click.echo(
-            f"playout-server: no browser could be opened; the page is at {address}", err=True
-        )
+        click.echo(f"playout-server: cannot open a browser; the page is at {address}", err=True)

@@ -1,4 +1,4 @@
-"""Endpoints: plain or encrypted, straight or behind a proxy."""
+"""Endpoints that the server listens on: plain or with TLS, direct or behind a proxy."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from twisted.protocols.haproxy import proxyEndpoint
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
 BACKLOG = 1000
-#: Files that the server needs beside its connections: those of HTTP among them.
+#: Open files that the server needs besides its connections, HTTP connections included.
 _OTHER_FILES = 350
 
 
 class TlsError(Exception):
-    """A certificate or a key that cannot be used."""
+    """A certificate or its key cannot be used; the text is for the operator."""
 
 
 def endpoint(reactor: Any, host: str, port: int, *, proxied: bool) -> Any:
-    """Where to listen, an IStreamServerEndpoint.
+    """Return an IStreamServerEndpoint for an address and port.
 
-    `proxied`: each connection begins with where it comes from.
+    `proxied`: each connection begins with a header of the PROXY protocol.
     """
     kind = TCP6ServerEndpoint if ":" in host else TCP4ServerEndpoint
     plain: Any = kind(reactor, port, interface=host, backlog=BACKLOG)
@@ -33,7 +33,7 @@ def endpoint(reactor: Any, host: str, port: int, *, proxied: bool) -> Any:
 
 
 def encrypted(factory: Any, certificate: Path, key: Path) -> Any:
-    """The same, over TLS 1.2 or newer. Raises TlsError."""
+    """Return a factory whose connections use TLS 1.2 or newer. Raises TlsError."""
     try:
         options: Any = ssl.CertificateOptions(
             privateKey=_key(key),
@@ -49,7 +49,7 @@ def encrypted(factory: Any, certificate: Path, key: Path) -> Any:
 
 
 def host_of(given: str | None, *, encrypted: bool) -> str:
-    """Where to listen: on what the operator says, or only on this machine unless it is safe."""
+    """Return the address to listen on: if none is `given`, all with TLS, otherwise loopback."""
     return given or ("0.0.0.0" if encrypted else "127.0.0.1")
 
 
@@ -62,20 +62,20 @@ def is_loopback(host: str) -> bool:
 
 
 def spelled(host: str, port: int) -> str:
-    """`HOST:PORT`, an address of IPv6 in brackets."""
+    """Format an address as `HOST:PORT`, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def page_address(host: str, port: int) -> str:
-    """The page of a server that listens there, for a browser on this machine."""
+    """Return the URL of a server that listens there, for a browser on this machine."""
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{spelled(reached, port)}/"
 
 
 def room_for(connections: int) -> int:
-    """How many connections the system has room for, of those wanted (0: as many as there may be).
+    """Return how many of `connections` the limit on open files allows; 0 asks for the most.
 
-    Raises this process's limit on open files as far as it may.
+    Raises this process's limit on open files as far as the system permits.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,4 +1,4 @@
-"""What the server writes about itself: a line for people, or a JSON object."""
+"""The log of the server: a line of text or a JSON object for each event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from twisted.logger import (
     globalLogBeginner,
 )
 
-#: Keys of every line in JSON, in this order; null where there is none.
+#: Keys of every JSON line, in this order; null where an event has no such value.
 _ALWAYS = ("time", "level", "text", "match", "session")
 
 
@@ -52,6 +52,6 @@ def _as_json(event: LogEvent) -> str:
         "level": event["log_level"].name,
         "text": _text(event),
     }
-    # Twisted's older events have a time of their own, which does not count.
+    # Events of Twisted's older API have a `time` of their own, which is replaced.
     line = dict.fromkeys(_ALWAYS) | fields | ours
     return json.dumps(line, default=str, ensure_ascii=False) + "\n"

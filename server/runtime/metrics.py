@@ -1,4 +1,4 @@
-"""What the server counts and measures, for Prometheus.
+"""The counters and histograms of the server, for Prometheus.
 
 What happens with every move is counted in plain integers: prometheus_client's own counters take a
 lock each time, which one thread does not need.
@@ -31,7 +31,7 @@ _RECORDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
 
 class Histogram:
-    """How often a value was at most so much. One thread observes."""
+    """Counts values by buckets. Only one thread may observe."""
 
     def __init__(self, name: str, text: str, bounds: tuple[float, ...]) -> None:
         self._name = name
@@ -41,7 +41,7 @@ class Histogram:
         self._sum = 0.0
 
     def observe(self, value: float) -> None:
-        """It was `value` this time."""
+        """Count a value, in the unit of the bounds."""
         self._counts[bisect_left(self._bounds, value)] += 1
         self._sum += value
 
@@ -53,7 +53,7 @@ class Histogram:
 
 
 class Metrics(Collector):
-    """The counts of one server; several in one process do not mind each other."""
+    """The metrics of one server, in a registry of their own."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Metrics(Collector):
         bots: Callable[[], int],
         storage_up: Callable[[], bool],
     ) -> None:
-        """What the functions return is asked for when somebody reads; they must not raise."""
+        """The functions return current values; they are called by `text`, and must not raise."""
         self._now: tuple[tuple[str, str, Callable[[], float]], ...] = (
             ("connections", "Connections that are open.", connections),
             ("sessions", "Sessions, connected or expected back.", sessions),
@@ -76,7 +76,7 @@ class Metrics(Collector):
         )
         self._connections = 0
         self._moves = 0
-        # All are there from the start: a rate can be taken only of what was 0 before.
+        # All labels exist from the start: a rate needs a value of 0 before the first event.
         self._ended = dict.fromkeys(Reason, 0)
         self._errors = dict.fromkeys(Code, 0)
         self._announcement_s = Histogram(
@@ -105,7 +105,7 @@ class Metrics(Collector):
         self._connections += 1
 
     def announced(self, elapsed_s: float) -> None:
-        """A move was announced, so long after it had arrived."""
+        """Count a move that was announced `elapsed_s` seconds after it had arrived."""
         self._moves += 1
         self._announcement_s.observe(elapsed_s)
 
@@ -118,20 +118,20 @@ class Metrics(Collector):
         self._errors[code] += 1
 
     def committed(self, elapsed_s: float, records: int) -> None:
-        """A transaction has stored so many records."""
+        """Count a transaction that stored `records` in `elapsed_s` seconds."""
         self._commit_s.observe(elapsed_s)
         self._batch.observe(records)
 
     def delayed(self, elapsed_s: float) -> None:
-        """The event loop was late."""
+        """Count a call that the event loop made `elapsed_s` seconds late."""
         self._delay_s.observe(elapsed_s)
 
     def text(self) -> bytes:
-        """All of it, in Prometheus' text format, whose media type is `CONTENT_TYPE`."""
+        """Return all metrics in Prometheus' text format, whose media type is `CONTENT_TYPE`."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """What the registry asks for."""
+        """Yield all metrics; called by the registry."""
         for name, text, value in self._now:
             yield GaugeMetricFamily(f"playout_{name}", text, value())
         yield CounterMetricFamily("playout_connections", "Connections opened.", self._connections)

@@ -1,4 +1,4 @@
-"""The end of a turn of the reactor's loop, when all that came in has been heard, and after it."""
+"""Schedules calls for the end of an iteration of the reactor's loop, and for idle time."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-#: Of each turn, what is done at leisure takes so long, and seldom longer: who plays waits for it.
+#: Seconds of each iteration that idle work may take, and seldom exceeds: moves wait for it.
 SLICE_S = 0.0005
-#: It is put off for so long at most, and then has its slice.
+#: Longest time in seconds that idle work is postponed while it is on hold.
 HOLD_S = 0.002
 
 
 class LoopScheduler:
-    """Has things done once, after everything that the loop does now.
+    """Makes calls once, after everything else that the loop does now.
 
-    A peer that waits is woken once for all that it is told in a turn: on a machine with a core to
-    spare, waking it costs more than telling it. Where thousands are told, as are those who watch,
-    it is done at leisure: a slice in each turn, when all else has been done, and not while others
-    wait for another process, which may need this one's core.
+    Output collected until the end of an iteration wakes a waiting peer once: on a machine with a
+    core to spare, waking it costs more than sending to it. Output to thousands, such as spectators,
+    is idle work: it has a slice of each iteration, after everything else, but not while records
+    wait for the storage process, which may need this one's core.
     """
 
     def __init__(self, timer: Any) -> None:
-        """`timer` is Twisted's reactor."""
+        """`timer` is Twisted's reactor, or a clock with its `callLater`."""
         self._timer = timer
         self._due: list[Callable[[], None]] = []
         self._waiting: deque[Callable[[], object]] = deque()
         self._held = False
-        #: When the last slice was over, and the call that makes the next one.
+        #: When the last slice ended, and the call that makes the next one.
         self._over_at = 0.0
         self._next: Any = None
 
@@ -39,7 +39,7 @@ class LoopScheduler:
         self._due.append(call)
 
     def when_idle(self, call: Callable[[], object]) -> None:
-        """Call it in this turn or a later one, after those before; again if it returns True."""
+        """Call it in idle time, after those before it; again if it returns True."""
         if not self._waiting:
             self._next = self._timer.callLater(0, self._slice)
         self._waiting.append(call)

@@ -1,4 +1,4 @@
-"""Processes that end when this one does, by whatever death."""
+"""Subprocesses that end when this process does, even if it is killed."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ import server
 
 Process = subprocess.Popen[bytes]
 
-#: Of players: a move waits for the server while others think, two thirds of a millisecond less with
-#: this.
+#: The niceness of players: while other players search, a move waits two thirds of a millisecond
+#: less for the server with this.
 PLAYER_NICENESS = 10
 
 _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-#: How much of what a process has said last is shown.
+#: How much of the end of a process's output is shown.
 _TAIL_LINES, _TAIL_BYTES = 8, 4000
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to run, and where; `death` is the signal that it gets when this process is gone.
+    """A command with its folder and environment.
 
-    Who is nicer than others lets them go first, as players should their server.
+    `death` is the signal that it gets when this process exits. With a higher `niceness` other
+    processes run first, as the server should before players.
     """
 
     words: Sequence[str]
@@ -45,15 +46,15 @@ class Program:
     niceness: int = 0
 
     def start(self, log: Path) -> Process:
-        """Run it, in a group of its own; what it says goes into the log. Raises OSError.
+        """Run it in a process group of its own, and append its output to a file. Raises OSError.
 
-        To be called in the main thread: where the system knows it, the death of the thread counts.
+        Call it in the main thread: on Linux, the end of the calling thread counts as the parent's.
         """
-        with log.open("ab") as said:
+        with log.open("ab") as output:
             return subprocess.Popen(
                 self.words,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
                 env=self.environment,
@@ -63,28 +64,28 @@ class Program:
             )
 
     def _beginning(self) -> Callable[[], None]:
-        """What the new process does first."""
+        """Return what the new process does before the command."""
         return functools.partial(begin, os.getpid(), self.death, self.niceness)
 
 
 def begin(parent: int, death: int, niceness: int) -> None:
-    """Of a new process: end with its parent, where the system can see to it, and be nicer."""
+    """In a new process: end with its parent, where the system supports that, and set niceness."""
     with contextlib.suppress(PermissionError):  # a service manager may forbid it
         os.nice(niceness)
     if _prctl is None:
         return
     _prctl(_PR_SET_PDEATHSIG, death, 0, 0, 0)
-    if os.getppid() != parent:  # it died before it could be asked
+    if os.getppid() != parent:  # the parent exited before the call
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def start_own(
     call: str, *arguments: str, environment: Mapping[str, str], niceness: int, log: IO[bytes]
 ) -> Process:
-    """Run a command of Playout's, `module:function`, as `Program.start` does. Raises OSError.
+    """Run a command of Playout, `module:function`, as `Program.start` does. Raises OSError.
 
-    What a `Program` has to do first needs a copy of this process, which stops a server for 13 ms;
-    such a command does it by itself.
+    A `Program` copies this process before the command, which stops a server for 13 ms; a command of
+    Playout calls `begin` itself.
     """
     module, _, function = call.partition(":")
     first = f"begin({os.getpid()}, {signal.SIGKILL:d}, {niceness})"
@@ -103,7 +104,7 @@ def start_own(
 
 
 def own(call: str, *arguments: str) -> list[str]:
-    """The words of a command of Playout's, `module:function` with arguments.
+    """Return the words of a command of Playout, `module:function` with arguments.
 
     With `own_environment` it runs the same code as this process.
     """
@@ -113,7 +114,7 @@ def own(call: str, *arguments: str) -> list[str]:
 
 
 def own_environment() -> dict[str, str]:
-    """The environment of a command of Playout's, without what is for this one alone."""
+    """Return the environment for a command of Playout, without this process's own variables."""
     return others_environment() | {"PYTHONPATH": python_path()}
 
 
@@ -127,12 +128,12 @@ def python_path() -> str:
 
 
 def others_environment() -> dict[str, str]:
-    """The environment of any other command: no token of anybody else is in it."""
+    """Return the environment for any other command: no variable with a token is in it."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
 
 
 def stop(processes: Iterable[Process], patience_s: float) -> None:
-    """End them and what they have started: ask first, and wait for so long."""
+    """End processes and their children: by SIGTERM, and after `patience_s` seconds by SIGKILL."""
     all_ = list(processes)
     for each in all_:
         send(each, signal.SIGTERM)
@@ -145,13 +146,13 @@ def stop(processes: Iterable[Process], patience_s: float) -> None:
 
 
 def send(process: Process, number: signal.Signals) -> None:
-    """To a process and what it has started."""
+    """Send a signal to a process and its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def last_lines(file: IO[bytes], number: int) -> list[str]:
-    """So many, or fewer, of what a process has said."""
+    """Return up to `number` of the last lines of a process's output."""
     file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
     return file.read().decode(errors="replace").splitlines()[-number:]
 
@@ -165,29 +166,29 @@ def how_it_ended(process: Process) -> str:
 
 
 class LogFolder:
-    """A folder for what processes say. It is kept if there is a reason to read it."""
+    """A temporary folder for the output of processes, which stays if it is `wanted`."""
 
     def __init__(self) -> None:
         self.wanted = False
 
     @functools.cached_property
     def folder(self) -> Path:
-        """Where it is, from the first time that it is asked for."""
+        """The path of the folder, which is created when it is first used."""
         return Path(tempfile.mkdtemp(prefix="playout-tournament-"))
 
     def of(self, name: str) -> Path:
-        """The file of one of them; the folder is made again if somebody has tidied it away."""
+        """Return the log file of a process; the folder is created again if it was deleted."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
         return self.folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
 
     def tail(self, name: str) -> str:
-        """What it has said last."""
+        """Return the last lines of a process's output."""
         with contextlib.suppress(OSError), self.of(name).open("rb") as file:
             return "\n".join(last_lines(file, _TAIL_LINES))
         return ""
 
     def close(self) -> bool:
-        """Nothing is written any more. True if there is something to read."""
+        """Delete the folder unless it is wanted; return whether it stays."""
         used = "folder" in vars(self)
         if used and not self.wanted:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The tables. Whoever changes them adds a file to `migrations/versions`.
+"""The tables. A change needs a new file in `migrations/versions`.
 
 Times are seconds since 1970.
 """
@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
-#: `revision` grows with each change by an operator, so that a running server can look for them.
+#: `revision` grows with each change by an operator, by which a running server finds the changes.
 accounts = Table(
     "accounts",
     metadata,
@@ -35,8 +35,8 @@ accounts = Table(
     Column("revision", Integer, nullable=False),
 )
 
-#: Guests have no account. What belongs to the end is null until then. Of a bot that the server has
-#: started, the player is kept, so that it can be started again.
+#: The accounts of guests are null, and so are the columns of the end until a match has ended. The
+#: columns of bots have the player of a bot that the server started, so that it can start it again.
 matches = Table(
     "matches",
     metadata,
@@ -70,10 +70,10 @@ Index("matches_unfinished", matches.c.id, sqlite_where=matches.c.ended_at.is_(No
       postgresql_where=matches.c.ended_at.is_(None))  # fmt: skip
 Index("matches_ended_at", matches.c.ended_at)
 Index("matches_tournament", matches.c.tournament)
-for _who in ("game", "first", "second", "first_account", "second_account"):
-    Index(f"matches_{_who}", matches.c[_who], matches.c.ended_at)
+for _name in ("game", "first", "second", "first_account", "second_account"):
+    Index(f"matches_{_name}", matches.c[_name], matches.c.ended_at)
 
-#: Clocks as they stood after the move, null without; `info` is what the bot thought, as JSON.
+#: Clocks as they were after the move, null without a clock; `info` is the analysis as JSON.
 moves = Table(
     "moves",
     metadata,
@@ -90,7 +90,7 @@ moves = Table(
     sqlite_with_rowid=False,
 )
 
-#: `spec` as JSON.
+#: `spec` is the specification as JSON.
 tournaments = Table(
     "tournaments",
     metadata,
@@ -101,7 +101,7 @@ tournaments = Table(
     Column("ended_at", Double),
 )
 
-#: Entrants, as places in the list of the specification, in the order in which they were suspended.
+#: Withdrawn entrants, by number in the specification, in the order in which they withdrew.
 suspensions = Table(
     "suspensions",
     metadata,
