@@ -266,7 +266,7 @@ class _Server:
 
 @dataclasses.dataclass(frozen=True)
 class _Stored:
-    """What an earlier server stored."""
+    """The accounts, matches and tournaments that an earlier server stored."""
 
     accounts: Sequence[Account] = ()
     matches: Sequence[StoredMatch] = ()

@@ -45,7 +45,7 @@ class LoopScheduler:
         self._waiting.append(call)
 
     def hold(self) -> None:
-        """There is no leisure until `release`, or for long."""
+        """Postpone idle work until `release`, at most for `HOLD_S` at a time."""
         self._held = True
 
     def release(self) -> None:

@@ -55,7 +55,7 @@ class Database:
 
     @property
     def shown(self) -> str:
-        """The URL without the password."""
+        """The URL of the database without its password, for messages."""
         return self.url.render_as_string(hide_password=True)
 
     @property

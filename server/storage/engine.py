@@ -25,7 +25,7 @@ class StorageError(Exception):
 
 
 class InUse(StorageError):
-    """Another server uses the database."""
+    """The database cannot be used because another server uses it."""
 
 
 def open_engine(url: str, *, only_read: bool) -> tuple[sa.URL, sa.Engine]:
