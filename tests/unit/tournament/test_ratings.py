@@ -83,12 +83,12 @@ def test_without_ties_and_advantage_the_ratings_are_those_of_choix() -> None:
 
 def test_two_players_are_rated_as_the_evidence_on_them_has_it() -> None:
     results = mirrored({(0, 1): Outcomes(680, 555, 480)})
-    # Of 1,716 pairs of independent games: 1,360 of 3,430 are won, 960 drawn, 1,110 lost.
-    pairs = Pentanomial(ll=180, ld=311, wl=440, dd=134, wd=381, ww=270)
+    # Pairs of independent games, of which 1,360 of 3,430 are won, 1,110 drawn and 960 lost.
+    pairs = Pentanomial(ll=134, ld=311, wl=381, dd=180, wd=440, ww=270)
     found, expected = rate(2, results, anchor=1), evidence(pairs)
     assert found.elo[0] == pytest.approx(expected.elo, rel=0.01)
     assert found.error[0] == pytest.approx(expected.elo_error, rel=0.01)
-    assert found.tie_share == pytest.approx(960 / 3430, rel=0.02)
+    assert found.tie_share == pytest.approx(1110 / 3430, rel=0.02)
     assert found.los[0][1] == pytest.approx(expected.los, abs=0.001)
 
 
