@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
 from support.browser import (
     MOVES,
     OVER,
@@ -221,6 +221,37 @@ def test_a_match_is_opened_once_however_often_the_page_hears_of_it(
     page.wait_for_url(lambda url: "/matches/" in url and match not in url)
     my_turn(page)
     assert len(opened) == 2
+
+
+def test_the_lobby_shown_again_by_back_neither_opens_the_match_nor_seeks_again(
+    people: BrowserUsers,
+) -> None:
+    page = people.come()
+    opened: list[str] = []
+
+    def stay(route: Route) -> None:
+        opened.append(route.request.url)
+        route.abort("aborted")
+
+    page.route("**/matches/*", stay)
+    sent: list[str] = []
+    page.get_by_label("Opponent").select_option(label="random")
+    page.get_by_label("Game", exact=True).select_option("tic_tac_toe")
+    with page.expect_request("**/matches/*"):
+        page.get_by_role("button", name="Play", exact=True).click()
+    with page.expect_websocket() as connection:
+        page.evaluate(
+            """for (const type of ["pagehide", "pageshow"])
+                dispatchEvent(new PageTransitionEvent(type, { persisted: true }))"""
+        )
+    connection.value.on("framesent", lambda frame: sent.append(json.loads(frame)["type"]))
+    connection.value.wait_for_event(
+        "framereceived", lambda frame: json.loads(frame)["type"] == "started"
+    )
+    expect(page.locator("#challenges")).to_contain_text("Back to the match")
+    expect(page.locator("#new")).to_be_visible()
+    assert len(opened) == 1
+    assert not {"seek", "challenge_bot"} & set(sent)
 
 
 def repeat(page: Page, kind: str, times: int) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser import BrowserSite, BrowserUsers, match_of, moves_in, moves_on, result_in
-from support.commands import finish_all, start
 from support.duel import WON, TwoClients
 from support.raw_client import RawClient
 
@@ -37,28 +36,34 @@ def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
     people: BrowserUsers, site: BrowserSite
 ) -> None:
     page = people.come()
-    arguments = ("connect_four", "uct", "--option", "time=0.25", "--clock", "none", "--quiet")
-    bots = [
-        start("playout-player", *arguments, *site.server.address, "--guest", "--name", name)
-        for name in ("left", "right")
-    ]
-    card = page.locator("#matches li", has_text="left")
-    expect(card.locator(".layer.pieces > g").first).to_be_attached()
-    card.get_by_role("link").click()
-    page.wait_for_url("**/matches/*")
-    expect(page.locator("#is-live")).to_be_visible()
-    seen_at_first = len(moves_on(page))
-    expect(page.locator("#is-live")).to_be_hidden()
-    for code, said in finish_all(*bots):
-        assert code == 0, said
-    kept = site.stored(match_of(page))
-    assert moves_on(page) == moves_in(kept)
-    assert len(kept.moves) > seen_at_first
-    expect(page.locator("#status")).to_have_text(result_in(kept))
-    # What both thought all along was sent live, too.
+    with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
+        duel = TwoClients(first, second)
+        move_with_analysis(duel, 0)
+        card = page.locator(f'#matches li[data-match="{duel.match}"]')
+        expect(card.locator(".layer.pieces > g").first).to_be_attached()
+        card.get_by_role("link").click()
+        page.wait_for_url("**/matches/*")
+        expect(page.locator("#is-live")).to_be_visible()
+        seen_at_first = len(moves_on(page))
+        for ply in range(1, len(WON)):
+            move_with_analysis(duel, ply)
+        expect(page.locator("#is-live")).to_be_hidden()
+    stored = site.stored(match_of(page))
+    assert moves_on(page) == moves_in(stored)
+    assert len(stored.moves) > seen_at_first
+    expect(page.locator("#status")).to_have_text(result_in(stored))
+    # The analyses of both players were sent live as well.
     expect(page.locator("#graph")).to_be_visible()
     expect(page.locator("#analysis")).to_contain_text("simulation")
-    assert shown_ply(page) == len(kept.moves)
+    assert shown_ply(page) == len(stored.moves)
+
+
+def move_with_analysis(duel: TwoClients, ply: int) -> None:
+    """Make the next move of the match, with an analysis."""
+    info = {"win_rate": 0.5, "simulations": 100, "pv": [WON[ply]]}
+    mover = duel.players[ply % 2]
+    response = mover.ask("move", match=duel.match, ply=ply, action=WON[ply], info=info)
+    assert response["type"] == "update"
 
 
 def shown_ply(page: Page) -> int:
