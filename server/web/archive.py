@@ -135,7 +135,7 @@ class Archive:
         return self._read(lambda reader: reader.players(page, per_page), ResultPage())
 
     def tournaments(self, page: int = 1, per_page: int = 50) -> Deferred[ResultPage[TournamentRow]]:
-        """Tournaments, the latest first."""
+        """Return a page of the tournaments, the latest first."""
         return self._read(lambda reader: reader.tournaments(page, per_page), ResultPage())
 
     def rated_games(self) -> Deferred[list[str]]:

@@ -21,6 +21,8 @@ PACKAGES = ("games", "server", "players")
 #: Public classes that are defined twice, each with the reason.
 DEFINED_TWICE: dict[str, str] = {}
 
+FEWEST_WORDS = 5
+
 #: Test files of units that are not named after one module, and what they are about.
 ABOUT_SEVERAL = {
     "test_boards": "the drawings of all games",
@@ -129,6 +131,34 @@ def test_a_test_file_of_units_has_the_name_of_the_module_it_tests() -> None:
     }
     assert stray - ABOUT_SEVERAL.keys() == set()
     assert ABOUT_SEVERAL.keys() <= stray
+
+
+# Docstrings.
+
+
+def documented(path: Path) -> Iterator[tuple[str, str]]:
+    """The public definitions of a file that have docstrings, and these."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+    def below(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
+        if isinstance(node, kinds) and (text := ast.get_docstring(node)):
+            yield name, text
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for child in node.body:
+                if isinstance(child, kinds) and is_public(child.name):
+                    yield from below(child, f"{name}:{child.name}")
+
+    yield from below(parsed(path), path.relative_to(ROOT).as_posix())
+
+
+def test_a_public_docstring_has_more_than_four_words() -> None:
+    short = {
+        name: text
+        for path in python_files(*PACKAGES, "scripts")
+        for name, text in documented(path)
+        if len(text.split()) < FEWEST_WORDS
+    }
+    assert short == {}
 
 
 # Clocks.

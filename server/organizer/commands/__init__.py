@@ -1,4 +1,4 @@
-"""The commands of `playout-tournament`."""
+"""The commands of `playout-tournament`: running, concluding and reading tournaments."""
 
 from server.organizer.commands.conclude import conclude
 from server.organizer.commands.read import export, list_, report, status, validate
