@@ -13,9 +13,9 @@ from server.model.time_control import parse_time_control
 
 def running(text: str) -> Clock:
     """A clock that has begun to run for the first player, at 0."""
-    control = parse_time_control(text)
-    assert control is not None
-    clock = Clock(control)
+    time_control = parse_time_control(text)
+    assert time_control is not None
+    clock = Clock(time_control)
     clock.start(1, 0.0)
     return clock
 
@@ -78,23 +78,23 @@ def test_credited_time_does_not_count() -> None:
     assert generous.clock_states(1.0)[0] == ClockState(10.0, 0)
 
 
-# Eighths of a second add up exactly, so that "on the dot" means something.
+# Eighths of a second add up exactly, so that times can be exactly equal.
 times = st.integers(0, 800).map(lambda eighths: eighths / 8)
 lengths = st.integers(1, 800).map(lambda eighths: eighths / 8)
-controls = st.builds(TimeControl, lengths, times, st.just(0), st.just(0.0)) | st.builds(
+time_controls = st.builds(TimeControl, lengths, times, st.just(0), st.just(0.0)) | st.builds(
     TimeControl, times, st.just(0.0), st.integers(1, 5), lengths
 )
 
 
-def total(control: TimeControl, left: ClockState) -> float:
-    return left.main_s + left.periods * control.period_s
+def total(time_control: TimeControl, left: ClockState) -> float:
+    return left.main_s + left.periods * time_control.period_s
 
 
-@given(controls, st.lists(times, max_size=20))
+@given(time_controls, st.lists(times, max_size=20))
 def test_time_grows_by_the_increment_and_by_nothing_else(
-    control: TimeControl, thinking: list[float]
+    time_control: TimeControl, thinking: list[float]
 ) -> None:
-    clock, now = Clock(control), 0.0
+    clock, now = Clock(time_control), 0.0
     for move, used_s in enumerate(thinking):
         seat = move % 2 + 1
         before = clock.clock_states(now)
@@ -103,32 +103,32 @@ def test_time_grows_by_the_increment_and_by_nothing_else(
         in_time = clock.stop(now)
         after = clock.clock_states(now)
         assert after[2 - seat] == before[2 - seat]
-        used_up = total(control, before[seat - 1]) - total(control, after[seat - 1])
+        used_up = total(time_control, before[seat - 1]) - total(time_control, after[seat - 1])
         if not in_time:
             assert after[seat - 1] == ClockState(0.0, 0)
             break
-        if control.periods == 0:
-            assert used_up == used_s - control.increment_s
+        if time_control.periods == 0:
+            assert used_up == used_s - time_control.increment_s
         else:
             assert 0 <= used_up <= used_s
 
 
-@given(controls, times, times)
+@given(time_controls, times, times)
 def test_what_is_shown_while_it_runs_never_grows(
-    control: TimeControl, sooner: float, more: float
+    time_control: TimeControl, sooner: float, more: float
 ) -> None:
-    clock = Clock(control)
+    clock = Clock(time_control)
     clock.start(2, 0.0)
     early, late = clock.clock_states(sooner), clock.clock_states(sooner + more)
-    assert total(control, late[1]) <= total(control, early[1])
-    assert early[0] == late[0] == ClockState(control.main_s, control.periods)
+    assert total(time_control, late[1]) <= total(time_control, early[1])
+    assert early[0] == late[0] == ClockState(time_control.main_s, time_control.periods)
 
 
-@given(controls, st.lists(lengths, max_size=5), times)
+@given(time_controls, st.lists(lengths, max_size=5), times)
 def test_the_flag_falls_when_a_move_is_too_late(
-    control: TimeControl, thinking: list[float], used_s: float
+    time_control: TimeControl, thinking: list[float], used_s: float
 ) -> None:
-    clock, now = Clock(control), 0.0
+    clock, now = Clock(time_control), 0.0
     for each_s in thinking:
         clock.start(1, now)
         now += each_s
@@ -154,8 +154,8 @@ def test_what_is_left_of_a_running_period_is_told(
     text: str, used_s: float, left: ClockState
 ) -> None:
     """Main time and whole periods together are the time that is left for this move."""
-    control = parse_time_control(text)
-    assert control is not None
-    clock = Clock(control)
+    time_control = parse_time_control(text)
+    assert time_control is not None
+    clock = Clock(time_control)
     clock.start(1, 100.0)
     assert clock.clock_states(100.0 + used_s)[0] == left
