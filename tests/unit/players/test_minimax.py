@@ -109,7 +109,7 @@ def test_the_end_of_random_matches(spec: str, plies: int, positions: int) -> Non
     player = players.load("minimax(seed=1,memory_mb=4)", game)
     choose = random.Random(spec)
     seen = []
-    while len(seen) < repetitions(positions, short=8):
+    while len(seen) < repetitions(positions, short=20):
         state, other = game.initial_state(), pyspiel.load_game(spec).new_initial_state()
         for _ in range(plies):
             if not game.legal_actions(state):

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.interpreted import Interpreted, after
+from support.scale import repetitions
 
 import games
 import players
@@ -180,7 +181,8 @@ def test_a_search_that_prunes_can_be_repeated(options: str) -> None:
     game = games.load("connect_four")
 
     def searched() -> object:
-        player = players.load(f"uct(seed=1,simulations=150000,{options})", game)
+        simulations = repetitions(150_000, short=60_000)
+        player = players.load(f"uct(seed=1,simulations={simulations},{options})", game)
         return player.choose([game.initial_state()], Limit()).info.actions  # type: ignore[union-attr]
 
     assert searched() == searched()
