@@ -64,7 +64,7 @@ X . . X O O .
 O . . O X O O
 X O X X O O X
 """
-#: Who wins: by a player to move that is first or second, against the player to move, or nobody.
+#: Positions with their winner: the player to move, first or second, the other one, or none.
 ENDINGS = [
     ("tic_tac_toe", (0, 3, 1, 4), 1),
     ("tic_tac_toe", (1, 8, 0), 2),
@@ -310,7 +310,7 @@ def test_a_proof_that_comes_late_is_worth_nothing(prover: Prover) -> None:
         assert open_matches.adjudication(late) is None
 
 
-# Who keeps the prover.
+# The adjudicator.
 
 
 class ProverReactor:
@@ -349,7 +349,7 @@ def logs() -> Iterator[LogFolder]:
 def kept_by(
     reactor: ProverReactor, logs: LogFolder
 ) -> tuple[Adjudicator, list[Event | Any], list[str]]:
-    """One who adjudicates, what it sends, and what it says."""
+    """An adjudicator, the requests that it sends, and the lines that it shows."""
     sent: list[Any] = []
     said: list[str] = []
     return Adjudicator(reactor, sent.append, said.append, logs), sent, said

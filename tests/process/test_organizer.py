@@ -205,7 +205,7 @@ def _database(folder: Path) -> tuple[str, str]:
 
 
 class Elsewhere(NamedTuple):
-    """A server of somebody else, whose administrator is Zoe; tokens are by name."""
+    """A running server, whose administrator is Zoe, with the tokens of its accounts by name."""
 
     server: RunningServer
     url: str
@@ -586,7 +586,7 @@ class FakeEntrants:
 
     def __init__(self, logs: LogFolder, **commands: str) -> None:
         self.said: list[str] = []
-        self.suspended: list[str] = []
+        self.withdrawn: list[str] = []
         self.started = 0
         entrants = [Entrant(name, "", command=command) for name, command in commands.items()]
         start = starter(spec(), Path.cwd(), ("127.0.0.1", 4242), "t1", {"Ann": "secret"})
@@ -596,12 +596,12 @@ class FakeEntrants:
             return start(entrant, number, log)
 
         self.supervisor = Supervisor(
-            entrants, counted, logs, self.said.append, self.suspended.append
+            entrants, counted, logs, self.said.append, self.withdrawn.append
         )
         for name in commands:
             self.supervisor.add(name)
 
-    def look(self, now: float, *, reachable: bool = True) -> None:
+    def poll(self, now: float, *, reachable: bool = True) -> None:
         """After those that end have ended."""
         for process in self.supervisor.processes:
             if process.args != STAYS.split():
@@ -617,28 +617,30 @@ def logs() -> Iterator[LogFolder]:
     logs.close()
 
 
-def test_who_ends_is_started_again_after_longer_and_longer(logs: LogFolder) -> None:
+def test_a_process_that_exits_is_started_again_after_longer_and_longer(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann=FAILS)
     now = 0.0
-    entrants.look(now)
+    entrants.poll(now)
     for crashes in range(1, CRASHES):
-        entrants.look(now)
+        entrants.poll(now)
         wait_s = BACK_OFF.wait_s(crashes)
         assert f"it is started again in {wait_s:g} s" in entrants.said[-1]
-        entrants.look(now + wait_s - 0.01)
+        entrants.poll(now + wait_s - 0.01)
         assert entrants.started == crashes
         now += wait_s
-        entrants.look(now)
+        entrants.poll(now)
         assert entrants.started == crashes + 1
-    assert not entrants.suspended
+    assert not entrants.withdrawn
     assert logs.wanted
 
 
-def test_who_keeps_crashing_is_suspended_and_the_rest_goes_on(logs: LogFolder) -> None:
+def test_an_entrant_that_keeps_crashing_is_withdrawn_and_the_others_play_on(
+    logs: LogFolder,
+) -> None:
     entrants = FakeEntrants(logs, Ann=FAILS, Bob=STAYS)
     for step in range(2 * CRASHES):
-        entrants.look(step * BACK_OFF.longest_s)
-    assert entrants.suspended == ["Ann"]
+        entrants.poll(step * BACK_OFF.longest_s)
+    assert entrants.withdrawn == ["Ann"]
     assert f"{CRASHES} times without playing a match: Ann is withdrawn" in entrants.said[-1]
     (process,) = entrants.supervisor.processes
     assert process.poll() is None
@@ -646,7 +648,7 @@ def test_who_keeps_crashing_is_suspended_and_the_rest_goes_on(logs: LogFolder) -
     assert process.poll() is not None
 
 
-def test_of_who_ends_the_last_words_are_said(logs: LogFolder) -> None:
+def test_the_last_line_of_a_process_that_exits_is_shown(logs: LogFolder) -> None:
     said: list[str] = []
     named = [Entrant(name, "", command="cat") for name in ("мир", "мік")]
 
@@ -672,16 +674,16 @@ def test_of_who_ends_the_last_words_are_said(logs: LogFolder) -> None:
 def test_a_match_that_was_played_makes_up_for_crashes(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
-        entrants.look(step * BACK_OFF.longest_s)
+        entrants.poll(step * BACK_OFF.longest_s)
         if step % CRASHES == 0:
             entrants.supervisor.match_played("Ann")
-    assert not entrants.suspended
+    assert not entrants.withdrawn
 
 
 def test_to_end_while_the_server_is_away_is_no_fault(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann=FAILS)
     for step in range(4 * CRASHES):
-        entrants.look(step * BACK_OFF.longest_s, reachable=False)
+        entrants.poll(step * BACK_OFF.longest_s, reachable=False)
     assert entrants.started > CRASHES
     assert not entrants.said
     assert not logs.wanted
@@ -690,9 +692,9 @@ def test_to_end_while_the_server_is_away_is_no_fault(logs: LogFolder) -> None:
 def test_a_program_that_is_gone_is_a_crash(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann="no_such_program")
     for step in range(CRASHES):
-        entrants.look(step * BACK_OFF.longest_s)
+        entrants.poll(step * BACK_OFF.longest_s)
     assert "cannot be started: [Errno 2]" in entrants.said[0]
-    assert entrants.suspended == ["Ann"]
+    assert entrants.withdrawn == ["Ann"]
 
 
 def test_commands_are_told_where_to_play_and_nobody_elses_token(
@@ -701,8 +703,8 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
     monkeypatch.setenv("PLAYOUT_TOKEN", "the organizer's")
     monkeypatch.setenv("PLAYOUT_TOKEN_BOB", "Bob's")
     entrants = FakeEntrants(logs, Ann="env", Bob="env")
-    entrants.look(0)
-    entrants.look(0)
+    entrants.poll(0)
+    entrants.poll(0)
     names = enumerate(("Ann", "Bob"), start=1)
     told = {name: logs.of(f"{n}-{name}-1").read_text().splitlines() for n, name in names}
     ours = sorted(line for line in told["Ann"] if line.startswith("PLAYOUT_"))
@@ -719,8 +721,8 @@ def test_commands_are_told_where_to_play_and_nobody_elses_token(
 
 def test_what_a_process_has_started_ends_with_it(logs: LogFolder) -> None:
     entrants = FakeEntrants(logs, Ann="sh -c 'sleep 60 & echo $!; exit 1'")
-    entrants.look(0)
-    entrants.look(0)
+    entrants.poll(0)
+    entrants.poll(0)
     wait_until(partial(is_gone, int(logs.of("1-Ann-1").read_text())))
 
 
@@ -753,7 +755,7 @@ def test_logs_are_kept_only_if_there_is_a_reason() -> None:
     logs = LogFolder()
     logs.of("a/b-1").write_text("".join(f"line {n}\n" for n in range(100)))
     assert logs.tail("a/b-1").splitlines()[-1] == "line 99"
-    assert logs.tail("nobody") == ""
+    assert logs.tail("unknown") == ""
     folder = logs.folder
     assert not logs.close()
     assert not folder.exists()

@@ -162,7 +162,7 @@ def test_at_first_there_are_as_many_as_are_surely_of_use(harness: RunnerHarness)
     assert harness.counts == dict.fromkeys(NAMES, 2)
 
 
-def test_who_plays_with_all_that_it_has_gets_one_more_if_more_could_be_played(
+def test_an_entrant_all_of_whose_processes_play_gets_one_more(
     harness: RunnerHarness,
 ) -> None:
     harness.create_tournament()
@@ -246,7 +246,7 @@ def test_on_a_remote_server_it_is_unknown_whether_the_tournament_was_created(
     assert harness.runner.code == 1
 
 
-def test_who_is_put_off_and_cut_off_asks_for_one_tournament(harness: RunnerHarness) -> None:
+def test_a_refusal_and_a_lost_connection_lead_to_one_request(harness: RunnerHarness) -> None:
     harness.connect()
     assert len(harness.sent_of(CreateTournament)) == 1
     harness.receive(Error(re="create_tournament", code=Code.CLOSING, text="the server will stop"))
@@ -258,7 +258,9 @@ def test_who_is_put_off_and_cut_off_asks_for_one_tournament(harness: RunnerHarne
 
 
 @pytest.mark.parametrize("waits", [None, 3.0])
-def test_who_is_put_off_asks_again(harness: RunnerHarness, waits: float | None) -> None:
+def test_a_request_that_is_refused_for_now_is_repeated(
+    harness: RunnerHarness, waits: float | None
+) -> None:
     harness.connect()
     assert harness.sent_of(CreateTournament)
     error = Error(re="create_tournament", code=Code.RATE_LIMITED, text="not so fast", seconds=waits)
@@ -282,7 +284,9 @@ def test_the_end_is_noticed_although_the_server_was_asked_too_often(harness: Run
     assert harness.runner.code == 0
 
 
-def test_who_keeps_crashing_is_suspended_however_often_that_must_be_said(logs: LogFolder) -> None:
+def test_the_withdrawal_of_an_entrant_that_keeps_crashing_is_repeated_until_confirmed(
+    logs: LogFolder,
+) -> None:
     harness = RunnerHarness(logs, RunRequest(SPEC), command=FAILS)
     harness.create_tournament()
     for _ in range(40 * CRASHES):
