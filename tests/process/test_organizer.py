@@ -851,7 +851,7 @@ def test_a_tournament_is_watched_at_its_page_which_stays_when_asked(tmp_path: Pa
                 break
         (page,) = re.findall(r"Watch it at (\S+)", "".join(said))
         assert f"The server stays, at {page};" in said[-1]
-        with urllib.request.urlopen(page, timeout=20) as response:
+        with urllib.request.urlopen(page, timeout=60) as response:
             assert "a short one" in response.read().decode()
         process.send_signal(signal.SIGINT)
         code, rest = finish(process)
@@ -859,7 +859,7 @@ def test_a_tournament_is_watched_at_its_page_which_stays_when_asked(tmp_path: Pa
         process.kill()
     assert (code, rest) == (0, ""), said
     with pytest.raises(URLError):
-        urllib.request.urlopen(page, timeout=20)
+        urllib.request.urlopen(page, timeout=60)
 
 
 def test_the_usual_port_of_the_page_may_be_taken() -> None:

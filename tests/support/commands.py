@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 BIN = Path(sys.executable).parent
 MODULES = {"playout-player": "players.client.main", "playout-server": "server.main"}
-PATIENCE_S = 60
+PATIENCE_S = 200
 
 
 def start(command: str, *arguments: str, **options: object) -> subprocess.Popen[str]:

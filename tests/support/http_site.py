@@ -37,7 +37,7 @@ class HttpSite:
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> SiteAnswer:
         """Of any path, which is sent as it is given."""
-        connection = http.client.HTTPConnection(*self._where, timeout=20)
+        connection = http.client.HTTPConnection(*self._where, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, path, headers={k.replace("_", "-"): v
                                                       for k, v in headers.items()})  # fmt: skip

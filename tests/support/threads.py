@@ -32,7 +32,7 @@ class Loop:
         found: list[Any] = []
         deferred.addBoth(found.append)
         while not found:
-            self._calls.get(timeout=20)()
+            self._calls.get(timeout=60)()
         if hasattr(found[0], "raiseException"):
             found[0].raiseException()
         result: T = found[0]

@@ -251,14 +251,14 @@ def test_over_a_socket_and_without_a_line_in_the_log() -> None:
     try:
         assert process.stdout
         address = f"http://127.0.0.1:{int(process.stdout.readline())}"
-        with urllib.request.urlopen(f"{address}/healthz", timeout=20) as answer:
+        with urllib.request.urlopen(f"{address}/healthz", timeout=60) as answer:
             assert answer.read() == b"ok\n"
         request = urllib.request.Request(f"{address}/metrics", method="HEAD")
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.read() == b""
         with pytest.raises(HTTPError, match="404"):
-            urllib.request.urlopen(address, timeout=20)
-        _, errors = process.communicate("", timeout=20)
+            urllib.request.urlopen(address, timeout=60)
+        _, errors = process.communicate("", timeout=60)
     finally:
         process.kill()
         process.communicate()
