@@ -1,6 +1,6 @@
-"""Every page in a real browser: for everybody, in dark and light, wide and narrow.
+"""Every page in a real browser, in dark and light, wide and narrow, checked for accessibility.
 
-Pictures of them are left in tests/screenshots, for whoever wants to look.
+Screenshots are written to tests/screenshots.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from server.storage.results import MatchFilter
 
 PICTURES = Path(__file__).parents[1] / "screenshots"
 AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
-#: What is wrong with a page, in words.
+#: Returns the faults of a page, in words.
 Judge = Callable[[Page], list[str]]
-#: It has to stay text wherever it is shown.
+#: A name that must be shown as text everywhere.
 HOSTILE = "<img src=x onerror=hacked=1>"
 SCREENS = ((1280, 900), (360, 740))
 MAX_BYTES = 150_000
@@ -73,7 +73,7 @@ name = "chance"
 player = "random"
 """
 HELD = {"cup": CUP, "test": TEST}
-#: Matches that are being played, up to a position in their middle.
+#: Running matches: their players, and the number of moves made.
 LIVE = {
     "connect_four": ("Ada", "Bo", 11),
     "othello": ("Cem", "Dee", 20),
@@ -84,7 +84,7 @@ LIVE = {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
-    """With two tournaments of real bots behind it, and matches that are being played."""
+    """A site with two tournaments played by real bots, and with running matches."""
     folder = tmp_path_factory.mktemp("site")
     for name, spec in HELD.items():
         (folder / f"{name}.toml").write_text(spec)
@@ -101,7 +101,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
 
 
 def organized() -> TournamentCreated:
-    """A tournament whose organizer is not there at the moment, and meant no good."""
+    """An unfinished tournament with hostile names, whose organizer is not connected."""
     entrants = (Entrant(HOSTILE, HOSTILE), Entrant("honest", "1"))
     spec = TournamentSpec(name=HOSTILE, games=("nim",), format="round_robin", entrants=entrants)
     return TournamentCreated(
@@ -112,7 +112,7 @@ def organized() -> TournamentCreated:
 def play_some(
     site: BrowserSite, others: contextlib.ExitStack, game: str, names: list[str], plies: int
 ) -> None:
-    """Two bots begin a match, and think about their next move until the end of the block."""
+    """Start a match of two bots and make `plies` moves."""
     both = [RawClient(site.server.host, site.server.port) for _ in range(2)]
     for seat, (bot, name) in enumerate(zip(both, names, strict=True), start=1):
         others.enter_context(bot)
@@ -132,7 +132,7 @@ def play_some(
 
 @pytest.fixture(scope="module")
 def paths(site: BrowserSite) -> dict[str, str]:
-    """The addresses of all sorts of pages."""
+    """The address of each page by its name."""
     reader = Reader(site.database)
     held = {row.name: row.tournament for row in reader.tournaments().items}
     over = {row.game.partition("(")[0]: row.match for row in best_matches(reader)}
@@ -154,7 +154,7 @@ def paths(site: BrowserSite) -> dict[str, str]:
 
 
 def best_matches(reader: Reader) -> list[Any]:
-    """Of two that think."""
+    """The tournament matches between the two searching bots."""
     found = reader.matches(MatchFilter(player="uct", opponent="rave"), per_page=200).items
     return [row for row in found if row.tournament]
 
@@ -168,7 +168,7 @@ NAMES = (
 
 @pytest.fixture
 def judge() -> Judge:
-    """axe-core, which finds what people cannot read or reach; what is serious, in words."""
+    """Return a function that lists the serious accessibility faults of a page, by axe-core."""
     if not AXE.is_file():
         lacking = "it needs axe-core (apt install nodejs npm), then: cd tests/node && npm ci"
         skip_without(lacking)
@@ -187,7 +187,7 @@ def judge() -> Judge:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_everybody_can_read_a_page(
+def test_a_page_is_accessible(
     people: BrowserUsers, paths: dict[str, str], judge: Judge, name: str
 ) -> None:
     if name == "not_found":
@@ -203,7 +203,7 @@ def test_everybody_can_read_a_page(
 
 
 def look(page: Page, name: str, judge: Judge) -> None:
-    """At a page as it is, in both themes, and leave pictures."""
+    """Check a page in both themes, and write screenshots."""
     PICTURES.mkdir(exist_ok=True)
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
@@ -214,7 +214,7 @@ def look(page: Page, name: str, judge: Judge) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), SCREENS)
-def test_everybody_can_read_what_one_is_asked(
+def test_forms_and_dialogs_are_accessible(
     people: BrowserUsers, judge: Judge, width: int, height: int
 ) -> None:
     viewport = {"width": width, "height": height}
@@ -235,9 +235,7 @@ def test_everybody_can_read_what_one_is_asked(
     look(page, f"played_{width}", judge)
 
 
-def test_what_is_wrong_with_a_page_is_noticed(
-    chromium: Browser, site: BrowserSite, judge: Judge
-) -> None:
+def test_faults_of_a_page_are_reported(chromium: Browser, site: BrowserSite, judge: Judge) -> None:
     people = BrowserUsers(chromium, site.address)
     page = people.come("/games")
     assert people.faults == judge(page) == []
@@ -257,7 +255,7 @@ def test_what_is_wrong_with_a_page_is_noticed(
 
 
 def see_the_boards(page: Page) -> None:
-    """Those that are out of sight are not drawn."""
+    """Scroll to each board, as boards out of view are not drawn."""
     cards = page.locator("#matches li")
     expect(cards).to_have_count(len(LIVE))
     for card in cards.all():
@@ -278,9 +276,7 @@ def test_the_page_of_a_match_is_small(people: BrowserUsers, paths: dict[str, str
     assert sum(sizes) < MAX_BYTES
 
 
-def test_a_tournament_is_read_down_to_its_matches(
-    people: BrowserUsers, paths: dict[str, str]
-) -> None:
+def test_a_tournament_links_to_its_matches(people: BrowserUsers, paths: dict[str, str]) -> None:
     page = people.come("/tournaments")
     page.get_by_role("link", name="autumn cup").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("autumn cup")
@@ -302,7 +298,7 @@ def test_a_tournament_is_read_down_to_its_matches(
     expect(page.get_by_text("elo1 is accepted").last).to_be_visible()
 
 
-def test_what_a_tournament_is_called_is_text(people: BrowserUsers) -> None:
+def test_a_hostile_tournament_name_is_text(people: BrowserUsers) -> None:
     page = people.come("/tournaments")
     page.get_by_role("link", name=HOSTILE).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)

@@ -1,4 +1,4 @@
-"""A person at a real browser plays: by clicking, by keyboard, by typing, and after a failure."""
+"""Playing in a real browser: by clicks, by keyboard, by typed moves, and after a failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from testbed.machine import reserve_port
 
 import games
 
-#: Of each game the smallest that is still a whole one.
+#: Small parameters of each game, so that whole matches are short.
 GAMES: dict[str, dict[str, int]] = {
     "tic_tac_toe": {},
     "nim": {},
@@ -76,16 +76,16 @@ def test_a_match_is_begun_and_played_by_keyboard_alone(
 
 
 def tab_to(page: Page, selector: str, most: int = 60) -> None:
-    """Press Tab until the focus is on such an element, where it has to be visible."""
+    """Press Tab until an element that fits the selector has the focus."""
     for _ in range(most):
         page.keyboard.press("Tab")
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
             return
-    raise AssertionError(f"the keyboard does not reach {selector}")
+    raise AssertionError(f"Tab does not reach {selector}")
 
 
 def walk(page: Page, target: str | None, columns: int = 3) -> None:
-    """From the cell that has the focus to another one, by arrow keys."""
+    """Move the focus from its cell to another one, by arrow keys."""
     here, there = int(page.evaluate("document.activeElement.dataset.cell")), int(target or -1)
     rows = there // columns - here // columns
     steps = there % columns - here % columns
@@ -96,7 +96,7 @@ def walk(page: Page, target: str | None, columns: int = 3) -> None:
     assert page.evaluate("document.activeElement.dataset.cell") == target
 
 
-def test_a_move_can_be_typed_and_what_is_not_possible_is_explained(people: BrowserUsers) -> None:
+def test_a_move_can_be_typed_and_an_illegal_one_is_explained(people: BrowserUsers) -> None:
     page = people.come()
     start_match(page, "connect_four")
     my_turn(page)
@@ -114,7 +114,7 @@ def test_a_move_can_be_typed_and_what_is_not_possible_is_explained(people: Brows
     assert moves_on(page)[0] == "4"
 
 
-def test_who_resigns_is_asked_first(people: BrowserUsers, site: BrowserSite) -> None:
+def test_resigning_is_confirmed_first(people: BrowserUsers, site: BrowserSite) -> None:
     page = people.come()
     match = start_match(page, "nim")
     my_turn(page)
@@ -159,7 +159,7 @@ def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: B
     assert moves_in(site.stored(match)) == moves_on(ann)
 
 
-def test_a_name_that_was_taken_is_found_again(people: BrowserUsers) -> None:
+def test_a_registered_name_is_used_again(people: BrowserUsers) -> None:
     page = people.come()
     page.locator("#identity").click()
     page.get_by_label("A name of your own").fill("Ada of the browser")
@@ -208,11 +208,15 @@ def test_a_match_is_opened_once_however_often_the_page_hears_of_it(
     page = people.come()
     repeat(page, "started", times)
     opened: list[str] = []
-    page.on(
-        "request",
-        lambda asked: (
-            asked.is_navigation_request() and "/matches/" in asked.url and opened.append(asked.url)
-        ),
+
+    def note(url: str) -> None:
+        opened.append(url)
+
+    page.expose_function("noteNavigation", note)
+    page.add_init_script(
+        """navigation.addEventListener("navigate", ({ destination: { url, sameDocument } }) => {
+            if (!sameDocument && url.includes("/matches/")) noteNavigation(url);
+        })"""
     )
     page.reload()
     match = start_match(page, "tic_tac_toe")

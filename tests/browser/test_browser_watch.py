@@ -1,4 +1,4 @@
-"""People at a real browser watch matches, and go through those that are over."""
+"""Watching matches in a real browser, and browsing finished ones."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from support.browser import BrowserSite, BrowserUsers, match_of, moves_in, moves
 from support.duel import WON, TwoClients
 from support.raw_client import RawClient
 
-#: As long as a name may be; it has to stay text wherever it is shown.
+#: As long as a name may be. It must be shown as text everywhere.
 HOSTILE = "<img src=x onerror=hacked=1>"
 ALSO_HOSTILE = "<script>hacked=1</script>"
 
 
 @pytest.fixture
 def over(site: BrowserSite) -> Iterator[str]:
-    """A match of tic-tac-toe that has ended after five moves, on all of which the bots thought."""
+    """A finished match of tic-tac-toe with five moves, all of them with an analysis."""
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
         duel = TwoClients(first, second)
         for ply, action in enumerate(WON):
@@ -67,7 +67,7 @@ def move_with_analysis(duel: TwoClients, ply: int) -> None:
 
 
 def shown_ply(page: Page) -> int:
-    """Which position the board shows, by what lies on it: one piece for each move."""
+    """The ply of the shown position: the number of pieces on the board."""
     return page.locator("#board .layer.pieces > g").count()
 
 
@@ -114,11 +114,11 @@ def test_the_graph_leads_to_positions_by_mouse_and_by_keyboard(
     expect(graph).to_have_attribute("aria-valuenow", "0")
     box = graph.bounding_box()
     assert box
-    # A line of ten plies at least: the middle is the fifth.
+    # The graph is at least ten plies wide: its middle is the fifth.
     graph.click(position={"x": box["width"] / 2, "y": box["height"] / 2})
     assert shown_ply(page) == 5
     expect(graph).to_have_attribute("aria-valuenow", "5")
-    # 90 % for the first player, as it said itself; the fourth move was the second player's.
+    # The first player sent 90 % for itself; the fourth move is the second player's.
     expect(graph).to_have_attribute("aria-valuetext", "5. c1: 90.0 %, says " + winner(page))
     page.keyboard.press("ArrowLeft")
     expect(graph).to_have_attribute("aria-valuetext", "4. b2: 20.0 %, says " + loser(page))
@@ -132,7 +132,7 @@ def loser(page: Page) -> str:
     return page.locator("#seat-2 .name").inner_text()
 
 
-def test_who_looks_back_stays_there_while_the_match_goes_on(
+def test_an_earlier_position_stays_shown_while_the_match_goes_on(
     people: BrowserUsers, site: BrowserSite
 ) -> None:
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
@@ -151,9 +151,7 @@ def test_who_looks_back_stays_there_while_the_match_goes_on(
         assert shown_ply(page) == len(WON)
 
 
-def test_what_others_call_themselves_is_text_everywhere(
-    people: BrowserUsers, site: BrowserSite
-) -> None:
+def test_hostile_names_are_text_everywhere(people: BrowserUsers, site: BrowserSite) -> None:
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
         first.hello(HOSTILE, guest=False, software=HOSTILE)
         second.hello(ALSO_HOSTILE, software=ALSO_HOSTILE)
@@ -168,7 +166,7 @@ def test_what_others_call_themselves_is_text_everywhere(
         expect(page.locator("#new-opponent")).to_contain_text(HOSTILE)
         first.ask("seek", game="nim", opponent=page.locator("#identity").inner_text())
         expect(page.locator("#challenges")).to_contain_text(f"{HOSTILE} challenges you")
-        nothing_was_run(page)
+        assert_no_script_ran(page)
 
         page.goto(f"/matches/{match}")
         assert [winner(page), loser(page)] == [HOSTILE, ALSO_HOSTILE]
@@ -180,7 +178,7 @@ def test_what_others_call_themselves_is_text_everywhere(
         expect(page.locator("#status")).to_have_text(f"{HOSTILE} won")
         expect(page.locator("#announcer")).to_contain_text(HOSTILE)
         expect(page.locator("#analysis")).to_contain_text(HOSTILE)
-        nothing_was_run(page)
+        assert_no_script_ran(page)
 
     for path, where_shown in (
         (f"/matches/{match}", "#seat-1"),
@@ -192,9 +190,9 @@ def test_what_others_call_themselves_is_text_everywhere(
     ):
         page.goto(path)
         expect(page.locator(where_shown)).to_contain_text(HOSTILE)
-        nothing_was_run(page)
+        assert_no_script_ran(page)
 
 
-def nothing_was_run(page: Page) -> None:
+def assert_no_script_ran(page: Page) -> None:
     assert page.evaluate("typeof hacked") == "undefined"
     assert page.locator("img[src=x]").count() == 0
