@@ -63,7 +63,10 @@ from server.runtime.subprocesses import PLAYER_NICENESS
 #: The environment in which the players of this file are found.
 FINDABLE = {
     "PYTHONPATH": os.pathsep.join(
-        [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        [
+            *(str(folder) for folder in Path(__file__).parents[:2]),
+            os.environ.get("PYTHONPATH", ""),
+        ]
     )
 }
 OFFERED = ("random", "uct(time=0.3)")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import trustme
-from support.commands import finish, start
+from support.commands import finish, invoke, start
 from support.raw_client import TIMEOUT_S, RawClient
 
 WELCOME = {"protocol": 1, "session": "s", "name": "Ada", "software": "", "games": []}
@@ -311,7 +311,7 @@ def test_a_server_without_tls_is_said(host: Host) -> None:
     ],
 )
 def test_bad_usage_is_explained(arguments: list[str], told: str) -> None:
-    code, output = finish(start("playout-player", "nim", "random", *arguments))
+    code, output = invoke("playout-player", "nim", "random", *arguments)
     assert code == 2
     assert told in " ".join(output.split())
     assert "Traceback" not in output
