@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, start_match
-from support.commands import run
+from support.played_tournaments import store_tournaments
 from support.raw_client import RawClient
 from support.requirements import skip_without
 
 import games
 from server.model.records import TournamentCreated
-from server.model.tournament_spec import Entrant, TournamentSpec, dumps
+from server.model.tournament_spec import Entrant, Openings, Sprt, TournamentSpec, dumps
 from server.storage import Database
 from server.storage.queries import Reader
 from server.storage.results import MatchFilter
@@ -35,44 +35,31 @@ HOSTILE = "<img src=x onerror=hacked=1>"
 SCREENS = ((1280, 900), (360, 740))
 MAX_BYTES = 150_000
 
-CUP = """\
-name = "autumn cup"
-games = [
-  "tic_tac_toe", "nim", "connect_four", "othello(size=6)", "mnk(m=6,n=6,k=4)", "gomoku(size=9)",
-  "ultimate_tic_tac_toe",
-]
-format = "round_robin"
-rounds = 1
-clock = "1/move"
-concurrency = 2
-seed = 1
-openings = { plies = 1 }
-[[entrants]]
-name = "uct"
-player = "uct(time=0.01)"
-[[entrants]]
-name = "rave"
-player = "rave(time=0.01)"
-[[entrants]]
-name = "random"
-player = "random"
-"""
-TEST = """\
-name = "is it stronger?"
-games = ["tic_tac_toe"]
-format = "sprt"
-sprt = { elo0 = 0, elo1 = 100 }
-clock = "1/move"
-concurrency = 2
-seed = 1
-[[entrants]]
-name = "uct"
-player = "uct(time=0.002)"
-[[entrants]]
-name = "chance"
-player = "random"
-"""
-HELD = {"cup": CUP, "test": TEST}
+CUP = TournamentSpec(
+    name="autumn cup",
+    games=(
+        "tic_tac_toe", "nim", "connect_four", "othello(size=6)", "mnk(m=6,n=6,k=4)",
+        "gomoku(size=9)", "ultimate_tic_tac_toe",
+    ),
+    format="round_robin",
+    rounds=1,
+    clock="1/move",
+    concurrency=2,
+    seed=1,
+    openings=Openings(plies=1),
+    entrants=(Entrant("uct", "1"), Entrant("rave", "1"), Entrant("random", "1")),
+)  # fmt: skip
+TEST = TournamentSpec(
+    name="is it stronger?",
+    games=("tic_tac_toe",),
+    format="sprt",
+    rounds=0,
+    sprt=Sprt(elo0=0, elo1=100),
+    clock="1/move",
+    concurrency=2,
+    seed=1,
+    entrants=(Entrant("uct", "1"), Entrant("chance", "1")),
+)
 #: Running matches: their players, and the number of moves made.
 LIVE = {
     "connect_four": ("Ada", "Bo", 11),
@@ -84,14 +71,10 @@ LIVE = {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
-    """A site with two tournaments played by real bots, and with running matches."""
+    """A site with two finished tournaments, and with running matches."""
     folder = tmp_path_factory.mktemp("site")
-    for name, spec in HELD.items():
-        (folder / f"{name}.toml").write_text(spec)
-        database = f"sqlite:///{folder}/playout.db"
-        arguments = ("run", str(folder / f"{name}.toml"), "--database", database, "--http", "none")
-        code, said = run("playout-tournament", *arguments)
-        assert code == 0, said
+    database = f"sqlite:///{folder}/playout.db"
+    store_tournaments(database, CUP, TEST)
     with contextlib.closing(Database(database)) as stored:
         stored.save([organized()])
     with running_site(folder) as site, contextlib.ExitStack() as others:
