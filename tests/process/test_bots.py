@@ -29,8 +29,6 @@ from support.raw_client import Message, RawClient
 from support.restarts import restarted
 from support.waiting import wait_until
 
-import players
-from games import State
 from games.core import spec
 from players.client.main import main as playout_player
 from players.client.player_cache import PlayerCache
@@ -60,11 +58,11 @@ from server.model.messages import (
 )
 from server.runtime.subprocesses import PLAYER_NICENESS
 
-#: The environment in which the players of this file are found.
+#: The environment in which a server finds the players that fail.
 FINDABLE = {
     "PYTHONPATH": os.pathsep.join(
         [
-            *(str(folder) for folder in Path(__file__).parents[:2]),
+            str(Path(__file__).parents[1] / "support" / "players"),
             os.environ.get("PYTHONPATH", ""),
         ]
     )
@@ -447,7 +445,7 @@ def test_a_bot_moves_like_anybody() -> None:
 @pytest.fixture(scope="module")
 def hosting() -> Iterator[RunningServer]:
     """A real server that offers bots, also some that fail."""
-    offered = [f"--bot={player}" for player in ("random", "utc", "test_bots:ExitingPlayer")]
+    offered = [f"--bot={player}" for player in ("random", "utc", "failing_players:ExitingPlayer")]
     with running_server("--bots", "2", *offered, env=FINDABLE) as server:
         yield server
         code, log = server.stop()
@@ -461,21 +459,6 @@ def ann(hosting: RunningServer) -> Iterator[RawClient]:
         client.hello()
         yield client
     wait_until(lambda: not bots_of(hosting))
-
-
-class ExitingPlayer(players.Player):
-    """Comes, and ends when it has to move."""
-
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
-        os._exit(3)
-
-
-class Stuck(players.Player):
-    """Comes, and never moves."""
-
-    def choose(self, states: Sequence[State], limit: players.Limit) -> players.PlayResult:
-        signal.pause()
-        raise AssertionError
 
 
 def bots_of(server: RunningServer) -> list[int]:
@@ -529,7 +512,7 @@ def test_a_bot_that_cannot_be_started_is_told_of(hosting: RunningServer, ann: Ra
 
 
 def test_a_bot_that_crashes_loses(ann: RawClient) -> None:
-    summon(ann, "test_bots:ExitingPlayer")
+    summon(ann, "failing_players:ExitingPlayer")
     match = ann.hear_until("started")["match"]
     ann.say("move", match=match, ply=0, action=0)
     assert ann.hear_until("ended")["reason"] == "void", "it has never moved"
@@ -547,15 +530,17 @@ def test_who_hangs_up_leaves_no_process_behind(hosting: RunningServer) -> None:
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
     with (
-        running_server("--bots", "2", "--bot", "test_bots:Stuck", env=FINDABLE) as server,
+        running_server(
+            "--bots", "2", "--bot", "failing_players:StuckPlayer", env=FINDABLE
+        ) as server,
         RawClient(server.host, server.port) as bob,
     ):
         bob.hello()
-        summon(bob, "test_bots:Stuck")
+        summon(bob, "failing_players:StuckPlayer")
         match = bob.hear_until("started")["match"]
         bob.say("move", match=match, ply=0, action=0)
         bob.hear_until("update")
-        summon(bob, "test_bots:Stuck")
+        summon(bob, "failing_players:StuckPlayer")
         wait_until(lambda: len(bots_of(server)) == 2)
         bots = bots_of(server)
         server.process.send_signal(end)

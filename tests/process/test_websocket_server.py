@@ -356,9 +356,12 @@ def test_who_asks_and_does_not_read_is_not_served(peer: WebClient, duel: TwoClie
     send_until_refused(peer, ping, limit=2**25)
     duel.play(1)
     peer.socket.settimeout(TIMEOUT_S)
-    answers = [peer.hear() for _ in range(300)]
-    assert [answer["type"] for answer in answers[:200]] == ["pong"] * 200
-    assert (answers[200]["type"], answers[200]["code"]) == ("error", "rate_limited")
+    pongs = 0
+    while (answer := peer.hear())["type"] == "pong":
+        pongs += 1
+    # A burst of 200 messages is allowed, and 50 more for each second until it is used up.
+    assert 200 <= pongs < 2000
+    assert (answer["type"], answer["code"]) == ("error", "rate_limited")
 
 
 values = st.recursive(
