@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser import BrowserSite, BrowserUsers, match_of, moves_in, moves_on, result_in
-from support.duel import WON, TwoClients
 from support.raw_client import RawClient
+from support.two_clients import WON, TwoClients
 
 #: As long as a name may be. It must be shown as text everywhere.
 HOSTILE = "<img src=x onerror=hacked=1>"
@@ -19,13 +19,13 @@ ALSO_HOSTILE = "<script>hacked=1</script>"
 def over(site: BrowserSite) -> Iterator[str]:
     """A finished match of tic-tac-toe with five moves, all of them with an analysis."""
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
-        duel = TwoClients(first, second)
+        two_clients = TwoClients(first, second)
         for ply, action in enumerate(WON):
             info = {"win_rate": 0.5 + ply / 10, "pv": [action], "actions": [[action, 10, 0.5]]}
-            mover = duel.players[ply % 2]
-            said = mover.ask("move", match=duel.match, ply=ply, action=action, info=info)
+            mover = two_clients.players[ply % 2]
+            said = mover.ask("move", match=two_clients.match, ply=ply, action=action, info=info)
             assert said["type"] == "update"
-        yield duel.match
+        yield two_clients.match
 
 
 def where(site: BrowserSite) -> tuple[str, int]:
@@ -37,16 +37,16 @@ def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
 ) -> None:
     page = people.come()
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
-        duel = TwoClients(first, second)
-        move_with_analysis(duel, 0)
-        card = page.locator(f'#matches li[data-match="{duel.match}"]')
+        two_clients = TwoClients(first, second)
+        move_with_analysis(two_clients, 0)
+        card = page.locator(f'#matches li[data-match="{two_clients.match}"]')
         expect(card.locator(".layer.pieces > g").first).to_be_attached()
         card.get_by_role("link").click()
         page.wait_for_url("**/matches/*")
         expect(page.locator("#is-live")).to_be_visible()
         seen_at_first = len(moves_on(page))
         for ply in range(1, len(WON)):
-            move_with_analysis(duel, ply)
+            move_with_analysis(two_clients, ply)
         expect(page.locator("#is-live")).to_be_hidden()
     stored = site.stored(match_of(page))
     assert moves_on(page) == moves_in(stored)
@@ -58,11 +58,11 @@ def test_a_live_match_is_found_in_the_lobby_and_every_move_is_seen(
     assert shown_ply(page) == len(stored.moves)
 
 
-def move_with_analysis(duel: TwoClients, ply: int) -> None:
+def move_with_analysis(two_clients: TwoClients, ply: int) -> None:
     """Make the next move of the match, with an analysis."""
     info = {"win_rate": 0.5, "simulations": 100, "pv": [WON[ply]]}
-    mover = duel.players[ply % 2]
-    response = mover.ask("move", match=duel.match, ply=ply, action=WON[ply], info=info)
+    mover = two_clients.players[ply % 2]
+    response = mover.ask("move", match=two_clients.match, ply=ply, action=WON[ply], info=info)
     assert response["type"] == "update"
 
 
@@ -136,17 +136,17 @@ def test_an_earlier_position_stays_shown_while_the_match_goes_on(
     people: BrowserUsers, site: BrowserSite
 ) -> None:
     with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
-        duel = TwoClients(first, second)
-        duel.play(2)
-        page = people.come(f"/matches/{duel.match}")
+        two_clients = TwoClients(first, second)
+        two_clients.play(2)
+        page = people.come(f"/matches/{two_clients.match}")
         assert shown_ply(page) == 2
         page.keyboard.press("ArrowLeft")
-        duel.play(1)
+        two_clients.play(1)
         expect(page.locator(".move")).to_have_count(3)
         assert shown_ply(page) == 1
         page.get_by_role("button", name="Live").click()
         assert shown_ply(page) == 3
-        duel.finish()
+        two_clients.finish()
         expect(page.locator("#status")).to_contain_text("won")
         assert shown_ply(page) == len(WON)
 

@@ -8,9 +8,9 @@ import json
 
 import pytest
 from support.commands import running_server
-from support.duel import TwoClients
 from support.http_site import HttpSite
 from support.seeded_database import GAME, MEMBERS, NIM, THOUGHT, TIED, TOURNAMENT_MATCHES
+from support.two_clients import TwoClients
 
 import games
 from server.tournament.leaderboard import ANCHOR
@@ -55,10 +55,13 @@ def test_matches_are_chosen_by_game_player_and_tournament(past_site: HttpSite) -
 
 def test_running_matches_are_those_at_the_tables(past_site: HttpSite) -> None:
     with past_site.client() as first, past_site.client() as second:
-        duel = TwoClients(first, second)
-        duel.play(2)
+        two_clients = TwoClients(first, second)
+        two_clients.play(2)
         found = past_site.get("matches?state=running")
-        assert [each["match"] for each in found["items"]] == [duel.match, past_site.past.unfinished]
+        assert [each["match"] for each in found["items"]] == [
+            two_clients.match,
+            past_site.past.unfinished,
+        ]
         running = found["items"][0]
         assert (running["plies"], running["ended_at"], running["winner"]) == (2, None, None)
         assert running["linked"] == [False, False]
@@ -68,7 +71,7 @@ def test_running_matches_are_those_at_the_tables(past_site: HttpSite) -> None:
             past_site.past.unfinished
         ]
         assert past_site.ids(f"matches?state=running&tournament={past_site.past.cup}") == []
-        duel.finish()
+        two_clients.finish()
 
 
 def test_players_and_their_ratings(past_site: HttpSite) -> None:
@@ -135,16 +138,16 @@ def test_a_match_that_is_played_is_shown_as_it_stands(past_site: HttpSite) -> No
     assert ("result" in unfinished, unfinished["to_move"]) == (False, 1)
     assert len(unfinished["positions"]) == 3
     with past_site.client() as first, past_site.client() as second:
-        duel = TwoClients(first, second, clock="300+3")
-        duel.play(1)
-        found = past_site.get(f"matches/{duel.match}")
+        two_clients = TwoClients(first, second, clock="300+3")
+        two_clients.play(1)
+        found = past_site.get(f"matches/{two_clients.match}")
         assert [each.get("action") for each in found["positions"]] == [None, 0]
         assert 0 < found["clocks"][1]["main_s"] < 300
         assert found["to_move"] == 2
-        duel.play(2)
-        assert len(past_site.get(f"matches/{duel.match}")["positions"]) == 4
-        duel.finish()
-        over = past_site.get(f"matches/{duel.match}")
+        two_clients.play(2)
+        assert len(past_site.get(f"matches/{two_clients.match}")["positions"]) == 4
+        two_clients.finish()
+        over = past_site.get(f"matches/{two_clients.match}")
         assert (over["result"]["winner"], "clocks" in over) == (1, False)
 
 
@@ -285,13 +288,13 @@ def test_a_server_that_stores_nothing_shows_what_is_played(tmp_path: object) -> 
     with running_server("--database", "none", "--http", "127.0.0.1:0") as server:
         bare = HttpSite(server, None)  # type: ignore[arg-type]
         with bare.client() as first, bare.client() as second:
-            duel = TwoClients(first, second)
-            duel.play(3)
-            found = bare.get(f"matches/{duel.match}")
+            two_clients = TwoClients(first, second)
+            two_clients.play(3)
+            found = bare.get(f"matches/{two_clients.match}")
             assert [each.get("action") for each in found["positions"]] == [None, 0, 3, 1]
-            assert bare.ids("matches?state=running") == [duel.match]
-            duel.finish()
-            assert bare.refused(f"matches/{duel.match}")[0] == 404
+            assert bare.ids("matches?state=running") == [two_clients.match]
+            two_clients.finish()
+            assert bare.refused(f"matches/{two_clients.match}")[0] == 404
         for kind in ("matches", "players", "tournaments"):
             assert bare.get(kind)["items"] == []
         code, log = server.stop()

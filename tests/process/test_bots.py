@@ -474,13 +474,13 @@ def command_of(process: int) -> str:
     return ""
 
 
-def summon(client: RawClient, player: str = "random") -> Message:
+def challenge_bot(client: RawClient, player: str = "random") -> Message:
     """The `seeking`."""
     return client.ask("challenge_bot", player=player, game=GAME, clock="60+1", seat=1)
 
 
 def test_a_bot_plays_its_match_and_is_gone(hosting: RunningServer, ann: RawClient) -> None:
-    assert summon(ann)["opponent"] == "random-1"
+    assert challenge_bot(ann)["opponent"] == "random-1"
     shown = ann.hear_until("started")
     (bot,) = bots_of(hosting)
     assert os.getpriority(os.PRIO_PROCESS, bot) >= PLAYER_NICENESS
@@ -498,21 +498,21 @@ def test_more_bots_than_there_may_be_are_refused(hosting: RunningServer, ann: Ra
     with RawClient(hosting.host, hosting.port) as bob, RawClient(hosting.host, hosting.port) as cy:
         bob.hello()
         cy.hello()
-        assert summon(ann)["type"] == summon(bob)["type"] == "seeking"
-        refused = summon(cy)
+        assert challenge_bot(ann)["type"] == challenge_bot(bob)["type"] == "seeking"
+        refused = challenge_bot(cy)
         assert (refused["type"], refused["code"]) == ("error", "too_many")
 
 
 def test_a_bot_that_cannot_be_started_is_told_of(hosting: RunningServer, ann: RawClient) -> None:
-    summon(ann, "utc")
+    challenge_bot(ann, "utc")
     notice = ann.hear_until("notice")
     assert notice["code"] == "bot_failed"
     assert ann.ask("list")["seeks"] == []
-    assert summon(ann)["type"] == "seeking"
+    assert challenge_bot(ann)["type"] == "seeking"
 
 
 def test_a_bot_that_crashes_loses(ann: RawClient) -> None:
-    summon(ann, "failing_players:ExitingPlayer")
+    challenge_bot(ann, "failing_players:ExitingPlayer")
     match = ann.hear_until("started")["match"]
     ann.say("move", match=match, ply=0, action=0)
     assert ann.hear_until("ended")["reason"] == "void", "it has never moved"
@@ -521,7 +521,7 @@ def test_a_bot_that_crashes_loses(ann: RawClient) -> None:
 def test_who_hangs_up_leaves_no_process_behind(hosting: RunningServer) -> None:
     with RawClient(hosting.host, hosting.port) as bob:
         bob.hello()
-        summon(bob)
+        challenge_bot(bob)
         wait_until(lambda: len(bots_of(hosting)) == 1)
     wait_until(lambda: not bots_of(hosting))
 
@@ -536,11 +536,11 @@ def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
         RawClient(server.host, server.port) as bob,
     ):
         bob.hello()
-        summon(bob, "failing_players:StuckPlayer")
+        challenge_bot(bob, "failing_players:StuckPlayer")
         match = bob.hear_until("started")["match"]
         bob.say("move", match=match, ply=0, action=0)
         bob.hear_until("update")
-        summon(bob, "failing_players:StuckPlayer")
+        challenge_bot(bob, "failing_players:StuckPlayer")
         wait_until(lambda: len(bots_of(server)) == 2)
         bots = bots_of(server)
         server.process.send_signal(end)
@@ -551,7 +551,7 @@ def test_a_match_goes_on_after_a_server_that_is_killed(tmp_path: Path) -> None:
     kept = ("--bots", "1", "--database", f"sqlite:///{tmp_path}/playout.db")
     with running_server(*kept) as server, RawClient(server.host, server.port) as bob:
         session = bob.hello("Bob")["session"]
-        summon(bob)
+        challenge_bot(bob)
         match = bob.hear_until("started")["match"]
         bob.say("move", match=match, ply=0, action=4)
         bob.hear_until("update", ply=1)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import msgpack
 import pytest
 from support.commands import RunningServer, running_server
-from support.duel import TwoClients
 from support.raw_client import RawClient
+from support.two_clients import TwoClients
 from support.waiting import wait_until
 from testbed.honest_players import playing
 from testbed.server_process import PLAYOUT, ServerProcess, serving
@@ -116,15 +116,15 @@ def test_behind_a_proxy_the_address_counts_that_it_announces(proxied: RunningSer
         ann, bob = (
             stack.enter_context(caller(proxied, f"198.51.100.{number}")) for number in (1, 2)
         )
-        duel = TwoClients(ann, bob)
-        duel.play(2)
+        two_clients = TwoClients(ann, bob)
+        two_clients.play(2)
         for address in ("203.0.113.1", "2001:db8::7"):
             one, two, three = (stack.enter_context(caller(proxied, address)) for _ in range(3))
             assert one.is_alive()
             assert two.is_alive()
             three.say("ping")
             assert sent_away(three) == ("too_many", "your address has 2 connections already")
-        duel.finish()
+        two_clients.finish()
 
 
 @pytest.mark.parametrize("first", [b"", b"PROXY TCP4 somewhere\r\n", b"\r\n" * 60])

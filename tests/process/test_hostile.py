@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import RunningServer
-from support.duel import WON, TwoClients
 from support.hostile import HELLO, MOVE, PLAIN, SEEK, error, send_until_refused
 from support.raw_client import TIMEOUT_S, Message, RawClient
 from support.scale import repetitions
+from support.two_clients import WON, TwoClients
 
 MAX_FRAME = 64 * 1024
 MAX_FIRST_FRAME = 4 * 1024
@@ -28,7 +28,7 @@ def peer(server: RunningServer) -> Iterator[RawClient]:
 
 
 @pytest.fixture
-def duel(server: RunningServer) -> Iterator[TwoClients]:
+def two_clients(server: RunningServer) -> Iterator[TwoClients]:
     """An honest match, two moves on, which must come to its honest end."""
     with (
         RawClient(server.host, server.port) as first,
@@ -45,7 +45,7 @@ def duel(server: RunningServer) -> Iterator[TwoClients]:
 
 @pytest.mark.parametrize("length", [MAX_FRAME + 1, 2**20, 2**32 - 1])
 @pytest.mark.parametrize("follows", [b"", b"x" * 1000, b"x" * 300_000], ids=len)
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_an_oversized_frame_ends_the_connection(
     peer: RawClient, length: int, follows: bytes
 ) -> None:
@@ -70,7 +70,7 @@ def test_the_largest_frame_is_read(peer: RawClient) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"\0", b"\0\0\0", b"\0\0\0\x0a", b"\0\0\0\x0a\x81\xa4typ"])
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_a_frame_may_stop_in_the_middle(
     peer: RawClient, server: RunningServer, sent: bytes
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_frame_may_stop_in_the_middle(
     ],
     ids=lambda payload: repr(payload)[:30],
 )
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_what_is_no_message_is_malformed(peer: RawClient, payload: bytes) -> None:
     peer.hello()
     peer.send(payload)
@@ -155,7 +155,7 @@ DEEP = msgpack.packb({"type": 0})[:-1] + b"\x91" * 1000 + b"\xc0"
     ],
     ids=repr,
 )
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_before_hello(peer: RawClient, message: Message | bytes, code: str) -> None:
     peer.send(message if isinstance(message, bytes) else msgpack.packb(message))
     assert error(peer) == code
@@ -195,7 +195,7 @@ def test_before_hello(peer: RawClient, message: Message | bytes, code: str) -> N
     ],
     ids=repr,
 )
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_after_hello(peer: RawClient, message: Message, code: str) -> None:
     peer.hello()
     peer.send(msgpack.packb(message))
@@ -203,28 +203,28 @@ def test_after_hello(peer: RawClient, message: Message, code: str) -> None:
     assert peer.is_alive()
 
 
-def test_the_name_of_another(peer: RawClient, duel: TwoClients) -> None:
-    assert peer.hello(name=duel.names[0].upper())["code"] == "name_taken"
+def test_the_name_of_another(peer: RawClient, two_clients: TwoClients) -> None:
+    assert peer.hello(name=two_clients.names[0].upper())["code"] == "name_taken"
     assert peer.is_alive()
 
 
 @pytest.mark.parametrize("request_", [MOVE | {"ply": 2, "action": 1}, {"type": "resign"}], ids=repr)
 def test_a_hand_in_the_match_of_others(
-    peer: RawClient, duel: TwoClients, request_: Message
+    peer: RawClient, two_clients: TwoClients, request_: Message
 ) -> None:
     peer.hello()
-    peer.send(msgpack.packb(request_ | {"match": duel.match}))
+    peer.send(msgpack.packb(request_ | {"match": two_clients.match}))
     assert error(peer) == "not_your_match"
     assert peer.is_alive()
 
 
-def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, duel: TwoClients) -> None:
+def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, two_clients: TwoClients) -> None:
     for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
     ping = msgpack.packb({"type": "ping", "id": "x" * 64})
     frame = struct.pack(">I", len(ping)) + ping
     send_until_refused(peer, frame, limit=2**25)
-    duel.play(1)
+    two_clients.play(1)
     peer.socket.settimeout(TIMEOUT_S)
     answers = [peer.hear() for _ in range(300)]
     assert [answer["type"] for answer in answers[:200]] == ["pong"] * 200
@@ -237,25 +237,49 @@ def test_who_asks_and_does_not_read_is_not_served(peer: RawClient, duel: TwoClie
 
 Deed = Callable[[TwoClients], Message]
 DEEDS: list[tuple[str, str, Deed]] = [
-    ("out of turn", "not_your_turn", lambda duel: duel.move(duel.waiting, duel.ply, 8)),
-    ("for an earlier ply", "wrong_ply", lambda duel: duel.move(duel.to_move, 0, 8)),
-    ("for a later ply", "wrong_ply", lambda duel: duel.move(duel.to_move, duel.ply + 1, 8)),
-    ("where a mark is", "illegal_action", lambda duel: duel.move(duel.to_move, duel.ply, 3)),
-    ("off the board", "illegal_action", lambda duel: duel.move(duel.to_move, duel.ply, 9)),
-    ("far away", "illegal_action", lambda duel: duel.move(duel.to_move, duel.ply, 2**31 - 1)),
+    (
+        "out of turn",
+        "not_your_turn",
+        lambda two_clients: two_clients.move(two_clients.waiting, two_clients.ply, 8),
+    ),
+    (
+        "for an earlier ply",
+        "wrong_ply",
+        lambda two_clients: two_clients.move(two_clients.to_move, 0, 8),
+    ),
+    (
+        "for a later ply",
+        "wrong_ply",
+        lambda two_clients: two_clients.move(two_clients.to_move, two_clients.ply + 1, 8),
+    ),
+    (
+        "where a mark is",
+        "illegal_action",
+        lambda two_clients: two_clients.move(two_clients.to_move, two_clients.ply, 3),
+    ),
+    (
+        "off the board",
+        "illegal_action",
+        lambda two_clients: two_clients.move(two_clients.to_move, two_clients.ply, 9),
+    ),
+    (
+        "far away",
+        "illegal_action",
+        lambda two_clients: two_clients.move(two_clients.to_move, two_clients.ply, 2**31 - 1),
+    ),
 ]
 
 
 @pytest.mark.parametrize(("code", "deed"), [deed[1:] for deed in DEEDS], ids=[d[0] for d in DEEDS])
-def test_a_move_that_does_not_fit(duel: TwoClients, code: str, deed: Deed) -> None:
-    refusal = deed(duel)
+def test_a_move_that_does_not_fit(two_clients: TwoClients, code: str, deed: Deed) -> None:
+    refusal = deed(two_clients)
     assert (refusal["type"], refusal["code"]) == ("error", code)
-    assert all(player.is_alive() for player in duel.players)
+    assert all(player.is_alive() for player in two_clients.players)
 
 
-def test_a_repeated_move_is_answered_and_not_played_twice(duel: TwoClients) -> None:
+def test_a_repeated_move_is_answered_and_not_played_twice(two_clients: TwoClients) -> None:
     for ply in (0, 1, 0):
-        again = duel.move(duel.players[ply % 2], ply, WON[ply])
+        again = two_clients.move(two_clients.players[ply % 2], ply, WON[ply])
         assert (again["type"], again["ply"], again["action"]) == ("update", ply, WON[ply])
 
 
@@ -264,15 +288,15 @@ def test_a_move_after_the_end(server: RunningServer) -> None:
         RawClient(server.host, server.port) as first,
         RawClient(server.host, server.port) as second,
     ):
-        duel = TwoClients(first, second)
-        duel.finish()
+        two_clients = TwoClients(first, second)
+        two_clients.finish()
         for player, action in ((first, 2), (second, 8)):
-            assert duel.move(player, 5, action)["code"] == "match_over"
+            assert two_clients.move(player, 5, action)["code"] == "match_over"
             assert player.is_alive()
 
 
 def test_too_many_illegal_moves_end_only_that_match(
-    server: RunningServer, duel: TwoClients
+    server: RunningServer, two_clients: TwoClients
 ) -> None:
     with (
         RawClient(server.host, server.port) as first,
@@ -314,7 +338,7 @@ payloads = st.binary(max_size=200) | values.map(msgpack.packb) | nearly
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans())
 def test_whatever_is_said_the_server_answers(
-    server: RunningServer, duel: TwoClients, said: list[bytes], politely: bool
+    server: RunningServer, two_clients: TwoClients, said: list[bytes], politely: bool
 ) -> None:
     with RawClient(server.host, server.port) as peer:
         if politely:
@@ -322,4 +346,4 @@ def test_whatever_is_said_the_server_answers(
         for payload in said:
             peer.send(payload)
         assert peer.is_alive()
-    assert all(player.is_alive() for player in duel.players)
+    assert all(player.is_alive() for player in two_clients.players)

@@ -14,8 +14,8 @@ from urllib.error import HTTPError
 
 import pytest
 from support.commands import RunningServer
-from support.duel import WON, TwoClients
 from support.raw_client import TIMEOUT_S, Message, RawClient
+from support.two_clients import WON, TwoClients
 
 import server
 from server.export import jsonl
@@ -36,19 +36,19 @@ class Hostile(RawClient):
 
 
 @pytest.fixture
-def duel(server: RunningServer) -> Iterator[TwoClients]:
+def two_clients(server: RunningServer) -> Iterator[TwoClients]:
     """Three moves on; it must come to its honest end."""
     with Hostile(*address(server)) as first, RawClient(*address(server)) as second:
-        duel = TwoClients(first, second)
-        duel.play(2)
-        first.say("move", match=duel.match, ply=2, action=WON[2], info=THOUGHT)
-        for player in duel.players:
+        two_clients = TwoClients(first, second)
+        two_clients.play(2)
+        first.say("move", match=two_clients.match, ply=2, action=WON[2], info=THOUGHT)
+        for player in two_clients.players:
             while player.hear_until("update")["ply"] < 2:
                 pass
-        duel.ply = 3
-        yield duel
-        if duel.ply < len(WON):
-            duel.finish()
+        two_clients.ply = 3
+        yield two_clients
+        if two_clients.ply < len(WON):
+            two_clients.finish()
 
 
 def address(server: RunningServer) -> tuple[str, int]:
@@ -81,47 +81,52 @@ def text_of(page: str, element: str) -> str:
     return html.unescape(text)
 
 
-def test_a_running_match_has_all_its_positions(server: RunningServer, duel: TwoClients) -> None:
-    page = get(server, f"/matches/{duel.match}")
+def test_a_running_match_has_all_its_positions(
+    server: RunningServer, two_clients: TwoClients
+) -> None:
+    page = get(server, f"/matches/{two_clients.match}")
     data = data_of(page)
-    assert data["players"] == list(duel.names)
+    assert data["players"] == list(two_clients.names)
     assert [each.get("action") for each in data["positions"]] == [None, *WON[:3]]
     assert data["positions"][3]["view"]["cells"] == [1, 1, 0, 2, 0, 0, 0, 0, 0]
     assert data["to_move"] == 2
-    assert text_of(page, "status") == f"{duel.names[1]} to move"
-    assert data == json.loads(get(server, f"/api/matches/{duel.match}"))
+    assert text_of(page, "status") == f"{two_clients.names[1]} to move"
+    assert data == json.loads(get(server, f"/api/matches/{two_clients.match}"))
 
 
 def test_what_players_thought_is_there_for_those_who_read(
-    server: RunningServer, duel: TwoClients
+    server: RunningServer, two_clients: TwoClients
 ) -> None:
-    position = data_of(get(server, f"/matches/{duel.match}"))["positions"][3]
+    position = data_of(get(server, f"/matches/{two_clients.match}"))["positions"][3]
     assert position["info"]["win_rate"] == 0.7
     assert [top["name"] for top in position["view"]["candidates"]] == ["c1", "c3"]
     assert position["view"]["pv"] == ["c1", "c3"]
 
 
-def test_names_are_text_and_nothing_else(server: RunningServer, duel: TwoClients) -> None:
-    page = get(server, f"/matches/{duel.match}")
+def test_names_are_text_and_nothing_else(server: RunningServer, two_clients: TwoClients) -> None:
+    page = get(server, f"/matches/{two_clients.match}")
     assert "<b>" not in page
-    assert html.escape(duel.names[0]).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in page
-    assert duel.names[0] in data_of(page)["players"]
+    assert (
+        html.escape(two_clients.names[0]).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
+        in page
+    )
+    assert two_clients.names[0] in data_of(page)["players"]
 
 
-def test_a_finished_match_says_how_it_ended(server: RunningServer, duel: TwoClients) -> None:
-    duel.finish()
-    page = get(server, f"/matches/{duel.match}")
-    assert text_of(page, "status") == f"{duel.names[0]} won"
+def test_a_finished_match_says_how_it_ended(server: RunningServer, two_clients: TwoClients) -> None:
+    two_clients.finish()
+    page = get(server, f"/matches/{two_clients.match}")
+    assert text_of(page, "status") == f"{two_clients.names[0]} won"
     assert text_of(page, "reason") == ""
     assert data_of(page)["result"]["winner"] == 1
     assert re.search(r'id="is-live" hidden', page)
 
 
 def test_it_can_be_had_in_the_formats_that_are_offered(
-    server: RunningServer, duel: TwoClients
+    server: RunningServer, two_clients: TwoClients
 ) -> None:
-    duel.finish()
-    page = get(server, f"/matches/{duel.match}")
+    two_clients.finish()
+    page = get(server, f"/matches/{two_clients.match}")
     files = re.findall(r'href="(/matches/[^"]+\.\w+)" download', page)
     assert [Path(each).suffix for each in files] == [".json", ".pgn", ".sgf"]
     texts = [get(server, each) for each in files]
@@ -139,9 +144,9 @@ def test_what_is_no_match_has_no_page(server: RunningServer) -> None:
 
 
 def test_the_browser_is_told_at_once_of_all_scripts(
-    server: RunningServer, duel: TwoClients
+    server: RunningServer, two_clients: TwoClients
 ) -> None:
-    page = get(server, f"/matches/{duel.match}")
+    page = get(server, f"/matches/{two_clients.match}")
     told = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
     assert told == list(modules("match.js"))
     imported = {
@@ -153,8 +158,8 @@ def test_the_browser_is_told_at_once_of_all_scripts(
     assert set(told) - imported == {"match.js"}
 
 
-def test_the_page_is_small(server: RunningServer, duel: TwoClients) -> None:
-    body, size = packed(server, f"/matches/{duel.match}")
+def test_the_page_is_small(server: RunningServer, two_clients: TwoClients) -> None:
+    body, size = packed(server, f"/matches/{two_clients.match}")
     loaded = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', body.decode()))
     assert "/static/match.js" in loaded
     total = size + sum(packed(server, each)[1] for each in loaded)
@@ -162,9 +167,9 @@ def test_the_page_is_small(server: RunningServer, duel: TwoClients) -> None:
 
 
 def test_a_script_finds_the_elements_that_it_looks_for(
-    server: RunningServer, duel: TwoClients
+    server: RunningServer, two_clients: TwoClients
 ) -> None:
-    page = get(server, f"/matches/{duel.match}")
+    page = get(server, f"/matches/{two_clients.match}")
     script = (STATIC / "match.js").read_text(encoding="utf-8")
     wanted = set(re.findall(r'part\("([\w-]+)"\)', script))
     assert len(wanted) > 20

@@ -92,9 +92,9 @@ class NastyNamesDatabase(SeededDatabase):
             entrants=(Entrant(NASTY, "<i>1"), Entrant("Eve", "2")),
         )
         boss = administrator(harness, "Yve")
-        self.duel = boss.ask(CreateTournament(id=1, spec=spec), Tournament).tournament
+        self.two_clients = boss.ask(CreateTournament(id=1, spec=spec), Tournament).tournament
         for each in players:
-            each.say(Join(tournament=self.duel))
+            each.say(Join(tournament=self.two_clients))
         Bots(harness, *players).play()
         super()._store(url)
         database = Database(url)
@@ -181,7 +181,7 @@ def test_the_crosstable_leads_to_the_matches_of_each_two(site: HttpSite) -> None
 
 
 def test_a_test_between_two_is_drawn(site: HttpSite) -> None:
-    page = page_of(site, f"/tournaments/{site.past.duel}")
+    page = page_of(site, f"/tournaments/{site.past.two_clients}")
     assert "LLR" in page.text
     assert "elo1 is accepted" in page.text
     assert "polyline" in page.tags()
@@ -219,7 +219,7 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
         "/players?list=everybody",
         player,
         "/tournaments",
-        f"/tournaments/{past.duel}",
+        f"/tournaments/{past.two_clients}",
         f"/matches?player={quote(NASTY)}",
     ):
         page = page_of(site, path)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from support.commands import RunningServer, run, running_server
-from support.duel import WON, TwoClients
 from support.processes import is_gone
 from support.raw_client import RawClient
+from support.two_clients import WON, TwoClients
 from support.waiting import wait_until
 from testbed.postgres import Postgres
 from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored
@@ -55,8 +55,8 @@ def notices(player: RawClient) -> list[str]:
     return [each["code"] for each in player.heard if each["type"] == "notice"]
 
 
-def kept(url: str, duel: TwoClients) -> StoredRow:
-    return stored(url)[duel.match]
+def kept(url: str, two_clients: TwoClients) -> StoredRow:
+    return stored(url)[two_clients.match]
 
 
 def moves(count: int) -> list[MoveRow]:
@@ -67,39 +67,42 @@ def moves(count: int) -> list[MoveRow]:
 def outage(url: str) -> Iterator[tuple[RunningServer, TwoClients]]:
     """A server whose database cannot be written, and a match whose third move waits for that."""
     file = url.removeprefix(SQLITE)
-    with running_server("--database", f"{url}?timeout=0.1") as server, dueling(server) as duel:
-        duel.play(2)
+    with (
+        running_server("--database", f"{url}?timeout=0.1") as server,
+        dueling(server) as two_clients,
+    ):
+        two_clients.play(2)
         with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as blocker:
             blocker.execute("BEGIN IMMEDIATE")
-            duel.to_move.say("move", match=duel.match, ply=2, action=WON[2])
-            duel.to_move.hear_until("notice", code="storage_down")
-            yield server, duel
+            two_clients.to_move.say("move", match=two_clients.match, ply=2, action=WON[2])
+            two_clients.to_move.hear_until("notice", code="storage_down")
+            yield server, two_clients
 
 
 # The process dies.
 
 
 def test_one_that_is_killed_is_followed_by_another_and_players_notice_a_wait(url: str) -> None:
-    with running_server("--database", url) as server, dueling(server) as duel:
+    with running_server("--database", url) as server, dueling(server) as two_clients:
         for _ in WON:
             os.kill(the_process(server), signal.SIGKILL)
-            for player in duel.players:
+            for player in two_clients.players:
                 player.hear_until("notice", code="storage_down")
-            duel.play(1)
-        duel.finish()
-        for player in duel.players:
+            two_clients.play(1)
+        two_clients.finish()
+        for player in two_clients.players:
             assert notices(player) == ["storage_down", "storage_up"] * len(WON)
         code, log = server.stop()
     assert (code, log.count("error: ")) == (0, len(WON)), log
-    match = kept(url, duel)
+    match = kept(url, two_clients)
     assert (match.moves, match.winner, match.reason) == (moves(5), 1, "rules")
 
 
 def test_a_server_without_anything_to_store_works_again_too(url: str) -> None:
-    with running_server("--database", url) as server, dueling(server) as duel:
-        duel.play(1)
+    with running_server("--database", url) as server, dueling(server) as two_clients:
+        two_clients.play(1)
         os.kill(the_process(server), signal.SIGKILL)
-        for player in duel.players:
+        for player in two_clients.players:
             player.hear_until("notice", code="storage_up")
 
 
@@ -114,61 +117,61 @@ def test_an_operator_who_changes_an_account_meanwhile_is_noticed(url: str) -> No
 
 
 def test_what_was_not_stored_is_stored_at_the_end(url: str) -> None:
-    with running_server("--database", url) as server, dueling(server) as duel:
-        duel.play(2)
+    with running_server("--database", url) as server, dueling(server) as two_clients:
+        two_clients.play(2)
         with RawClient(server.host, server.port) as witness:
             process = the_process(server)
             os.kill(process, signal.SIGSTOP)
-            duel.to_move.say("move", match=duel.match, ply=2, action=WON[2])
+            two_clients.to_move.say("move", match=two_clients.match, ply=2, action=WON[2])
             assert witness.is_alive()
         for _ in range(2):  # the second stops it at once
             server.process.send_signal(signal.SIGTERM)
         os.kill(process, signal.SIGKILL)
         assert server.finish()[0] == 0
-    assert kept(url, duel).moves == moves(3)
+    assert kept(url, two_clients).moves == moves(3)
 
 
 # The server dies, or is stopped.
 
 
 def test_a_server_that_is_killed_leaves_nothing_behind_and_is_followed_at_once(url: str) -> None:
-    with running_server("--database", url) as server, dueling(server) as duel:
-        duel.play(2)
+    with running_server("--database", url) as server, dueling(server) as two_clients:
+        two_clients.play(2)
         process = the_process(server)
         server.process.kill()
         with running_server("--database", url, "--restart-grace-s", "60") as another:
             wait_until(partial(is_gone, process))
             with RawClient(another.host, another.port) as first:
                 listed = first.hello("watcher") and first.ask("list")["matches"]
-            assert [(each["match"], each["ply"]) for each in listed] == [(duel.match, 2)]
+            assert [(each["match"], each["ply"]) for each in listed] == [(two_clients.match, 2)]
 
 
 def test_the_next_server_waits_until_the_process_of_the_last_has_let_go(url: str) -> None:
-    with outage(url) as (server, duel):
+    with outage(url) as (server, two_clients):
         process = the_process(server)
         server.process.kill()
         assert not is_gone(process), "it still tries to store a move"
         with running_server("--database", url) as another:
             assert is_gone(process)
             assert another.stop()[0] == 0
-    assert len(kept(url, duel).moves) >= 2
+    assert len(kept(url, two_clients).moves) >= 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_all_processes_stops_them_in_order(url: str, number: signal.Signals) -> None:
     options = ("--database", url, "--grace-s", "60")
-    with running_server(*options) as server, dueling(server) as duel:
-        duel.play(2)
+    with running_server(*options) as server, dueling(server) as two_clients:
+        two_clients.play(2)
         process = the_process(server)
         for each in (process, server.process.pid):
             os.kill(each, number)
-        for player in duel.players:
+        for player in two_clients.players:
             player.hear_until("closing")
-        duel.play(3)
+        two_clients.play(3)
         code, log = server.finish()
         assert is_gone(process)
     assert (code, "error" in log) == (0, False), log
-    assert kept(url, duel).moves == moves(5)
+    assert kept(url, two_clients).moves == moves(5)
 
 
 def test_what_a_terminal_sends_is_for_the_server_to_hear(url: str) -> None:
@@ -178,11 +181,11 @@ def test_what_a_terminal_sends_is_for_the_server_to_hear(url: str) -> None:
 
 
 def test_a_server_that_is_stopped_during_an_outage_says_what_is_lost(url: str) -> None:
-    with outage(url) as (server, duel):
+    with outage(url) as (server, two_clients):
         code, log = server.stop()
     assert code == 1
     assert "moves that were not announced yet are lost" in log
-    assert kept(url, duel).moves == moves(2)
+    assert kept(url, two_clients).moves == moves(2)
 
 
 # The database cannot be used.
@@ -200,25 +203,25 @@ def test_a_second_server_is_told_that_there_is_one_and_changes_nothing(url: str)
 def test_one_that_is_killed_while_the_database_is_away_is_followed_when_it_is_back(
     postgres: Postgres,
 ) -> None:
-    with running_server("--database", postgres.url) as server, dueling(server) as duel:
-        duel.play(2)
+    with running_server("--database", postgres.url) as server, dueling(server) as two_clients:
+        two_clients.play(2)
         postgres.stop()
         process = the_process(server)
-        duel.to_move.say("move", match=duel.match, ply=2, action=WON[2])
-        duel.to_move.hear_until("notice", code="storage_down")
+        two_clients.to_move.say("move", match=two_clients.match, ply=2, action=WON[2])
+        two_clients.to_move.hear_until("notice", code="storage_down")
         for _ in range(3):
             with contextlib.suppress(ProcessLookupError):  # those that follow may end by themselves
                 os.kill(process, signal.SIGKILL)
             wait_until(partial(is_gone, process))
             process = the_process(server)
         postgres.start()
-        for player in duel.players:
+        for player in two_clients.players:
             player.hear_until("update", ply=2)
-        duel.ply += 1
-        duel.finish()
+        two_clients.ply += 1
+        two_clients.finish()
         code, log = server.stop()
     assert code == 0
-    assert kept(postgres.url, duel).moves == moves(5)
+    assert kept(postgres.url, two_clients).moves == moves(5)
     faults = [line for line in log.splitlines() if "error: the database fails" in line]
     assert 2 <= len(faults) <= 5, log
 

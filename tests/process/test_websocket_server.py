@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import RunningServer
-from support.duel import WON, TwoClients
 from support.hostile import HELLO, MOVE, PLAIN, error, send_until_refused
 from support.raw_client import TIMEOUT_S, Message, RawClient
 from support.scale import repetitions
+from support.two_clients import WON, TwoClients
 from support.web_client import WebClient, upgrade
 from wsproto.frame_protocol import Opcode
 
@@ -36,7 +36,7 @@ def peer(page: tuple[str, int]) -> Iterator[WebClient]:
 
 
 @pytest.fixture
-def duel(server: RunningServer, page: tuple[str, int]) -> Iterator[TwoClients]:
+def two_clients(server: RunningServer, page: tuple[str, int]) -> Iterator[TwoClients]:
     """A person at a page against a bot, two moves on; it must come to its honest end."""
     with WebClient(page) as person, RawClient(server.host, server.port) as bot:
         honest = TwoClients(person, bot)
@@ -66,14 +66,14 @@ def test_a_session_goes_on_over_another_kind_of_line(
 ) -> None:
     with RawClient(server.host, server.port) as bot:
         person = WebClient(page)
-        duel = TwoClients(person, bot)
+        two_clients = TwoClients(person, bot)
         welcome = person.heard[0]
         person.socket.close()
         with RawClient(server.host, server.port) as again:
             again.hello(name=welcome["name"], session=welcome["session"])
-            assert again.hear_until("started")["match"] == duel.match
-            duel.players = (again, bot)
-            duel.finish()
+            assert again.hear_until("started")["match"] == two_clients.match
+            two_clients.players = (again, bot)
+            two_clients.finish()
 
 
 def test_who_watches_is_told_every_move_and_can_draw_it(
@@ -84,10 +84,10 @@ def test_who_watches_is_told_every_move_and_can_draw_it(
         RawClient(server.host, server.port) as second,
         WebClient(page) as spectator,
     ):
-        duel = TwoClients(first, second)
+        two_clients = TwoClients(first, second)
         spectator.hello(role="spectator", views=True)
-        assert spectator.ask("watch", match=duel.match)["board"]["rows"] == 3
-        duel.finish()
+        assert spectator.ask("watch", match=two_clients.match)["board"]["rows"] == 3
+        two_clients.finish()
         for ply, action in enumerate(WON):
             update = spectator.hear_until("update")
             assert (update["ply"], update["action"]) == (ply, action)
@@ -184,7 +184,7 @@ def closes_with(peer: WebClient, code: str, close_code: int) -> None:
 
 
 @pytest.mark.parametrize("size", [MAX_MESSAGE + 1, 2**20])
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_a_message_that_is_too_long_ends_the_line(peer: WebClient, size: int) -> None:
     peer.hello()
     peer.socket.sendall(peer.frame(b"x" * size)[: MAX_MESSAGE + 100])
@@ -212,7 +212,7 @@ def test_fragments_count_together(peer: WebClient) -> None:
     closes_with(peer, "frame_too_large", 1009)
 
 
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_fragments_without_end_and_content_end_the_line(peer: WebClient) -> None:
     peer.hello()
     peer.socket.sendall(peer.frame(b"", final=False))
@@ -221,7 +221,7 @@ def test_fragments_without_end_and_content_end_the_line(peer: WebClient) -> None
 
 
 @pytest.mark.parametrize("opcode", [Opcode.PING, Opcode.PONG], ids=str)
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_a_flood_of_pings_ends_the_line(peer: WebClient, opcode: Opcode) -> None:
     peer.hello()
     peer.socket.sendall(peer.frame(b"", opcode) * 250)
@@ -255,7 +255,7 @@ def test_a_flood_of_pings_ends_the_line(peer: WebClient, opcode: Opcode) -> None
         "text within text",
     ],
 )  # fmt: skip
-@pytest.mark.usefixtures("duel")
+@pytest.mark.usefixtures("two_clients")
 def test_what_is_not_websocket_ends_the_line(peer: WebClient, sent: bytes, close_code: int) -> None:
     peer.socket.sendall(sent)
     closes_with(peer, "malformed", close_code)
@@ -327,34 +327,34 @@ def test_of_a_key_that_is_there_twice_the_last_one_counts(peer: WebClient) -> No
 
 @pytest.mark.parametrize("request_", [MOVE | {"ply": 2, "action": 1}, {"type": "resign"}], ids=repr)
 def test_a_hand_in_the_match_of_others(
-    peer: WebClient, duel: TwoClients, request_: Message
+    peer: WebClient, two_clients: TwoClients, request_: Message
 ) -> None:
     peer.hello()
-    peer.send(peer.encode(request_ | {"match": duel.match}))
+    peer.send(peer.encode(request_ | {"match": two_clients.match}))
     assert error(peer) == "not_your_match"
     assert peer.is_alive()
 
 
-def test_a_move_for_the_other_seat_is_not_made(duel: TwoClients) -> None:
-    person, bot = duel.players
-    assert duel.move(bot, duel.ply, 1)["code"] == "not_your_turn"
-    assert duel.move(person, duel.ply, 0)["code"] == "illegal_action"
-    forged = person.ask("move", match=duel.match, ply=duel.ply, action=1, seat=2)
+def test_a_move_for_the_other_seat_is_not_made(two_clients: TwoClients) -> None:
+    person, bot = two_clients.players
+    assert two_clients.move(bot, two_clients.ply, 1)["code"] == "not_your_turn"
+    assert two_clients.move(person, two_clients.ply, 0)["code"] == "illegal_action"
+    forged = person.ask("move", match=two_clients.match, ply=two_clients.ply, action=1, seat=2)
     assert forged["code"] == "invalid"
 
 
-def test_who_watches_cannot_move(peer: WebClient, duel: TwoClients) -> None:
+def test_who_watches_cannot_move(peer: WebClient, two_clients: TwoClients) -> None:
     peer.hello(role="spectator")
-    assert peer.ask("watch", match=duel.match)["type"] == "started"
-    assert peer.ask("move", match=duel.match, ply=2, action=1)["code"] == "not_allowed"
+    assert peer.ask("watch", match=two_clients.match)["type"] == "started"
+    assert peer.ask("move", match=two_clients.match, ply=2, action=1)["code"] == "not_allowed"
 
 
-def test_who_asks_and_does_not_read_is_not_served(peer: WebClient, duel: TwoClients) -> None:
+def test_who_asks_and_does_not_read_is_not_served(peer: WebClient, two_clients: TwoClients) -> None:
     for direction in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         peer.socket.setsockopt(socket.SOL_SOCKET, direction, 2**15)
     ping = peer.frame(peer.encode({"type": "ping", "id": "x" * 64}))
     send_until_refused(peer, ping, limit=2**25)
-    duel.play(1)
+    two_clients.play(1)
     peer.socket.settimeout(TIMEOUT_S)
     pongs = 0
     while (answer := peer.hear())["type"] == "pong":
@@ -385,7 +385,7 @@ payloads = st.binary(max_size=200) | (values | nearly).map(lambda each: json.dum
 )
 @given(st.lists(payloads, min_size=1, max_size=15), st.booleans(), st.booleans())
 def test_whatever_is_said_the_server_answers_or_hangs_up(
-    page: tuple[str, int], duel: TwoClients, said: list[bytes], politely: bool, framed: bool
+    page: tuple[str, int], two_clients: TwoClients, said: list[bytes], politely: bool, framed: bool
 ) -> None:
     with WebClient(page) as peer:
         if politely:
@@ -397,4 +397,4 @@ def test_whatever_is_said_the_server_answers_or_hangs_up(
                 peer.is_alive()
         except (EOFError, ConnectionError):
             pass  # text that is not UTF-8, and what is not even a frame
-    assert all(player.is_alive() for player in duel.players)
+    assert all(player.is_alive() for player in two_clients.players)
