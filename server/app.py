@@ -55,8 +55,9 @@ from server.web.websocket import WebSocketResource
 _log = Logger(namespace="server")
 
 #: Seconds that storing the last records may take at the end: once while players can be told, and
-#: once more after the reactor has stopped.
-_PATIENCE_S = 5.0
+#: once more after the reactor has stopped. To start a storage process takes 2 s, and more while
+#: other work keeps all cores busy.
+_PATIENCE_S = 8.0
 #: Seconds after its end for which a tournament can still be watched.
 _REMEMBERED_S = 24 * 3600.0
 #: New objects before the collector looks for cycles, of which the server makes next to none.

@@ -118,9 +118,9 @@ class KillRun:
         plan = self._plan
         moments = sorted(self._draw.uniform(0, 0.9 * plan.matches) for _ in range(plan.kills))
         for number, moment in enumerate(moments):
+            await clients.until_ended(moment)
             if self._cluster and number == plan.kills // 2:
                 await self._interrupt_storage(clients, self._cluster)
-            await clients.until_ended(moment)
             await asyncio.sleep(self._draw.uniform(0, DELAY_S))
             self._outcome.running.append(clients.running)
             server.kill()

@@ -591,7 +591,7 @@ def test_who_summons_does_not_say_more_of_the_opponent(more: Sequence[str]) -> N
 def test_a_person_is_told_that_no_bot_comes(hosting: RunningServer) -> None:
     code, output = run("playout-player", GAME, "human", "--challenge-bot", "utc", *hosting.address)
     assert code == 1
-    assert "utc-1 has failed to come" in output
+    assert "utc-1 has failed to start" in output
 
 
 # By default.

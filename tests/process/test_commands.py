@@ -34,7 +34,7 @@ def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
     assert code == 0
     assert re.search(r"memory_mb=256 +a whole number", output)
     assert "`fpu`, first-play" in output, "what UCT says of its own options"
-    assert "`memory_mb` bounds all their trees" in output, "and what all searches have"
+    assert "`memory_mb` limits the memory of all trees" in output, "and what all searches have"
     assert "`solver`" not in invoke("playout-player", "--options", "flat")[1]
     assert "No options." in invoke("playout-player", "--options", "human")[1]
 
@@ -161,7 +161,8 @@ def test_a_server_that_is_not_there_is_said() -> None:
 
 def test_players_may_be_started_before_the_server() -> None:
     port = str(reserve_port())
-    players = [start("playout-player", "nim", "random", "--port", port) for _ in "12"]
+    arguments = ("--port", port, "--retry-s", "120")
+    players = [start("playout-player", "nim", "random", *arguments) for _ in "12"]
     with running_server("--port", port):
         for code, output in finish_all(*players):
             assert code == 0, output

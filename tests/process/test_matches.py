@@ -57,7 +57,8 @@ def test_uct_says_what_it_thinks(host: RunningServer) -> None:
 
 
 def test_a_clock_is_kept_by_a_search_without_a_time_of_its_own(host: RunningServer) -> None:
-    clock = ("--clock", "0.1/move", *host.address)
+    # Long enough for a machine on which other work keeps all cores busy.
+    clock = ("--clock", "4+0.2", *host.address)
     players = [start("playout-player", "connect_four", "uct", *clock) for _ in range(2)]
     for code, output in finish_all(*players):
         assert code == 0

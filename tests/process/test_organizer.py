@@ -247,7 +247,7 @@ def test_who_may_not_hold_a_tournament_is_told_why(folder: Path, elsewhere: Else
     for token, file, why in (
         ("wrong", folder / "SPEC.toml", "does not let the organizer in: "),
         (elsewhere.tokens["Ada"], folder / "SPEC.toml",
-         "this is for administrators; the operator of the server makes"),
+         "create_tournament is for administrators; the operator of the server makes"),
         (elsewhere.tokens["Ada"], _with_a_book(folder, 20_000),
          "the server takes at most 65,536 from an account that is no administrator; the operator"),
     ):  # fmt: skip
