@@ -241,17 +241,10 @@ def main(
             seek = Seek(game=rules, clock=clock, rated=rated, opponent=opponent, seat=seat)
             request = PlayRequest(seek, matches)
         else:
-            request = PlayRequest(
-                ChallengeBot(player=challenge_bot, game=rules, clock=clock, seat=seat), matches
-            )
+            challenge = ChallengeBot(player=challenge_bot, game=rules, clock=clock, seat=seat)
+            request = PlayRequest(challenge, matches)
     else:
-        process = os.environ.get("PLAYOUT_PROCESS", "")
-        request = PlayRequest(
-            Join(
-                tournament=None if tournament == ANY else tournament,
-                process=int(process) if process.isdecimal() else None,
-            )
-        )
+        request = PlayRequest(_join(tournament))
     tree_file = _tree_file(cache.make, tree, tree_visits)
     console = PlayerConsole(rendering.console(), quiet=quiet, show=show, tree_file=tree_file)
     codes: list[int] = []
@@ -279,6 +272,14 @@ def main(
     if matches > 1 or agent.counts.played > 1:
         click.echo(agent.counts)
     sys.exit(codes[0] if codes else 1)
+
+
+def _join(tournament: str) -> Join:
+    process = os.environ.get("PLAYOUT_PROCESS", "")
+    return Join(
+        tournament=None if tournament == ANY else tournament,
+        process=int(process) if process.isdecimal() else None,
+    )
 
 
 def _known_games(
