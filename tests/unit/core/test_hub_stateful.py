@@ -88,7 +88,10 @@ class StatefulHub(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.harness = HubHarness(reconnect_s=20.0, illegal_moves=1, matches_per_session=4)
+        # No client of this model answers pings, which tests of rate limits do.
+        self.harness = HubHarness(
+            idle_s=0, reconnect_s=20.0, illegal_moves=1, matches_per_session=4
+        )
         self.here: dict[str, Participant] = {}
         self.tokens: dict[str, str] = {}
         self.watching: dict[str, set[str]] = defaultdict(set)
