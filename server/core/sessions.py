@@ -160,7 +160,3 @@ class SessionRegistry:
     def present(self) -> Iterable[Session]:
         """The sessions that are connected."""
         return [each.session for each in self.connections.values() if each.session]
-
-    def is_empty(self) -> bool:
-        """Whether nothing is left of any connection or session."""
-        return not (self.connections or self.sessions or self._by_skeleton or self._addresses)

@@ -171,10 +171,11 @@ class HubHarness:
         """Is nothing left of anybody, but that matches have ended?"""
         hub = self.hub
         counted = len(hub.rooms) + len(hub.lobby) + len(hub.bots) + len(self.bots)
-        timers = len(hub._context.timers)
+        timers, registry = len(hub._context.timers), hub.registry
         return (
-            hub.registry.is_empty()
-            and not hub.lobby_feed.is_watched
+            not (registry.connections or registry.sessions)
+            and not (registry._by_skeleton or registry._addresses)
+            and not hub.lobby_feed._subscribers
             and counted + timers == 0
             and len(hub._rooms._ended) <= ENDED_KEPT
         )

@@ -101,11 +101,6 @@ class LobbyFeed:
             ),
         )
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether any session has subscribed."""
-        return bool(self._subscribers)
-
     # Events.
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:

@@ -248,7 +248,7 @@ def test_equal_moves_are_chosen_at_random_and_equal_seeds_alike() -> None:
         player = players.load(f"minimax(seed={seed},memory_mb=1)", game)
         return player.choose([state], Limit(simulations=2000)).action
 
-    assert len({action(seed) for seed in range(6)}) > 3
+    assert len({action(seed) for seed in range(10)}) > 5
     assert action(7) == action(7)
 
 
