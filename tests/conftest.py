@@ -159,7 +159,9 @@ def past_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
 
     url = f"sqlite:///{tmp_path_factory.mktemp('api')}/kept.db"
     past = SeededDatabase(url)
-    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
+    # The players of the unfinished match do not come back: it is to run until the last test.
+    options = ("--database", url, "--http", "127.0.0.1:0", "--reconnect-s", "3600")
+    with running_server(*options) as server:
         yield HttpSite(server, past)
         code, log = server.stop()
     assert code == 0, log

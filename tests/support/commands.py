@@ -12,27 +12,33 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from click.testing import CliRunner
+from support.forked import MODULES, ForkedCommand
 
 BIN = Path(sys.executable).parent
-MODULES = {"playout-player": "players.client.main", "playout-server": "server.main"}
 PATIENCE_S = 200
+Command = subprocess.Popen[str] | ForkedCommand
 
 
-def start(command: str, *arguments: str, **options: object) -> subprocess.Popen[str]:
-    """A command with pipes, in text mode; its errors come with its output."""
-    given: dict[str, object] = {
+def start(command: str, *arguments: str, **options: Any) -> Command:
+    """A command with pipes, in text mode; its errors come with its output.
+
+    One that has an environment or a folder of its own may import something else than the others.
+    """
+    if not options.keys() & {"env", "cwd"}:
+        return ForkedCommand(command, *arguments, **options)
+    given: dict[str, Any] = {
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.STDOUT,
         "text": True,
     }
-    return subprocess.Popen([BIN / command, *arguments], **(given | options))  # type: ignore
+    return subprocess.Popen([BIN / command, *arguments], **(given | options))
 
 
-def finish(process: subprocess.Popen[str], said: str | None = None) -> tuple[int, str]:
+def finish(process: Command, said: str | None = None) -> tuple[int, str]:
     """Exit code and output of a command that ends by itself, after it was told something."""
     try:
         output, _ = process.communicate(said, timeout=PATIENCE_S)
@@ -43,7 +49,7 @@ def finish(process: subprocess.Popen[str], said: str | None = None) -> tuple[int
     return process.returncode, output
 
 
-def finish_all(*processes: subprocess.Popen[str]) -> list[tuple[int, str]]:
+def finish_all(*processes: Command) -> list[tuple[int, str]]:
     """Exit codes and outputs of commands that play each other: none waits to be read."""
     with ThreadPoolExecutor() as pool:
         return list(pool.map(finish, processes))
@@ -69,7 +75,7 @@ def invoke(command: str, *arguments: str) -> tuple[int, str]:
 class RunningServer:
     """A `playout-server` that listens on a free port of this machine, and logs to a file."""
 
-    def __init__(self, process: subprocess.Popen[str], log: IO[str]) -> None:
+    def __init__(self, process: Command, log: IO[str]) -> None:
         self.process = process
         self._log = log
         assert process.stdout
@@ -96,9 +102,9 @@ class RunningServer:
         return code, self._log.read()
 
 
-def _http_of(process: subprocess.Popen[str]) -> str:
+def _http_of(process: Command) -> str:
     """What the last `--http` of a command said."""
-    words = list(map(str, process.args))  # type: ignore[arg-type]
+    words = list(map(str, process.args))
     return words[len(words) - words[::-1].index("--http")]
 
 
@@ -117,7 +123,8 @@ def running_server(*arguments: str, env: dict[str, str] | None = None) -> Iterat
         usual = ("--port", "0", "--grace-s", "0", "--http", "none")
         kept = ("--database", f"sqlite:///{folder}/playout.db")
         command = ("playout-server", *usual, *kept, *arguments)
-        process = start(*command, env=os.environ | (env or {}), stderr=log)
+        own = {"env": os.environ | env} if env else {}
+        process = start(*command, **own, stderr=log)
         try:
             yield RunningServer(process, log)
         finally:

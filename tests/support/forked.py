@@ -1,0 +1,197 @@
+"""Commands as copies of a process that has imported them.
+
+A command takes two to four seconds of processor time to import what it needs. A copy of a process
+that has done so starts at once. It is a process like any other: it has its own memory, sockets and
+signals, and it can be killed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkServerContext
+from multiprocessing.reduction import DupFd
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import IO, Any, Self
+
+import games
+
+#: The modules of the commands; the function is `main`.
+MODULES = {
+    "playout-player": "players.client.main",
+    "playout-server": "server.main",
+    "playout-tournament": "server.organizer.main",
+}
+_BIN = Path(sys.executable).parent
+_SEARCHES = ("players.minimax", "players.rave", "players.uct", "games.core.lookahead")
+#: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
+_lock = Lock()
+
+
+@cache
+def _context() -> ForkServerContext:
+    """The process that is copied starts with the first command."""
+    context = multiprocessing.get_context("forkserver")
+    rules = [f"games.{name}" for name in games.names()]
+    context.set_forkserver_preload([*MODULES.values(), *rules, *_SEARCHES])
+    return context
+
+
+class ForkedCommand:
+    """A running command; used like `subprocess.Popen` in text mode, whose options it takes."""
+
+    def __init__(
+        self,
+        command: str,
+        *arguments: str,
+        stdin: int | IO[Any] = subprocess.PIPE,
+        stdout: int | IO[Any] = subprocess.PIPE,
+        stderr: int | IO[Any] = subprocess.STDOUT,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+    ) -> None:
+        self.args = [str(_BIN / command), *map(str, arguments)]
+        with contextlib.ExitStack() as its_own:
+            read, self.stdin = _stream(stdin, "w", its_own)
+            written, self.stdout = _stream(stdout, "r", its_own)
+            reported, self.stderr = written, None
+            if stderr != subprocess.STDOUT:
+                reported, self.stderr = _stream(stderr, "r", its_own)
+            environment = dict(os.environ if env is None else env)
+            streams = _Streams(read, written, reported)
+            call = (MODULES[command], self.args, environment, str(cwd or Path.cwd()), streams)
+            self._process = _context().Process(target=_run, args=call)
+            with _lock:
+                self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+        self._reading: list[Future[str]] = []
+
+    @property
+    def returncode(self) -> int | None:
+        with _lock:
+            return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        wait([self._process.sentinel], timeout)
+        code = self.returncode
+        if code is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return code
+
+    def communicate(self, said: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+        """Say that, close the input, and read the outputs until the process has ended.
+
+        Raises TimeoutExpired; then it can be called again.
+        """
+        if not self._reading:  # in threads, so that the process never waits to be read
+            threads = ThreadPoolExecutor(2)
+            self._reading = [threads.submit(_read, each) for each in (self.stdout, self.stderr)]
+            threads.shutdown(wait=False)
+        if self.stdin and not self.stdin.closed:
+            with contextlib.suppress(BrokenPipeError):
+                self.stdin.write(said or "")
+                self.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):
+                self.stdin.close()
+        self.wait(timeout)
+        output, errors = (each.result(timeout) for each in self._reading)
+        return output, errors
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+        self.wait()
+
+
+class _Streams:
+    """The three standard streams, passed to another process."""
+
+    def __init__(self, *descriptors: int) -> None:
+        self._descriptors = descriptors
+
+    def __getstate__(self) -> list[Any]:
+        return [DupFd(each) for each in self._descriptors]
+
+    def __setstate__(self, passed: list[Any]) -> None:
+        self._descriptors = tuple(each.detach() for each in passed)
+
+    def install(self) -> None:
+        """Make them the standard streams of this process."""
+        for number, descriptor in enumerate(self._descriptors):
+            os.dup2(descriptor, number)
+        for descriptor in set(self._descriptors):
+            os.close(descriptor)
+        sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)
+        sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+
+
+def _stream(
+    wanted: int | IO[Any], mode: str, its_own: contextlib.ExitStack
+) -> tuple[int, IO[str] | None]:
+    """Return the descriptor for the command, and this end of it where it is a pipe."""
+    if wanted == subprocess.DEVNULL:
+        null = os.open(os.devnull, os.O_RDWR)
+        its_own.callback(os.close, null)
+        return null, None
+    if wanted != subprocess.PIPE:
+        return wanted if isinstance(wanted, int) else wanted.fileno(), None
+    reading, writing = os.pipe()
+    ours, theirs = (reading, writing) if mode == "r" else (writing, reading)
+    its_own.callback(os.close, theirs)
+    return theirs, open(ours, mode)
+
+
+def _read(stream: IO[str] | None) -> str:
+    if stream is None:
+        return ""
+    with stream:
+        return stream.read()
+
+
+def _run(
+    module: str, words: list[str], environment: dict[str, str], folder: str, streams: _Streams
+) -> None:
+    """Run a command in the copy of the process."""
+    streams.install()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = words
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        importlib.import_module(module).main()
+    finally:
+        atexit._run_exitfuncs()  # a copy of a process ends without them
