@@ -22,7 +22,7 @@ import pytest
 import trustme
 from click.testing import CliRunner, Result
 from rich.console import Console
-from support.commands import RunningServer, finish, running_server, start
+from support.commands import RunningServer, finish, run, running_server, start
 from support.processes import is_gone
 from support.raw_client import RawClient
 from support.waiting import wait_until
@@ -226,14 +226,9 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
 
 def _organize(file: Path, *options: str, token: str, **env: str) -> tuple[int, str]:
     """`run`, as a process of its own which does not wait for long."""
-    code = (
-        "from server.organizer import launch; launch._PATIENCE_S = 0.3;"
-        "from server.organizer.main import main; main()"
-    )
-    words = [sys.executable, "-c", code, "run", str(file), *options]
-    told = os.environ | {"PLAYOUT_TOKEN": token} | env
-    done = subprocess.run(words, env=told, capture_output=True, text=True, timeout=60, check=False)
-    return done.returncode, done.stdout + done.stderr
+    environment = os.environ | {"PLAYOUT_TOKEN": token} | env
+    patience = {"server.organizer.launch._PATIENCE_S": 0.3}
+    return run("playout-tournament", "run", str(file), *options, env=environment, changed=patience)
 
 
 def test_a_server_that_is_not_there(folder: Path) -> None:
@@ -445,7 +440,6 @@ def test_one_that_is_abandoned_is_concluded_where_no_server_is(tmp_path: Path) -
 
 
 def test_on_a_server_an_administrator_concludes_it(folder: Path, elsewhere: Elsewhere) -> None:
-    words = [sys.executable, "-c", "from server.organizer.main import main; main()", "conclude"]
     token, server = elsewhere.tokens["Zoe"], elsewhere.server
     with RawClient(server.host, server.port) as zoe:
         zoe.hello("Zoe", token=token)
@@ -455,16 +449,11 @@ def test_on_a_server_an_administrator_concludes_it(folder: Path, elsewhere: Else
             ("none", 1, "there is no tournament 'none'"),
             (tournament, 0, "is over, as it stands"),
         ):
-            done = subprocess.run(
-                [*words, name, *elsewhere.asked_by("Zoe")],
-                env=os.environ | {"PLAYOUT_TOKEN": token},
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-            assert done.returncode == code
-            assert why in done.stdout + done.stderr
+            asked = ("conclude", name, *elsewhere.asked_by("Zoe"))
+            environment = os.environ | {"PLAYOUT_TOKEN": token}
+            ended, said = run("playout-tournament", *asked, env=environment)
+            assert ended == code
+            assert why in said
         assert zoe.hear_until("tournament")["over"]
 
 

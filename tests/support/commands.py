@@ -25,9 +25,10 @@ Command = subprocess.Popen[str] | ForkedCommand
 def start(command: str, *arguments: str, **options: Any) -> Command:
     """A command with pipes, in text mode; its errors come with its output.
 
-    One that has an environment or a folder of its own may import something else than the others.
+    In another folder, or with another PYTHONPATH, it may import something else than the others.
     """
-    if not options.keys() & {"env", "cwd"}:
+    path = options.get("env", os.environ).get("PYTHONPATH")
+    if "cwd" not in options and path == os.environ.get("PYTHONPATH"):
         return ForkedCommand(command, *arguments, **options)
     given: dict[str, Any] = {
         "stdin": subprocess.PIPE,
@@ -123,8 +124,7 @@ def running_server(*arguments: str, env: dict[str, str] | None = None) -> Iterat
         usual = ("--port", "0", "--grace-s", "0", "--http", "none")
         kept = ("--database", f"sqlite:///{folder}/playout.db")
         command = ("playout-server", *usual, *kept, *arguments)
-        own = {"env": os.environ | env} if env else {}
-        process = start(*command, **own, stderr=log)
+        process = start(*command, env=os.environ | (env or {}), stderr=log)
         try:
             yield RunningServer(process, log)
         finally:

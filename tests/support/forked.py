@@ -60,8 +60,9 @@ class ForkedCommand:
         stdout: int | IO[Any] = subprocess.PIPE,
         stderr: int | IO[Any] = subprocess.STDOUT,
         env: Mapping[str, str] | None = None,
-        cwd: str | Path | None = None,
+        changed: Mapping[str, object] | None = None,
     ) -> None:
+        """Take also new values of constants, as in `{"package.module.NAME": 1}`."""
         self.args = [str(_BIN / command), *map(str, arguments)]
         with contextlib.ExitStack() as its_own:
             read, self.stdin = _stream(stdin, "w", its_own)
@@ -71,7 +72,8 @@ class ForkedCommand:
                 reported, self.stderr = _stream(stderr, "r", its_own)
             environment = dict(os.environ if env is None else env)
             streams = _Streams(read, written, reported)
-            call = (MODULES[command], self.args, environment, str(cwd or Path.cwd()), streams)
+            folder = str(Path.cwd())
+            call = (MODULES[command], self.args, environment, folder, streams, dict(changed or {}))
             self._process = _context().Process(target=_run, args=call)
             with _lock:
                 self._process.start()
@@ -154,8 +156,8 @@ class _Streams:
             os.dup2(descriptor, number)
         for descriptor in set(self._descriptors):
             os.close(descriptor)
-        sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)
-        sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+        sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
+        sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
 
 
 def _stream(
@@ -182,7 +184,12 @@ def _read(stream: IO[str] | None) -> str:
 
 
 def _run(
-    module: str, words: list[str], environment: dict[str, str], folder: str, streams: _Streams
+    module: str,
+    words: list[str],
+    environment: dict[str, str],
+    folder: str,
+    streams: _Streams,
+    changed: dict[str, object],
 ) -> None:
     """Run a command in the copy of the process."""
     streams.install()
@@ -190,6 +197,9 @@ def _run(
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = words
+    for constant, value in changed.items():
+        owner, _, name = constant.rpartition(".")
+        setattr(importlib.import_module(owner), name, value)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         importlib.import_module(module).main()
