@@ -35,9 +35,9 @@ from server.runtime.endpoints import (
     host_of,
     is_loopback,
     page_address,
-    room_for,
     spelled,
 )
+from server.runtime.open_files import ConnectionRoom, TooFewFiles, connection_room, raise_limit
 from server.runtime.reactor import install as install_reactor
 from server.runtime.scheduler import LoopScheduler
 from server.storage import Database, StorageError
@@ -49,7 +49,7 @@ from server.web.http import HandlerResource
 from server.web.match_lookup import MatchLookup
 from server.web.pages import pages
 from server.web.pages.source import error_as_page
-from server.web.site import make_site
+from server.web.site import MAX_CONNECTIONS, make_site
 from server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
@@ -90,7 +90,12 @@ def serve(settings: Settings, policy: Policy) -> None:
     """Run a server until it is asked to stop, then exit the process."""
     install_reactor()
     logs.begin(as_json=settings.log_json)
-    policy = dataclasses.replace(policy, connections=room_for(policy.connections))
+    try:
+        room = _room(settings, policy)
+    except TooFewFiles as fault:
+        click.echo(f"playout-server: {fault}", err=True)
+        sys.exit(1)
+    policy = dataclasses.replace(policy, connections=room.connections)
     scheduler = LoopScheduler(reactor())
     storage = StorageClient(settings.database, reactor(), scheduler) if policy.stored else None
     if storage:
@@ -99,7 +104,7 @@ def serve(settings: Settings, policy: Policy) -> None:
     try:
         if storage:
             storage.wait()
-        _Server(settings, policy, storage, scheduler).run()
+        _Server(settings, policy, storage, scheduler, room.http).run()
     except (StorageError, error.CannotListenError) as fault:
         click.echo(f"playout-server: {fault}", err=True)
         sys.exit(1)
@@ -114,11 +119,16 @@ class _Server:
         policy: Policy,
         storage: StorageClient | None,
         scheduler: LoopScheduler,
+        most_http: int,
     ) -> None:
-        """Restore what is stored, if there is `storage`. Raises StorageError, CannotListenError."""
+        """Restore what is stored, if there is `storage`. Raises StorageError, CannotListenError.
+
+        `most_http`: the most HTTP connections.
+        """
         self._settings = settings
         self._storage = storage
         self._scheduler = scheduler
+        self._most_http = most_http
         self._code = 0
         self._listeners: list[Any] = []  # of IListeningPort
         self._stopping = False
@@ -227,6 +237,7 @@ class _Server:
             socket=sockets,
             api=HandlerResource(Api(self._hub, archive, lookup), error_as_json),
             render_error=error_as_page,
+            connections=self._most_http,
         )
 
         def listening(listener: Any) -> None:
@@ -296,6 +307,21 @@ def _read_stored(url: str, since: float) -> _Stored:
         raise StorageError(f"cannot read {database.shown}: {first_line(error)}") from error
     finally:
         database.close()
+
+
+def _room(settings: Settings, policy: Policy) -> ConnectionRoom:
+    """Return how many connections are accepted, and log if that is fewer than asked for.
+
+    Raises TooFewFiles.
+    """
+    files = raise_limit()
+    most_http = MAX_CONNECTIONS if settings.http else 0
+    room = connection_room(files, bots=policy.bots, most_http=most_http)
+    if 0 < policy.connections <= room.connections:
+        return dataclasses.replace(room, connections=policy.connections)
+    text = "the limit on open files, {files}, allows {connections} connections and {http} of HTTP"
+    _log.info(text, files=files, connections=room.connections, http=room.http)
+    return room
 
 
 def reactor() -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ from twisted.protocols.haproxy import proxyEndpoint
 from twisted.protocols.tls import TLSMemoryBIOFactory
 
 BACKLOG = 1000
-#: Open files that the server needs besides its connections, HTTP connections included.
-_OTHER_FILES = 350
 
 
 class TlsError(Exception):
@@ -70,17 +67,6 @@ def page_address(host: str, port: int) -> str:
     """Return the URL of a server that listens there, for a browser on this machine."""
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{spelled(reached, port)}/"
-
-
-def room_for(connections: int) -> int:
-    """Return how many of `connections` the limit on open files allows; 0 asks for the most.
-
-    Raises this process's limit on open files as far as the system permits.
-    """
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    room = max(1, most - _OTHER_FILES) if most != resource.RLIM_INFINITY else 2**31
-    return min(connections or room, room)
 
 
 def _chain(path: Path) -> list[Any]:

@@ -26,7 +26,8 @@ from server.web.http import (
 
 #: The time for a request to arrive completely, and for the next one on the same connection.
 REQUEST_S = 10.0
-#: The most HTTP connections; those upgraded to WebSocket are limited by the hub instead.
+#: The most HTTP connections, unless the limit on open files allows fewer; those upgraded to
+#: WebSocket are limited by the hub instead.
 MAX_CONNECTIONS = 250
 MAX_HEADERS_BYTES = 8192
 
@@ -58,12 +59,14 @@ def make_site(
     socket: Any = None,
     api: Any = None,
     render_error: ErrorRenderer = error_as_text,
+    connections: int = MAX_CONNECTIONS,
 ) -> Site:
     """The site with its health check, metrics, static files and `handlers`.
 
     `healthy` returns why the server is not healthy, None if it is. `handlers`: those of pages, by
     the first segment of their path, "" for the first page. `socket` and `api` are the resources of
     the WebSocket and of the JSON API. `render_error` makes the response for errors of pages.
+    Connections beyond `connections` are refused.
     """
 
     def health(request: HttpRequest) -> HttpResponse:
@@ -87,7 +90,7 @@ def make_site(
     for name, resource in ((b"socket", socket), (b"api", api)):
         if resource is not None:
             root.putChild(name, resource)
-    return _Site(root, _Request, timeout=REQUEST_S)
+    return _Site(root, _Request, timeout=REQUEST_S, connections=connections)
 
 
 def exact_path(handler: Handler) -> Handler:
@@ -180,18 +183,19 @@ class HttpChannel(http.HTTPChannel):
 
 
 class _Site(Site):
-    """Refuses connections beyond MAX_CONNECTIONS."""
+    """Refuses connections beyond a number of them."""
 
     protocol = HttpChannel  # type: ignore[assignment]
     noisy = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, connections: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]
         self.open: set[HttpChannel] = set()
+        self._connections = connections
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
         """A new connection, None if too many are open."""
-        if len(self.open) >= MAX_CONNECTIONS:
+        if len(self.open) >= self._connections:
             return None
         return super().buildProtocol(addr)  # type: ignore[no-untyped-call]
 

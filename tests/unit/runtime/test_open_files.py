@@ -1,0 +1,26 @@
+"""How many connections the limit on open files allows."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.runtime.open_files import ConnectionRoom, TooFewFiles, connection_room
+
+
+def test_connections_and_http_share_the_files_that_the_server_itself_does_not_need() -> None:
+    assert connection_room(256, bots=4, most_http=250) == ConnectionRoom(159, 53)
+    assert connection_room(1024, bots=0, most_http=250) == ConnectionRoom(738, 246)
+    assert connection_room(65536, bots=4, most_http=250) == ConnectionRoom(65242, 250)
+
+
+def test_without_http_all_files_are_for_connections() -> None:
+    assert connection_room(256, bots=0, most_http=0) == ConnectionRoom(216, 0)
+
+
+@pytest.mark.parametrize(("bots", "least"), [(0, 61), (4, 65)])
+def test_a_limit_that_leaves_too_few_connections_is_refused_with_the_least_that_works(
+    bots: int, least: int
+) -> None:
+    assert connection_room(least, bots=bots, most_http=250).connections >= 16
+    with pytest.raises(TooFewFiles, match=f"needs at least {least}"):
+        connection_room(least - 1, bots=bots, most_http=250)
