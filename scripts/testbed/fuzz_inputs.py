@@ -84,7 +84,7 @@ class Mutator:
         self.random = random.Random(seed)
         self.known = known
         self._values: dict[str, Callable[[], Any]] = {
-            "id": lambda: self._pick([0, 7, -1, 2**63 - 1, "seven", "x" * 64]),
+            "id": lambda: self._pick([0, 7, -1, 2**53 - 1, "seven", "x" * 64]),
             "protocol_min": lambda: self._pick([0, 1, 1, 1, 2]),
             "protocol_max": lambda: self._pick([0, 1, 1, 1, 2**53 - 1]),
             "name": self._name,

@@ -15,7 +15,7 @@ from server.cli.options import its_database_option
 from server.export import FORMATS, jsonl, writer
 from server.model.records import StoredMatch
 
-#: Bad lines after which the file is rejected.
+#: Bad lines after which no more are read.
 _BAD_LINES = 20
 #: Matches between two updates of the progress shown.
 _STEP = 100
@@ -80,7 +80,8 @@ def export(
 def import_(database: str, file: IO[bytes]) -> None:
     """Store the matches of FILE, as `export --format jsonl` wrote them; - is standard input.
 
-    Each is checked by the rules first. Matches that are stored already stay as they are.
+    Each is checked by the rules first. Matches that are stored already stay as they are. Bad lines
+    are reported and left out; after 20 of them, no more lines are read.
     """
     with opened(database) as archive, _Progress("read") as progress:
         reader = _Reader(file, progress)
@@ -92,6 +93,9 @@ def import_(database: str, file: IO[bytes]) -> None:
         + (f", {reader.running} left out that had not ended" if reader.running else "")
         + (f", {reader.bad} bad lines left out" if reader.bad else "")
     )
+    if reader.bad == _BAD_LINES:
+        text = f"{_BAD_LINES} bad lines: expected a file written by export --format jsonl"
+        raise click.ClickException(f"stopped after {text}")
     sys.exit(1 if reader.bad else 0)
 
 
@@ -111,7 +115,10 @@ class _Reader:
             try:
                 stored = jsonl.read(line, number)
             except jsonl.BadLine as error:
-                self._refuse(error)
+                self.bad += 1
+                _say(str(error))
+                if self.bad == _BAD_LINES:
+                    return
                 continue
             if stored.ended is None:
                 self.running += 1
@@ -119,13 +126,6 @@ class _Reader:
             self.read += 1
             self._progress.show(self.read)
             yield stored
-
-    def _refuse(self, error: jsonl.BadLine) -> None:
-        self.bad += 1
-        _say(str(error))
-        if self.bad == _BAD_LINES:
-            text = f"{_BAD_LINES} bad lines: expected a file written by export --format jsonl"
-            raise click.ClickException(text)
 
 
 class _Progress:

@@ -181,7 +181,7 @@ def bot_options(command: F) -> F:
                 "--bots",
                 type=_COUNT,
                 help="Bots that the server runs at once, to be challenged by clients; 0 for none.  "
-                "[default: 4 if only this machine can connect, otherwise 0]",
+                "[default: 4 if only this machine can connect, otherwise 0; 0 with --http none]",
             ),
             click.option(
                 "--bot",
@@ -199,7 +199,7 @@ def bot_options(command: F) -> F:
 
 
 def bots_by_default(options: Mapping[str, Any]) -> int:
-    """Return the number of bots without `--bots`: 0 if other machines can connect."""
+    """Return the number of bots without `--bots`: 0 without a page, or if others can connect."""
     http = options["http"]
     private = is_loopback(host_of(options["host"], encrypted=bool(options["tls_cert"])))
     proxied = options["proxy_protocol"] or options["http_proxied"]

@@ -29,7 +29,9 @@ Count = Annotated[int, Meta(ge=0, lt=2**53)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Action = Annotated[int, Meta(ge=0, lt=2**31)]
-RequestId = int | Key
+#: The whole numbers that a double holds exactly, as JSON in a browser has them.
+MOST_EXACT = 2**53 - 1
+RequestId = Annotated[int, Meta(ge=-MOST_EXACT, le=MOST_EXACT)] | Key
 Seat = Literal[1, 2]
 
 
@@ -546,11 +548,11 @@ class Outcome(Struct, frozen=True):
 class LobbyTotals(Struct, frozen=True):
     """The number of entries of each kind, listed or not."""
 
-    humans: int = 0
-    bots: int = 0
-    spectators: int = 0
-    seeks: int = 0
-    matches: int = 0
+    humans: int
+    bots: int
+    spectators: int
+    seeks: int
+    matches: int
 
 
 class Overview(Event, frozen=True, kw_only=True):

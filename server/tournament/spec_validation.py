@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import games
 from games.core import spec as notation
 from games.core.spec import SpecError
+from server.model.messages import MOST_EXACT
 from server.model.names import skeleton
 from server.model.tournament_spec import (
     MODELS,
@@ -43,7 +44,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "format": validators.one_of("format", formats.names()),
         "clock": validators.clock,
         "concurrency": validators.whole(0, 1024),
-        "seed": validators.whole(*validators.WHOLE),
+        "seed": validators.whole(-MOST_EXACT, MOST_EXACT),
     },
     Entrant: {
         "name": validators.name,

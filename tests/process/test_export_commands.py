@@ -114,7 +114,16 @@ def test_another_kind_of_file_is_given_up(tmp_path: Path) -> None:
     result = Shelf(tmp_path).import_(str(tmp_path / "matches.pgn"))
     assert result.exit_code == 1
     assert "20 bad lines: expected a file written by export --format jsonl" in result.stderr
-    assert len(result.stderr.splitlines()) == 21
+    assert len(result.stderr.splitlines()) == 22
+
+
+def test_matches_before_too_many_bad_lines_are_imported(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    result = shelf.import_("-", given=jsonl.write(STONES) + "nonsense\n" * 20 + jsonl.write(HEAP))
+    assert result.exit_code == 1
+    assert "1 match imported, 20 bad lines left out" in result.stderr
+    assert "stopped after 20 bad lines" in result.stderr
+    assert [each.started.match for each in shelf.kept] == ["stones"]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ SHOWN = 50
 #: Entries of each list of a listing, at most.
 LISTED = 200
 
-_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals())
+_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals(0, 0, 0, 0, 0))
 _NO_NEWS = News()
 
 

@@ -388,6 +388,22 @@ def test_a_repeated_move_is_answered_to_its_sender_alone() -> None:
     assert harness.only_match().moves == [4]
 
 
+def test_the_answer_to_a_repeated_move_has_the_legal_actions_asked_for() -> None:
+    harness = HubHarness()
+    ann, _, match = sit_down(harness, legal_actions=True)
+    move = Move(id=1, match=match, ply=0, action=4)
+    ann.ask(move, Update)
+    assert ann.ask(move, Update).legal_actions == (0, 1, 2, 3, 5, 6, 7, 8)
+
+
+def test_taking_over_a_match_that_one_plays_answers_with_it_and_changes_nothing() -> None:
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness)
+    told = len(bob.inbox)
+    assert ann.ask(TakeOver(id=1, match=match), Started).seat == 1
+    assert len(bob.inbox) == told
+
+
 @pytest.mark.parametrize(
     ("seat", "ply", "action", "code"),
     [

@@ -67,7 +67,7 @@ def test_who_looks_is_told_once_a_second_what_is_new() -> None:
     harness.wait(TICK_S)
     (news,) = heard(eve)
     assert [each.match for each in news.began] == [match]
-    assert news.totals == LobbyTotals(bots=2, spectators=1, matches=1)
+    assert news.totals == LobbyTotals(humans=0, bots=2, spectators=1, seeks=0, matches=1)
     assert news.came == news.left == news.opened == news.closed == news.gone == ()
     ann.say(Resign(match=match))
     bob.hang_up()

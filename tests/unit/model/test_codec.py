@@ -126,7 +126,7 @@ REQUEST_EXAMPLES: list[Request] = [
     ),
     Cancel(seek="ab"),
     Move(match="m", ply=0, action=0),
-    Move(id=2**64 - 1, match="m", ply=2**53 - 1, action=2**31 - 1, info=THOUGHT),
+    Move(id=2**53 - 1, match="m", ply=2**53 - 1, action=2**31 - 1, info=THOUGHT),
     Resign(id=-5, match="m"),
     TakeOver(match="m"),
     Watch(match="m"),
@@ -370,6 +370,8 @@ INVALID = [
     (ORGANIZE | {"spec": without(ORGANIZE["spec"], "games")}, "games"),
     (ORGANIZE | {"spec": ORGANIZE["spec"] | {"sprt": 5}}, "sprt"),
     # Values out of bounds.
+    (MOVE | {"id": 2**53}, "id"),
+    (MOVE | {"id": -(2**53)}, "id"),
     (MOVE | {"ply": -1}, "ply"),
     (MOVE | {"ply": 2**53}, "ply"),
     (MOVE | {"ply": 2**64 - 1}, "ply"),
@@ -416,7 +418,7 @@ def test_an_invalid_field_is_named(message: dict[str, Any], field: str) -> None:
     assert field in str(refused)
 
 
-@pytest.mark.parametrize("given_id", [1, "a", 0, -1, 2**64 - 1, "", "a" * 64])
+@pytest.mark.parametrize("given_id", [1, "a", 0, -1, 2**53 - 1, -(2**53) + 1, "", "a" * 64])
 def test_an_error_repeats_the_id(given_id: int | str) -> None:
     assert unreadable(msgpack.packb({"type": "?", "id": given_id})).request_id == given_id
 
