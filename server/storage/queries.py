@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import DecodeError
 
 from games import TIE
 from server.model.messages import Reason
 from server.model.names import skeleton
 from server.model.records import Account, StoredMatch, StoredTournament
-from server.model.tournament_spec import loads
+from server.model.tournament_spec import TournamentSpec, loads
 from server.storage.database import Database
 from server.storage.results import (
     ALL,
@@ -349,7 +350,11 @@ def _player_row(account: Account, known: dict[str, list[tuple[int, int, float]]]
 
 
 def _tournament_row(row: sa.Row[Any]) -> TournamentRow:
-    spec = loads(row.spec)
+    """A row of the list; without format, games and entrants if its specification is unreadable."""
+    try:
+        spec = loads(row.spec)
+    except DecodeError:
+        spec = TournamentSpec(row.name, games=(), format="", entrants=())
     return TournamentRow(
         tournament=row.id,
         name=row.name,

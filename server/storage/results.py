@@ -72,7 +72,10 @@ class PlayerGames(Struct, frozen=True, kw_only=True):
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
-    """A tournament in a list; `matches`: the number of its matches that have ended."""
+    """A tournament in a list; `matches`: the number of its matches that have ended.
+
+    If its specification cannot be read, `format` is "", and `games` and `entrants` are empty.
+    """
 
     tournament: str
     name: str

@@ -91,9 +91,22 @@ def check(spec: TournamentSpec) -> None:
         raise SpecError(str(fault))
 
 
+def check_stored(spec: TournamentSpec) -> None:
+    """Raises SpecError if a stored specification, perhaps of an older version, has invalid values.
+
+    It may be larger than a new one may be, and the moves of its openings are not checked.
+    """
+    if fault := next(_content(spec), None):
+        raise SpecError(str(fault))
+
+
 def faults(spec: TournamentSpec) -> Iterator[Fault]:
     """Everything that is wrong with a specification, except with the moves of given openings."""
     yield from _size(spec)
+    yield from _content(spec)
+
+
+def _content(spec: TournamentSpec) -> Iterator[Fault]:
     yield from _values((), spec)
     yield from _values(("openings",), spec.openings)
     yield from _values(("adjudication",), spec.adjudication)

@@ -15,7 +15,7 @@ from server.model.messages import Fixture
 from server.model.names import skeleton
 from server.model.records import MatchEnded, MatchStarted, StoredTournament
 from server.model.tournament_spec import Sprt, TournamentSpec, loads
-from server.tournament import formats, sprt
+from server.tournament import formats, spec_validation, sprt
 from server.tournament.openings import Book, Opening
 from server.tournament.pairs import Key, Pair, PairScore
 
@@ -244,15 +244,17 @@ def restore_tournament(
 ) -> TournamentState:
     """The state of a stored tournament, from `games_`, or else from the matches in `stored`.
 
-    Raises SpecError, OpeningError, msgspec.DecodeError.
+    Raises SpecError, OpeningError, msgspec.DecodeError: an older version may have stored a
+    specification that is not valid in this one.
     """
-    created = stored.created
+    created, spec = stored.created, loads(stored.created.spec)
+    spec_validation.check_stored(spec)
     if games_ is None:
         games_ = [
             StoredGame(each.started, each.ended, [move.action for move in each.moves])
             for each in stored.matches
         ]
-    tournament = TournamentState(created.tournament, loads(created.spec), stored.withdrawn)
+    tournament = TournamentState(created.tournament, spec, stored.withdrawn)
     for started, _, _ in games_:
         tournament.match_started(started)
     finished = [(ended, actions) for _, ended, actions in games_ if ended]

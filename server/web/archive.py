@@ -48,6 +48,14 @@ T = TypeVar("T")
 _log = Logger(namespace="server")
 
 
+class UnreadableTournament(HttpError):
+    """A stored tournament cannot be shown; the text gives its id and the reason."""
+
+    def __init__(self, tournament: str, error: Exception) -> None:
+        text = f"tournament {tournament} cannot be shown: {error}"
+        super().__init__(http.NOT_FOUND, text)
+
+
 class TournamentRecord(Struct, frozen=True, kw_only=True):
     """A tournament, its matches in the order in which they began, and the report on them."""
 
@@ -154,7 +162,10 @@ class Archive:
         return Deferred.fromCoroutine(self._player(name))
 
     def tournament(self, tournament: str) -> Deferred[TournamentRecord | None]:
-        """A tournament and its report so far, None if it is not stored."""
+        """A tournament and its report so far, None if it is not stored.
+
+        Fails with UnreadableTournament if this version cannot read it.
+        """
 
         def compute(reader: Reader, before: TournamentRecord | None) -> TournamentRecord | None:
             return before if before and before.ended_at else _tournament(reader, tournament)
@@ -273,8 +284,7 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
     try:
         state = restore_tournament(*stored)
     except _UNREADABLE as error:
-        text = f"tournament {tournament} cannot be shown: {error}"
-        raise HttpError(http.NOT_FOUND, text) from error
+        raise UnreadableTournament(tournament, error) from error
     records, _ = stored
     fixtures = tuple(state.fixtures.values())
     return TournamentRecord(

@@ -22,8 +22,8 @@ from support.tournaments import TOKEN, Bots, member, spec_of
 import games
 from server.core.accounts import digest
 from server.model.messages import CreateTournament, Join, Tournament
-from server.model.records import Account
-from server.model.tournament_spec import Entrant, Sprt
+from server.model.records import Account, TournamentCreated
+from server.model.tournament_spec import Entrant, Sprt, dumps
 from server.storage import Database
 
 NASTY = "<b>'\"&amp;</b>"
@@ -300,6 +300,39 @@ def test_without_a_database_there_is_what_runs(tmp_path: Path) -> None:
     assert "Traceback" not in log
     assert server.page
     assert opened.read_text() == f"http://127.0.0.1:{server.page[1]}/\n"
+
+
+def test_a_tournament_that_is_not_valid_is_listed_as_unreadable(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db"
+    database = Database(url)
+    database.migrate()
+    specs = {
+        "anchor": dumps(spec_of(anchor="Nobody")),
+        "bounds": dumps(spec_of(format="sprt", sprt=Sprt(-1e308, 1e308))),
+        "empty": "{}",
+        "good": dumps(spec_of()),
+    }
+    for key, spec in specs.items():
+        database.save([TournamentCreated(tournament=key, name=key, spec=spec, at=1.0)])
+    database.close()
+    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
+        site = pages_of(server)
+        page = page_of(site, "/tournaments")
+        assert page.text.count("unreadable") == 3
+        for key in specs.keys() - {"good"}:
+            assert "cannot be shown" in page_of(site, f"/tournaments/{key}", 404).text
+            status, error = site.refused(f"tournaments/{key}")
+            assert status == 404
+            assert f"tournament {key} cannot be shown: " in error
+        page_of(site, "/tournaments/good")
+        listed = site.get("tournaments")["items"]
+        assert {each["tournament"]: each["format"] for each in listed} == {
+            "anchor": "round_robin", "bounds": "sprt", "empty": "", "good": "round_robin"
+        }  # fmt: skip
+        code, log = server.stop()
+    assert code == 0, log
+    assert log.count("cannot go on, and stays as it is") == 3
+    assert "Traceback" not in log
 
 
 def test_a_database_that_fails_is_no_fault_of_the_page(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from twisted.web import http
 from server.storage.results import MatchFilter, MatchRow, ResultPage
 from server.tournament.report import Report, html
 from server.tournament.report.tables import CellEntrants, summary
-from server.web.archive import Archive, TournamentRecord
+from server.web.archive import Archive, TournamentRecord, UnreadableTournament
 from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse, cacheable_response
 from server.web.pages.source import PageSource, async_handler, render_page
 from server.web.parameters import Parameters, parse_id
@@ -35,13 +35,20 @@ def index(source: PageSource) -> Handler:
     async def respond(request: HttpRequest) -> HttpResponse:
         tournaments = await source.archive.tournaments(Parameters(request, ("page",)).page)
         unfinished = [each.tournament for each in tournaments.items if each.ended_at is None]
-        shown = unfinished[:_WITH_PROGRESS]
-        records = [await source.archive.tournament(each) for each in shown]
+        unreadable = {each.tournament for each in tournaments.items if not each.format}
+        progress: dict[str, Report] = {}
+        for tournament in unfinished[:_WITH_PROGRESS]:
+            try:
+                if record := await source.archive.tournament(tournament):
+                    progress[tournament] = record.report
+            except UnreadableTournament:  # its own page gives the reason
+                unreadable.add(tournament)
         return render_page(
             "tournaments.html",
             tournaments=tournaments,
             running=Counter(room.tournament for room in source.hub.rooms.values()),
-            progress={each.tournament: each.report for each in records if each},
+            progress=progress,
+            unreadable=unreadable,
         )
 
     return async_handler(respond)

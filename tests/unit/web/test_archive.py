@@ -15,7 +15,7 @@ from support.tournaments import spec_of
 from testbed.postgres import Postgres
 
 from server.model.records import TournamentCreated
-from server.model.tournament_spec import dumps
+from server.model.tournament_spec import Sprt, dumps
 from server.storage import Database
 from server.storage.results import MatchFilter, ResultPage
 from server.tournament.leaderboard import Leaderboard
@@ -141,6 +141,39 @@ def test_a_tournament_that_cannot_be_read_does_not_count_and_says_why(
     with pytest.raises(HttpError, match=r"cannot be shown.*future"):
         loop.wait(archive.tournament("t"))
     assert loop.wait(archive.tournaments()).total == 1
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        dumps(spec_of(anchor="Nobody")),
+        dumps(spec_of(format="sprt", sprt=Sprt(-1e308, 1e308))),
+        dumps(spec_of(games=("chess",))),
+        dumps(spec_of(entrants=0)),
+        "{}",
+        "nonsense",
+    ],
+)
+def test_a_stored_tournament_that_is_not_valid_spoils_nothing_else(
+    loop: Loop, tmp_path: Path, spec: str
+) -> None:
+    url = f"sqlite:///{tmp_path}/kept.db"
+    database = Database(url)
+    database.migrate()
+    for number, (key, text) in enumerate((("bad", spec), ("good", dumps(spec_of())))):
+        database.save([TournamentCreated(tournament=key, name=key, spec=text, at=1.0)])
+        for leg, names in ((1, ("Ann", "Bob")), (2, ("Bob", "Ann"))):
+            fixture = f"1.1.1.{leg}.1"
+            database.save(match_records(2 * number + leg, *names, tournament=key, fixture=fixture))
+    database.close()
+    archive = Archive(url, loop)
+    with pytest.raises(HttpError, match="tournament bad cannot be shown: "):
+        loop.wait(archive.tournament("bad"))
+    good = loop.wait(archive.tournament("good"))
+    assert good is not None
+    assert good.report.done
+    assert [each.tournament for each in loop.wait(archive.tournaments()).items] == ["good", "bad"]
+    assert loop.wait(archive.ratings(GAME)).matches == 2
 
 
 def test_who_asks_at_the_same_time_is_given_the_same(
