@@ -32,7 +32,7 @@ def parse(text: str) -> Spec:
     if len(text) > MAX_LENGTH:
         raise SpecError(f"a specification has at most {MAX_LENGTH} characters, not {len(text)}")
     match = _SPEC.fullmatch(text)
-    if match is None:
+    if match is None or not "".join(text.split()).isprintable():
         raise SpecError(f"cannot read {text!r}: write it as name or name(key=value,key=value)")
     name, inside = match.groups()
     pieces = inside.split(",") if inside and inside.strip() else []

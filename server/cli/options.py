@@ -93,7 +93,8 @@ def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str
         raise click.BadParameter(str(fault)) from fault
 
 
-_COUNT, _SECONDS = click.IntRange(0), click.FloatRange(0)
+#: Counts are stored in columns of 32 bits.
+_COUNT, _SECONDS = click.IntRange(0, 2**31 - 1), click.FloatRange(0)
 #: Type and help of each field of `Policy` that is an option.
 _POLICY: dict[str, tuple[Any, str]] = {
     "default_clock": (str, f"Time control of a match if neither player asks for one: {NOTATIONS}."),

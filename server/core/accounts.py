@@ -38,6 +38,11 @@ class Directory:
         self._by_skeleton[skeleton(account.name)] = account
         return before
 
+    def remove(self, account: Account) -> None:
+        """Remove an account, whose name is free again. Raises KeyError if it is not known."""
+        del self._by_id[account.id]
+        del self._by_skeleton[skeleton(account.name)]
+
     def like(self, name: str) -> Account | None:
         """The account with this name, or with a name that looks like it."""
         return self._by_skeleton.get(skeleton(name))

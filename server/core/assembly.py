@@ -28,6 +28,7 @@ from server.core.handlers.tournaments import TournamentRequests
 from server.core.handlers.watch import WatchMatches
 from server.core.hub import Hub, Listener
 from server.core.policy import Policy
+from server.core.rejections import Rejections
 from server.core.restore import Restorer
 from server.core.rooms import Rooms
 from server.core.seeks import Lobby
@@ -92,6 +93,7 @@ def make_hub(
         seeks=seeks,
         bots=bots,
         feed=feed,
+        rejections=Rejections(context, directory, sessions, rooms, director),
         restorer=Restorer(context, directory, sessions, rooms, bots, director),
         handlers=handlers_of(features),
         listeners=listeners,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from server.core.effects import Close, Effect, Log, Send, SendToSpectators, Stopped, Store, WakeAt
 from server.core.events import HubEvent
@@ -18,6 +18,9 @@ from server.core.sessions import Session
 from server.core.timers import Timers
 from server.model.messages import Error, Event, RequestId
 from server.model.records import Record
+
+#: An effect that may have to wait for records.
+_Held = Send | SendToSpectators | Close | Stopped
 
 #: Stands for a connection in the outbox where an effect is not about one.
 _NO_CONNECTION = 0
@@ -45,7 +48,7 @@ class Context:
         self._effects: list[Effect] = []
         #: What happened during this call and was not yet handed to its listeners: see `queue`.
         self.events: deque[HubEvent] = deque()
-        self._outbox: Outbox[Send | SendToSpectators | Close | Stopped] = Outbox()
+        self._outbox: Outbox[_Held] = Outbox()
         # Not from the epoch, which is when the machine was started: the hub before had the same.
         self._id_prefix = f"{int(started_at * 1000):x}"
         self._ids = 0
@@ -147,11 +150,26 @@ class Context:
         """Send what waited for the records up to number `stored`."""
         self._effects += self._outbox.release(stored)
 
+    def revise(self, change: Callable[[Event], Event | None]) -> None:
+        """Replace each message that waits by what `change` returns for it; None drops it."""
+
+        def changed(effect: _Held) -> _Held | None:
+            match effect:
+                case Send(connections, message):
+                    revised = change(message)
+                    return None if revised is None else Send(connections, revised)
+                case SendToSpectators(connections, messages):
+                    kept = tuple(each for each in map(change, messages) if each is not None)
+                    return SendToSpectators(connections, kept)
+            return effect
+
+        self._outbox.revise(changed)
+
     def _send_after(
         self,
         connections: tuple[int, ...],
         after: int,
-        effect: Send | SendToSpectators | Close | Stopped,
+        effect: _Held,
     ) -> None:
         if self._outbox.passes(connections, after):
             self._effects.append(effect)

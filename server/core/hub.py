@@ -24,13 +24,14 @@ from server.core.handlers.seeks import Seeks
 from server.core.match import Refused
 from server.core.match_room import MatchRoom
 from server.core.policy import Policy
+from server.core.rejections import Rejections
 from server.core.restore import Restorer
 from server.core.rooms import Rooms
 from server.core.seeks import Lobby
 from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext
 from server.model.messages import Closing, Code, Request, RequestId, Sender
-from server.model.records import Account, StoredMatch, StoredTournament
+from server.model.records import Account, Record, StoredMatch, StoredTournament
 
 Listener = Callable[[Any, float], None]
 
@@ -50,6 +51,7 @@ class Hub:
         bots: BotManager,
         feed: LobbyFeed,
         restorer: Restorer,
+        rejections: Rejections,
         handlers: Mapping[type[Request], Handler],
         listeners: Mapping[type[HubEvent], Sequence[Listener]],
     ) -> None:
@@ -63,6 +65,7 @@ class Hub:
         self._rooms = rooms
         self._seeks = seeks
         self._restorer = restorer
+        self._rejections = rejections
         self._handlers = {
             (sender, kind): handler for kind, handler in handlers.items() for sender in kind.sent_by
         }
@@ -141,6 +144,14 @@ class Hub:
         """Send, and go on with, what waited for the records up to `number` to be stored."""
         self._rooms.committed(number, now)
         self._context.release(number)
+        return self._finish_call(now)
+
+    def record_rejected(self, record: Record, now: float) -> list[Effect]:
+        """End what a record is about that cannot be stored: a match, tournament or session.
+
+        To be called before `committed` with the number of the record.
+        """
+        self._rejections.rejected(record, now)
         return self._finish_call(now)
 
     def storage_fails(self, fails: bool, now: float) -> list[Effect]:

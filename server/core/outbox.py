@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -48,6 +49,11 @@ class Outbox(Generic[T]):
         while held and held[0][0] <= stored:
             ready.append(held.popleft()[1])
         return ready
+
+    def revise(self, change: Callable[[T], T | None]) -> None:
+        """Replace each thing that is held by what `change` returns for it; None drops it."""
+        changed = ((after, change(thing)) for after, thing in self._held)
+        self._held = deque((after, thing) for after, thing in changed if thing is not None)
 
     def forget(self, connection: int) -> None:
         """Drop the order that is kept for a connection that was closed."""

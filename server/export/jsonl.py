@@ -15,7 +15,7 @@ from msgspec import Meta, Raw, Struct, structs
 
 from server.export.replay import Contradiction, Replay, check_result, replay
 from server.export.text import plain
-from server.model.messages import Action, Analysis, ClockState, Count, Name, Reason, Seat, Seconds
+from server.model.messages import Action, Analysis, ClockState, Int32, Name, Reason, Seat, Seconds
 from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 from server.model.time_control import spell_time_control
 
@@ -25,7 +25,7 @@ MatchId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 Remark = Annotated[str, Meta(max_length=500, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
 #: Seconds since 1970, before the year 10000.
 Instant = Annotated[float, Meta(ge=0, lt=253402300800)]
-Left = tuple[Seconds, Count]
+Left = tuple[Seconds, Int32]
 
 T = TypeVar("T")
 
@@ -45,11 +45,11 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     players: tuple[Name, Name]
     clock: str
     rated: bool
-    illegal_moves: Count
+    illegal_moves: Int32
     credit_cap_s: Seconds
     at: Instant
-    opening: Count = 0
-    max_plies: Count = 0
+    opening: Int32 = 0
+    max_plies: Int32 = 0
     tournament: MatchId | None = None
     fixture: Remark | None = None
     moves: list[Raw]
@@ -57,7 +57,7 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
 
 class _Move(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    ply: Count
+    ply: Int32
     seat: Seat
     action: Action
     clocks: tuple[Left, Left] | None = None

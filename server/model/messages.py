@@ -28,7 +28,9 @@ Count = Annotated[int, Meta(ge=0, lt=2**53)]
 #: Bounds that NaN and infinity do not pass.
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
-Action = Annotated[int, Meta(ge=0, lt=2**31)]
+#: A whole number that every database holds in a column of 32 bits.
+Int32 = Annotated[int, Meta(ge=0, lt=2**31)]
+Action = Int32
 #: The whole numbers that a double holds exactly, as JSON in a browser has them.
 MOST_EXACT = 2**53 - 1
 RequestId = Annotated[int, Meta(ge=-MOST_EXACT, le=MOST_EXACT)] | Key
@@ -652,7 +654,7 @@ class ServerPing(Event, frozen=True, kw_only=True, tag="ping"):
 class Notice(Event, frozen=True, kw_only=True):
     """News about the server as a whole, or about something that the session waits for."""
 
-    code: Literal["storage_down", "storage_up", "bot_failed", "seeks_closed"]
+    code: Literal["storage_down", "storage_up", "bot_failed", "seeks_closed", "tournament_failed"]
     text: str
 
 

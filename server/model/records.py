@@ -1,13 +1,14 @@
 """The records that the core stores, and restores after a restart.
 
-Times are seconds since 1970. A session is stored as its key, which is a digest of its token.
+Times are seconds since 1970. A session is stored as its key, which is a digest of its token. Whole
+numbers have the bounds of the columns in which they are stored.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from server.model.messages import Analysis, ClockState, Reason, Seat
+from server.model.messages import Action, Analysis, ClockState, Int32, Reason, Seat
 
 
 class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
@@ -36,10 +37,10 @@ class MatchStarted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     sessions: tuple[str, str]
     clock: str
     rated: bool
-    illegal_moves: int
+    illegal_moves: Int32
     credit_cap_s: float
-    opening: int = 0
-    max_plies: int = 0
+    opening: Int32 = 0
+    max_plies: Int32 = 0
     tournament: str | None = None
     fixture: str | None = None
     bots: tuple[str | None, str | None] = (None, None)
@@ -50,9 +51,9 @@ class MovePlayed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A move was played; `clocks` are those after it, before the next player's clock runs."""
 
     match: str
-    ply: int
+    ply: Int32
     seat: Seat
-    action: int
+    action: Action
     clocks: tuple[ClockState, ClockState] | None
     info: Analysis | None
     at: float
@@ -84,6 +85,10 @@ def match_without_result(match: str, text: str, at: float) -> MatchEnded:
     )
 
 
+#: Why a match ended of which a record could not be stored.
+NOT_STORED = "the server could not store it; its operator finds why in the log"
+
+
 class TournamentCreated(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A tournament was created; `spec` is its specification as JSON."""
 
@@ -97,8 +102,8 @@ class EntrantWithdrawn(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """An entrant was withdrawn from a tournament; `number` counts the withdrawals from 1."""
 
     tournament: str
-    number: int
-    entrant: int
+    number: Int32
+    entrant: Int32
     at: float
 
 

@@ -219,6 +219,15 @@ class Driver:
             _log.info("the database works again")
             self._carry_out(self._hub.storage_fails(False, self._now()))
 
+    def rejected(self, record: Record, reason: str) -> None:
+        """The database cannot hold a record: what it is about ends, everything else goes on."""
+        self.metrics.rejected()
+        fields = {key: getattr(record, key, None) for key in ("match", "tournament")}
+        text = "cannot store a {kind} of {subject}, which ends: {reason}"
+        subject = fields["match"] or fields["tournament"] or "an account"
+        _log.error(text, kind=type(record).__name__, subject=subject, reason=reason, **fields)
+        self._carry_out(self._hub.record_rejected(record, self._now()))
+
     def failed(self, reason: str) -> None:
         """Nothing can be stored at the moment, for this reason."""
         if self.fault != reason:

@@ -76,6 +76,7 @@ class Metrics(Collector):
         )
         self._connections = 0
         self._moves = 0
+        self._rejected = 0
         # All labels exist from the start: a rate needs a value of 0 before the first event.
         self._ended = dict.fromkeys(Reason, 0)
         self._errors = dict.fromkeys(Code, 0)
@@ -122,6 +123,10 @@ class Metrics(Collector):
         self._commit_s.observe(elapsed_s)
         self._batch.observe(records)
 
+    def rejected(self) -> None:
+        """Count a record that could not be stored."""
+        self._rejected += 1
+
     def delayed(self, elapsed_s: float) -> None:
         """Count a call that the event loop made `elapsed_s` seconds late."""
         self._delay_s.observe(elapsed_s)
@@ -136,6 +141,9 @@ class Metrics(Collector):
             yield GaugeMetricFamily(f"playout_{name}", text, value())
         yield CounterMetricFamily("playout_connections", "Connections opened.", self._connections)
         yield CounterMetricFamily("playout_moves", "Moves announced.", self._moves)
+        yield CounterMetricFamily(
+            "playout_records_rejected", "Records that the database cannot hold.", self._rejected
+        )
         yield _by("matches_ended", "Matches that have ended.", "reason", self._ended)
         yield _by("errors", "Errors sent to clients.", "code", self._errors)
         for histogram in (self._announcement_s, self._commit_s, self._batch, self._delay_s):

@@ -26,6 +26,7 @@ from server.storage.ipc import (
     DatabaseReady,
     DatabaseUnusable,
     OpenDatabase,
+    RecordRejected,
     RecordsStored,
     Report,
     StorageFailed,
@@ -45,6 +46,9 @@ class StorageListener(Protocol):
 
     def stored(self, number: int, records: int, seconds: float) -> None:
         """All records up to a number are stored, the last `records` of them in `seconds`."""
+
+    def rejected(self, record: Record, reason: str) -> None:
+        """The database cannot hold a record: its match or tournament has ended in the database."""
 
     def failed(self, reason: str) -> None:
         """Nothing can be stored at the moment; it is tried again and again."""
@@ -163,6 +167,9 @@ class StorageClient:
             case RecordsStored(number=number, records=records, seconds=seconds):
                 self._forget(number)
                 listener.stored(number, records, seconds)
+            case RecordRejected(number=number, reason=reason):
+                for record in [each for place, each in self._unstored if place == number]:
+                    listener.rejected(record, reason)
             case StorageFailed(reason=reason):
                 listener.failed(reason)
             case DatabaseUnusable(reason=reason):  # and it exits

@@ -20,7 +20,14 @@ from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.model.records import Account, MovePlayed, Record, StoredMatch, StoredTournament
-from server.storage.engine import InUse, StorageError, first_line, make_private, open_engine
+from server.storage.engine import (
+    InUse,
+    StorageError,
+    UnstorableError,
+    first_line,
+    make_private,
+    open_engine,
+)
 from server.storage.rows import (
     ROW_OF,
     account_of,
@@ -124,16 +131,19 @@ class Database:
     # Writing records.
 
     def save(self, records: Sequence[Record]) -> None:
-        """Store records in one transaction; those that are stored already stay as they are."""
+        """Store records in one transaction; those that are stored already stay as they are.
+
+        Raises UnstorableError, and stores none, if the database cannot hold a value of one.
+        """
         self._save(self._writing(), records)
 
     def _save(self, connection: sa.Connection, records: Sequence[Record]) -> None:
         rows: dict[Any, list[tuple[Any, ...]]] = {kind: [] for kind in self._writes}
-        for record in records:
-            kind: Any = type(record)
-            rows[kind].append(structs.astuple(ROW_OF[kind](record)))
         raw = connection.connection  # the driver's: see statements.Write
         try:
+            for record in records:
+                kind: Any = type(record)
+                rows[kind].append(structs.astuple(ROW_OF[kind](record)))
             cursor = raw.cursor()
             for kind, write in self._writes.items():
                 if rows[kind]:
@@ -142,7 +152,15 @@ class Database:
         except Exception as error:
             with contextlib.suppress(Exception):  # the connection may be broken
                 raw.rollback()
+            if self._is_about_values(error):
+                raise UnstorableError(first_line(error)) from error
             raise sa.exc.DBAPIError("", None, error) from error
+
+    def _is_about_values(self, error: Exception) -> bool:
+        """Whether an error is about the values of a record, not about the state of the database."""
+        driver: Any = self._engine.dialect.dbapi
+        values = (driver.DataError, driver.IntegrityError)
+        return isinstance(error, (*values, ArithmeticError, LookupError, TypeError, ValueError))
 
     def drop_connection(self) -> None:
         """Close the connection for writing, which may be broken; the next `save` makes another."""

@@ -28,6 +28,10 @@ class InUse(StorageError):
     """The database cannot be used because another server uses it."""
 
 
+class UnstorableError(StorageError):
+    """A record has a value that the database cannot hold. Trying again would be of no use."""
+
+
 def open_engine(url: str, *, only_read: bool) -> tuple[sa.URL, sa.Engine]:
     """Return the parsed URL of a database and an engine for it; nothing is opened yet.
 

@@ -8,7 +8,7 @@ A frame is a 4-byte big-endian length and MessagePack. First the server says whi
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -49,6 +49,13 @@ class StorageFailed(Struct, frozen=True, tag=True):
     reason: str
 
 
+class RecordRejected(Struct, frozen=True, tag=True):
+    """The database cannot hold the record of this number, which is not stored."""
+
+    number: int
+    reason: str
+
+
 class AccountChanged(Struct, frozen=True, tag=True):
     """An operator has changed an account, whose revision is the last one."""
 
@@ -56,14 +63,45 @@ class AccountChanged(Struct, frozen=True, tag=True):
     revision: int
 
 
+class BrokenRecord(Struct, frozen=True, tag=True):
+    """Stands for a record of a match or tournament that cannot be encoded or decoded."""
+
+    reason: str
+    match: str | None = None
+    tournament: str | None = None
+
+
 class RecordBatch(Struct, frozen=True):
     """Records to be stored; the first has the number `first`, each other the next number."""
 
     first: int
-    records: list[Record]
+    records: list[Record | BrokenRecord]
 
 
-Report = DatabaseReady | DatabaseUnusable | RecordsStored | StorageFailed | AccountChanged
+#: A record as the storage process gets it.
+NumberedRecord = tuple[int, Record | BrokenRecord]
+
+
+class _RawBatch(Struct, frozen=True):
+    first: int
+    records: list[msgspec.Raw]
+
+
+class _Subject(Struct, frozen=True):
+    """What a record is about; the rest of it cannot be decoded."""
+
+    match: str | None = None
+    tournament: str | None = None
+
+
+Report = (
+    DatabaseReady
+    | DatabaseUnusable
+    | RecordsStored
+    | RecordRejected
+    | StorageFailed
+    | AccountChanged
+)
 
 #: The length before each frame.
 LENGTH = struct.Struct(">I")
@@ -72,6 +110,10 @@ encode = msgspec.msgpack.Encoder().encode
 decode_open_database = msgspec.msgpack.Decoder(OpenDatabase).decode
 decode_report = msgspec.msgpack.Decoder(Report).decode
 _decode_batch = msgspec.msgpack.Decoder(RecordBatch).decode
+_decode_raw_batch = msgspec.msgpack.Decoder(_RawBatch).decode
+_decode_record: Callable[[msgspec.Raw], Record | BrokenRecord]
+_decode_record = msgspec.msgpack.Decoder(Record | BrokenRecord).decode
+_decode_subject = msgspec.msgpack.Decoder(_Subject).decode
 
 
 def framed(frame: bytes) -> bytes:
@@ -81,10 +123,38 @@ def framed(frame: bytes) -> bytes:
 
 def encode_records(records: Sequence[tuple[int, Record]]) -> bytes:
     """Return the frame of numbered records, whose numbers must be consecutive."""
-    return encode(RecordBatch(records[0][0], [record for _, record in records]))
+    first = records[0][0]
+    kept: list[Record | BrokenRecord] = [record for _, record in records]
+    try:
+        return encode(RecordBatch(first, kept))
+    except (TypeError, ValueError, OverflowError):
+        return encode(RecordBatch(first, [_encodable(record) for _, record in records]))
 
 
-def decode_records(frame: bytes) -> list[tuple[int, Record]]:
+def decode_records(frame: bytes) -> list[NumberedRecord]:
     """Return the numbered records of a frame of `encode_records`."""
-    batch = _decode_batch(frame)
+    try:
+        batch = _decode_batch(frame)
+    except msgspec.ValidationError:
+        raw = _decode_raw_batch(frame)
+        return list(enumerate(map(_decodable, raw.records), raw.first))
     return list(enumerate(batch.records, batch.first))
+
+
+def _encodable(record: Record) -> Record | BrokenRecord:
+    """Return the record if it can be encoded, otherwise what stands for it."""
+    try:
+        encode(record)
+    except (TypeError, ValueError, OverflowError) as error:
+        match, tournament = (getattr(record, key, None) for key in ("match", "tournament"))
+        return BrokenRecord(f"cannot be encoded: {error}", match, tournament)
+    return record
+
+
+def _decodable(raw: msgspec.Raw) -> Record | BrokenRecord:
+    """Return the record if it can be decoded, otherwise what stands for it."""
+    try:
+        return _decode_record(raw)
+    except msgspec.ValidationError as error:
+        subject = _decode_subject(raw)
+        return BrokenRecord(f"cannot be decoded: {error}", subject.match, subject.tournament)

@@ -17,7 +17,7 @@ import time
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.model.records import Account, Record
+from server.model.records import Account
 from server.storage.database import Database
 from server.storage.engine import InUse, StorageError, first_line
 from server.storage.ipc import (
@@ -25,7 +25,9 @@ from server.storage.ipc import (
     AccountChanged,
     DatabaseReady,
     DatabaseUnusable,
+    NumberedRecord,
     OpenDatabase,
+    RecordRejected,
     RecordsStored,
     Report,
     StorageFailed,
@@ -85,6 +87,9 @@ class _Server:
     def stored(self, number: int, records: int, seconds: float) -> None:
         self.send(RecordsStored(number, records, seconds))
 
+    def rejected(self, number: int, reason: str) -> None:
+        self.send(RecordRejected(number, reason))
+
     def failed(self, reason: str) -> None:
         self.send(StorageFailed(reason))
 
@@ -106,7 +111,7 @@ class _Inbox:
                 return b""
         return frame
 
-    def records(self, seconds: float, gather_s: float) -> list[tuple[int, Record]] | None:
+    def records(self, seconds: float, gather_s: float) -> list[NumberedRecord] | None:
         """Wait for records, and return all that have come; None when the server has exited.
 
         The list is empty if none came within `seconds`. Before it reads, it waits for another
@@ -119,7 +124,7 @@ class _Inbox:
                 time.sleep(gather_s)
             if not self._read():
                 return None
-        found: list[tuple[int, Record]] = []
+        found: list[NumberedRecord] = []
         while (frame := self._frame()) is not None:
             found += decode_records(frame)
         if not found and not self._read():  # a server may be killed while it sends

@@ -91,6 +91,9 @@ def test_a_player_can_be_checked_without_a_server() -> None:
         (["--port", "x"], "not a valid integer"),
         (["--default-clock", "5 minutes"], "300+3"),
         (["--illegal-moves", "-1"], "is not in the range"),
+        (["--illegal-moves", "99999999999"], "is not in the range 0<=x<=2147483647"),
+        (["--illegal-moves", str(10**30)], "is not in the range"),
+        (["--bot", "uct(c=\udce4)"], "cannot read"),
         (["--config", "/nowhere.toml"], "No such file"),
         (["--host", ""], "expected an address"),
     ],
@@ -109,6 +112,8 @@ def test_bad_usage_of_the_server_is_explained(arguments: list[str], told: str) -
         ("port = true", "cannot be true"),
         ("port 4242", "Expected '='"),
         ("default_clock = '5'", "cannot use the clock"),
+        ("illegal_moves = 2147483648", "is not in the range"),
+        ('bot = ["uct(c=\\u0000)"]', "cannot read"),
     ],
 )
 def test_a_bad_configuration_is_explained(tmp_path: Path, text: str, told: str) -> None:

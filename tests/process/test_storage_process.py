@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import signal
 import sqlite3
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from support.commands import RunningServer, run, running_server
 from support.processes import is_gone
 from support.raw_client import RawClient
@@ -79,6 +81,16 @@ def outage(url: str) -> Iterator[tuple[RunningServer, TwoClients]]:
             yield server, two_clients
 
 
+def ask(server: RunningServer, path: str) -> tuple[int, str]:
+    """Status and body of the server's answer to an HTTP request."""
+    assert server.page
+    connection = http.client.HTTPConnection(*server.page, timeout=60)
+    with contextlib.closing(connection):
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
 # The process dies.
 
 
@@ -129,6 +141,56 @@ def test_what_was_not_stored_is_stored_at_the_end(url: str) -> None:
         os.kill(process, signal.SIGKILL)
         assert server.finish()[0] == 0
     assert kept(url, two_clients).moves == moves(3)
+
+
+# The database refuses one record.
+
+REFUSAL = {
+    "sqlite": "CREATE TRIGGER rule BEFORE INSERT ON moves WHEN NEW.action = 1"
+    " BEGIN SELECT RAISE(ABORT, 'no ones'); END",
+    "postgresql": "ALTER TABLE moves ADD CONSTRAINT rule CHECK (action <> 1)",
+}
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_record_that_cannot_be_stored_ends_its_match_and_no_other(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = f"{SQLITE}{tmp_path / 'kept.db'}"
+    if kind == "postgresql":
+        url = request.getfixturevalue("postgres").url
+    options = ("--database", url, "--http", "127.0.0.1:0")
+    with (
+        running_server(*options) as server,
+        dueling(server) as two_clients,
+        dueling(server) as others,
+    ):
+        engine = sa.create_engine(url)
+        with engine.begin() as connection:
+            connection.execute(sa.text(REFUSAL[kind]))
+        two_clients.play(2)
+        others.play(2)
+        two_clients.to_move.say("move", match=two_clients.match, ply=2, action=1)
+        for player in two_clients.players:
+            ended = player.hear_until("ended")
+            assert (ended["winner"], ended["reason"]) == (0, "aborted")
+            assert "could not store" in ended["text"]
+            assert not [each for each in player.heard if each.get("ply") == 2]
+            assert player.is_alive()
+        others.move(others.to_move, 2, 2)
+        engine.dispose()
+        assert ask(server, "/healthz") == (200, "ok\n")
+        assert "playout_records_rejected_total 1.0" in ask(server, "/metrics")[1]
+        code, log = server.stop()
+    assert code == 0
+    assert f"cannot store a MovePlayed of {two_clients.match}, which ends: " in log
+    assert "Traceback" not in log
+    assert log.count("error: ") == 1, log
+    match = kept(url, two_clients)
+    assert (match.moves, match.reason) == (moves(2), "aborted")
+    assert len(kept(url, others).moves) == 3
+    with running_server("--database", url, "--restart-grace-s", "60") as again:
+        assert "cannot store" not in again.stop()[1]
 
 
 # The server dies, or is stopped.

@@ -15,9 +15,10 @@ from server.core.match_room import MatchRoom
 from server.core.rooms import Rooms
 from server.core.session_manager import SessionManager
 from server.core.sessions import Session
-from server.model.messages import Code, Fixture, Join, Tournament
+from server.model.messages import Code, Fixture, Join, Notice, Tournament
 from server.model.names import skeleton
 from server.model.records import (
+    NOT_STORED,
     EntrantWithdrawn,
     TournamentCreated,
     TournamentEnded,
@@ -122,6 +123,20 @@ class TournamentDirector:
         self._context.store(TournamentEnded(tournament=tournament.id, at=at))
         self._context.log("tournament {tournament} is over: {name}", _log_fields(tournament))
         self._context.queue(TournamentOver(tournament.id))
+
+    def end_unstored(self, tournament_id: str, now: float) -> None:
+        """End a tournament of which a record cannot be stored, and tell its watchers why."""
+        tournament = self._tournaments.get(tournament_id)
+        if tournament and not tournament.over:
+            text = f"tournament {tournament_id} ends: {NOT_STORED}"
+            for session in self._watchers.get(tournament_id, {}).values():
+                self._context.tell(session, Notice(code="tournament_failed", text=text))
+            self.end(tournament, now)
+
+    def tournament_of(self, match_id: str) -> str | None:
+        """The id of the tournament that a match belongs to; None if it belongs to none."""
+        found = (each.id for each in self._tournaments.values() if match_id in each.fixtures)
+        return next(found, None)
 
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
         """Note that a match cannot go on after a restart: its pair is played again."""

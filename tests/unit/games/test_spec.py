@@ -60,6 +60,13 @@ def test_unknown_and_missing_options_are_named() -> None:
         bind(Closed, parse("closed"), skip=1)
 
 
+def test_characters_that_cannot_be_seen_are_refused() -> None:
+    assert parse("rave(\n  time=0.5,\n  k=3\n)").options == {"time": "0.5", "k": "3"}
+    for char in ("\0", "\x1b", "\u202e", "\ud800"):
+        with pytest.raises(SpecError, match="cannot read"):
+            parse(f"rave(time={char})")
+
+
 def test_one_spelling_with_the_options_of_the_base() -> None:
     arguments = {"time": 0.5, "c": 0.0, "k": 3.0}
     assert canonical("rave", _Rave, arguments) == "rave(k=3.0,time=0.5)"

@@ -78,12 +78,14 @@ def test_what_happens_is_counted(metrics: Metrics) -> None:
     metrics.connected()
     metrics.announced(0.003)
     metrics.announced(0.004)
+    metrics.rejected()
     metrics.ended(Reason.TIME)
     metrics.refused(Code.WRONG_PLY)
     metrics.refused(Code.WRONG_PLY)
     seen = read(metrics)
     assert seen["playout_connections_total"] == 1
     assert seen["playout_moves_total"] == 2
+    assert seen["playout_records_rejected_total"] == 1
     assert seen['playout_matches_ended_total{reason="time"}'] == 1
     assert seen['playout_errors_total{code="wrong_ply"}'] == 2
 

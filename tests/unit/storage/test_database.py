@@ -14,6 +14,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from msgspec import structs
 from support.waiting import wait_until
+from testbed.postgres import Postgres
 
 from server.model.messages import Analysis, ClockState, Reason
 from server.model.records import (
@@ -30,7 +31,8 @@ from server.model.records import (
     TournamentEnded,
 )
 from server.storage import Database, StorageError
-from server.storage.engine import without_power_cuts
+from server.storage.engine import UnstorableError, without_power_cuts
+from server.storage.ipc import decode_records, encode_records
 from server.storage.schema import metadata
 from server.storage.writer import Writer
 
@@ -118,9 +120,8 @@ def test_a_claim_changes_one_seat(database: Database) -> None:
 
 def test_a_transaction_is_stored_as_a_whole_or_not_at_all(database: Database) -> None:
     faulty = structs.replace(played("m", 0), at=None)
-    with pytest.raises(sa.exc.SQLAlchemyError):
+    with pytest.raises(UnstorableError):
         database.save([begun("m"), faulty])
-    database.drop_connection()
     assert list(database.matches()) == []
     database.save([begun("m"), played("m", 0)])
     assert len(database.unfinished()[0].moves) == 1
@@ -236,12 +237,16 @@ class Told:
 
     def __init__(self) -> None:
         self.stored_up_to: list[tuple[int, int]] = []
+        self.rejections: list[tuple[int, str]] = []
         self.failures: list[str] = []
         self.changed: list[Account] = []
         self.failure = threading.Event()
 
     def stored(self, number: int, records: int, seconds: float) -> None:
         self.stored_up_to.append((number, records))
+
+    def rejected(self, number: int, reason: str) -> None:
+        self.rejections.append((number, reason))
 
     def failed(self, reason: str) -> None:
         self.failures.append(reason)
@@ -293,3 +298,73 @@ def test_an_operator_who_changes_an_account_is_noticed(tmp_path: Path) -> None:
         return told.changed
 
     assert wait_until(changed, "the changed account") == [ADA]
+
+
+#: Records that no database can hold, though some of them pass the checks of one.
+UNSTORABLE: dict[str, Record] = {
+    "a number that SQLite cannot hold": begun("bad", illegal_moves=2**64 - 1),
+    "a number that PostgreSQL cannot hold": begun("bad", max_plies=3_000_000_000),
+    "a number that MessagePack cannot hold": begun("bad", illegal_moves=10**30),
+    "a value of another type": begun("bad", game=object()),
+    "a lone surrogate": begun("bad", players=("\ud800", "Bob")),
+    "no value": begun("bad", clock=None),
+    "a number that an earlier match cannot have": played("before", -1),
+}
+
+
+@pytest.mark.parametrize("record", UNSTORABLE.values(), ids=UNSTORABLE)
+def test_a_record_that_cannot_be_stored_stops_no_other(database: Database, record: Record) -> None:
+    told, other = Told(), [begun("other"), played("other", 0), finished("other")]
+    database.save([begun("before"), played("before", 0)])
+    sent = [*other[:1], record, played("bad", 0), *other[1:2], finished("bad"), *other[2:], ADA]
+    batch = decode_records(encode_records(list(enumerate(sent, 10))))
+    writer = Writer(database, told, 0)
+    for _ in range(2):  # a server that has not heard of it sends everything again
+        told.rejections.clear()
+        writer.write(batch)
+        assert told.rejections[0][0] == 11
+        assert told.rejections[0][1]
+    assert (told.stored_up_to, told.failures) == ([(16, 7)] * 2, [])
+    kept = {each.started.match: each for each in database.matches()}
+    assert kept["other"].moves == (played("other", 0),)
+    assert kept["other"].ended == finished("other")
+    assert database.accounts()[0] == [ADA]
+    assert "bad" not in kept
+
+
+def test_a_match_that_lacks_a_move_has_ended_without_result(database: Database) -> None:
+    told, writer = Told(), None
+    database.save([begun("m"), played("m", 0)])
+    bad = structs.replace(played("m", 1), at=None)
+    records: list[Record] = [bad, played("m", 2), finished("m")]
+    writer = Writer(database, told, 0)
+    writer.write(list(enumerate(records, 1)))
+    writer.write([(4, played("m", 3))])
+    assert [number for number, _ in told.rejections] == [1]
+    (match,) = database.matches()
+    assert match.moves == (played("m", 0),)
+    assert match.ended is not None
+    assert (match.ended.winner, match.ended.reason) == (0, Reason.ABORTED)
+    assert "could not store" in match.ended.text
+    assert database.unfinished() == []
+
+
+def test_a_tournament_that_lacks_a_record_is_over(database: Database) -> None:
+    told, created = Told(), TournamentCreated(tournament="t", name="cup", spec="{}", at=90.0)
+    bad = EntrantWithdrawn(tournament="t", number=1, entrant=2**40, at=91.0)
+    good = structs.replace(bad, number=2, entrant=0)
+    batch = decode_records(encode_records([(1, created), (2, bad), (3, good)]))
+    Writer(database, told, 0).write(batch)
+    (stored,) = database.tournaments()
+    assert stored.withdrawn == ()
+    assert stored.ended is not None
+    assert told.rejections[0][0] == 2
+
+
+def test_a_text_that_only_postgresql_cannot_hold_stops_no_other(postgres: Postgres) -> None:
+    database, told = Database(postgres.url), Told()
+    database.migrate()
+    Writer(database, told, 0).write([(1, begun("a", game="n\0m")), (2, begun("b"))])
+    assert "NUL" in told.rejections[0][1]
+    assert [each.started.match for each in database.matches()] == ["b"]
+    database.close()

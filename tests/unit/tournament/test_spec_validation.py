@@ -75,6 +75,16 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
             {"adjudication": Adjudication(max_plies=-1)},
             "adjudication.max_plies: must be a whole number from 0 to 1000000, not -1",
         ),
+        (
+            {"adjudication": Adjudication(max_plies=2**64 - 1)},
+            "adjudication.max_plies: must be a whole number from 0 to 1000000, not",
+        ),
+        (with_second(player="uct(c=\0)"), "entrants[1].player: cannot read 'uct(c=\\x00)'"),
+        (with_second(version="a\0"), "entrants[1].version: must be 1 to 64 characters that can be"),
+        (
+            with_second(player=None, command="a\0"),
+            "entrants[1].command: must be 1 to 1000 characters that can be seen",
+        ),
         ({"openings": Openings(plies=60)}, "openings.plies: nim lasts at most 15 plies"),
         (
             {"openings": Openings(2, {"nim": ((0,),)})},

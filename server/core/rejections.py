@@ -1,0 +1,93 @@
+"""Ends what a record was about that can never be stored, so that everything else goes on.
+
+Every value that a client or an operator can choose has bounds that all databases can hold. So this
+is for what was overlooked, and for games of third parties.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from server.core.accounts import Directory
+from server.core.context import Context
+from server.core.handlers.tournament_director import TournamentDirector
+from server.core.rooms import Rooms
+from server.core.session_manager import SessionManager
+from server.model.messages import Ended, Event, Reason, Update
+from server.model.records import (
+    NOT_STORED,
+    Account,
+    EntrantWithdrawn,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Record,
+    SeatTakenOver,
+    TournamentCreated,
+)
+
+
+class Rejections:
+    """Ends the match, the tournament or the sessions that lack a record."""
+
+    def __init__(
+        self,
+        context: Context,
+        accounts: Directory,
+        sessions: SessionManager,
+        rooms: Rooms,
+        director: TournamentDirector,
+    ) -> None:
+        self._context = context
+        self._accounts = accounts
+        self._sessions = sessions
+        self._rooms = rooms
+        self._director = director
+
+    def rejected(self, record: Record, now: float) -> None:
+        """Go on without a record, which the database cannot hold."""
+        match record:
+            case Account():
+                self._forget(record, now)
+            case TournamentCreated() | EntrantWithdrawn():
+                self._director.end_unstored(record.tournament, now)
+            case MatchStarted() | MovePlayed() | SeatTakenOver() | MatchEnded():
+                self._end_match(record, now)
+
+    def _forget(self, account: Account, now: float) -> None:
+        if self._accounts.get(account.id):
+            self._accounts.remove(account)
+        for session in list(self._sessions.registry.sessions.values()):
+            if session.is_of(account):
+                self._sessions.kick(session, f"your account cannot be used: {NOT_STORED}", now)
+
+    def _end_match(
+        self, record: MatchStarted | MovePlayed | SeatTakenOver | MatchEnded, now: float
+    ) -> None:
+        """End a match without result; nothing is announced that is not stored of it."""
+        match_id = record.match
+        ply = record.ply if isinstance(record, MovePlayed) else None
+
+        def corrected(message: Event) -> Event | None:
+            if isinstance(message, Update) and message.match == match_id:
+                return message if ply is None or message.ply < ply else None
+            if isinstance(message, Ended) and message.match == match_id:
+                return _without_result(message)
+            return message
+
+        self._context.revise(corrected)
+        tournament = self._director.tournament_of(match_id)
+        room = self._rooms.running.get(match_id)
+        if tournament and (room is None or isinstance(record, MatchStarted)):
+            # Its result counts already, or the tournament would begin the same match again.
+            self._director.end_unstored(tournament, now)
+        elif room:
+            if ply is not None:
+                room.unshown = [each for each in room.unshown if each.ply < ply]
+            self._rooms.abort(room, NOT_STORED, now)
+
+
+def _without_result(ended: Ended) -> Ended:
+    return structs.replace(
+        ended, winner=0, returns=(0.0, 0.0), reason=Reason.ABORTED, text=NOT_STORED
+    )
