@@ -1,6 +1,6 @@
-"""Every page in a real browser, in dark and light, wide and narrow, checked for accessibility.
+"""Every page in a real browser, wide in light and narrow in dark, checked for accessibility.
 
-Screenshots are written to tests/screenshots.
+With `--slow` each width is checked in both themes, and has screenshots in tests/screenshots.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from support import scale
 from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, start_match
 from support.played_tournaments import store_tournaments
 from support.raw_client import RawClient
@@ -33,6 +34,8 @@ Judge = Callable[[Page], list[str]]
 #: A name that must be shown as text everywhere.
 HOSTILE = "<img src=x onerror=hacked=1>"
 SCREENS = ((1280, 900), (360, 740))
+#: The theme in which a width is checked.
+THEMES = {1280: "light", 360: "dark"}
 MAX_BYTES = 150_000
 
 CUP = TournamentSpec(
@@ -175,22 +178,22 @@ def test_a_page_is_accessible(
 ) -> None:
     if name == "not_found":
         people.tolerate("404")
-    page = people.come(paths[name], reduced_motion="reduce")
+    page = people.come("about:blank", reduced_motion="reduce")
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
-        page.reload()
+        page.goto(paths[name])
         expect(page.locator("#identity")).not_to_be_empty()
         if name == "lobby":
             see_the_boards(page)
-        look(page, f"{name}_{width}", judge)
+        look(page, name, width, judge)
 
 
-def look(page: Page, name: str, judge: Judge) -> None:
-    """Check a page in both themes, and write screenshots."""
-    PICTURES.mkdir(exist_ok=True)
-    for theme in ("light", "dark"):
+def look(page: Page, name: str, width: int, judge: Judge) -> None:
+    """Check a page that is shown in that width."""
+    for theme in ("light", "dark") if scale.slow else (THEMES[width],):
         page.emulate_media(color_scheme=theme)
-        page.screenshot(path=PICTURES / f"{name}_{theme}.png", full_page=True)
+        if scale.slow:
+            page.screenshot(path=PICTURES / f"{name}_{width}_{theme}.png", full_page=True)
         assert judge(page) == [], f"{name}, {theme}"
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= page.evaluate("document.documentElement.clientWidth"), f"{name}: {wide} px"
@@ -202,20 +205,20 @@ def test_forms_and_dialogs_are_accessible(
 ) -> None:
     viewport = {"width": width, "height": height}
     page = people.come("/?game=othello", reduced_motion="reduce", viewport=viewport)
-    look(page, f"form_{width}", judge)
+    look(page, "form", width, judge)
     page.locator("#identity").click()
-    look(page, f"name_{width}", judge)
+    look(page, "name", width, judge)
     page.keyboard.press("Escape")
     start_match(page, "othello", size=4)
     my_turn(page)
     page.get_by_label("Move", exact=True).fill("z9")
     page.keyboard.press("Enter")
-    look(page, f"playing_{width}", judge)
+    look(page, "playing", width, judge)
     page.get_by_role("button", name="Resign").click()
-    look(page, f"resigning_{width}", judge)
+    look(page, "resigning", width, judge)
     page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
-    look(page, f"played_{width}", judge)
+    look(page, "played", width, judge)
 
 
 def test_faults_of_a_page_are_reported(chromium: Browser, site: BrowserSite, judge: Judge) -> None:

@@ -140,14 +140,13 @@ def test_another_match_against_the_same_bot_is_one_click_away(people: BrowserUse
 
 
 def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: BrowserSite) -> None:
-    ann, bob = people.come(), people.come()
-    names = [who.locator("#identity").inner_text() for who in (ann, bob)]
-    ann.get_by_label("Opponent").select_option(label=names[1])
+    (ann, anns_name), (bob, bobs_name) = people.guest(), people.guest()
+    ann.get_by_label("Opponent").select_option(label=bobs_name)
     ann.get_by_label("Game", exact=True).select_option("tic_tac_toe")
     ann.get_by_role("radio", name="second").check(force=True)
     ann.get_by_role("button", name="Play", exact=True).click()
     challenge = bob.locator("#challenges")
-    expect(challenge).to_contain_text(f"{names[0]} challenges you to tic tac toe")
+    expect(challenge).to_contain_text(f"{anns_name} challenges you to tic tac toe")
     challenge.get_by_role("button").click()
     match = arrive(bob)
     assert arrive(ann) == match

@@ -159,12 +159,12 @@ def test_hostile_names_are_text_everywhere(people: BrowserUsers, site: BrowserSi
         second.ask("seek", game="tic_tac_toe", clock="none", seat=2, opponent=HOSTILE)
         match = first.hear_until("started")["match"]
         first.ask("seek", game="nim")
-        page = people.come()
+        page, name = people.guest()
         expect(page.locator("#people")).to_contain_text(HOSTILE)
         expect(page.locator("#seeks")).to_contain_text(HOSTILE)
         expect(page.locator("#matches")).to_contain_text(ALSO_HOSTILE)
         expect(page.locator("#new-opponent")).to_contain_text(HOSTILE)
-        first.ask("seek", game="nim", opponent=page.locator("#identity").inner_text())
+        first.ask("seek", game="nim", opponent=name)
         expect(page.locator("#challenges")).to_contain_text(f"{HOSTILE} challenges you")
         assert_no_script_ran(page)
 

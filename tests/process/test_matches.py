@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 from support.commands import RunningServer, finish_all, running_server, start
+from support.scale import repetitions
 
 import games
 
-MATCHES = 20
+MATCHES = repetitions(20, short=6)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def tally(output: str) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("game", games.names())
-def test_random_and_uct_play_twenty_matches_without_an_illegal_move(
+def test_random_and_uct_play_matches_without_an_illegal_move(
     host: RunningServer, game: str
 ) -> None:
     many = ("--matches", str(MATCHES), *host.address)

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -66,11 +67,11 @@ def moves(count: int) -> list[MoveRow]:
 
 
 @contextlib.contextmanager
-def outage(url: str) -> Iterator[tuple[RunningServer, TwoClients]]:
+def outage(url: str, **options: Any) -> Iterator[tuple[RunningServer, TwoClients]]:
     """A server whose database cannot be written, and a match whose third move waits for that."""
     file = url.removeprefix(SQLITE)
     with (
-        running_server("--database", f"{url}?timeout=0.1") as server,
+        running_server("--database", f"{url}?timeout=0.1", **options) as server,
         dueling(server) as two_clients,
     ):
         two_clients.play(2)
@@ -243,7 +244,7 @@ def test_what_a_terminal_sends_is_for_the_server_to_hear(url: str) -> None:
 
 
 def test_a_server_that_is_stopped_during_an_outage_says_what_is_lost(url: str) -> None:
-    with outage(url) as (server, two_clients):
+    with outage(url, changed={"server.app._PATIENCE_S": 1.0}) as (server, two_clients):
         code, log = server.stop()
     assert code == 1
     assert "moves that were not announced yet are lost" in log

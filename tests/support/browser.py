@@ -91,6 +91,13 @@ class BrowserUsers:
         page.goto(path)
         return page
 
+    def guest(self) -> tuple[Page, str]:
+        """Somebody new in the lobby, with the name that the server has given them."""
+        page = self.come()
+        identity = page.locator("#identity")
+        expect(identity).to_have_text(re.compile("^guest-"))  # "guest" until the server answers
+        return page, identity.inner_text()
+
     def leave(self) -> None:
         """All go."""
         for context in self._browser.contexts:

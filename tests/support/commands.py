@@ -117,14 +117,16 @@ def _where(announcement: str) -> tuple[str, int]:
 
 
 @contextmanager
-def running_server(*arguments: str, env: dict[str, str] | None = None) -> Iterator[RunningServer]:
+def running_server(
+    *arguments: str, env: dict[str, str] | None = None, **options: Any
+) -> Iterator[RunningServer]:
     """A server for a while. It stores what happens in a file of its own, which goes with it."""
     # A file: a pipe that nobody reads would stop the server when it is full.
     with tempfile.TemporaryFile("w+") as log, tempfile.TemporaryDirectory() as folder:
         usual = ("--port", "0", "--grace-s", "0", "--http", "none")
         kept = ("--database", f"sqlite:///{folder}/playout.db")
         command = ("playout-server", *usual, *kept, *arguments)
-        process = start(*command, env=os.environ | (env or {}), stderr=log)
+        process = start(*command, env=os.environ | (env or {}), stderr=log, **options)
         try:
             yield RunningServer(process, log)
         finally:
