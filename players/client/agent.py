@@ -109,6 +109,11 @@ class Agent:
             self._match.connected = False
             self._driver.advance(self._match)
 
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        """Tell the user that no server is there, and for how long that is tried again."""
+        self._console.show(f"There is no server at {server}: {reason}.")
+        self._console.show(f"Trying again for {patience_s:g} s (--retry-s) ...")
+
     def unreachable(self, reason: str) -> None:
         """Give up, with a hint."""
         self._console.show(f"The server cannot be reached: {reason}")

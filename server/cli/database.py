@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
+from server.runtime import interrupts
 from server.storage import Database, StorageError
 from server.storage.engine import first_line
 
@@ -24,9 +25,10 @@ def opened(url: str, *, of_any_version: bool = False) -> Iterator[Database]:
     try:
         database = Database(url)
         try:
-            if not of_any_version:
-                database.require()
-            yield database
+            with interrupts.with_cleanup():
+                if not of_any_version:
+                    database.require()
+                yield database
         finally:
             database.close()
     except StorageError as error:

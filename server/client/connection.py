@@ -46,6 +46,12 @@ class ServerListener(Protocol):
     def received(self, event: Event) -> None:
         """The server sent an event."""
 
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        """The first attempt to connect failed; others follow for `patience_s` seconds at most.
+
+        `server` is its address, as `HOST:PORT`.
+        """
+
     def unreachable(self, reason: str) -> None:
         """No connection could be made in the time allowed. `close` is expected next."""
 
@@ -111,6 +117,7 @@ class ServerConnection:
         """
         self.round_trip_s = 0.0
         self._reactor = reactor
+        self._address = address
         self._listener = listener
         self._patience_s = patience_s
         self._tls = tls
@@ -120,6 +127,8 @@ class ServerConnection:
         #: The time since when there is no `welcome`; None after one.
         self._trying_since: float | None = time.monotonic()
         self._attempts = 0
+        #: Whether the listener knows that the first attempt failed, or it did not fail.
+        self._first_attempt_is_known = False
         self._refusal = "it says nothing (is it a Playout server, and is --tls needed?)"
         self._unanswered: dict[RequestId, Request] = {}
         self._pinged_at = 0.0
@@ -140,6 +149,7 @@ class ServerConnection:
 
     def open(self) -> None:
         """Start to connect, and keep the connection until `close`."""
+        self._trying_since = time.monotonic()
         self._service.startService()
         self._await()
 
@@ -166,6 +176,7 @@ class ServerConnection:
     def made(self, protocol: _Protocol) -> None:
         """Begin on a new connection, which is verified if it uses TLS."""
         self._protocol = protocol
+        self._first_attempt_is_known = True
         self._unanswered.clear()
         self._listener.connected()
         if self._measures_round_trip:
@@ -243,8 +254,16 @@ class ServerConnection:
         if self._is_out_of_patience:
             self._listener.unreachable(failure.getErrorMessage())
         else:
+            self._report_first_attempt(failure)
             # Not within the service's own call, which is about to count this failure.
             self._reactor.callLater(0, self._await)
+
+    def _report_first_attempt(self, failure: Failure) -> None:
+        if not self._first_attempt_is_known:
+            self._first_attempt_is_known = True
+            host, port = self._address
+            reason = failure.getErrorMessage().rstrip(".")
+            self._listener.retrying(f"{host}:{port}", reason, self._patience_s)
 
     def _ping(self, protocol: _Protocol) -> None:
         if protocol is self._protocol:

@@ -33,7 +33,7 @@ class EndTournamentCall:
         Raises ClickException unless the server confirms.
         """
         self._reactor.callWhenRunning(self._connection.open)
-        self._reactor.run()
+        self._reactor.run(installSignalHandlers=False)
         if self._error is not None:
             raise click.ClickException(self._error)
 
@@ -44,6 +44,9 @@ class EndTournamentCall:
     def disconnected(self, reason: str) -> None:
         """End: the user can try again."""
         self._end(f"the server cannot be reached: {reason}")
+
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        """Not called, as there is one attempt: its connection has no patience."""
 
     def unreachable(self, reason: str) -> None:
         """End: the user can try again."""

@@ -95,14 +95,16 @@ class Runner:
 
     def run(self) -> None:
         """Run the reactor until the tournament is over, fails or is interrupted."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(
-                number, lambda number, _: self._reactor.callFromThread(self._interrupt, number)
-            )
+
+        def interrupt(number: int, _: object) -> None:
+            self._reactor.callFromThread(self._interrupt, number)
+
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, interrupt) for number in numbers}
         self._reactor.callWhenRunning(self._begin)
         self._reactor.run(installSignalHandlers=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         self._display.close()
         # First the server: with it gone, no entrant loses a match by leaving.
         if self._local_server and not (self._stay and self.code == 0):
@@ -120,6 +122,12 @@ class Runner:
         """Tell the user; the connection makes itself anew."""
         if self.progress:
             self._display.show(f"The server cannot be reached ({reason}); trying again ...")
+
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        """Tell the user, unless it is a local server, which takes seconds to start."""
+        if not self._local_server:
+            self._display.show(f"There is no server at {server}: {reason}.")
+            self._display.show(f"Trying again for {patience_s:g} s ...")
 
     def unreachable(self, reason: str) -> None:
         """End with exit code 1."""

@@ -282,8 +282,9 @@ class Database:
                     driver.backup(copy)
             partial.replace(path)
         except (OSError, sqlite3.Error, SQLAlchemyError) as error:
-            partial.unlink(missing_ok=True)
             raise StorageError(f"cannot write {path}: {first_line(error)}") from error
+        finally:
+            partial.unlink(missing_ok=True)
 
     def _count(self) -> int:
         with self._engine.connect() as connection:

@@ -159,6 +159,8 @@ def test_a_server_that_is_not_there_is_said() -> None:
         retry = ("--port", str(port), "--retry-s", "1.5")
         code, output = run("playout-player", "nim", "random", *retry)
     assert code == 1
+    assert output.count("There is no server at 127.0.0.1:") == 1
+    assert "Trying again for 1.5 s (--retry-s) ..." in output
     assert "cannot be reached" in output
     assert "playout-server" in output
     assert "Traceback" not in output

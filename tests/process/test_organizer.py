@@ -227,13 +227,15 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
 def _organize(file: Path, *options: str, token: str, **env: str) -> tuple[int, str]:
     """`run`, as a process of its own which does not wait for long."""
     environment = os.environ | {"PLAYOUT_TOKEN": token} | env
-    patience = {"server.organizer.launch._PATIENCE_S": 0.3}
+    patience = {"server.organizer.launch._PATIENCE_S": 1.5}
     return run("playout-tournament", "run", str(file), *options, env=environment, changed=patience)
 
 
 def test_a_server_that_is_not_there(folder: Path) -> None:
     code, said = _organize(folder / "SPEC.toml", "--server", "127.0.0.1:1", token="x")
     assert code == 1
+    assert said.count("There is no server at 127.0.0.1:1: ") == 1
+    assert "Trying again for 1.5 s ..." in said
     assert "the server cannot be reached" in said
     assert "Traceback" not in said
 

@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 import games
+from server.runtime import entry_points
 
 #: The modules of the commands; the function is `main`.
 MODULES = {
@@ -202,6 +203,6 @@ def _run(
         setattr(importlib.import_module(owner), name, value)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        importlib.import_module(module).main()
+        entry_points.run(module)
     finally:
         atexit._run_exitfuncs()  # a copy of a process ends without them

@@ -1,0 +1,105 @@
+"""Ctrl-C before a command handles it itself: one line and exit code 130, whenever it comes."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.commands import PATIENCE_S, finish, start
+
+ROOT = Path(__file__).parents[2]
+#: Found by Python at its start. Sends the process SIGINT when it imports a certain module, or at
+#: another event of https://docs.python.org/3/library/audit_events.html.
+SITECUSTOMIZE = """
+import os, signal, sys
+
+wanted = os.environ.pop("INTERRUPT_AT", None)
+
+def interrupt(event, arguments=()):
+    if event == wanted:
+        os.kill(os.getpid(), signal.SIGINT)
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        interrupt(name)
+
+sys.meta_path.insert(0, Finder())
+sys.addaudithook(interrupt)
+"""
+#: When the signal comes: at imports that commands need, then while they work.
+POINTS = [
+    ("playout-server", (), "server.main"),
+    ("playout-server", (), "numba"),
+    ("playout-server", (), "sqlalchemy"),
+    ("playout-server", (), "games.othello"),
+    ("playout-server", (), "sqlite3.connect"),
+    ("playout-server", ("accounts", "list"), "sqlite3.connect"),
+    ("playout-player", ("nim", "random"), "click"),
+    ("playout-player", ("nim", "random"), "llvmlite.binding"),
+    ("playout-player", ("nim", "random"), "games.nim"),
+    ("playout-tournament", ("list",), "server.organizer.main"),
+    ("playout-tournament", ("list",), "alembic"),
+    ("playout-tournament", ("list",), "sqlite3.connect"),
+]
+
+
+def installed(command: str) -> list[str]:
+    """The words that run a command as its installed script does."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    scripts = setup["options.entry_points"]["console_scripts"].strip().splitlines()
+    module, _, function = dict(each.split(" = ") for each in scripts)[command].partition(":")
+    code = f"import sys; from {module} import {function}; sys.exit({function}())"
+    return [sys.executable, "-P", "-c", code]
+
+
+def interrupted(folder: Path, words: list[str], at: str) -> subprocess.CompletedProcess[str]:
+    """A command after it was sent SIGINT at a certain point; it stores what it has in a folder."""
+    (folder / "sitecustomize.py").write_text(SITECUSTOMIZE)
+    path = os.pathsep.join([str(folder), str(ROOT)])
+    own = {"PYTHONPATH": path, "INTERRUPT_AT": at, "XDG_DATA_HOME": str(folder)}
+    return subprocess.run(
+        words,
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("command", "arguments", "at"), POINTS)
+def test_an_interrupted_start_is_one_line(
+    tmp_path: Path, command: str, arguments: tuple[str, ...], at: str
+) -> None:
+    done = interrupted(tmp_path, [*installed(command), *arguments], at)
+    assert done.returncode == 130
+    assert done.stderr.endswith("Interrupted.\n")
+    for word in ("Traceback", "Exception", "Aborted"):
+        assert word not in done.stdout + done.stderr
+
+
+def test_a_command_whose_parent_ignores_the_signal_ignores_it(tmp_path: Path) -> None:
+    words = ["bash", "-c", "trap '' INT; exec \"$@\"", "bash", *installed("playout-tournament")]
+    done = interrupted(tmp_path, [*words, "--version"], "click")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_player_that_waits_for_a_server_can_be_interrupted() -> None:
+    with socket.socket() as bound:  # does not listen, and keeps others from this port
+        bound.bind(("127.0.0.1", 0))
+        port = str(bound.getsockname()[1])
+        player = start("playout-player", "nim", "random", "--port", port, "--retry-s", "1000")
+        assert player.stdout
+        while "Trying again" not in (line := player.stdout.readline()):
+            assert line
+        player.send_signal(signal.SIGINT)
+        code, output = finish(player)
+    assert code == 130
+    assert "Traceback" not in output
