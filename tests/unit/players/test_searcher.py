@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 
 import pytest
+from support.scale import repetitions
 
 import games
 import players
@@ -54,7 +55,7 @@ def descend(player: Player, ranks: Sequence[int]) -> tuple[list[int], int]:
 def test_visits_are_found_again(player: str, ranks: list[int]) -> None:
     """The subtree is kept after one ply, or several at once."""
     searcher = players.load(player, GAME)
-    search(searcher, [], 20_000)
+    search(searcher, [], repetitions(20_000, short=8000))
     moves, kept = descend(searcher, ranks)
     assert kept > 0 or player.startswith("rave")  # it may not have visited a second one
     info = search(searcher, moves)
@@ -206,7 +207,7 @@ def test_threads_can_be_repeated(spec: str, simulations: int, player: str) -> No
         return found
 
     first = searched()
-    assert all(searched() == first for _ in range(3))
+    assert all(searched() == first for _ in range(repetitions(3, short=1)))
 
 
 def test_a_proof_of_one_thread_is_reported() -> None:

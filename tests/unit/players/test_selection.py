@@ -145,7 +145,7 @@ def some_rule(choose: random.Random) -> Selection:
 
 def test_the_child_with_the_best_score_is_chosen() -> None:
     choose, tree = random.Random(1), interpreted(new_tree(0.01, amaf=True))
-    for _ in range(repetitions(5000, short=800)):
+    for _ in range(repetitions(5000, short=300)):
         family(choose, tree)
         selection = some_rule(choose)
         wanted, chosen = scores(tree, selection), select(tree, ROOT, selection)
@@ -241,7 +241,7 @@ def test_all_moves_as_first_equals_an_independent_count(
     selection = Selection(RAVE, 0.1, 2.0, schedule, 50.0, 0.1)
     config = SearchConfig(solver=False, decisive=False, max_plies=0, max_depth=game.max_plies)
     count: Count = defaultdict(lambda: defaultdict(list))
-    for _ in range(300):
+    for _ in range(repetitions(300, short=100)):
         watched.path, watched.playout_moves = [], []
         ran = uncompiled(run_simulations)(
             tree, game.board(), game.board(), game.kernels.legal, watched.play, watched.playout,
@@ -249,4 +249,4 @@ def test_all_moves_as_first_equals_an_independent_count(
         )  # fmt: skip
         assert ran == 1
         count_all_moves(count, game, watched.path, watched.playout_moves)
-    assert check_amaf(tree, ROOT, (), count) > 300
+    assert check_amaf(tree, ROOT, (), count) > repetitions(300, short=100)

@@ -93,7 +93,7 @@ def test_plain_python_is_searched_by_the_same_source(
         assert rules_of(game).compiled is (game is compiled)
         worker = Worker(game, selection, config, 3, 1, np.empty(0, dtype=np.int64))
         worker.reset(game.initial_state())
-        done = worker.search(300, math.inf, lambda left: False)
+        done = worker.search(repetitions(300, short=80), math.inf, lambda left: False)
         rows = worker.tree.nodes[: worker.tree.used[0]]
         names = ("action", "visits", "value", "proof", "width", "tried")
         found.append((done, worker.depth, [rows[name].tolist() for name in names]))
@@ -170,8 +170,8 @@ def test_a_heavily_pruned_tree_can_start_anew(player: str) -> None:
     game = games.load("gomoku")
     state = game.initial_state()
     searcher = players.load(player, game)
-    searcher.choose([state], Limit(simulations=100_000))
-    for action in range(0, 225, 5):
+    searcher.choose([state], Limit(simulations=repetitions(100_000, short=30_000)))
+    for action in range(0, 225, repetitions(5, short=15)):
         other = game.next_state(state, action)
         searcher.choose([other], Limit(simulations=200 + 20 * action))
 
