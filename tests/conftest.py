@@ -1,4 +1,4 @@
-"""What several test files share."""
+"""Fixtures and options of all tests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What servers and players keep is not to be among what the user keeps."""
+    """Servers and players store in a temporary folder, not in the user's."""
     folder = tmp_path_factory.mktemp("data")
     os.environ["XDG_DATA_HOME"] = str(folder)
     return folder
@@ -60,9 +60,9 @@ def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[RunningServer]:
-    """The real server and its page, as a process of its own, for tests that do not mind others.
+    """A server process with web pages, shared by the tests of a worker.
 
-    It must have had no fault by the end, and stop when it is asked to.
+    At the end its log must have no traceback, and it must stop with code 0.
     """
     from support.commands import running_server
 
@@ -75,7 +75,7 @@ def server() -> Iterator[RunningServer]:
 
 @pytest.fixture
 def postgres(cluster: Postgres) -> Postgres:
-    """A PostgreSQL that runs, with an empty database; a test may stop it."""
+    """A running PostgreSQL with an empty database; a test may stop it."""
     import sqlalchemy as sa
 
     cluster.start()
@@ -87,7 +87,7 @@ def postgres(cluster: Postgres) -> Postgres:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Postgres]:
-    """One for all tests, as making it takes a second; where nothing is skipped, there must be."""
+    """A PostgreSQL cluster, shared by the tests of a worker: making it takes a second."""
     from testbed.postgres import PostgresMissing
     from testbed.postgres import postgres as postgres_cluster
 
@@ -100,7 +100,7 @@ def cluster() -> Iterator[Postgres]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of an empty database, of either kind."""
+    """The URL of an empty database, SQLite or PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/kept.db"
     url: str = request.getfixturevalue("postgres").url
@@ -109,7 +109,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
-    """With tables."""
+    """A database with empty tables."""
     from server.storage import Database
 
     database = Database(url)
@@ -120,7 +120,7 @@ def database(url: str) -> Iterator[Database]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One for the tests of a file; where nothing is skipped, there must be."""
+    """A Chromium, shared by the tests of a file."""
     from testbed import chromium as system_chromium
 
     try:
@@ -132,7 +132,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
-    """A server with its pages, for tests that do not mind others."""
+    """A server with web pages and bots, shared by the tests of a file."""
     from support.browser import running_site
 
     with running_site(tmp_path_factory.mktemp("site")) as site:
@@ -141,7 +141,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
 
 @pytest.fixture
 def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
-    """Whoever comes to the site. No page may have had a fault by the end."""
+    """The users of the site. At the end no page may have had an error."""
     from support.browser import BrowserUsers
 
     people = BrowserUsers(chromium, site.address)
@@ -152,7 +152,7 @@ def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
 
 @pytest.fixture(scope="session")
 def past_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
-    """One for all tests that only read, or clear away what they have begun."""
+    """A server with a seeded database, for tests that change nothing."""
     from support.commands import running_server
     from support.http_site import HttpSite
     from support.seeded_database import SeededDatabase

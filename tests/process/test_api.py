@@ -1,4 +1,4 @@
-"""The API of a real server, over HTTP: what it has stored, and what is played there now."""
+"""The API of a real server over HTTP: stored and running matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lobby as a server sends it over HTTP, before any script of the page has run."""
+"""The HTML of the lobby as a server sends it, without scripts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def connect(host: RunningServer) -> Iterator[Connect]:
 
 
 def is_deserted(page: Parsed) -> bool:
-    """Is nobody here any more, and nothing played?"""
+    """Return whether no player is connected and no match runs."""
     return page.inside["total-bots"] == page.inside["total-matches"] == "0"
 
 
@@ -211,7 +211,7 @@ def test_everything_to_be_filled_in_has_a_name(host: RunningServer) -> None:
 
 
 def is_inline(attributes: dict[str, str | None]) -> bool:
-    """Of a script: is it in the page itself, and run?"""
+    """Return whether a script element is inline and is executed."""
     return "src" not in attributes and attributes.get("type") != "application/json"
 
 
@@ -220,7 +220,7 @@ def links(page: Parsed) -> set[str | None]:
 
 
 def begin(first: RawClient, second: RawClient) -> str:
-    """A match, of which both have heard."""
+    """Start a match, and wait until both players know it."""
     first.ask("seek", game=GAME, clock="none", seat=1)
     second.say("seek", game=GAME, clock="none", seat=2)
     started = [client.hear_until("started") for client in (first, second)]
@@ -228,7 +228,7 @@ def begin(first: RawClient, second: RawClient) -> str:
 
 
 def play(first: RawClient, second: RawClient) -> str:
-    """A match that the first one wins."""
+    """Play a match that the first player wins."""
     match = begin(first, second)
     for ply, action in enumerate(WON):
         (first, second)[ply % 2].ask("move", match=match, ply=ply, action=action)

@@ -1,4 +1,4 @@
-"""The page of a match as a server sends it, before any script of the page has run."""
+"""The HTML of a match's page as a server sends it, without scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_TRANSFER = 60_000
 
 
 class Hostile(RawClient):
-    """Somebody who is called like markup."""
+    """A player with markup as its name."""
 
     def hello(self, name: str | None = None, **fields: Any) -> Message:
         return super().hello(HOSTILE.format(id(self) % 1000), **fields)
@@ -37,7 +37,7 @@ class Hostile(RawClient):
 
 @pytest.fixture
 def two_clients(server: RunningServer) -> Iterator[TwoClients]:
-    """Three moves on; it must come to its honest end."""
+    """Two players after three moves. Their match must end by the rules after the test."""
     with Hostile(*address(server)) as first, RawClient(*address(server)) as second:
         two_clients = TwoClients(first, second)
         two_clients.play(2)
@@ -60,7 +60,7 @@ def get(server: RunningServer, path: str) -> str:
 
 
 def packed(server: RunningServer, path: str) -> tuple[bytes, int]:
-    """A body, and how many bytes of it are transferred."""
+    """Return the body of an answer, and the number of bytes that were transferred."""
     assert server.page
     host, port = server.page
     headers = {"Accept-Encoding": "gzip"}

@@ -1,4 +1,4 @@
-"""The pages that are read, as a real server sends them, before any script of theirs has run."""
+"""The HTML of the pages as a real server sends it, without scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LISTS = ("/matches", "/players", "/tournaments", "/games")
 
 
 class Page(HTMLParser):
-    """What is on a page: its elements with their attributes, and its text."""
+    """A parsed page: its elements with their attributes, and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Page(HTMLParser):
         return {str(a["href"]): None for tag, a in self.elements if tag == "a" and "href" in a}
 
     def matches(self) -> list[str]:
-        """The ids of those that are listed, in their order."""
+        """Return the ids of the listed matches in their order."""
         return [each.removeprefix("/matches/") for each in self.links()
                 if each.startswith("/matches/")]  # fmt: skip
 
@@ -81,7 +81,7 @@ def page_of(site: HttpSite, path: str, status: int = 200) -> Page:
 
 
 class NastyNamesDatabase(SeededDatabase):
-    """The same, and a test between two, one of whom is called like markup."""
+    """The same, and a tournament of two entrants, one with markup as its name."""
 
     def _store(self, url: str) -> None:
         harness = self._harness

@@ -1,4 +1,4 @@
-"""The process that stores: whatever dies, nothing is lost, and nobody stays behind."""
+"""The storage process: if any process dies, no record is lost and no process is left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def url(tmp_path: Path) -> str:
 
 
 def storing(parent: int) -> list[int]:
-    """The processes that run as children of one."""
+    """Return the storage processes among the children of a process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has just ended
@@ -40,7 +40,7 @@ def storing(parent: int) -> list[int]:
 
 
 def the_process(server: RunningServer) -> int:
-    """That which stores for a server."""
+    """Return the storage process of a server."""
     (process,) = wait_until(lambda: storing(server.process.pid), "the storage process")
     return process
 

@@ -1,4 +1,4 @@
-"""The protocol over WebSocket: the same match, and what a hostile page or program may send."""
+"""The protocol over WebSocket: a match, and messages of hostile pages and programs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def page(server: RunningServer) -> tuple[str, int]:
 
 @pytest.fixture
 def peer(page: tuple[str, int]) -> Iterator[WebClient]:
-    """Somebody at a page, who has not said hello."""
+    """A WebSocket connection without a hello."""
     with WebClient(page) as client:
         yield client
 
 
 @pytest.fixture
 def two_clients(server: RunningServer, page: tuple[str, int]) -> Iterator[TwoClients]:
-    """A person at a page against a bot, two moves on; it must come to its honest end."""
+    """A WebSocket client and a TCP client after two moves. Their match must end by the rules."""
     with WebClient(page) as person, RawClient(server.host, server.port) as bot:
         honest = TwoClients(person, bot)
         honest.play(2)

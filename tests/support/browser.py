@@ -1,4 +1,4 @@
-"""People at a real browser: how they come, start matches and move, and what goes wrong there."""
+"""Drives a real browser: opens pages, starts matches, moves, and collects the faults of pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ expect.set_options(timeout=PATIENCE_S * 1000)
 
 
 class BrowserSite:
-    """A server with its pages, and what it has stored."""
+    """A server with web pages, and its database."""
 
     def __init__(self, server: RunningServer, database: str) -> None:
         assert server.page
@@ -35,7 +35,7 @@ class BrowserSite:
         self.address = "http://{}:{}".format(*server.page)
 
     def stored(self, match: str) -> StoredMatch:
-        """What the database has of a match."""
+        """Return a match from the database."""
         reader = Reader(self.database)
         kept = reader.match(match)
         reader.close()
@@ -45,9 +45,9 @@ class BrowserSite:
 
 @contextmanager
 def running_site(folder: Path, *options: str) -> Iterator[BrowserSite]:
-    """A server that keeps what happens in that folder, and starts bots that need no time.
+    """Run a server that stores in `folder` and starts bots that move at once.
 
-    It must have had no fault by the end, unless it was killed.
+    Fails if its log has a traceback, unless it was killed.
     """
     database = f"sqlite:///{folder}/playout.db"
     usual = ("--http", "127.0.0.1:0", "--bot", "random", "--bots", "8")
@@ -60,7 +60,7 @@ def running_site(folder: Path, *options: str) -> Iterator[BrowserSite]:
 
 
 class BrowserUsers:
-    """Everybody in front of a screen. What goes wrong in their pages is kept in `faults`."""
+    """The users of one browser, each with cookies of their own, and the errors of their pages."""
 
     def __init__(self, browser: Browser, address: str) -> None:
         self._browser = browser
@@ -70,16 +70,16 @@ class BrowserUsers:
 
     @property
     def faults(self) -> list[str]:
-        """What went wrong, but for what was to be expected."""
+        """Return the errors of the pages, without those that the test tolerates."""
         tolerated = [re.compile(each) for each in self._tolerated]
         return [each for each in self._faults if not any(one.search(each) for one in tolerated)]
 
     def tolerate(self, pattern: str) -> None:
-        """Faults like this are provoked by the test."""
+        """Expect errors that match a pattern: the test causes them."""
         self._tolerated.append(pattern)
 
     def come(self, path: str = "/", **options: Any) -> Page:
-        """Somebody new opens a page, in a browser of their own."""
+        """Open a page as a new user, with cookies and storage of its own."""
         options = {"viewport": {"width": 1280, "height": 900}, "base_url": self._address} | options
         context = self._browser.new_context(**options)
         context.set_default_timeout(PATIENCE_S * 1000)
@@ -92,14 +92,14 @@ class BrowserUsers:
         return page
 
     def guest(self) -> tuple[Page, str]:
-        """Somebody new in the lobby, with the name that the server has given them."""
+        """Open the lobby as a new guest; return the page, and the guest's name."""
         page = self.come()
         identity = page.locator("#identity")
         expect(identity).to_have_text(re.compile("^guest-"))  # "guest" until the server answers
         return page, identity.inner_text()
 
     def leave(self) -> None:
-        """All go."""
+        """Close all pages."""
         for context in self._browser.contexts:
             context.close()
 
@@ -120,7 +120,7 @@ class BrowserUsers:
 
 
 def start_match(page: Page, game: str, seat: str = "first", **parameters: object) -> str:
-    """By the form, against the first bot of the server; the match, whose page is shown then."""
+    """Start a match against the first bot, wait for its page, and return its id."""
     page.get_by_label("Opponent").select_option(label="random")
     page.get_by_label("Game", exact=True).select_option(game)
     for name, value in parameters.items():
@@ -131,13 +131,13 @@ def start_match(page: Page, game: str, seat: str = "first", **parameters: object
 
 
 def arrive(page: Page) -> str:
-    """Wait for the page of a match; which one it is."""
+    """Wait for the page of a match, and return the match's id."""
     page.wait_for_url("**/matches/*")
     return match_of(page)
 
 
 def match_of(page: Page) -> str:
-    """Which match this page shows."""
+    """Return the id of the match that the page shows."""
     return page.url.rpartition("/")[2].partition("?")[0]
 
 
@@ -145,13 +145,13 @@ def match_of(page: Page) -> str:
 
 
 def my_turn(page: Page) -> bool:
-    """Wait until there is something to choose, or nothing any more."""
+    """Wait until a move can be chosen, or the match is over."""
     page.locator(f"{MOVES}, {OVER}").first.wait_for()
     return not page.locator(OVER).is_visible()
 
 
 def play_on(page: Page, draw: random.Random, most: int = 1000) -> None:
-    """Make moves by clicking on what the page offers, to the end of the match or so many."""
+    """Click on legal moves until the match is over, or `most` times."""
     for _ in range(most):
         if not my_turn(page):
             break
@@ -160,7 +160,7 @@ def play_on(page: Page, draw: random.Random, most: int = 1000) -> None:
 
 
 def moves_on(page: Page) -> list[str]:
-    """The list of moves, as it is written."""
+    """Return the moves in the page's list."""
     names: list[str] = page.locator(".move").evaluate_all(
         "moves => moves.map((move) => move.lastChild.textContent)"
     )
@@ -168,7 +168,7 @@ def moves_on(page: Page) -> list[str]:
 
 
 def moves_in(kept: StoredMatch) -> list[str]:
-    """The moves that are stored, as people write them."""
+    """Return the stored moves in the notation of the page."""
     game = games.load(kept.started.game)
     state, names = game.initial_state(), []
     for move in kept.moves:
@@ -178,7 +178,7 @@ def moves_in(kept: StoredMatch) -> list[str]:
 
 
 def result_in(kept: StoredMatch) -> str:
-    """How a stored match has ended, as people say it."""
+    """Return the result of a stored match in the words of the page."""
     assert kept.ended is not None
     winner = kept.ended.winner
     return f"{kept.started.players[winner - 1]} won" if winner > 0 else "A tie"

@@ -23,7 +23,7 @@ Command = subprocess.Popen[str] | ForkedCommand
 
 
 def start(command: str, *arguments: str, **options: Any) -> Command:
-    """A command with pipes, in text mode; its errors come with its output.
+    """Start a command with pipes in text mode; its errors are in its output.
 
     In another folder, or with another PYTHONPATH, it may import something else than the others.
     """
@@ -40,7 +40,7 @@ def start(command: str, *arguments: str, **options: Any) -> Command:
 
 
 def finish(process: Command, said: str | None = None) -> tuple[int, str]:
-    """Exit code and output of a command that ends by itself, after it was told something."""
+    """Write `said` to a command, wait for its end, and return its exit code and output."""
     try:
         output, _ = process.communicate(said, timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
@@ -51,20 +51,20 @@ def finish(process: Command, said: str | None = None) -> tuple[int, str]:
 
 
 def finish_all(*processes: Command) -> list[tuple[int, str]]:
-    """Exit codes and outputs of commands that play each other: none waits to be read."""
+    """Return exit codes and outputs of commands that need each other: all are read at a time."""
     with ThreadPoolExecutor() as pool:
         return list(pool.map(finish, processes))
 
 
 def run(command: str, *arguments: str, **options: object) -> tuple[int, str]:
-    """Exit code and output of a command."""
+    """Run a command, and return its exit code and output."""
     return finish(start(command, *arguments, **options), "")
 
 
 def invoke(command: str, *arguments: str) -> tuple[int, str]:
-    """Exit code and output of a command that is called in this process.
+    """Call a command in this process, and return its exit code and output.
 
-    For what ends before a server or a match begins; a process takes two seconds to start.
+    For calls that end before they start a server or a match.
     """
     main = importlib.import_module(MODULES[command]).main
     done = CliRunner().invoke(main, arguments, prog_name=command)
@@ -92,25 +92,25 @@ class RunningServer:
         return "--port", str(self.port)
 
     def stop(self) -> tuple[int, str]:
-        """Ask it to stop; exit code and what it has logged."""
+        """Send SIGTERM, wait, and return the exit code and the log."""
         self.process.send_signal(signal.SIGTERM)
         return self.finish()
 
     def finish(self) -> tuple[int, str]:
-        """Wait until it has stopped; exit code and what it has logged."""
+        """Wait until it has stopped, and return the exit code and the log."""
         code, _ = finish(self.process)
         self._log.seek(0)
         return code, self._log.read()
 
 
 def _http_of(process: Command) -> str:
-    """What the last `--http` of a command said."""
+    """Return the value of the last `--http` of a command."""
     words = list(map(str, process.args))
     return words[len(words) - words[::-1].index("--http")]
 
 
 def _where(announcement: str) -> tuple[str, int]:
-    """What `listening on HOST:PORT` says, or `page at http://HOST:PORT/`."""
+    """Return host and port of `listening on HOST:PORT` or `page at http://HOST:PORT/`."""
     where = announcement.rsplit(maxsplit=1)[-1].removeprefix("http://").rstrip("/")
     host, _, port = where.rpartition(":")
     return host, int(port)
@@ -120,7 +120,7 @@ def _where(announcement: str) -> tuple[str, int]:
 def running_server(
     *arguments: str, env: dict[str, str] | None = None, **options: Any
 ) -> Iterator[RunningServer]:
-    """A server for a while. It stores what happens in a file of its own, which goes with it."""
+    """Run a server until the end of the block, by default with a new SQLite file."""
     # A file: a pipe that nobody reads would stop the server when it is full.
     with tempfile.TemporaryFile("w+") as log, tempfile.TemporaryDirectory() as folder:
         usual = ("--port", "0", "--grace-s", "0", "--http", "none")

@@ -39,5 +39,5 @@ def fixture(key: Key, leg: Literal[1, 2], winner: int | None, **fields: Any) -> 
 
 
 def pair(key: Key, first: int, second: int, **fields: Any) -> list[Fixture]:
-    """Both matches of a pair, by their winners."""
+    """Return the two matches of a pair with these winners."""
     return [fixture(key, 1, first, **fields), fixture(key, 2, second, **fields)]

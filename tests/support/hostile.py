@@ -8,7 +8,7 @@ from support.raw_client import Message, RawClient
 
 
 def error(peer: RawClient) -> Any:
-    """The code of the error that comes next."""
+    """Return the code of the next error."""
     message = peer.hear()
     assert message["type"] == "error", message
     assert message["text"]
@@ -25,7 +25,7 @@ MOVE = {"type": "move", "match": "m", "ply": 0, "action": 0}
 
 
 def send_until_refused(peer: RawClient, frame: bytes, limit: int) -> int:
-    """Send a frame over and over until the server takes no more; how often it took it."""
+    """Send a frame until the server reads no more; return how often it was sent."""
     peer.socket.settimeout(1.0)
     sent = 0
     try:

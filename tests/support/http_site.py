@@ -1,4 +1,4 @@
-"""A real server with a page, and what it has: asked over HTTP."""
+"""Requests to the pages and the API of a real server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SiteAnswer:
 
 
 class HttpSite:
-    """A server that has taken up what another has left, and on which a match is played."""
+    """A server with the database of an earlier server, in which one match goes on."""
 
     def __init__(self, server: RunningServer, past: SeededDatabase) -> None:
         assert server.page
@@ -36,7 +36,7 @@ class HttpSite:
         self._where = server.page
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> SiteAnswer:
-        """Of any path, which is sent as it is given."""
+        """Send a request for a path, which is not quoted."""
         connection = http.client.HTTPConnection(*self._where, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, path, headers={k.replace("_", "-"): v
@@ -44,7 +44,7 @@ class HttpSite:
             return SiteAnswer(connection.getresponse())
 
     def get(self, path: str) -> Any:
-        """What is at a path below /api."""
+        """Return the JSON at a path below /api."""
         answer = self.ask(f"/api/{path}")
         assert answer.status == 200, answer.body
         return answer.json

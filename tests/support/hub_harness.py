@@ -1,4 +1,4 @@
-"""A server without its sockets: a hub, a clock that stands still, and lines with inboxes."""
+"""A hub without sockets: clients in memory, and a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ THOUGHT = Analysis(win_rate=0.75, simulations=100)
 
 
 class HubHarness:
-    """A hub and its clients, joined in memory; time passes when it is told to.
+    """A hub and its clients in memory; time passes only in `wait`.
 
     What it wants stored is stored at once, or when `commit` is called if the database is `slow`.
     What it wants done when nothing else is to be done is done so, or by `rest` if it is `busy`.
@@ -85,14 +85,14 @@ class HubHarness:
         self._numbers = itertools.count(1)
 
     def line(self, address: str | None = "192.0.2.1") -> MemoryClient:
-        """Somebody calls."""
+        """Return a new connection, without a hello."""
         line = MemoryClient(self, next(self._numbers))
         self.lines[line.number] = line
         self.do(self.hub.connect(line.number, address, self.now))
         return line
 
     def client(self, name: str, **hello: Any) -> MemoryClient:
-        """Somebody calls and says hello, as a guest if nothing else is said."""
+        """Return a new client that has said hello, by default as a guest."""
         line = self.line()
         line.welcome = line.ask(hello_of(name, **hello), Welcome)
         return line
@@ -138,7 +138,7 @@ class HubHarness:
             self.rest()
 
     def commit(self) -> None:
-        """All that there is to store is stored."""
+        """Report all records as stored."""
         self.committed = len(self.stored)
         self.do(self.hub.committed(self.committed, self.now))
 
@@ -150,7 +150,7 @@ class HubHarness:
                 self.do(self.hub.show(self.now))
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and wake the hub when it asked for it."""
+        """Let time pass, and run the hub's timers."""
         until = self.now + seconds
         while self.alarm is not None and self.alarm <= until:
             self.now, self.alarm = max(self.now, self.alarm), None
@@ -160,7 +160,7 @@ class HubHarness:
 
     @property
     def matches(self) -> dict[str, Match]:
-        """What is being played."""
+        """Return the running matches."""
         return {match_id: table.match for match_id, table in self.hub.rooms.items()}
 
     def only_match(self) -> Match:
@@ -168,7 +168,7 @@ class HubHarness:
         return match
 
     def is_empty(self) -> bool:
-        """Is nothing left of anybody, but that matches have ended?"""
+        """Return whether the hub holds nothing but ended matches."""
         hub = self.hub
         counted = len(hub.rooms) + len(hub.lobby) + len(hub.bots) + len(self.bots)
         timers, registry = len(hub._context.timers), hub.registry
@@ -182,7 +182,7 @@ class HubHarness:
 
 
 class MemoryClient:
-    """One connection: what was said on it, and what was heard."""
+    """One connection: the messages that it sent and received."""
 
     def __init__(self, harness: HubHarness, number: int) -> None:
         self.harness = harness
@@ -207,18 +207,18 @@ class MemoryClient:
         self.inbox.append(event)
 
     def say(self, request: Request, lag_s: float = 0.0) -> list[Event]:
-        """What this connection is told because of a request."""
+        """Send a request, and return the messages that this connection receives for it."""
         heard = len(self.inbox)
         hub, now = self.harness.hub, self.harness.now
         self.harness.do(hub.receive(self.number, request, now, lag_s))
         return self.inbox[heard:]
 
     def ask(self, request: Request, kind: type[E]) -> E:
-        """The only answer of that kind."""
+        """Send a request, and return its only answer of that kind."""
         return only(self.say(request), kind)
 
     def refused(self, request: Request) -> Code:
-        """The code of the error which is all that a request leads to."""
+        """Send a request, and return the code of the error that is its only answer."""
         (error,) = self.say(request)
         assert isinstance(error, Error)
         assert error.text
@@ -247,14 +247,14 @@ def hello_of(name: str, **fields: Any) -> Hello:
 def sit_down(
     harness: HubHarness, *, clock: str = "none", **hello: Any
 ) -> tuple[MemoryClient, MemoryClient, str]:
-    """Ann and Bob, who moves second, and their match."""
+    """Return Ann, Bob, who moves second, and the id of their match."""
     ann, bob = harness.client("Ann", **hello), harness.client("Bob")
     match = match_between(ann, bob, clock=clock)
     return ann, bob, match
 
 
 def administrator(harness: HubHarness, name: str, **hello: Any) -> MemoryClient:
-    """Somebody who may do more than others."""
+    """Return a client that is logged in as an administrator."""
     token = "0" * 32
     known = Account(id=name, name=name, digest=digest(token), created_at=EPOCH, administrator=True)
     harness.do(harness.hub.account_changed(known, harness.now))

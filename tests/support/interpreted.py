@@ -15,7 +15,7 @@ def after(spec: str, moves: str) -> tuple[Game, State]:
 
 
 class Interpreted(Game):
-    """A built-in game with nothing but its tuple methods, as somebody else would write it."""
+    """A built-in game with its tuple methods only, like the game of a plugin."""
 
     def __init__(self, inner: Game) -> None:
         self.inner = inner

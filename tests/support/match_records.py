@@ -20,7 +20,9 @@ GAME = "tic_tac_toe"
 def match_records(
     number: int, first: str, second: str, winner: int | None = 1, **fields: Any
 ) -> list[Record]:
-    """A match of three moves that ended at `number`; of lower-case names without account."""
+    """Return the records of a match of three moves that ended at time `number`.
+
+    Lower-case names are those of guests."""
     match = f"m{number:03}"
     begun = MatchStarted(
         match=match,

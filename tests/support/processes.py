@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def is_gone(process: int) -> bool:
-    """Has a process ended? One that its parent has not waited for yet counts as ended."""
+    """Return whether a process has ended, waited for by its parent or not."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):

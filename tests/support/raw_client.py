@@ -42,31 +42,31 @@ class RawClient:
         self.socket.close()
 
     def send(self, payload: bytes) -> None:
-        """A frame, whatever is in it."""
+        """Send a frame with any payload."""
         self.socket.sendall(struct.pack(">I", len(payload)) + payload)
 
     def encode(self, message: Message) -> bytes:
-        """What a frame has in it."""
+        """Return the bytes of a message."""
         return bytes(msgpack.packb(message))
 
     def receive(self) -> object:
-        """What is in the next frame. Raises EOFError when there will be none."""
+        """Return the payload of the next frame. Raises EOFError at the end."""
         (length,) = struct.unpack(">I", self._exactly(4))
         return msgpack.unpackb(self._exactly(length))
 
     def say(self, kind: str, **fields: Any) -> None:
-        """A message."""
+        """Send a message."""
         self.send(self.encode({"type": kind} | fields))
 
     def hear(self) -> Message:
-        """The next message. Raises EOFError when there will be none."""
+        """Return the next message. Raises EOFError at the end."""
         message = self.receive()
         assert isinstance(message, dict)
         self.heard.append(message)
         return message
 
     def hear_until(self, kind: str, **fields: Any) -> Message:
-        """The next message of a type, with those fields; what comes before is passed over."""
+        """Return the next message of a type with these fields, and skip those before it."""
         wanted = {"type": kind} | fields
         while True:
             message = self.hear()
@@ -74,7 +74,7 @@ class RawClient:
                 return message
 
     def ask(self, kind: str, **fields: Any) -> Message:
-        """The answer to a request."""
+        """Send a request, and return its answer."""
         number = next(_ids)
         self.say(kind, id=number, **fields)
         while True:
@@ -83,7 +83,7 @@ class RawClient:
                 return message
 
     def hello(self, name: str | None = None, **fields: Any) -> Message:
-        """The answer to a hello under a name that nobody else has, of a guest if all is well."""
+        """Send a hello, by default of a guest with an unused name, and return the answer."""
         name = name or f"raw {next(_newcomers)}"
         said: Message = {"protocol_min": 1, "protocol_max": 1}
         if not fields.keys() & {"token", "session"}:
@@ -91,11 +91,11 @@ class RawClient:
         return self.ask("hello", name=name, **said | fields)
 
     def is_alive(self) -> bool:
-        """Does the server still answer?"""
+        """Return whether the server answers a ping."""
         return bool(self.ask("ping")["type"] == "pong")
 
     def is_closed(self) -> bool:
-        """Has the server hung up, without another word?"""
+        """Return whether the server has closed the connection without another message."""
         try:
             return self.socket.recv(1) == b""
         except ConnectionResetError:

@@ -22,7 +22,7 @@ from server.model.records import (
 
 
 def kept_of(records: list[Record]) -> list[StoredMatch]:
-    """What a database would make of the records."""
+    """Return the stored matches, tournaments and accounts of records, as a database would."""
     begun = {r.match: r for r in records if isinstance(r, MatchStarted)}
     for claim in (r for r in records if isinstance(r, SeatTakenOver)):
         sessions = list(begun[claim.match].sessions)
@@ -43,7 +43,7 @@ def kept_of(records: list[Record]) -> list[StoredMatch]:
 def restarted(
     harness: HubHarness, after_s: float = 3.0, lost: int = 0, **policy: Any
 ) -> HubHarness:
-    """Another server over what this one has stored, but for the last few records."""
+    """Start another hub with the records of this one, without the last few."""
     records = harness.stored[: len(harness.stored) - lost]
     again = HubHarness(stored=True, **policy)
     accounts = [record for record in records if type(record).__name__ == "Account"]

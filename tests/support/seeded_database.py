@@ -1,4 +1,4 @@
-"""What an evening leaves in a database: matches of people and of a tournament, really played."""
+"""A database with matches of people and of a tournament, which were played in memory."""
 
 from __future__ import annotations
 

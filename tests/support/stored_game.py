@@ -22,7 +22,7 @@ o o .
 
 
 class PlayedGame:
-    """A match that is played by the rules, and what is stored of it."""
+    """A match that is played by the rules, and its records."""
 
     def __init__(
         self, spec: str, clock_text: str = "none", players: tuple[str, str] = ("Ann", "Bob")

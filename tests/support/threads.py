@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Loop:
-    """A reactor that does what threads ask of it while somebody waits."""
+    """A reactor that runs the calls of threads while the test waits."""
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -28,7 +28,7 @@ class Loop:
         self._calls.put(lambda: call(*given, **named))
 
     def wait(self, deferred: Deferred[T]) -> T:
-        """What it comes to. Raises what it fails with."""
+        """Wait for a Deferred, and return its result. Raises its failure."""
         found: list[Any] = []
         deferred.addBoth(found.append)
         while not found:

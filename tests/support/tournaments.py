@@ -52,7 +52,7 @@ def spec_of(entrants: int = 2, **fields: Any) -> TournamentSpec:
 
 
 def member(harness: HubHarness, name: str) -> MemoryClient:
-    """One who has an account."""
+    """Return a client that is logged in to an account."""
     account(harness, name)
     return harness.client(name, token=TOKEN, legal_actions=True)
 
@@ -77,7 +77,7 @@ class Bots:
         self._read: dict[MemoryClient, int] = {}
 
     def play(self, moves: int = 1_000_000) -> None:
-        """At most so many."""
+        """Play at most `moves` moves."""
         while moves:
             asked = [reply for line in self.lines for reply in self._replies(line)]
             if not asked:
@@ -112,7 +112,7 @@ def _ply(event: Started | Update) -> int:
 
 
 def last(line: MemoryClient) -> dict[tuple[int, ...], Fixture]:
-    """What was told last of each match: by pair, leg and attempt."""
+    """Return the last announcement of each match by pair, leg and attempt."""
     told = {}
     for event in line.heard(Fixture):
         told[event.round, event.board, event.number, event.leg, event.attempt] = event
@@ -120,7 +120,7 @@ def last(line: MemoryClient) -> dict[tuple[int, ...], Fixture]:
 
 
 def stored_tournament(records: Iterable[Record]) -> StoredTournament:
-    """What a database would give of the only tournament."""
+    """Return the only tournament, as a database would."""
     records = list(records)
     (organized,) = (each for each in records if isinstance(each, TournamentCreated))
     concluded = [each for each in records if isinstance(each, TournamentEnded)]

@@ -1,4 +1,4 @@
-"""Two honest players, and what they see of their match."""
+"""Two players of a match that keep to the protocol, and their messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ o o .
 
 
 class TwoClients:
-    """Two honest players at a game of tic-tac-toe, which the first will win."""
+    """Two players of a match of tic-tac-toe that the first one wins."""
 
     def __init__(self, first: RawClient, second: RawClient, clock: str = "none") -> None:
         self.players = (first, second)
@@ -34,11 +34,11 @@ class TwoClients:
         return self.players[1 - self.ply % 2]
 
     def move(self, player: RawClient, ply: int, action: int) -> Message:
-        """What a player is answered to a move."""
+        """Send a move, and return the answer."""
         return player.ask("move", match=self.match, ply=ply, action=action)
 
     def play(self, moves: int) -> None:
-        """So many moves, which both see."""
+        """Play the next moves, and check that both players are told."""
         for _ in range(moves):
             action = WON[self.ply]
             updates = [
@@ -51,7 +51,7 @@ class TwoClients:
             self.ply += 1
 
     def finish(self) -> None:
-        """The rest of the moves, and the end that both see."""
+        """Play the rest of the match, and check that both players are told its end."""
         self.play(len(WON) - self.ply)
         for player in self.players:
             ended = player.hear_until("ended")

@@ -1,4 +1,4 @@
-"""A client that speaks WebSocket, with the framing of wsproto and the handshake of nobody."""
+"""A WebSocket client: the framing of wsproto, and a handshake of its own."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class WebClient(RawClient):
         return json.dumps(message).encode()
 
     def send(self, payload: bytes) -> None:
-        """A message of text, whatever is in it."""
+        """Send a text message with any content."""
         self.socket.sendall(self.frame(payload))
 
     def frame(self, payload: bytes, opcode: int = Opcode.TEXT, *, final: bool = True) -> bytes:
-        """A frame of a client. Its mask is 0, which leaves the payload as it is."""
+        """Send a frame. Its mask is 0, which does not change the payload."""
         size = len(payload)
         short, length = (size, b"") if size < 126 else (126, size.to_bytes(8, "big")[-2:])
         if size >= 2**16:
@@ -44,7 +44,7 @@ class WebClient(RawClient):
         return json.loads(self.text())
 
     def text(self) -> str:
-        """The next message as it came. Raises EOFError when there will be none."""
+        """Return the next message as text. Raises EOFError at the end."""
         text = ""
         while True:
             frame = self.next_frame()
@@ -57,7 +57,7 @@ class WebClient(RawClient):
                     return text
 
     def next_frame(self) -> Frame:
-        """The next frame, of whatever kind."""
+        """Return the next frame of any kind."""
         while not self._received:
             data = self.socket.recv(65536)
             if not data:
@@ -67,7 +67,7 @@ class WebClient(RawClient):
         return self._received.popleft()
 
     def close_code(self) -> int:
-        """With which code the server closes; what it says before is passed over."""
+        """Return the code with which the server closes, and skip messages before it."""
         while True:
             frame = self.next_frame()
             if frame.opcode is Opcode.CLOSE:
@@ -76,7 +76,7 @@ class WebClient(RawClient):
 
 
 def upgrade(line: socket.socket, page: tuple[str, int], **headers: str) -> HTTPResponse:
-    """What the server says to one who wants to speak WebSocket; a header that is "" is left out."""
+    """Request WebSocket, and return the answer; a header that is "" is left out."""
     said = {
         "Host": f"{page[0]}:{page[1]}",
         "Upgrade": "websocket",
@@ -93,7 +93,7 @@ def upgrade(line: socket.socket, page: tuple[str, int], **headers: str) -> HTTPR
 
 
 class _Unbuffered:
-    """Reads no further than it is asked to: what follows the head is not HTTP."""
+    """Reads no more than asked for: after the head it is not HTTP any more."""
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
