@@ -36,6 +36,7 @@ from server.runtime.endpoints import (
     is_loopback,
     page_address,
     spelled,
+    why_not_listening,
 )
 from server.runtime.open_files import ConnectionRoom, TooFewFiles, connection_room, raise_limit
 from server.runtime.reactor import install as install_reactor
@@ -206,7 +207,7 @@ class _Server:
         self._open_http(announce)
 
     def _not_listening(self, failure: Failure) -> None:
-        self._fail(f"cannot listen: {failure.getErrorMessage()}")
+        self._fail(f"cannot listen: {why_not_listening(failure, '--port 0')}")
 
     def _show(self, page: str | None) -> None:
         if page:
@@ -220,13 +221,14 @@ class _Server:
         if self._settings.http is None:
             then(None)
             return
+        host, port = self._settings.http
         sockets = WebSocketResource(
             self._driver,
             self._scheduler,
             reactor(),
             unread_bytes=self._settings.unread_bytes,
             proxied=self._settings.http_proxied,
-            local=is_loopback(self._settings.http[0]) and not self._settings.http_proxied,
+            local=is_loopback(host) and not self._settings.http_proxied,
         )
         archive = Archive(self._settings.database if self._storage else None, reactor())
         lookup = MatchLookup(self._hub, archive)
@@ -246,14 +248,15 @@ class _Server:
             then(page_address(where.host, where.port))
 
         def not_listening(failure: Failure) -> None:
-            text = f"cannot listen for HTTP: {failure.getErrorMessage()}"
+            free = f"--http {spelled(host, 0)}"
+            text = f"cannot listen for HTTP: {why_not_listening(failure, free)}"
             if self._settings.http_given:
                 self._fail(text)
             else:  # another server has the default port; this one works without a page
                 _log.warn("{text}; the server runs without a page", text=text)
                 then(None)
 
-        where = endpoint(reactor(), *self._settings.http, proxied=False)
+        where = endpoint(reactor(), host, port, proxied=False)
         where.listen(factory).addCallbacks(listening, not_listening)
 
     def _stop(self) -> None:

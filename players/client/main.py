@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import secrets
+import shlex
 import signal
 import sys
 from importlib.metadata import version
@@ -214,6 +215,7 @@ def main(
     one of those below, or module:Class from the current folder, with options in the same way or by
     --option.
     """
+    _require_order(game, player)
     known = _known_games(context, game, tournament, warm)
     if challenge_bot is not None and (rated or opponent is not None):
         raise click.UsageError("--challenge-bot names the opponent, in a match that is not rated: "
@@ -305,6 +307,19 @@ def _known_games(
                 f"with --tournament, leave out --{option}: the tournament decides it"
             )
     return warm
+
+
+def _require_order(game: str, player: str) -> None:
+    """Raises UsageError if GAME is a player and PLAYER is a game."""
+
+    def is_one_of(text: str, names: list[str]) -> bool:
+        return text.partition("(")[0].strip() in names
+
+    if is_one_of(game, players.names()) and is_one_of(player, games.names()):
+        raise click.UsageError(
+            f"GAME comes before PLAYER; did you mean: playout-player "
+            f"{shlex.quote(player)} {shlex.quote(game)}"
+        )
 
 
 def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:

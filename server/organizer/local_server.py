@@ -142,4 +142,6 @@ def _free_port(host: str, port: int) -> int:
         with socket.create_server((host, port), family=family) as probe:
             return int(probe.getsockname()[1])
     except OSError as error:
-        raise LocalServerError(f"port {port} cannot be used: {error.strerror}") from error
+        raise LocalServerError(
+            f"port {port} cannot be used: {error.strerror}; choose another, or 0 for a free one"
+        ) from error

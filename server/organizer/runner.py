@@ -234,7 +234,7 @@ class Runner:
         assert self.progress is not None
         self.progress.catch_up()
         if self.progress.over:
-            self._end(0)
+            self._over(self.progress)
 
     # Refusals.
 
@@ -262,7 +262,7 @@ class Runner:
         if self._request.stored and self._tournament:
             self.progress = self._request.stored(self._tournament)
             if self.progress.over:
-                self._end(0)
+                self._over(self.progress)
                 return
         self._fail(error.text)
 
@@ -312,6 +312,18 @@ class Runner:
             self._adjudicator.poll(now)
         if self.progress:
             self._display.refresh(self.progress, now)
+
+    def _over(self, progress: TournamentProgress) -> None:
+        """End with exit code 0, or 1 if no match was played because entrants were withdrawn."""
+        withdrawn = [progress.spec.entrants[place].name for place in progress.withdrawn]
+        if progress.ended or not withdrawn:
+            self._end(0)
+            return
+        names = ", ".join(withdrawn)
+        self._display.show(
+            f"playout-tournament: no match was played to its end, because of withdrawals: {names}"
+        )
+        self._end(1)
 
     def _interrupt(self, number: int) -> None:
         if self._is_ending:

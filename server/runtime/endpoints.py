@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from twisted.internet import ssl
 from twisted.internet.endpoints import TCP4ServerEndpoint, TCP6ServerEndpoint
 from twisted.protocols.haproxy import proxyEndpoint
 from twisted.protocols.tls import TLSMemoryBIOFactory
+from twisted.python.failure import Failure
 
 BACKLOG = 1000
 
@@ -67,6 +69,14 @@ def page_address(host: str, port: int) -> str:
     """Return the URL of a server that listens there, for a browser on this machine."""
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{spelled(reached, port)}/"
+
+
+def why_not_listening(failure: Failure, free: str) -> str:
+    """Return why an address cannot be listened on; `free` is the option that takes a free port."""
+    text = failure.getErrorMessage()
+    if getattr(getattr(failure.value, "socketError", None), "errno", None) != errno.EADDRINUSE:
+        return text
+    return f"{text.rstrip('.')}; choose another port, or {free} for any free one"
 
 
 def _chain(path: Path) -> list[Any]:

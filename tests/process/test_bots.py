@@ -154,6 +154,23 @@ def test_what_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> N
     assert not harness.bots
 
 
+@pytest.mark.parametrize(
+    ("player", "suggested"),
+    [
+        ("uct", ["did you mean 'uct(time=0.3)'?"]),
+        ("uct(time=9)", ["did you mean 'uct(time=0.3)'?"]),
+        ("radnom", ["did you mean 'random'?"]),
+        ("human", []),
+    ],
+)
+def test_a_bot_that_is_not_offered_gets_a_suggestion(player: str, suggested: list[str]) -> None:
+    ann = host(offered=("random", "uct(time=0.3)", "uct(time=2)")).client("Ann")
+    text = ann.ask(ChallengeBot(player=player, game=GAME), Error).text
+    assert text.startswith(f"{player!r} is not among the bots here")
+    assert text.endswith("(there are: random, uct(time=0.3), uct(time=2))")
+    assert re.findall("did you mean .*?[?]", text) == suggested
+
+
 def test_a_server_without_bots_says_so() -> None:
     ann = host(bots=0).client("Ann")
     assert ann.refused(SUMMON) is Code.NOT_ALLOWED

@@ -43,6 +43,8 @@ def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
     ("arguments", "told"),
     [
         (["conect_four", "uct"], "did you mean 'connect_four'"),
+        (["human", "connect_four"], "did you mean: playout-player connect_four human"),
+        (["uct(c=1.2)", "nim"], "did you mean: playout-player nim 'uct(c=1.2)'"),
         (["othello(size=7)", "uct"], "4, 6 or 8"),
         (["nim", "utc"], "did you mean 'uct'"),
         (["nim", "uct", "--option", "tiem=1"], "did you mean 'time'"),
@@ -145,10 +147,17 @@ def test_a_configuration_is_used_and_the_command_line_wins(tmp_path: Path) -> No
 def test_a_port_that_is_taken_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        code, output = run("playout-server", "--port", port, "--database", "none")
-    assert code == 1
-    assert "cannot listen" in output
-    assert "Traceback" not in output
+        for option, value, told in (
+            ("--port", port, "cannot listen: "),
+            ("--http", f"127.0.0.1:{port}", "cannot listen for HTTP: "),
+        ):
+            words = ("--port", "0", "--database", "none", option, value)
+            code, output = run("playout-server", *words)
+            assert code == 1
+            assert told in output
+            free = "--port 0" if option == "--port" else "--http 127.0.0.1:0"
+            assert f"Address already in use; choose another port, or {free}" in output
+            assert "Traceback" not in output
 
 
 def test_a_server_that_is_not_there_is_said() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -156,8 +158,7 @@ class BotManager:
         if not self.offered:
             raise Refused(Code.NOT_ALLOWED, "this server starts no bots")
         if player not in self.offered:
-            listed = ", ".join(self.offered)
-            raise Refused(Code.NOT_ALLOWED, f"{player!r} is not among the bots here: {listed}")
+            raise Refused(Code.NOT_ALLOWED, _not_offered(player, self.offered))
         if any(bot.rival is session and not bot.connected for bot in bots):
             raise Refused(Code.TOO_MANY, "a bot is being started for you already")
         most = policy.bots_per_account
@@ -221,6 +222,14 @@ class BotManager:
             minutes = self._context.policy.bot_minutes
             text = f"a bot may play for {minutes:g} minutes, and these are over"
             self._rooms.abort(self._rooms.running[match_id], text, now)
+
+
+def _not_offered(player: str, offered: Sequence[str]) -> str:
+    """The error for a player that is not offered; it suggests the weakest of a similar name."""
+    by_name = {spec.parse(each).name: each for each in reversed(offered)}
+    near = difflib.get_close_matches(player.partition("(")[0].strip(), by_name, n=1)
+    hint = f"; did you mean {by_name[near[0]]!r}?" if near else ""
+    return f"{player!r} is not among the bots here{hint} (there are: {', '.join(offered)})"
 
 
 def _against(terms: Seek, opponent: str) -> Seek:

@@ -284,6 +284,29 @@ def test_the_end_is_noticed_although_the_server_was_asked_too_often(harness: Run
     assert harness.runner.code == 0
 
 
+def test_a_tournament_without_matches_because_of_withdrawals_has_failed(
+    harness: RunnerHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    harness.create_tournament()
+    over = Tournament(tournament="t", spec=SPEC, withdrawn=(0, 1, 3), over=True)
+    harness.receive(over, Pong(re="ping"))
+    harness.clock.advance(0.1)
+    assert harness.clock.stopped
+    assert harness.runner.code == 1
+    said = capsys.readouterr().out
+    assert "no match was played to its end, because of withdrawals: Ann, Bob, Dee" in said
+
+
+def test_a_tournament_with_matches_has_not_failed_if_entrants_were_withdrawn(
+    harness: RunnerHarness,
+) -> None:
+    harness.create_tournament()
+    over = Tournament(tournament="t", spec=SPEC, withdrawn=(0, 1, 3), over=True)
+    harness.receive(fixture(1, "Ann", "Bob", winner=1, reason=Reason.RULES), over, Pong(re="ping"))
+    harness.clock.advance(0.1)
+    assert harness.runner.code == 0
+
+
 def test_the_withdrawal_of_an_entrant_that_keeps_crashing_is_repeated_until_confirmed(
     logs: LogFolder,
 ) -> None:
