@@ -19,8 +19,9 @@ from server.model.records import Account, Record
 from server.runtime.restarts import BackOff, Restarts
 from server.runtime.scheduler import LoopScheduler
 from server.runtime.subprocesses import python_path
-from server.storage.engine import StorageError
+from server.storage.engine import FileIdentity, StorageError
 from server.storage.ipc import (
+    CHECK,
     LENGTH,
     AccountChanged,
     DatabaseReady,
@@ -29,6 +30,7 @@ from server.storage.ipc import (
     RecordRejected,
     RecordsStored,
     Report,
+    StorageChecked,
     StorageFailed,
     decode_report,
     encode,
@@ -39,6 +41,12 @@ from server.storage.ipc import (
 #: When a process that exited is followed by another: moves wait for it.
 _BACK_OFF = BackOff(first_s=0.25, longest_s=2.0)
 _GONE = "the storage process exited"
+#: Seconds between two requests for a check, the next of which waits for the answer.
+CHECK_S = 1.0
+#: After so many times `CHECK_S` without any report, nothing can be stored. Times, not seconds: when
+#: the server itself was stopped for long, the answer may wait to be read.
+SILENT_CHECKS = 10
+_SILENT = "the storage process does not answer"
 
 
 class StorageListener(Protocol):
@@ -79,6 +87,14 @@ class StorageClient:
         self._connection: _Connection | None = None
         self._closing = False
         self._restarts = Restarts(_BACK_OFF)
+        #: The file of a SQLite database, by which the next process knows it.
+        self._file: FileIdentity | None = None
+        #: Whether the process has opened the database.
+        self._ready = False
+        #: Whether an answer to a request for a check is expected.
+        self._checking = False
+        #: How many times `CHECK_S` the process has reported nothing.
+        self._silent = 0
         #: Why nothing is stored, if the connection to the process is closed now.
         self._why = _GONE
         self._unsent: list[tuple[int, Record]] = []
@@ -94,14 +110,15 @@ class StorageClient:
                 process_group=0,  # the server alone handles the signals of a terminal
                 env=os.environ | {"PYTHONPATH": python_path()},
             )
-        ours.sendall(framed(encode(OpenDatabase(self._url, self._revision))))
+        order = OpenDatabase(self._url, self._revision, self._file)
+        ours.sendall(framed(encode(order)))
         self._socket = ours
 
     def wait(self) -> None:
         """Wait until the database is open, locked and up to date. Raises StorageError."""
         match self._receive():
-            case DatabaseReady(revision=revision):
-                self._revision = revision
+            case DatabaseReady(revision=revision, file=file):
+                self._revision, self._file, self._ready = revision, file, True
             case DatabaseUnusable(reason=reason):
                 raise StorageError(reason)
             case _:
@@ -109,6 +126,8 @@ class StorageClient:
 
     def attach(self, listener: StorageListener) -> None:
         """From now on use the reactor's loop, in which the listener is called."""
+        if self._listener is None:
+            self._reactor.callLater(CHECK_S, self._check)
         self._listener = listener
         assert self._socket is not None
         self._socket.setblocking(False)
@@ -153,7 +172,7 @@ class StorageClient:
 
     def disconnected(self) -> None:
         """Note that the process exited, or that the server is about to stop."""
-        self._connection = None
+        self._connection, self._ready, self._checking = None, False, False
         if not self._closing and self._listener:
             self._listener.failed(self._why)
             wait_s = self._restarts.failed(self._reactor.seconds())
@@ -163,6 +182,7 @@ class StorageClient:
         """Handle a report of the process."""
         listener = self._listener
         assert listener is not None
+        self._silent = 0
         match report:
             case RecordsStored(number=number, records=records, seconds=seconds):
                 self._forget(number)
@@ -174,14 +194,33 @@ class StorageClient:
                 listener.failed(reason)
             case DatabaseUnusable(reason=reason):  # and it exits
                 self._why = reason
+            case StorageChecked(fault=fault):
+                self._checking = False
+                if fault:
+                    listener.failed(fault)
+                elif not self._unstored:
+                    listener.recovered()
             case DatabaseReady():
-                self._why = _GONE
+                self._why, self._ready = _GONE, True
                 self._restarts.succeeded()
                 if not self._unstored:
                     listener.recovered()
             case AccountChanged(account=account, revision=revision):
                 self._revision = revision
                 listener.account_changed(account)
+
+    def _check(self) -> None:
+        """Ask the process whether it can store, and report it if it is silent; again and again."""
+        if self._closing or self._listener is None:
+            return
+        self._reactor.callLater(CHECK_S, self._check)
+        if self._connection and self._ready:
+            self._silent += 1
+            if self._silent > SILENT_CHECKS:
+                self._listener.failed(_SILENT)
+            if not self._checking:
+                self._checking = True
+                self._connection.sendString(CHECK)  # type: ignore[no-untyped-call]
 
     def _restart(self) -> None:
         if not self._closing and self._listener:

@@ -21,10 +21,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from server.model.records import Account, MovePlayed, Record, StoredMatch, StoredTournament
 from server.storage.engine import (
+    FileIdentity,
     InUse,
     StorageError,
     UnstorableError,
     first_line,
+    identity_of,
     make_private,
     open_engine,
 )
@@ -42,6 +44,8 @@ from server.storage.statements import insert, writes
 
 #: PostgreSQL's advisory lock that says that a server uses the database. Any number will do.
 _LOCK = 0x706C61796F7574
+#: The version of the tables, as Alembic stores it.
+_version = sa.table("alembic_version", sa.column("version_num"))
 #: The number of matches that are read or added at a time.
 _CHUNK = 200
 
@@ -58,6 +62,9 @@ class Database:
         self.kind = self.url.get_backend_name()
         self._connection: sa.Connection | None = None
         self._lock_file: IO[str] | None = None
+        self._was_written = False
+        #: The file of a SQLite database that is locked: another one at its path is not written.
+        self.file: FileIdentity | None = None
         self._writes = writes(self.kind, self._engine.dialect)
 
     @property
@@ -114,6 +121,7 @@ class Database:
                 fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise InUse(f"another server uses the database {self.shown}") from error
+            self.file = identity_of(self.path)
         elif self.kind == "postgresql":
             self._writing()
 
@@ -133,9 +141,46 @@ class Database:
     def save(self, records: Sequence[Record]) -> None:
         """Store records in one transaction; those that are stored already stay as they are.
 
-        Raises UnstorableError, and stores none, if the database cannot hold a value of one.
+        Raises UnstorableError, and stores none, if the database cannot hold a value of one; and
+        StorageError if the file of a locked SQLite database is gone or another one.
         """
+        self.check_file()
         self._save(self._writing(), records)
+        self.check_file()
+
+    def check(self) -> None:
+        """Raise StorageError or SQLAlchemyError if records could not be stored now.
+
+        Writes, but changes nothing, until that has succeeded once: the disk may be full.
+        """
+        self.check_file()
+        connection = self._writing()
+        if self._was_written:
+            connection.exec_driver_sql("SELECT 1")
+            connection.rollback()
+        else:
+            self._write_nothing(connection)
+            self._was_written = True
+
+    def check_file(self) -> None:
+        """Raise StorageError if the file of a locked SQLite database is gone, or another one."""
+        if self.file is None or self.path is None:
+            return
+        found = identity_of(self.path)
+        if found is None:
+            text = f"the database file {self.path} is gone: put it back, or restart the server"
+            raise StorageError(f"{text}, which then creates a new one")
+        if found != self.file:
+            text = f"the database file {self.path} was replaced by another one"
+            raise StorageError(f"{text}: put the first one back, or restart the server")
+
+    def _write_nothing(self, connection: sa.Connection) -> None:
+        """Write a row as it is, which fails if the disk is full."""
+        with connection.begin():
+            version = connection.scalar(sa.select(_version.c.version_num))
+            # To another value and back: SQLite does not write a value that stays the same.
+            for value in (f"{version}+", version):
+                connection.execute(_version.update().values(version_num=value))
 
     def _save(self, connection: sa.Connection, records: Sequence[Record]) -> None:
         rows: dict[Any, list[tuple[Any, ...]]] = {kind: [] for kind in self._writes}

@@ -20,6 +20,10 @@ _SYNCHRONOUS = "synchronous"
 _ALLOWED = "use sqlite:////path/to/file.db or postgresql+psycopg://user@host/name, or none"
 
 
+#: The device and the inode of a file.
+FileIdentity = tuple[int, int]
+
+
 class StorageError(Exception):
     """The database cannot be used; its text is for the operator."""
 
@@ -46,6 +50,7 @@ def open_engine(url: str, *, only_read: bool) -> tuple[sa.URL, sa.Engine]:
         engine_url = parsed.difference_update_query([_SYNCHRONOUS])
         engine = sa.create_engine(engine_url, **_options(parsed, only_read))
         if kind == "sqlite":
+            sa.event.listen(engine, "do_connect", _require_file)
             sa.event.listen(engine, "connect", _sqlite_setter(parsed, only_read))
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as error:
         raise StorageError(f"cannot use the database {url!r}: {error}. {_ALLOWED}") from error
@@ -74,10 +79,26 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
+def identity_of(path: Path) -> FileIdentity | None:
+    """Return what tells a file from others that had or will have its name; None without a file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's text, of the driver's error without the statement."""
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) and error.orig else error
     return str(cause).strip().splitlines()[0] if str(cause).strip() else type(cause).__name__
+
+
+def _require_file(_: object, __: object, arguments: list[Any], ___: object) -> None:
+    """Raise an error instead of creating an empty SQLite file where one was deleted."""
+    path = arguments[0]
+    if path != ":memory:" and not os.path.exists(path):
+        raise sqlite3.OperationalError(f"the database file {path} is gone")
 
 
 def _options(url: sa.URL, only_read: bool) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 A frame is a 4-byte big-endian length and MessagePack. First the server says which database
 (`OpenDatabase`), and the process answers that it is open (`DatabaseReady`) or why not
 (`DatabaseUnusable`). Then the server sends records, and the process reports what becomes of them.
+An empty frame (`CHECK`) asks whether records could be stored now, which `StorageChecked` answers.
 """
 
 from __future__ import annotations
@@ -14,19 +15,26 @@ import msgspec
 from msgspec import Struct
 
 from server.model.records import Account, Record
+from server.storage.engine import FileIdentity
 
 
 class OpenDatabase(Struct, frozen=True):
-    """Store in this database. `revision`: of the accounts that the server knows; None for none."""
+    """Store in this database.
+
+    `revision`: of the accounts that the server knows; None for none. `file`: the file that an
+    earlier storage process of this server has used; another one is not opened.
+    """
 
     url: str
     revision: int | None
+    file: FileIdentity | None = None
 
 
 class DatabaseReady(Struct, frozen=True, tag=True):
     """The database is open and locked; accounts changed after `revision` are reported."""
 
     revision: int
+    file: FileIdentity | None = None
 
 
 class DatabaseUnusable(Struct, frozen=True, tag=True):
@@ -47,6 +55,12 @@ class StorageFailed(Struct, frozen=True, tag=True):
     """Nothing can be stored at the moment; it is tried again and again."""
 
     reason: str
+
+
+class StorageChecked(Struct, frozen=True, tag=True):
+    """The answer to `CHECK`: why records could not be stored now, None if they could."""
+
+    fault: str | None
 
 
 class RecordRejected(Struct, frozen=True, tag=True):
@@ -100,9 +114,12 @@ Report = (
     | RecordsStored
     | RecordRejected
     | StorageFailed
+    | StorageChecked
     | AccountChanged
 )
 
+#: The frame that asks whether records could be stored now.
+CHECK = b""
 #: The length before each frame.
 LENGTH = struct.Struct(">I")
 

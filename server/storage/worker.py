@@ -21,6 +21,7 @@ from server.model.records import Account
 from server.storage.database import Database
 from server.storage.engine import InUse, StorageError, first_line
 from server.storage.ipc import (
+    CHECK,
     LENGTH,
     AccountChanged,
     DatabaseReady,
@@ -30,6 +31,7 @@ from server.storage.ipc import (
     RecordRejected,
     RecordsStored,
     Report,
+    StorageChecked,
     StorageFailed,
     decode_open_database,
     decode_records,
@@ -64,13 +66,16 @@ def main() -> None:
             server.send(DatabaseUnusable(first_line(fault)))
             return
         writer = Writer(database, server, revision)
-        server.send(DatabaseReady(revision))
+        server.send(DatabaseReady(revision, database.file))
+        writer.check()
         threading.Thread(target=_exit_after, args=(connection,), daemon=True).start()
         many = False
         while (records := inbox.records(POLL_S, _GATHER_S if many else 0.0)) is not None:
             many = len(records) >= _MANY
             if records:
                 writer.write(records)
+            if inbox.asks_for_check():
+                writer.check()
             writer.poll_accounts()
 
 
@@ -93,6 +98,9 @@ class _Server:
     def failed(self, reason: str) -> None:
         self.send(StorageFailed(reason))
 
+    def checked(self, fault: str | None) -> None:
+        self.send(StorageChecked(fault))
+
     def account_changed(self, account: Account, revision: int) -> None:
         self.send(AccountChanged(account, revision))
 
@@ -103,6 +111,7 @@ class _Inbox:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._unread = bytearray()
+        self._asks_for_check = False
 
     def first(self) -> bytes:
         """Return the first frame; empty if the server exited before it had sent all of it."""
@@ -114,8 +123,8 @@ class _Inbox:
     def records(self, seconds: float, gather_s: float) -> list[NumberedRecord] | None:
         """Wait for records, and return all that have come; None when the server has exited.
 
-        The list is empty if none came within `seconds`. Before it reads, it waits for another
-        `gather_s` seconds, in which more records may come.
+        The list is empty if none came within `seconds`, or only a request for a check. Before it
+        reads, it waits for another `gather_s` seconds, in which more records may come.
         """
         if not self._unread:
             if not select.select([self._connection], [], [], seconds)[0]:
@@ -126,10 +135,19 @@ class _Inbox:
                 return None
         found: list[NumberedRecord] = []
         while (frame := self._frame()) is not None:
-            found += decode_records(frame)
-        if not found and not self._read():  # a server may be killed while it sends
+            if frame == CHECK:
+                self._asks_for_check = True
+            else:
+                found += decode_records(frame)
+        nothing = not found and not self._asks_for_check
+        if nothing and not self._read():  # a server may be killed while it sends
             return None
         return found
+
+    def asks_for_check(self) -> bool:
+        """Whether the server has asked for a check since the last call."""
+        asked, self._asks_for_check = self._asks_for_check, False
+        return asked
 
     def _read(self) -> bool:
         """Wait for bytes and read them; return False at the end."""
@@ -167,6 +185,8 @@ def _opened(order: OpenDatabase) -> Database:
     Raises StorageError.
     """
     database, until = Database(order.url), time.monotonic() + _PATIENCE_S
+    database.file = order.file
+    database.check_file()  # before it creates another one
     while True:
         try:
             database.lock()

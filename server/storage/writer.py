@@ -24,7 +24,7 @@ from server.model.records import (
     match_without_result,
 )
 from server.storage.database import Database
-from server.storage.engine import UnstorableError, first_line
+from server.storage.engine import StorageError, UnstorableError, first_line
 from server.storage.ipc import BrokenRecord, NumberedRecord
 
 #: Seconds before a failed transaction is tried again.
@@ -44,6 +44,9 @@ class WriterListener(Protocol):
 
     def failed(self, reason: str) -> None:
         """Nothing can be stored at the moment; it is tried again and again."""
+
+    def checked(self, fault: str | None) -> None:
+        """Records could be stored now, or could not for this reason."""
 
     def account_changed(self, account: Account, revision: int) -> None:
         """An operator has changed an account; `revision` is the last of all accounts."""
@@ -67,6 +70,18 @@ class Writer:
         self._store(records)
         seconds = time.perf_counter() - began
         self._listener.stored(records[-1][0], len(records), seconds)
+
+    def check(self) -> None:
+        """Report whether records could be stored now."""
+        fault = None
+        try:
+            self._database.check()
+        except StorageError as error:  # the connection is as good as it was
+            fault = str(error)
+        except SQLAlchemyError as error:
+            self._database.drop_connection()
+            fault = first_line(error)
+        self._listener.checked(fault)
 
     def poll_accounts(self) -> None:
         """Report the accounts that an operator changed, at most once in `POLL_S` seconds."""
@@ -106,7 +121,8 @@ class Writer:
             except UnstorableError:
                 raise
             except Exception as error:  # whatever it is, no record may be lost
-                self._database.drop_connection()
+                if not isinstance(error, StorageError):  # otherwise it is not the connection
+                    self._database.drop_connection()
                 self._listener.failed(first_line(error))
                 time.sleep(RETRY_S)
             else:

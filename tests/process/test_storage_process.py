@@ -22,6 +22,8 @@ from support.waiting import wait_until
 from testbed.postgres import Postgres
 from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored
 
+from server.storage import Database
+
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
@@ -142,6 +144,92 @@ def test_what_was_not_stored_is_stored_at_the_end(url: str) -> None:
         os.kill(process, signal.SIGKILL)
         assert server.finish()[0] == 0
     assert kept(url, two_clients).moves == moves(3)
+
+
+# The process hangs, or loses its file.
+
+
+def test_one_that_hangs_is_noticed_and_players_wait_until_it_works_again(url: str) -> None:
+    soon = {"server.storage.client.CHECK_S": 0.1}
+    options = ("--database", url, "--http", "127.0.0.1:0")
+    with running_server(*options, changed=soon) as server, dueling(server) as two_clients:
+        two_clients.play(2)
+        process = the_process(server)
+        os.kill(process, signal.SIGSTOP)
+        wait_until(lambda: ask(server, "/healthz")[0] == 503, "a bad state of health")
+        assert ask(server, "/healthz")[1] == "the storage process does not answer\n"
+        two_clients.to_move.say("move", match=two_clients.match, ply=2, action=WON[2])
+        two_clients.to_move.hear_until("notice", code="storage_down")
+        os.kill(process, signal.SIGCONT)
+        for player in two_clients.players:
+            player.hear_until("update", ply=2)
+        two_clients.ply += 1
+        assert ask(server, "/healthz") == (200, "ok\n")
+        two_clients.finish()
+        assert server.stop()[0] == 0
+
+
+def test_an_idle_one_that_hangs_is_noticed_too(url: str) -> None:
+    soon = {"server.storage.client.CHECK_S": 0.1}
+    options = ("--database", url, "--http", "127.0.0.1:0")
+    with running_server(*options, changed=soon) as server:
+        process = the_process(server)
+        for number, status in ((signal.SIGSTOP, 503), (signal.SIGCONT, 200)):
+            os.kill(process, number)
+            wait_until(lambda wanted=status: ask(server, "/healthz")[0] == wanted)
+
+
+def test_no_move_is_announced_while_the_file_is_gone(url: str, tmp_path: Path) -> None:
+    path, away = tmp_path / "kept.db", tmp_path / "away.db"
+    options = ("--database", url, "--http", "127.0.0.1:0")
+    with running_server(*options) as server, dueling(server) as two_clients:
+        two_clients.play(2)
+        path.rename(away)
+        two_clients.to_move.say("move", match=two_clients.match, ply=2, action=WON[2])
+        two_clients.to_move.hear_until("notice", code="storage_down")
+        status, why = ask(server, "/healthz")
+        assert (status, "kept.db is gone: put it back" in why) == (503, True)
+        os.kill(process := the_process(server), signal.SIGKILL)
+        wait_until(partial(is_gone, process))
+        wait_until(partial(is_gone, the_process(server)))  # the next one makes no new file
+        assert not [each for each in two_clients.waiting.heard if each.get("ply") == 2]
+        assert not path.exists()
+        away.rename(path)
+        for player in two_clients.players:
+            player.hear_until("update", ply=2)
+        two_clients.ply += 1
+        two_clients.finish()
+        assert ask(server, "/healthz") == (200, "ok\n")
+        assert server.stop()[0] == 0
+    assert kept(url, two_clients).moves == moves(5)
+
+
+def test_health_is_bad_while_the_file_of_an_idle_server_is_another_one(
+    url: str, tmp_path: Path
+) -> None:
+    path, away = tmp_path / "kept.db", tmp_path / "away.db"
+    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
+        path.rename(away)
+        path.touch()
+        wait_until(lambda: ask(server, "/healthz")[0] == 503, "a bad state of health")
+        assert "was replaced by another one" in ask(server, "/healthz")[1]
+        away.rename(path)
+        wait_until(lambda: ask(server, "/healthz")[0] == 200, "a good state of health")
+
+
+def test_health_is_bad_until_the_database_can_be_written_for_the_first_time(
+    url: str, tmp_path: Path
+) -> None:
+    Database(url).require()
+    blocker = sqlite3.connect(tmp_path / "kept.db", isolation_level=None)
+    with contextlib.closing(blocker):
+        blocker.execute("BEGIN IMMEDIATE")
+        options = ("--database", f"{url}?timeout=0.1", "--http", "127.0.0.1:0")
+        with running_server(*options) as server:
+            wait_until(lambda: ask(server, "/healthz")[0] == 503, "a bad state of health")
+            assert "locked" in ask(server, "/healthz")[1]
+            blocker.execute("ROLLBACK")
+            wait_until(lambda: ask(server, "/healthz")[0] == 200, "a good state of health")
 
 
 # The database refuses one record.

@@ -120,7 +120,10 @@ def _where(announcement: str) -> tuple[str, int]:
 def running_server(
     *arguments: str, env: dict[str, str] | None = None, **options: Any
 ) -> Iterator[RunningServer]:
-    """Run a server until the end of the block, by default with a new SQLite file."""
+    """Run a server until the end of the block, by default with a new SQLite file.
+
+    `options`: those of `start`, such as `changed`.
+    """
     # A file: a pipe that nobody reads would stop the server when it is full.
     with tempfile.TemporaryFile("w+") as log, tempfile.TemporaryDirectory() as folder:
         usual = ("--port", "0", "--grace-s", "0", "--http", "none")

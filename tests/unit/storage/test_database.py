@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import resource
 import sqlite3
 import stat
 import threading
@@ -173,6 +175,7 @@ def test_how_safe_it_is_can_be_chosen(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/kept.db?timeout=2.0"
     for chosen, level in ((url, 2), (without_power_cuts(url), 1)):
         database = Database(chosen)
+        database.migrate()
         with database._engine.connect() as connection:
             assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
         database.close()
@@ -192,6 +195,68 @@ def test_the_file_is_for_its_owner_only_and_survives_a_copy(tmp_path: Path) -> N
     with pytest.raises(StorageError, match="exists"):
         database.backup(copy)
     assert Database(f"sqlite:///{copy}").unfinished() == database.unfinished()
+    database.close()
+
+
+def locked(path: Path) -> Database:
+    """A SQLite database as a storage process has it."""
+    database = Database(f"sqlite:///{path}")
+    database.lock()
+    database.migrate()
+    database.save([begun("m")])
+    return database
+
+
+def test_a_file_that_is_gone_is_not_written_and_not_made_again(tmp_path: Path) -> None:
+    path, away, told = tmp_path / "kept.db", tmp_path / "away.db", Told()
+    database = locked(path)
+    writer = Writer(database, told, 0)
+    path.rename(away)
+    writer.check()
+    with pytest.raises(StorageError, match=r"kept\.db is gone: put it back, or restart"):
+        database.save([played("m", 0)])
+    database.drop_connection()
+    with pytest.raises(StorageError, match="is gone"):
+        database.save([played("m", 0)])
+    with pytest.raises(sa.exc.OperationalError, match="is gone"):
+        Database(f"sqlite:///{path}", only_read=True).unfinished()
+    assert not path.exists()
+    away.rename(path)
+    writer.check()
+    database.save([played("m", 0)])
+    assert database.unfinished()[0].moves == (played("m", 0),)
+    assert [bool(fault) for fault in told.faults] == [True, False]
+    database.close()
+
+
+def test_a_file_that_was_replaced_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    database = locked(path)
+    database.backup(tmp_path / "copy.db")
+    (tmp_path / "copy.db").rename(path)
+    with pytest.raises(StorageError, match="was replaced by another one: put the first one back"):
+        database.save([played("m", 0)])
+    assert Database(f"sqlite:///{path}").unfinished()[0].moves == ()
+    database.close()
+
+
+def test_a_full_disk_is_noticed_before_anything_is_to_be_stored(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    database, told = locked(path), Told()
+    writer = Writer(database, told, 0)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM moves").fetchall()  # so that the journal can only grow
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        journal = path.with_name("kept.db-wal").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (journal, limits[1]))
+        try:
+            writer.check()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    writer.check()
+    assert [bool(fault) for fault in told.faults] == [True, False]
+    database.require()
     database.close()
 
 
@@ -239,6 +304,7 @@ class Told:
         self.stored_up_to: list[tuple[int, int]] = []
         self.rejections: list[tuple[int, str]] = []
         self.failures: list[str] = []
+        self.faults: list[str | None] = []
         self.changed: list[Account] = []
         self.failure = threading.Event()
 
@@ -252,6 +318,9 @@ class Told:
         self.failures.append(reason)
         self.failure.set()
 
+    def checked(self, fault: str | None) -> None:
+        self.faults.append(fault)
+
     def account_changed(self, account: Account, revision: int) -> None:
         self.changed.append(account)
 
@@ -264,6 +333,21 @@ def test_records_are_stored_in_order_and_those_that_come_together_at_once(tmp_pa
     writer.write([(ply + 2, played("m", ply)) for ply in range(500)])
     assert told.stored_up_to == [(1, 1), (501, 500)]
     assert [move.ply for move in database.unfinished()[0].moves] == list(range(500))
+
+
+def test_an_idle_writer_notices_that_the_database_is_away_and_back(postgres: Postgres) -> None:
+    database, told = Database(postgres.url), Told()
+    database.lock()
+    database.migrate()
+    writer = Writer(database, told, 0)
+    writer.check()
+    postgres.stop()
+    writer.check()
+    writer.check()
+    postgres.start()
+    writer.check()
+    assert [bool(fault) for fault in told.faults] == [False, True, True, False]
+    database.close()
 
 
 def test_a_database_that_is_locked_is_waited_for(tmp_path: Path) -> None:
