@@ -18,6 +18,7 @@ from server.cli.options import (
     listening_options,
     policy_options,
 )
+from server.client.finite_range import FiniteRange
 from server.core.policy import Policy
 
 EPILOG = """
@@ -57,7 +58,7 @@ Then connect players: playout-player connect_four uct
     "--grace-s",
     default=5.0,
     show_default=True,
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     help="Seconds that running matches have to end when the server is asked to stop.",
 )
 @click.option("--log-json", is_flag=True, help="Log as JSON, one object a line.")

@@ -29,6 +29,7 @@ from players.client.player_cache import PlayerCache
 from players.client.trees import FORMATS, TreeFile
 from players.core import rendering
 from server.client.connection import ServerConnection
+from server.client.finite_range import FiniteRange
 from server.client.tls import tls_options, tls_settings
 from server.model.messages import ChallengeBot, Join, Seek
 
@@ -176,7 +177,7 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     "--retry-s",
     default=30.0,
     show_default=True,
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     help="Seconds to keep trying to reach the server.",
 )
 @click.version_option(version("playout"), prog_name="playout-player")

@@ -12,6 +12,7 @@ import click
 from platformdirs import user_data_path
 
 from games.core import spec
+from server.client.finite_range import FiniteRange
 from server.core.policy import Policy
 from server.model.time_control import NOTATIONS, TimeControlError, canonical_time_control
 from server.runtime.endpoints import host_of, is_loopback
@@ -94,7 +95,7 @@ def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str
 
 
 #: Counts are stored in columns of 32 bits.
-_COUNT, _SECONDS = click.IntRange(0, 2**31 - 1), click.FloatRange(0)
+_COUNT, _SECONDS = click.IntRange(0, 2**31 - 1), FiniteRange(0)
 #: Type and help of each field of `Policy` that is an option.
 _POLICY: dict[str, tuple[Any, str]] = {
     "default_clock": (str, f"Time control of a match if neither player asks for one: {NOTATIONS}."),
@@ -103,7 +104,7 @@ _POLICY: dict[str, tuple[Any, str]] = {
         "Illegal moves that a player may send in a match; one more loses it.",
     ),
     "credit_cap_s": (
-        click.FloatRange(0, 10),
+        FiniteRange(0, 10),
         "Longest network delay of a move, in seconds, that the clock does not count.",
     ),
     "reconnect_s": (

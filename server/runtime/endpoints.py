@@ -7,12 +7,16 @@ import ipaddress
 from pathlib import Path
 from typing import Any
 
-from OpenSSL import SSL
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from OpenSSL import SSL, crypto
 from twisted.internet import ssl
 from twisted.internet.endpoints import TCP4ServerEndpoint, TCP6ServerEndpoint
-from twisted.protocols.haproxy import proxyEndpoint
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.python.failure import Failure
+
+from server.runtime.proxy_protocol import ProxiedEndpoint
 
 BACKLOG = 1000
 
@@ -28,21 +32,22 @@ def endpoint(reactor: Any, host: str, port: int, *, proxied: bool) -> Any:
     """
     kind = TCP6ServerEndpoint if ":" in host else TCP4ServerEndpoint
     plain: Any = kind(reactor, port, interface=host, backlog=BACKLOG)
-    return proxyEndpoint(plain) if proxied else plain
+    return ProxiedEndpoint(plain) if proxied else plain
 
 
 def encrypted(factory: Any, certificate: Path, key: Path) -> Any:
     """Return a factory whose connections use TLS 1.2 or newer. Raises TlsError."""
+    chain, private = _chain(certificate), _key(key)
     try:
         options: Any = ssl.CertificateOptions(
-            privateKey=_key(key),
-            certificate=(chain := _chain(certificate))[0],
+            privateKey=private,
+            certificate=chain[0],
             extraCertChain=chain[1:],
             raiseMinimumTo=ssl.TLSVersion.TLSv1_2,
         )
         options.getContext().check_privatekey()
-    except (OSError, ValueError, SSL.Error) as error:
-        text = f"cannot use {certificate} with {key}: {error or 'they do not belong together'}"
+    except SSL.Error as error:
+        text = f"cannot use {certificate} with {key}: they do not belong together"
         raise TlsError(text) from error
     return TLSMemoryBIOFactory(options, False, factory)
 
@@ -79,13 +84,24 @@ def why_not_listening(failure: Failure, free: str) -> str:
     return f"{text.rstrip('.')}; choose another port, or {free} for any free one"
 
 
-def _chain(path: Path) -> list[Any]:
-    marker = b"-----END CERTIFICATE-----"
-    parts = [part + marker for part in path.read_bytes().split(marker)[:-1]]
-    if not parts:
-        raise ValueError(f"{path} has no certificate in PEM form")
-    return [ssl.Certificate.loadPEM(part).original for part in parts]
+def _chain(path: Path) -> list[crypto.X509]:
+    """Return the certificates of a PEM file. Raises TlsError."""
+    try:
+        found = x509.load_pem_x509_certificates(path.read_bytes())
+    except (OSError, ValueError) as error:
+        text = f"cannot use {path} for --tls-cert: expected certificates in PEM form ({error})"
+        raise TlsError(text) from error
+    return [crypto.X509.from_cryptography(each) for each in found]
 
 
-def _key(path: Path) -> Any:
-    return ssl.KeyPair.load(path.read_bytes(), 1).original
+def _key(path: Path) -> crypto.PKey:
+    """Return the private key of a PEM file. Raises TlsError."""
+    try:
+        found: Any = load_pem_private_key(path.read_bytes(), password=None)
+        return crypto.PKey.from_cryptography_key(found)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        text = (
+            f"cannot use {path} for --tls-key: expected a private key in PEM form, without a "
+            f"password ({error})"
+        )
+        raise TlsError(text) from error

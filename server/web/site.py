@@ -22,6 +22,7 @@ from server.web.http import (
     HttpRequest,
     HttpResponse,
     error_as_text,
+    send_response,
 )
 
 #: The time for a request to arrive completely, and for the next one on the same connection.
@@ -120,7 +121,16 @@ class _Root(Resource):
 
 
 class _Request(Request):
-    """A request whose body is discarded, as no handler reads one."""
+    """A request whose body is discarded, as no handler reads one; it needs one Host header."""
+
+    def process(self) -> None:
+        """Responds to the request, or refuses it (RFC 9112, section 3.2)."""
+        hosts = len(self.requestHeaders.getRawHeaders(b"Host", []))
+        if hosts > 1 or (hosts == 0 and self.clientproto != b"HTTP/1.0"):
+            error = HttpError(http.BAD_REQUEST, f"expected one Host header, not {hosts}")
+            send_response(self, error_as_text(error))
+        else:
+            super().process()  # type: ignore[no-untyped-call]
 
     def handleContentChunk(self, data: bytes) -> None:
         """Discards a part of the body."""

@@ -83,6 +83,8 @@ class WebSocketResource(Resource):
     def render(self, request: Request) -> int:
         """Open the connection, or respond with the reason why not."""
         try:
+            if request.postpath:
+                raise HttpError(http.NOT_FOUND, "not found; this address is /socket")
             key = _key(request)
             _require_own_page(request, self._local)
         except HttpError as error:

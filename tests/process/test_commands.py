@@ -9,6 +9,13 @@ import socket
 from pathlib import Path
 
 import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from support.commands import finish, finish_all, invoke, run, running_server, start
 from testbed.machine import reserve_port
 
@@ -55,6 +62,7 @@ def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
         (["nim", "json:JSONDecoder"], "not a subclass of Player"),
         (["nim"], "Missing argument 'PLAYER'"),
         (["nim", "uct", "--port", "99999"], "is not in the range"),
+        (["nim", "uct", "--retry-s", "nan"], "'nan' is not a finite number"),
         (["--options", "utc"], "did you mean 'uct'"),
         (["nim", "random", "--tree", "tree.txt"], "needs a player that searches a tree"),
         (["nim", "random", "--tree-visits", "5"], "needs --tree"),
@@ -91,6 +99,10 @@ def test_a_player_can_be_checked_without_a_server() -> None:
     ("arguments", "told"),
     [
         (["--port", "x"], "not a valid integer"),
+        (["--reconnect-s", "nan"], "'nan' is not a finite number"),
+        (["--credit-cap-s", "nan"], "'nan' is not a finite number"),
+        (["--idle-s", "inf"], "'inf' is not a finite number"),
+        (["--grace-s", "inf"], "'inf' is not a finite number"),
         (["--default-clock", "5 minutes"], "300+3"),
         (["--illegal-moves", "-1"], "is not in the range"),
         (["--illegal-moves", "99999999999"], "is not in the range 0<=x<=2147483647"),
@@ -112,6 +124,7 @@ def test_bad_usage_of_the_server_is_explained(arguments: list[str], told: str) -
         ("prot = 4242", "did you mean 'port'"),
         ("port = 'x'", "not a valid integer"),
         ("port = true", "cannot be true"),
+        ("reconnect_s = nan", "nan is not a finite number"),
         ("port 4242", "Expected '='"),
         ("default_clock = '5'", "cannot use the clock"),
         ("illegal_moves = 2147483648", "is not in the range"),
@@ -158,6 +171,34 @@ def test_a_port_that_is_taken_is_said() -> None:
             free = "--port 0" if option == "--port" else "--http 127.0.0.1:0"
             assert f"Address already in use; choose another port, or {free}" in output
             assert "Traceback" not in output
+
+
+def test_files_of_tls_that_are_mistaken_are_said(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    issued, other = authority.issue_cert("localhost"), authority.issue_cert("localhost")
+    paths = {name: str(tmp_path / name) for name in ("cert", "key", "other", "garbage", "secret")}
+    issued.cert_chain_pems[0].write_to_path(paths["cert"])
+    issued.private_key_pem.write_to_path(paths["key"])
+    other.private_key_pem.write_to_path(paths["other"])
+    Path(paths["garbage"]).write_bytes(b"\0\xff garbage")
+    loaded = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    form = Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"password")
+    Path(paths["secret"]).write_bytes(loaded.private_bytes(*form))
+    for cert, key, told in (
+        ("key", "cert", "--tls-cert: expected certificates in PEM form"),
+        ("garbage", "key", "--tls-cert: expected certificates in PEM form"),
+        ("cert", "cert", "--tls-key: expected a private key in PEM form"),
+        ("cert", "garbage", "--tls-key: expected a private key in PEM form"),
+        ("cert", "secret", "without a password"),
+        ("cert", "other", "they do not belong together"),
+    ):
+        files = ("--tls-cert", paths[cert], "--tls-key", paths[key])
+        code, output = run(
+            "playout-server", "--port", "0", "--http", "none", "--database", "none", *files
+        )
+        assert code == 1
+        assert told in output
+        assert "Traceback" not in output
 
 
 def test_a_server_that_is_not_there_is_said() -> None:

@@ -101,6 +101,9 @@ def test_of_a_flood_of_connections_as_many_are_taken_as_may_be() -> None:
 def proxied() -> Iterator[RunningServer]:
     with running_server("--proxy-protocol", "--connections-per-address", "2") as server:
         yield server
+        code, log = server.stop()
+    assert code == 0, log
+    assert "Traceback" not in log, log
 
 
 def caller(server: RunningServer, address: str) -> RawClient:
@@ -127,7 +130,16 @@ def test_behind_a_proxy_the_address_counts_that_it_announces(proxied: RunningSer
         two_clients.finish()
 
 
-@pytest.mark.parametrize("first", [b"", b"PROXY TCP4 somewhere\r\n", b"\r\n" * 60])
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"",
+        b"PROXY TCP4 somewhere\r\n",
+        b"PROXY TCP4 a b c d\r\n",
+        b"PROXY TCP4 999.1.1.1 192.0.2.1 50000 4242\r\n",
+        b"\r\n" * 60,
+    ],
+)
 def test_a_connection_without_a_proxy_header_is_rejected(
     proxied: RunningServer, first: bytes
 ) -> None:

@@ -101,7 +101,7 @@ def test_metrics_are_in_the_format_that_they_claim(web: SiteInMemory) -> None:
 
 
 def test_head_is_get_without_the_body(web: SiteInMemory) -> None:
-    response = web.ask("HEAD /healthz HTTP/1.1")
+    response = web.ask("HEAD /healthz HTTP/1.1\nHost: here")
     assert (response.status, response.body) == (200, "")
     assert response.headers["Content-Length"] == "3"
 
@@ -116,7 +116,7 @@ def test_what_is_not_there_is_not_found(web: SiteInMemory, path: str) -> None:
 def test_who_wants_to_write_is_told_that_nothing_is_written_here(
     web: SiteInMemory, method: str
 ) -> None:
-    response = web.ask(f"{method} /healthz HTTP/1.1")
+    response = web.ask(f"{method} /healthz HTTP/1.1\nHost: here")
     assert response.status == 405
     assert response.headers["Allow"] == "GET, HEAD"
 
@@ -191,10 +191,24 @@ def test_a_second_request_on_the_same_line_is_answered(web: SiteInMemory) -> Non
     line = web.line()
     assert line
     for _ in range(2):
-        line.say(b"GET /healthz HTTP/1.1\r\n\r\n")
+        line.say(b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n")
         assert line.response().status == 200
         line.transport.clear()
     assert line.open
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ("GET /healthz HTTP/1.1", 400),
+        ("GET /healthz HTTP/1.1\nHost: here\nHost: here", 400),
+        ("GET /healthz HTTP/1.0\nHost: here\nHost: there", 400),
+        ("GET /healthz HTTP/1.0", 200),
+        ("GET /healthz HTTP/1.1\nHost:", 200),
+    ],
+)
+def test_a_request_has_one_host_header(web: SiteInMemory, request_: str, status: int) -> None:
+    assert web.ask(request_).status == status
 
 
 def test_headers_without_end_are_refused(web: SiteInMemory) -> None:

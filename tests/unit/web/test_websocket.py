@@ -22,7 +22,7 @@ from server.web.site import MAX_CONNECTIONS, REQUEST_S, make_site
 from server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
 
 REQUEST = (
-    "GET /socket HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "GET {path} HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     f"Sec-WebSocket-Key: {KEY}\r\nSec-WebSocket-Version: 13"
 )
 
@@ -86,9 +86,10 @@ class WebSocketLine:
         self.protocol.makeConnection(self.transport)
         self._frames = FrameProtocol(client=True, extensions=[])
 
-    def ask(self, *headers: str) -> int:
+    def ask(self, *headers: str, path: str = "/socket") -> int:
         """The status of the answer to a request for a line."""
-        request = "\r\n".join([REQUEST, *headers, "", ""])
+        host = () if any(each.startswith("Host:") for each in headers) else ("Host: here",)
+        request = "\r\n".join([REQUEST.replace("{path}", path), *host, *headers, "", ""])
         self.protocol.dataReceived(request.encode())
         status = int(self.transport.value().split()[1])
         self.transport.clear()
@@ -226,6 +227,11 @@ def test_one_for_whom_too_much_waits_is_dropped() -> None:
         web.clock.advance(0)
     assert line.transport.disconnected
     assert sum(len(str(frame.payload)) for frame in line.heard()) <= 5000
+
+
+@pytest.mark.parametrize("path", ["/socket/", "/socket/../metrics", "/socket/more"])
+def test_only_its_own_path_is_upgraded(path: str) -> None:
+    assert WebSocketLine(WebSocketsInMemory()).ask(path=path) == 404
 
 
 @pytest.mark.parametrize(
