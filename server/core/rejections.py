@@ -26,6 +26,10 @@ from server.model.records import (
     TournamentCreated,
 )
 
+#: How often a pair of a tournament is played before a move that cannot be stored ends it all: bots
+#: that play the same again would fail again.
+_ATTEMPTS = 3
+
 
 class Rejections:
     """Ends the match, the tournament or the sessions that lack a record."""
@@ -76,11 +80,12 @@ class Rejections:
             return message
 
         self._context.revise(corrected)
-        tournament = self._director.tournament_of(match_id)
+        fixture = self._director.fixture_of(match_id)
         room = self._rooms.running.get(match_id)
-        if tournament and (room is None or isinstance(record, MatchStarted)):
-            # Its result counts already, or the tournament would begin the same match again.
-            self._director.end_unstored(tournament, now)
+        # No other attempt is of use if its result counts already, or if it cannot even be started.
+        hopeless = room is None or isinstance(record, MatchStarted)
+        if fixture and (hopeless or fixture.attempt >= _ATTEMPTS):
+            self._director.end_unstored(fixture.tournament, now)
         elif room:
             if ply is not None:
                 room.unshown = [each for each in room.unshown if each.ply < ply]

@@ -6,6 +6,7 @@ tournament is ended in the database, and the server is told.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import Protocol
@@ -133,7 +134,8 @@ class Writer:
         self._listener.rejected(number, reason)
         if subject := _subject_of(record):
             self._incomplete.add(subject)
-            self._save([_ending_of(record)])
+            with contextlib.suppress(UnstorableError):  # the server ends it, too, and is told why
+                self._save([_ending_of(record)])
 
     def _continues_incomplete(self, record: Record | BrokenRecord) -> bool:
         """Whether a record continues a match or tournament that lacks an earlier one."""

@@ -133,10 +133,10 @@ class TournamentDirector:
                 self._context.tell(session, Notice(code="tournament_failed", text=text))
             self.end(tournament, now)
 
-    def tournament_of(self, match_id: str) -> str | None:
-        """The id of the tournament that a match belongs to; None if it belongs to none."""
-        found = (each.id for each in self._tournaments.values() if match_id in each.fixtures)
-        return next(found, None)
+    def fixture_of(self, match_id: str) -> Fixture | None:
+        """The place of a match in its tournament; None if it belongs to none."""
+        found = (each.fixtures.get(match_id) for each in self._tournaments.values())
+        return next(filter(None, found), None)
 
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
         """Note that a match cannot go on after a restart: its pair is played again."""

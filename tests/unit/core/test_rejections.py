@@ -18,6 +18,7 @@ from support.tournaments import Bots, member, organized, spec_of
 from server.model.messages import (
     Ended,
     Error,
+    Fixture,
     Join,
     Move,
     Notice,
@@ -155,6 +156,21 @@ def test_a_counted_result_that_is_not_stored_ends_the_tournament() -> None:
         bots.play(1)
     reject_last(harness, MatchEnded)
     assert zoe.heard(Tournament)[-1].over
+
+
+def test_a_pair_that_fails_again_and_again_ends_the_tournament() -> None:
+    harness = HubHarness()
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
+    zoe, _ = organized(harness, spec_of(2))
+    for client in (ann, bob):
+        client.say(Join())
+    bots = Bots(harness, ann, bob)
+    for attempt in (1, 2, 3):
+        assert {fixture.attempt for fixture in zoe.heard(Fixture)} == set(range(1, attempt + 1))
+        bots.play(1)
+        reject_last(harness, MovePlayed)
+    assert [each.over for each in zoe.heard(Tournament)] == [False, True]
+    assert harness.matches == {}
 
 
 def test_a_tournament_of_which_nothing_is_known_is_ignored() -> None:

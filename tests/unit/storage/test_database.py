@@ -433,6 +433,20 @@ def test_a_match_that_lacks_a_move_has_ended_without_result(database: Database) 
     assert database.unfinished() == []
 
 
+def test_an_end_that_cannot_be_stored_either_stops_no_other(tmp_path: Path) -> None:
+    database, told = Database(f"sqlite:///{tmp_path}/kept.db"), Told()
+    database.migrate()
+    database.save([begun("m")])
+    with contextlib.closing(sqlite3.connect(tmp_path / "kept.db")) as connection:
+        connection.execute(
+            "CREATE TRIGGER rule BEFORE UPDATE ON matches BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    Writer(database, told, 0).write([(1, finished("m")), (2, begun("other"))])
+    assert (told.rejections, told.stored_up_to) == ([(1, "no")], [(2, 2)])
+    assert [each.started.match for each in database.matches()] == ["m", "other"]
+    database.close()
+
+
 def test_a_tournament_that_lacks_a_record_is_over(database: Database) -> None:
     told, created = Told(), TournamentCreated(tournament="t", name="cup", spec="{}", at=90.0)
     bad = EntrantWithdrawn(tournament="t", number=1, entrant=2**40, at=91.0)
