@@ -69,7 +69,7 @@ def run_tournament(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 
 def _has_started(url: str) -> bool:
     database = Database(url)
     try:
-        database.require()
+        database.require(create=True)
         return bool(database.tournaments())
     finally:
         database.close()

@@ -58,7 +58,7 @@ def list_(database: str) -> None:
 def create(database: str, name: str) -> None:
     """Register NAME, and print its token, which is shown only once."""
     token = secrets.token_hex(16)
-    with opened(database) as stored:
+    with opened(database, create=True) as stored:
         account = Account(
             id=secrets.token_hex(8), name=_name(name), digest=digest(token), created_at=time.time()
         )

@@ -14,11 +14,12 @@ from server.storage.engine import first_line
 
 
 @contextlib.contextmanager
-def opened(url: str, *, of_any_version: bool = False) -> Iterator[Database]:
+def opened(url: str, *, create: bool = False, of_any_version: bool = False) -> Iterator[Database]:
     """Open a database, and close it at the end of the block.
 
-    It must be new or of this version of Playout, unless `of_any_version`: only a server upgrades
-    it. Raises ClickException if it cannot be used, UsageError if the URL is "none".
+    It must exist, unless it may be created (`create`), and be of this version of Playout, unless
+    `of_any_version`: only a server upgrades it. Raises ClickException if it cannot be used,
+    UsageError if the URL is "none".
     """
     if url == "none":
         raise click.UsageError("this command needs a database: --database URL")
@@ -26,8 +27,10 @@ def opened(url: str, *, of_any_version: bool = False) -> Iterator[Database]:
         database = Database(url)
         try:
             with interrupts.with_cleanup():
-                if not of_any_version:
-                    database.require()
+                if of_any_version:
+                    database.require_file()
+                else:
+                    database.require(create=create)
                 yield database
         finally:
             database.close()

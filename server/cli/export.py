@@ -83,7 +83,7 @@ def import_(database: str, file: IO[bytes]) -> None:
     Each is checked by the rules first. Matches that are stored already stay as they are. Bad lines
     are reported and left out; after 20 of them, no more lines are read.
     """
-    with opened(database) as archive, _Progress("read") as progress:
+    with opened(database, create=True) as archive, _Progress("read") as progress:
         reader = _Reader(file, progress)
         new = archive.add(reader.matches())
     known = reader.read - new

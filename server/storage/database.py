@@ -46,6 +46,7 @@ from server.storage.statements import insert, writes
 _LOCK = 0x706C61796F7574
 #: The version of the tables, as Alembic stores it.
 _version = sa.table("alembic_version", sa.column("version_num"))
+_ANOTHER = "name another one with --database URL"
 #: The number of matches that are read or added at a time.
 _CHUNK = 200
 
@@ -82,19 +83,46 @@ class Database:
         """Create the tables, or upgrade those of an earlier version. Raises StorageError."""
         config = _alembic_config()
         with self._usable() as connection:
+            self._revision(connection)
             config.attributes["connection"] = connection
             alembic.command.upgrade(config, "head")
 
-    def require(self) -> None:
-        """Create the tables if there are none. Raises StorageError for those of another version."""
+    def require(self, *, create: bool = False) -> None:
+        """Check that it has the tables of this version; with `create`, create them if it has none.
+
+        Raises StorageError if there is no database, or one of another version.
+        """
+        if not create:
+            self.require_file()
         latest = ScriptDirectory.from_config(_alembic_config()).get_current_head()
         with self._usable() as connection:
-            found = MigrationContext.configure(connection).get_current_revision()
-        if found is None:
-            self.migrate()
-        elif found != latest:
-            text = f"the database {self.shown} is of another version of Playout ({found})"
+            found = self._revision(connection)
+        if found == latest:
+            return
+        if found is not None:
+            text = f"the database {self.shown} is of an earlier version of Playout ({found})"
             raise StorageError(f"{text}; start a server of this version ({latest}) to upgrade it")
+        if not create:
+            raise StorageError(f"{self.shown} has no tables of Playout; {_ANOTHER}")
+        self.migrate()
+
+    def require_file(self) -> None:
+        """Raise StorageError if it is a SQLite database whose file does not exist."""
+        if self.path and not self.path.exists():
+            raise StorageError(f"there is no database {self.path}; {_ANOTHER}")
+
+    def _revision(self, connection: sa.Connection) -> str | None:
+        """The version of the tables; None without tables. Raises StorageError if it is unknown."""
+        scripts = ScriptDirectory.from_config(_alembic_config())
+        found = MigrationContext.configure(connection).get_current_revision()
+        if found is not None and found not in {each.revision for each in scripts.walk_revisions()}:
+            raise StorageError(
+                f"the database {self.shown} is of a newer version of Playout: its tables are of "
+                f"version {found}, and this version knows those up to "
+                f"{scripts.get_current_head()}. Install the newer version, or choose another "
+                "database with --database URL"
+            )
+        return found
 
     @contextlib.contextmanager
     def _usable(self) -> Iterator[sa.Connection]:

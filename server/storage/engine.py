@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from platformdirs import user_data_path
 
 #: Seconds for which a connection that writes waits for another that does.
 _BUSY_S = 5.0
@@ -73,8 +74,14 @@ def without_power_cuts(url: str) -> str:
 
 
 def make_private(path: Path) -> None:
-    """Create a SQLite file for its owner only, as it holds digests of tokens. Raises OSError."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Create a SQLite file for its owner only, as it holds digests of tokens.
+
+    The folder must exist, except the one of the user's data. Raises OSError.
+    """
+    if path.parent == user_data_path("playout"):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent}")
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 

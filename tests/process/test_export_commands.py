@@ -21,7 +21,7 @@ class Shelf:
 
     def __init__(self, folder: Path, *kept: StoredMatch) -> None:
         self._url = f"sqlite:///{folder / 'shelf.db'}"
-        with opened(self._url) as database:
+        with opened(self._url, create=True) as database:
             database.add(kept)
 
     @property
@@ -49,6 +49,13 @@ def called(name: str, kept: StoredMatch) -> StoredMatch:
 STONES = called("stones", PlayedGame("tic_tac_toe", "300+3").play(*LOST).kept)
 HEAP = called("heap", PlayedGame("nim(chips=3)").play(2).kept)
 RUNNING = called("running", PlayedGame("nim").play(2).kept)
+
+
+def test_a_database_that_is_not_there_is_not_exported(tmp_path: Path) -> None:
+    result = CliRunner().invoke(export, ["--database", f"sqlite:///{tmp_path}/none.db"])
+    assert result.exit_code == 1
+    assert f"there is no database {tmp_path}/none.db" in result.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_was_exported_is_imported(tmp_path: Path) -> None:

@@ -39,13 +39,12 @@ POINTS = [
     ("playout-server", (), "sqlalchemy"),
     ("playout-server", (), "games.othello"),
     ("playout-server", (), "sqlite3.connect"),
-    ("playout-server", ("accounts", "list"), "sqlite3.connect"),
+    ("playout-server", ("accounts", "create", "Ada"), "sqlite3.connect"),
     ("playout-player", ("nim", "random"), "click"),
     ("playout-player", ("nim", "random"), "llvmlite.binding"),
     ("playout-player", ("nim", "random"), "games.nim"),
     ("playout-tournament", ("list",), "server.organizer.main"),
     ("playout-tournament", ("list",), "alembic"),
-    ("playout-tournament", ("list",), "sqlite3.connect"),
 ]
 
 

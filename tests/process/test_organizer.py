@@ -27,6 +27,7 @@ from support.processes import is_gone
 from support.raw_client import RawClient
 from support.waiting import wait_until
 
+from server.cli.database import opened
 from server.core.accounts import digest
 from server.model.codec import ADMINISTRATORS_FRAME
 from server.model.messages import Fixture, Reason, Tournament
@@ -177,9 +178,19 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_what_is_not_there_is_said_not_to_be(
     tmp_path: Path, arguments: list[str], code: int, told: str
 ) -> None:
+    with opened(_database(tmp_path)[1], create=True):
+        pass
     failed = invoke(*arguments, *_database(tmp_path))
     assert failed.exit_code == code
     assert told in failed.output
+
+
+@pytest.mark.parametrize("command", ["status", "resume", "list", "report", "export"])
+def test_a_database_that_is_not_there_is_not_created(tmp_path: Path, command: str) -> None:
+    failed = invoke(command, *_database(tmp_path))
+    assert failed.exit_code == 1
+    assert f"there is no database {tmp_path}/t.db" in failed.output
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_health_is_bad_while_the_file_of_an_idle_server_is_another_one(
 def test_health_is_bad_until_the_database_can_be_written_for_the_first_time(
     url: str, tmp_path: Path
 ) -> None:
-    Database(url).require()
+    Database(url).migrate()
     blocker = sqlite3.connect(tmp_path / "kept.db", isolation_level=None)
     with contextlib.closing(blocker):
         blocker.execute("BEGIN IMMEDIATE")

@@ -182,8 +182,11 @@ def test_how_safe_it_is_can_be_chosen(tmp_path: Path) -> None:
     assert without_power_cuts("postgresql+psycopg:///x") == "postgresql+psycopg:///x"
 
 
-def test_the_file_is_for_its_owner_only_and_survives_a_copy(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "kept.db"
+def test_the_file_is_for_its_owner_only_and_survives_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    path = tmp_path / "data" / "playout" / "kept.db"
     database = Database(f"sqlite:///{path}")
     database.migrate()
     database.save([begun("m")])
@@ -285,13 +288,46 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text().startswith("Dear Ada")
 
 
-def test_commands_leave_a_database_of_another_version_alone(tmp_path: Path) -> None:
+def test_a_mistyped_folder_is_not_created(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/mistyped/kept.db")
+    for use in (database.migrate, database.lock):
+        with pytest.raises(StorageError, match=r"there is no folder .*/mistyped"):
+            use()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_database_that_is_only_read_is_not_created(tmp_path: Path) -> None:
     path = tmp_path / "kept.db"
-    Database(f"sqlite:///{path}").require()
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(StorageError, match="another version"):
+    for use in (Database(f"sqlite:///{path}").require, Database(f"sqlite:///{path}").require_file):
+        with pytest.raises(StorageError, match=r"there is no database .*kept\.db; name another"):
+            use()
+    assert not path.exists()
+    path.touch()
+    with pytest.raises(StorageError, match="has no tables of Playout"):
         Database(f"sqlite:///{path}").require()
+    Database(f"sqlite:///{path}").require(create=True)
+    Database(f"sqlite:///{path}").require()
+
+
+def test_commands_leave_a_database_of_an_earlier_version_alone(url: str) -> None:
+    database = Database(url)
+    database.migrate()
+    with database._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0002'")
+    with pytest.raises(StorageError, match=r"earlier version of Playout \(0002\); start a server"):
+        database.require()
+    database.close()
+
+
+def test_a_database_of_a_newer_version_is_said_to_be_one(url: str) -> None:
+    database = Database(url)
+    database.migrate()
+    with database._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    for use in (database.require, database.migrate):
+        with pytest.raises(StorageError, match=r"newer version of Playout: its tables .* 9999"):
+            use()
+    database.close()
 
 
 # The writer.
