@@ -38,6 +38,7 @@ from server.runtime.endpoints import (
     spelled,
     why_not_listening,
 )
+from server.runtime.loop_time import LoopTime
 from server.runtime.open_files import ConnectionRoom, TooFewFiles, connection_room, raise_limit
 from server.runtime.reactor import install as install_reactor
 from server.runtime.scheduler import LoopScheduler
@@ -89,7 +90,8 @@ class Settings:
 
 def serve(settings: Settings, policy: Policy) -> None:
     """Run a server until it is asked to stop, then exit the process."""
-    install_reactor()
+    loop_time = LoopTime()
+    install_reactor(loop_time)
     logs.begin(as_json=settings.log_json)
     try:
         room = _room(settings, policy)
@@ -105,7 +107,7 @@ def serve(settings: Settings, policy: Policy) -> None:
     try:
         if storage:
             storage.wait()
-        _Server(settings, policy, storage, scheduler, room.http).run()
+        _Server(settings, policy, storage, scheduler, loop_time, room.http).run()
     except (StorageError, error.CannotListenError) as fault:
         click.echo(f"playout-server: {fault}", err=True)
         sys.exit(1)
@@ -120,6 +122,7 @@ class _Server:
         policy: Policy,
         storage: StorageClient | None,
         scheduler: LoopScheduler,
+        loop_time: LoopTime,
         most_http: int,
     ) -> None:
         """Restore what is stored, if there is `storage`. Raises StorageError, CannotListenError.
@@ -142,7 +145,7 @@ class _Server:
         self._hub = make_hub(
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
-        self._driver = Driver(self._hub, reactor(), scheduler, self._finish)
+        self._driver = Driver(self._hub, reactor(), scheduler, self._finish, loop_time)
         if policy.bots:
             self._start_bots()
         if storage:

@@ -3,6 +3,9 @@
 Effects are to be carried out in the order in which they are returned. Durable messages wait until
 the records before them are stored: see `committed`.
 
+The time of a request is when it arrived: after a stall, a few milliseconds before that of the last
+call. The times of other calls never decrease.
+
 The hub itself only receives calls, finds the handler of a request, and hands the events that
 features have queued to the features that listen for them. What the features are, and which events
 each listens for, is said in `server.core.assembly`.
@@ -182,6 +185,13 @@ class Hub:
         return self._finish_call(now)
 
     # Time.
+
+    def stood_still(self, seconds: float) -> None:
+        """Note that the server stood still for `seconds`, by which `now` did not advance.
+
+        So no clock and no timer has run meanwhile; only the time of day has gone on.
+        """
+        self._context.epoch += seconds
 
     def wake(self, now: float) -> list[Effect]:
         """Call back the timers that are due, at the time that was asked for by `WakeAt`."""

@@ -41,7 +41,9 @@ class SessionManager:
         """Add a connection, unless there are too many; `address` is None until `locate`."""
         policy = self._context.policy
         rate = policy.messages_per_s
-        connection = Connection(number, TokenBucket(rate, rate * BURST_S, now), now)
+        connection = Connection(
+            number, TokenBucket(rate, rate * BURST_S, now + self._context.epoch), now
+        )
         self.registry.connect(connection)
         if 0 < policy.connections < len(self.registry.connections):
             text = f"the server has {policy.connections} connections and accepts no more"
@@ -66,7 +68,8 @@ class SessionManager:
     def count_message(self, connection: Connection, now: float) -> None:
         """Count one more message. Raises Refused, and pauses reading, if there were too many."""
         connection.heard_at = now
-        wait_s = connection.bucket.take(now)
+        # By the time of day: requests arrive, and tokens with them, while the server stands still.
+        wait_s = connection.bucket.take(now + self._context.epoch)
         if wait_s:
             self._context.do(PauseReading(connection.number, wait_s))
             most = self._context.policy.messages_per_s

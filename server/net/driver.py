@@ -7,7 +7,6 @@ clock says, and turns the effects that it returns into bytes sent, records store
 from __future__ import annotations
 
 import itertools
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
@@ -33,6 +32,8 @@ from server.core.hub import Hub
 from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
 from server.model.messages import Code, Error, Event, Move
 from server.model.records import Account, MatchEnded, MovePlayed, Record
+from server.net.stall_log import StallLog
+from server.runtime.loop_time import LoopTime
 from server.runtime.metrics import Metrics
 from server.runtime.scheduler import LoopScheduler
 
@@ -115,12 +116,12 @@ class Driver:
         timer: CallScheduler,
         scheduler: LoopScheduler,
         stopped: Callable[[], None],
-        now: Callable[[], float] = time.monotonic,
+        loop_time: LoopTime | None = None,
     ) -> None:
         """`stopped` is called when nothing is left to be done after `stop`.
 
         As long as `storage` is None, nothing is stored and every record counts as stored. `bots`
-        starts bots, where the policy offers any.
+        starts bots, where the policy offers any. `loop_time` is the time that the hub is told.
         """
         self.storage: Storage | None = None
         self.bots: BotLauncher | None = None
@@ -137,7 +138,10 @@ class Driver:
         self._timer = timer
         self._scheduler = scheduler
         self._stopped = stopped
-        self._now = now
+        self._time = loop_time or LoopTime()
+        self._time.watch(lambda: bool(hub.rooms), self._stalled)
+        self._now = self._time.now
+        self._stall_log = StallLog(self._time.monotonic)
         self._connections: dict[int, ClientTransport] = {}
         self._administrators: set[int] = set()
         self._next_wake: DelayedCall | None = None
@@ -164,7 +168,7 @@ class Driver:
 
     def received(self, connection: ClientTransport, frame: bytes) -> None:
         """Handle a frame from a client; a frame that cannot be decoded is refused."""
-        now, number = self._now(), connection.number
+        now, number = self._time.arrived(), connection.number
         try:
             request = connection.format.decode(frame, number in self._administrators)
         except Unreadable as error:
@@ -240,10 +244,17 @@ class Driver:
         self._carry_out(self._hub.account_changed(account, self._now()))
 
     def _commit(self, number: int) -> None:
-        now, arrivals = self._now(), self._arrivals
-        while arrivals and arrivals[0][0] <= number:
-            self.metrics.announced(now - arrivals.popleft()[1])
-        self._carry_out(self._hub.committed(number, now))
+        arrivals = self._arrivals
+        if arrivals and arrivals[0][0] <= number:
+            at = self._time.monotonic()
+            while arrivals and arrivals[0][0] <= number:
+                self.metrics.announced(at - arrivals.popleft()[1])
+        self._carry_out(self._hub.committed(number, self._now()))
+
+    def _stalled(self, seconds: float) -> None:
+        self.metrics.stalled(seconds)
+        self._stall_log.stalled(seconds)
+        self._hub.stood_still(seconds)
 
     # Effects of the hub.
 
@@ -307,7 +318,7 @@ class Driver:
     def _store(self, number: int, record: Record) -> None:
         self._recorded = number
         if isinstance(record, MovePlayed):
-            self._arrivals.append((number, self._now()))
+            self._arrivals.append((number, self._time.monotonic()))
         elif isinstance(record, MatchEnded):
             self.metrics.ended(record.reason)
         if self.storage:

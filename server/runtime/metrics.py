@@ -76,6 +76,8 @@ class Metrics(Collector):
         )
         self._connections = 0
         self._moves = 0
+        self._stalls = 0
+        self._stalled_s = 0.0
         self._rejected = 0
         # All labels exist from the start: a rate needs a value of 0 before the first event.
         self._ended = dict.fromkeys(Reason, 0)
@@ -131,6 +133,11 @@ class Metrics(Collector):
         """Count a call that the event loop made `elapsed_s` seconds late."""
         self._delay_s.observe(elapsed_s)
 
+    def stalled(self, elapsed_s: float) -> None:
+        """Count a stall of the event loop that lasted `elapsed_s` seconds."""
+        self._stalls += 1
+        self._stalled_s += elapsed_s
+
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format, whose media type is `CONTENT_TYPE`."""
         return generate_latest(self._registry)
@@ -141,6 +148,16 @@ class Metrics(Collector):
             yield GaugeMetricFamily(f"playout_{name}", text, value())
         yield CounterMetricFamily("playout_connections", "Connections opened.", self._connections)
         yield CounterMetricFamily("playout_moves", "Moves announced.", self._moves)
+        yield CounterMetricFamily(
+            "playout_event_loop_stalls",
+            "Times that the event loop stood still for more than a few milliseconds.",
+            self._stalls,
+        )
+        yield CounterMetricFamily(
+            "playout_event_loop_stalled_seconds",
+            "Seconds in which the event loop, and all clocks, stood still.",
+            self._stalled_s,
+        )
         yield CounterMetricFamily(
             "playout_records_rejected", "Records that the database cannot hold.", self._rejected
         )

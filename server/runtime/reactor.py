@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 
+from server.runtime.loop_time import LoopTime
 from server.runtime.twisted_internals import poll_without_log_context
 
 
-def install() -> None:
+def install(loop_time: LoopTime) -> None:
     """Install the reactor, before any module imports `twisted.internet.reactor`.
 
-    Only on Linux; elsewhere, where there is no epoll, Twisted's default reactor stays.
+    `loop_time` is told of each wait. Only on Linux; elsewhere, where there is no epoll, Twisted's
+    default reactor stays, and no stalls are noticed.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -20,6 +22,9 @@ def install() -> None:
     class Reactor(EPollReactor):
         """Handles events without a log context around each."""
 
-        doPoll = doIteration = poll_without_log_context
+        def doPoll(self, timeout: float | None) -> None:
+            poll_without_log_context(self, timeout, loop_time)
+
+        doIteration = doPoll
 
     installReactor(Reactor())  # type: ignore[no-untyped-call]

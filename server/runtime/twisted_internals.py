@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from server.runtime.loop_time import LoopTime
 
-def poll_without_log_context(reactor: Any, timeout: float | None) -> None:
+
+def poll_without_log_context(reactor: Any, timeout: float | None, loop_time: LoopTime) -> None:
     """`EPollReactor.doPoll` without a log context: wait for events, then handle them.
+
+    `loop_time` is told before and after the wait.
 
     Twisted sets up a context around each event, with which a log line says whose event it is. No
     log line here uses it. Without it the server takes 71 instead of 77 µs a move (without storage).
     """
     selectables = reactor._selectables
-    for fd, event in reactor._poller.poll(-1 if timeout is None else timeout):
+    timeout = loop_time.wait(timeout)
+    events = reactor._poller.poll(-1 if timeout is None else timeout)
+    loop_time.wake()
+    for fd, event in events:
         selectable = selectables.get(fd)  # an earlier event may have removed it
         if selectable is not None:
             reactor._doReadOrWrite(selectable, fd, event)

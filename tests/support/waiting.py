@@ -26,3 +26,14 @@ def wait_until(condition: Callable[[], T], what: str = "", seconds: float = PATI
         )
         time.sleep(PAUSE_S)
     return found
+
+
+class Stopwatch:
+    """Measures how long something took, for tests of clocks that run out in another process."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def seconds(self) -> float:
+        """Returns the seconds since it was made."""
+        return time.monotonic() - self._began

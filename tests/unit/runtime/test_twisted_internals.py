@@ -14,6 +14,7 @@ from twisted.internet.protocol import Protocol
 from twisted.internet.testing import MemoryReactor
 from twisted.protocols.basic import Int32StringReceiver
 
+from server.runtime.loop_time import LoopTime
 from server.runtime.twisted_internals import (
     has_partial_frame,
     has_queued_output,
@@ -140,10 +141,10 @@ def test_polling_hands_events_to_their_descriptors(
 ) -> None:
     reader = _Reader(reactor, ends[0])
     reactor.addReader(reader)
-    poll_without_log_context(reactor, 0.0)
+    poll_without_log_context(reactor, 0.0, LoopTime())
     assert reader.read == b""
     ends[1].send(b"bytes")
-    poll_without_log_context(reactor, None)
+    poll_without_log_context(reactor, None, LoopTime())
     assert reader.read == b"bytes"
 
 
@@ -154,7 +155,7 @@ def test_polling_leaves_out_a_descriptor_that_an_earlier_event_removed(reactor: 
     for reader, (_, far) in zip((one, other), pairs, strict=True):
         reactor.addReader(reader)
         far.send(b"bytes")
-    poll_without_log_context(reactor, 1.0)
+    poll_without_log_context(reactor, 1.0, LoopTime())
     assert sorted([one.read, other.read]) == [b"", b"bytes"]
     reactor.removeReader(one)
     reactor.removeReader(other)
@@ -170,7 +171,7 @@ def test_a_descriptor_that_fails_while_polling_is_disconnected(
     reader.error = OSError("a fault")
     reactor.addReader(reader)
     ends[1].send(b"bytes")
-    poll_without_log_context(reactor, 1.0)
+    poll_without_log_context(reactor, 1.0, LoopTime())
     assert [failure.value for failure in reader.lost] == [reader.error]
     assert reader not in reactor.getReaders()
 

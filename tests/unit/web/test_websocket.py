@@ -17,6 +17,7 @@ from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
 from server.core.assembly import make_hub
 from server.net.driver import Driver
+from server.runtime.loop_time import LoopTime
 from server.runtime.scheduler import LoopScheduler
 from server.web.site import MAX_CONNECTIONS, REQUEST_S, make_site
 from server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
@@ -56,7 +57,9 @@ class WebSocketsInMemory:
         self.clock = Clock()
         self.hub = make_hub(source=random.Random(1))
         scheduler = LoopScheduler(self.clock)
-        self.driver = Driver(self.hub, self.clock, scheduler, lambda: None, now=self.clock.seconds)
+        self.driver = Driver(
+            self.hub, self.clock, scheduler, lambda: None, LoopTime(self.clock.seconds)
+        )
         sockets = WebSocketResource(
             self.driver,
             scheduler,
