@@ -70,7 +70,7 @@ def _host(context: click.Context, parameter: click.Parameter, text: str | None) 
 def host_and_port(text: str) -> tuple[str, int] | None:
     """Parse HOST:PORT, with an IPv6 address in brackets; return None if it is neither."""
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or int(port) > 65535:
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
         return None
     return host.strip("[]"), int(port)
 

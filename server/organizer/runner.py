@@ -316,6 +316,8 @@ class Runner:
     def _over(self, progress: TournamentProgress) -> None:
         """End with exit code 0, or 1 if no match was played because entrants were withdrawn."""
         withdrawn = [progress.spec.entrants[place].name for place in progress.withdrawn]
+        if self._is_ending:
+            return
         if progress.ended or not withdrawn:
             self._end(0)
             return

@@ -99,6 +99,7 @@ def test_a_player_can_be_checked_without_a_server() -> None:
     ("arguments", "told"),
     [
         (["--port", "x"], "not a valid integer"),
+        (["--http", "127.0.0.1:\N{SUPERSCRIPT TWO}"], "is not HOST:PORT"),
         (["--reconnect-s", "nan"], "'nan' is not a finite number"),
         (["--credit-cap-s", "nan"], "'nan' is not a finite number"),
         (["--idle-s", "inf"], "'inf' is not a finite number"),
