@@ -79,6 +79,7 @@ def make_hub(
             seeks.session_disconnected,
             director.session_disconnected,
             feed.session_disconnected,
+            bots.session_disconnected,
         ),
         SessionClosed: (bots.session_closed,),
         SeekClosed: (bots.seek_closed,),

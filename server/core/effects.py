@@ -60,7 +60,7 @@ class Store(Struct, frozen=True, gc=False):
 class StartBot(Struct, frozen=True, gc=False):
     """Start this player for this game, under a name and with the token of its session.
 
-    `bot` is its id in the core: call `bot_ended` with it if its process ends by itself.
+    `bot` is its id in the core: call `bot_ended` with it when its process has exited.
     """
 
     bot: str

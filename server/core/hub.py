@@ -212,7 +212,7 @@ class Hub:
         return self._finish_call(now)
 
     def bot_ended(self, bot: str, why: str, now: float) -> list[Effect]:
-        """Note that the process of a bot has ended by itself."""
+        """Note that the process of a bot has exited, by itself or after `EndBot`."""
         self.bots.process_ended(bot, why, now)
         return self._finish_call(now)
 

@@ -199,6 +199,10 @@ class Match:
         """The player that made move number `ply`."""
         return self._movers[ply]
 
+    def has_moved(self, seat: Seat) -> bool:
+        """Whether a player has made a move, beyond those of an opening."""
+        return seat in self._movers
+
     def resign(self, seat: int) -> None:
         """Resign for `seat`. Raises Refused when the match is over."""
         self._require_running()

@@ -24,6 +24,8 @@ _HOST = "127.0.0.1"
 _PLAYER = "players.client.main:main"
 #: Seconds between two checks whether a process has exited.
 _POLL_S = 0.1
+#: The same after one was killed: another bot may wait for its place.
+_KILLED_POLL_S = 0.01
 #: Seconds for which a bot whose connection was lost tries to reconnect.
 _RETRY_S = 5
 #: Otherwise numpy's library starts as many threads as there are cores, which stay idle.
@@ -37,7 +39,7 @@ class _Running:
 
 
 class BotProcesses:
-    """Starts the processes of bots, ends them, and reports those that exit by themselves.
+    """Starts the processes of bots, ends them, and reports those that have exited.
 
     Bots connect to a listener of their own, on loopback and not encrypted: the server's may be on
     an address, behind a proxy or for a name in a certificate that they cannot know. The token of
@@ -53,7 +55,7 @@ class BotProcesses:
         self._ended = ended
         self._running: dict[str, _Running] = {}
         #: Processes that were killed and have not exited yet.
-        self._dying: list[Process] = []
+        self._killed: dict[str, Process] = {}
         self._listener = reactor.listenTCP(0, factory, interface=_HOST)
         self._next_poll: Any = None
 
@@ -88,19 +90,25 @@ class BotProcesses:
         if running := self._running.pop(bot, None):
             running.output.close()
             send(running.process, signal.SIGKILL)
-            self._dying.append(running.process)
+            self._killed[bot] = running.process
+            if self._next_poll:
+                self._next_poll.reset(_KILLED_POLL_S)
 
     def close(self) -> None:
         """Kill the processes of all bots, and wait until they have exited."""
-        stop([*(each.process for each in self._running.values()), *self._dying], 0.0)
+        stop([*(each.process for each in self._running.values()), *self._killed.values()], 0.0)
 
     def _schedule_poll(self) -> None:
-        if self._next_poll is None and (self._running or self._dying):
-            self._next_poll = self._reactor.callLater(_POLL_S, self._poll)
+        if self._next_poll is None and (self._running or self._killed):
+            wait_s = _KILLED_POLL_S if self._killed else _POLL_S
+            self._next_poll = self._reactor.callLater(wait_s, self._poll)
 
     def _poll(self) -> None:
         self._next_poll = None
-        self._dying = [process for process in self._dying if process.poll() is None]
+        for bot, process in list(self._killed.items()):
+            if process.poll() is not None:
+                del self._killed[bot]
+                self._ended(bot, "it was ended")
         for bot, running in list(self._running.items()):
             if running.process.poll() is not None:
                 del self._running[bot]

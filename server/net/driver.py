@@ -98,7 +98,7 @@ class Storage(Protocol):
 
 
 class BotLauncher(Protocol):
-    """Starts bots, and calls `Driver.bot_ended` when one exits by itself."""
+    """Starts bots, and calls `Driver.bot_ended` when one has exited."""
 
     def start(self, order: StartBot) -> None:
         """Start the process of a bot, which then connects."""
@@ -199,7 +199,7 @@ class Driver:
         self._carry_out(call(self._now()))
 
     def bot_ended(self, bot: str, why: str) -> None:
-        """Tell the hub that the process of a bot exited by itself, and why."""
+        """Tell the hub that the process of a bot has exited, and why."""
         self._carry_out(self._hub.bot_ended(bot, why, self._now()))
 
     def stop(self, grace_s: float) -> None:

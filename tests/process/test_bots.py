@@ -34,7 +34,7 @@ from players.client.main import main as playout_player
 from players.client.player_cache import PlayerCache
 from server.cli.options import OFFERED as OFFERED_BY_DEFAULT
 from server.core.effects import StartBot
-from server.core.handlers.bots import CONNECT_S
+from server.core.handlers.bots import CONNECT_S, RETURN_S
 from server.core.policy import Policy
 from server.main import main as playout_server
 from server.model.messages import (
@@ -311,6 +311,52 @@ def test_who_cancels_before_a_bot_has_come_needs_none() -> None:
     assert not ann.heard(Notice)
 
 
+def test_a_bot_that_is_ending_counts_until_its_process_has_exited() -> None:
+    harness = host(bots=2)
+    harness.bots_linger = True
+    ann = harness.client("Ann")
+    started = []
+    for _ in range(10):
+        seek = ann.ask(SUMMON, Seeking).seek
+        started += harness.bots
+        ann.say(Cancel(seek=seek))
+    assert len(started) == len(set(started)) == len(harness.ending) == 2
+    assert len(harness.hub.bots) == 2
+    ann.say(SUMMON)
+    assert not harness.bots, "it waits for a place"
+    harness.exit_bots()
+    come(harness, the_bot(harness))
+    assert only(ann.inbox, Started).seat == 1
+
+
+def test_who_leaves_before_the_first_move_frees_the_bot_within_seconds() -> None:
+    harness = host(bots=1)
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    ann.say(SUMMON)
+    bot = come(harness, the_bot(harness))
+    assert bob.refused(SUMMON) is Code.TOO_MANY
+    ann.hang_up()
+    harness.wait(RETURN_S)
+    assert only(bot.inbox, Ended).reason is Reason.VOID
+    assert not harness.bots
+    assert bob.ask(SUMMON, Seeking)
+
+
+@pytest.mark.parametrize("moves", [0, 1, 2])
+def test_who_comes_back_or_has_moved_keeps_the_match(moves: int) -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(SUMMON)
+    bot = come(harness, the_bot(harness))
+    play(only(ann.inbox, Started).match, (ann, bot), WON[:moves])
+    ann.hang_up()
+    if not moves:
+        harness.wait(RETURN_S / 2)
+        ann = harness.client("Ann", session=ann.token)
+    harness.wait(RETURN_S)
+    assert not bot.heard(Ended)
+
+
 def test_who_leaves_a_match_leaves_no_bot_behind() -> None:
     harness = host()
     ann = harness.client("Ann")
@@ -518,6 +564,18 @@ def test_more_bots_than_there_may_be_are_refused(hosting: RunningServer, ann: Ra
         assert challenge_bot(ann)["type"] == challenge_bot(bob)["type"] == "seeking"
         refused = challenge_bot(cy)
         assert (refused["type"], refused["code"]) == ("error", "too_many")
+
+
+def test_challenges_that_are_cancelled_start_no_more_processes(
+    hosting: RunningServer, ann: RawClient
+) -> None:
+    most = 0
+    for _ in range(20):
+        ann.ask("cancel", seek=challenge_bot(ann)["seek"])
+        most = max(most, len(bots_of(hosting)))
+    assert most <= 2
+    challenge_bot(ann)
+    assert ann.hear_until("started")["seat"] == 1, "places were freed by processes that exited"
 
 
 def test_a_bot_that_cannot_be_started_is_told_of(hosting: RunningServer, ann: RawClient) -> None:

@@ -77,6 +77,9 @@ class HubHarness:
         self.trusted: dict[int, bool] = {}
         #: Those that are to be started, or were, by what the hub calls them.
         self.bots: dict[str, StartBot] = {}
+        #: Those that were ended, and whose processes exit when `exit_bots` is called; or at once.
+        self.ending: list[str] = []
+        self.bots_linger = False
         self.now = 0.0
         self.alarm: float | None = None
         self.idle = self.busy = False
@@ -130,12 +133,21 @@ class HubHarness:
                     self.bots[bot] = effect
                 case EndBot(bot):
                     del self.bots[bot]
+                    self.ending.append(bot)
                 case Stopped():
                     self.stopped += 1
+        if self.ending and not self.bots_linger:
+            self.exit_bots()
         if not self.slow and self.committed < len(self.stored):
             self.commit()
         if not self.busy:
             self.rest()
+
+    def exit_bots(self) -> None:
+        """The processes of bots that were ended exit."""
+        ending, self.ending = self.ending, []
+        for bot in ending:
+            self.do(self.hub.bot_ended(bot, "it was ended", self.now))
 
     def commit(self) -> None:
         """Report all records as stored."""

@@ -14,7 +14,7 @@ from server.core.accounts import Directory, digest
 from server.core.context import Context
 from server.core.dispatch import handles
 from server.core.effects import EndBot, StartBot
-from server.core.events import MatchOver, SeekClosed, SessionClosed
+from server.core.events import MatchOver, SeekClosed, SessionClosed, SessionDisconnected
 from server.core.handlers.pairing import Pairing
 from server.core.handlers.seeks import Seeks, normalised
 from server.core.match import Refused
@@ -30,6 +30,8 @@ from server.model.names import skeleton
 
 #: Seconds in which a bot must connect after it was started.
 CONNECT_S = 30.0
+#: Seconds in which a challenger that has made no move must come back, for its match to go on.
+RETURN_S = 5.0
 #: Characters of a player's name that a bot's name begins with, at most.
 _STEM = 24
 
@@ -39,7 +41,7 @@ class _Bot:
     """A bot. Its `session` is made before it connects; only the bot has the session's token.
 
     `rival` is the session that challenged it, `seek` the seek that is open until it connects: None
-    if its match was begun before the server was started.
+    if its match was begun before the server was started. `left_timer` is set when the rival leaves.
     """
 
     session: Session
@@ -47,6 +49,7 @@ class _Bot:
     rival: Session
     seek: OpenSeek | None
     timer: Timer
+    left_timer: Timer
     connected: bool = False
 
 
@@ -71,6 +74,10 @@ class BotManager:
         self._seeks = seeks
         self._pairing = pairing
         self._bots: dict[str, _Bot] = {}
+        #: The bots whose processes were started and have not exited yet.
+        self._processes: set[str] = set()
+        #: The bots that are started when enough processes have exited.
+        self._unstarted: dict[str, StartBot] = {}
         self._quota = Quota(context.policy.bot_challenges_per_hour)
 
     @property
@@ -115,14 +122,14 @@ class BotManager:
             self._pairing.pair(bot.seek, answer, now)
 
     def process_ended(self, key: str, why: str, now: float) -> None:
-        """End a bot whose process has ended by itself."""
+        """Note that the process of a bot has exited: by itself, if the bot was not ended before."""
+        self._processes.discard(key)
         if bot := self._bots.get(key):
-            fields = {"bot": bot.session.name, "player": bot.player, "why": why}
-            self._context.log("{bot} ({player}) has failed: {why}", fields)
-            self._sessions.forget(bot.session, now)
+            self._fail(bot, why, now)
+        self._start_processes()
 
     def __len__(self) -> int:
-        return len(self._bots)
+        return len(self._processes) + len(self._unstarted)
 
     # Events.
 
@@ -131,6 +138,12 @@ class BotManager:
         for bot in list(self._bots.values()):
             if bot.seek is event.seek:
                 self._sessions.forget(bot.session, now)
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """Give a challenger that leaves before its first move a few seconds to come back."""
+        for bot in self._bots.values():
+            if bot.rival is event.session:
+                bot.left_timer.set(now + RETURN_S)
 
     def match_over(self, event: MatchOver, now: float) -> None:
         """End the bots of a match."""
@@ -144,7 +157,11 @@ class BotManager:
         if bot is None:
             return
         bot.timer.stop()
-        self._context.do(EndBot(event.session.key))
+        bot.left_timer.stop()
+        if self._unstarted.pop(event.session.key, None) is None and (
+            event.session.key in self._processes
+        ):
+            self._context.do(EndBot(event.session.key))
         if bot.seek and self._lobby.get(bot.seek.id):
             self._lobby.remove(bot.seek.id)
             text = f"{bot.session.name} has failed to start; the log of the server says why"
@@ -207,16 +224,40 @@ class BotManager:
         key, name = session.key, session.name
         timer = self._context.timers.new(partial(self._time_is_up, key))
         timer.set(now + CONNECT_S)
-        self._bots[key] = _Bot(session, player, rival, seek, timer)
+        left_timer = self._context.timers.new(partial(self._end_unmoved, key))
+        self._bots[key] = _Bot(session, player, rival, seek, timer, left_timer)
         fields = {"bot": name, "player": player, "name": rival.name, "session": rival.label}
         self._context.log("{bot} ({player}) is started for {name}", fields)
-        self._context.do(StartBot(key, name, player, game, token))
+        self._unstarted[key] = StartBot(key, name, player, game, token)
+        self._start_processes()
+
+    def _start_processes(self) -> None:
+        """Start the bots that wait, as far as processes that were ended have exited."""
+        while self._unstarted and len(self._processes) < self._context.policy.bots:
+            key = next(iter(self._unstarted))
+            self._processes.add(key)
+            self._context.do(self._unstarted.pop(key))
+
+    def _fail(self, bot: _Bot, why: str, now: float) -> None:
+        fields = {"bot": bot.session.name, "player": bot.player, "why": why}
+        self._context.log("{bot} ({player}) has failed: {why}", fields)
+        self._sessions.forget(bot.session, now)
+
+    def _end_unmoved(self, key: str, now: float) -> None:
+        """End the match of a challenger that has left without a move, so that its bot is free."""
+        bot = self._bots[key]
+        for match_id in list(bot.session.matches) if bot.rival.connection is None else ():
+            room = self._rooms.running[match_id]
+            seat = room.seat_of(bot.rival)
+            if seat and not room.match.has_moved(seat):
+                room.match.abandon(seat)
+                self._rooms.settle(room, now)
 
     def _time_is_up(self, key: str, now: float) -> None:
         """End a bot that did not connect in time, or its matches if it may play no longer."""
         bot = self._bots[key]
         if not bot.connected:
-            self.process_ended(key, f"it did not connect within {CONNECT_S:g} s", now)
+            self._fail(bot, f"it did not connect within {CONNECT_S:g} s", now)
             return
         for match_id in list(bot.session.matches):
             minutes = self._context.policy.bot_minutes
