@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from server.core.effects import Close, Effect, Log, Send, SendToSpectators, Stopped, Store, WakeAt
 from server.core.events import HubEvent
+from server.core.jobs import JobQueue
 from server.core.match import Refused
 from server.core.outbox import Outbox
 from server.core.policy import Policy
@@ -41,6 +42,7 @@ class Context:
         self.random = source or random.SystemRandom()
         self.epoch = epoch
         self.timers = Timers()
+        self.jobs = JobQueue(self.timers)
         #: Whether the server is stopping: no new matches and tournaments.
         self.closing = False
         #: How many records were stored so far, which is also the number of the last one.

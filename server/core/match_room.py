@@ -108,7 +108,7 @@ class MatchRoom:
     def started(self, session: Session, now: float, re: RequestId | None = None) -> Started:
         """The whole match as one session sees it."""
         match, hello = self.match, session.hello
-        seat, views = self.seat_of(session), hello.views
+        seat, views = self.seat_of(session), session.has_views
         moves = views and seat == match.to_move
         return Started(
             re=re,
@@ -142,8 +142,8 @@ class MatchRoom:
         clocks = self.match.clock_states(now)
         for session in sorted(self.seats, key=lambda each: each is mover):
             hello = session.hello
-            audience = _Audience(hello.legal_actions, hello.views, informed=False)
-            moves = hello.views and self.seat_of(session) == to_move
+            audience = _Audience(hello.legal_actions, session.has_views, informed=False)
+            moves = session.has_views and self.seat_of(session) == to_move
             yield (
                 session,
                 self._update(

@@ -21,6 +21,10 @@ from server.model.records import Account
 _RESULTS = 100
 
 
+#: The most matches of a session at once with views: one takes a millisecond to draw.
+MATCHES_WITH_VIEWS = 10
+
+
 @dataclass(eq=False)
 class Session:
     """A player or spectator that has said hello, connected or expected back.
@@ -54,6 +58,11 @@ class Session:
     def sender(self) -> Sender:
         """What decides which requests it may send: players play and watch, spectators watch."""
         return Sender.SPECTATOR if self.hello.role == "spectator" else Sender.PLAYER
+
+    @property
+    def has_views(self) -> bool:
+        """Whether its matches are drawn: those of a session with many are not."""
+        return self.hello.views and len(self.matches) <= MATCHES_WITH_VIEWS
 
     @property
     def label(self) -> str:

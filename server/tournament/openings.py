@@ -22,6 +22,9 @@ BOUNDS: Final = (0.35, 0.65)
 #: With this many actions or fewer, wins are searched four plies ahead; with more, two.
 FEW_ACTIONS: Final = 32
 
+#: The number of moves between two steps of `attempts`.
+STEP: Final = 32
+
 #: After this many unsuitable openings in a row, the generator stops.
 PATIENCE: Final = 2000
 
@@ -33,20 +36,35 @@ class OpeningError(ValueError):
 class Book:
     """The openings of one game in a tournament, by the numbers in pairs.
 
-    They are the given ones, in an order by the seed, or generated ones, made when they are needed.
-    After the last opening the book begins again. Indexing raises OpeningError if there is none.
+    They are the given ones, in an order by the seed, or generated ones, made when they are needed:
+    at once by indexing, or a few milliseconds at a time by `prepare`. After the last opening the
+    book begins again. Both raise OpeningError if there is none.
     """
 
     def __init__(self, game: str, openings: Openings, seed: int) -> None:
         self._known: list[Opening] = []
+        self._complete = False
         if lines := openings.lines.get(game):
-            self._more = _in_order(lines, seed)
+            self._more: Iterator[Opening | None] = _in_order(lines, seed)
         else:
-            self._more = generated(games.load(game), openings.plies, seed)
+            self._more = attempts(games.load(game), openings.plies, seed)
+
+    def find(self, number: int) -> Opening | None:
+        """The opening of that number; None if it is not prepared yet."""
+        if number < len(self._known):
+            return self._known[number]
+        return self._known[number % len(self._known)] if self._complete else None
+
+    def prepare(self) -> None:
+        """Does a step of the work for the next opening, a few milliseconds long."""
+        steps = tuple(itertools.islice(self._more, 1))
+        self._known += (opening for opening in steps if opening is not None)
+        self._complete = not steps
 
     def __getitem__(self, number: int) -> Opening:
-        self._known += itertools.islice(self._more, max(0, number + 1 - len(self._known)))
-        return self._known[number % len(self._known)]
+        while (opening := self.find(number)) is None:
+            self.prepare()
+        return opening
 
 
 def generated(game: Game, plies: int, seed: int) -> Iterator[Opening]:
@@ -55,11 +73,20 @@ def generated(game: Game, plies: int, seed: int) -> Iterator[Opening]:
     No two lead to the same position, and after none the winner is clear (`is_open`). Without plies
     there is one opening, without moves. Raises OpeningError if there is none.
     """
+    return (opening for opening in attempts(game, plies, seed) if opening is not None)
+
+
+def attempts(game: Game, plies: int, seed: int) -> Iterator[Opening | None]:
+    """Yields what `generated` does, and None after each step in between of a few milliseconds."""
     if plies == 0:
         yield ()
         return
     found = unsuitable = 0
-    for opening, state in _lines(game, plies, seeded(seed)):
+    for line in _lines(game, plies, seeded(seed)):
+        yield None
+        if line is None:
+            continue
+        opening, state = line
         if is_open(game, state, seed):
             unsuitable = 0
             found += 1
@@ -79,8 +106,11 @@ def _in_order(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
         yield rest.pop(draw(rng, len(rest)))
 
 
-def _lines(game: Game, plies: int, rng: Rng) -> Iterator[tuple[Opening, State]]:
-    """Random legal moves and their final positions, each position once, until all are used."""
+def _lines(game: Game, plies: int, rng: Rng) -> Iterator[tuple[Opening, State] | None]:
+    """Random legal moves and their final positions, each position once, until all are used.
+
+    None stands for STEP moves of a longer line, and for a line that could not be completed.
+    """
     exhausted: set[tuple[int, State]] = set()
     while (0, game.initial_state()) not in exhausted:
         line: list[int] = []
@@ -88,9 +118,10 @@ def _lines(game: Game, plies: int, rng: Rng) -> Iterator[tuple[Opening, State]]:
         while len(line) < plies and (step := _step(game, len(line), state, exhausted, rng)):
             action, state = step
             line.append(action)
+            if len(line) % STEP == 0:
+                yield None
         exhausted.add((len(line), state))
-        if len(line) == plies:
-            yield tuple(line), state
+        yield (tuple(line), state) if len(line) == plies else None
 
 
 def _step(

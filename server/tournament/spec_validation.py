@@ -3,13 +3,12 @@
 `FIELDS` has the check of each value that does not depend on others; the parser of files takes
 values by these, too. `faults` finds everything that is wrong with a specification, values and
 combinations. What a file adds is the line of each fault. Given openings are played through once:
-`check` does so for a client's, and `opening_file` for those of a file, which have lines of their
-own (10,000 openings of eight moves take more than a second).
+`check_openings` does so for a client's, a step at a time (10,000 openings of eight moves take more
+than a second), and `opening_file` for those of a file, which have lines of their own.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -34,8 +33,14 @@ from server.tournament.validators import Check
 
 #: The highest number of rounds, and of plies after which a match is tied.
 MOST_ROUNDS = 1_000_000
-#: A longer schedule would keep the server busy while clients wait.
-MOST_PAIRS = 1_000_000
+#: The most entrants and games. A server checks them at once, while clients wait: an entrant takes
+#: 0.1 ms, a game less.
+MOST_ENTRANTS = 64
+MOST_GAMES = 20
+#: Given openings are checked this many plies at a time: 20 to 60 microseconds each.
+PLIES_A_STEP = 64
+#: The most plies of an opening that an error shows.
+SHOWN_PLIES = 20
 
 #: The check of each value by itself, by the class that has it.
 FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
@@ -86,9 +91,35 @@ class Fault(NamedTuple):
 
 
 def check(spec: TournamentSpec) -> None:
-    """Raises SpecError with the first fault of a specification, its given openings included."""
-    if fault := next(itertools.chain(faults(spec), _given_openings(spec)), None):
+    """Raises SpecError with the first fault of a specification, its given openings excepted."""
+    if fault := next(faults(spec), None):
         raise SpecError(str(fault))
+
+
+def check_openings(spec: TournamentSpec) -> Iterator[None]:
+    """Plays the given openings of a valid specification through, a few milliseconds a step.
+
+    Raises SpecError with the first one that cannot be played.
+    """
+    plies = 0
+    for text in spec.games:
+        game = games.load(text)
+        for place, opening in enumerate(spec.openings.lines.get(text, ())):
+            state = game.initial_state()
+            path = ("openings", "lines", text, place)
+            for action in opening:
+                plies += 1
+                if plies % PLIES_A_STEP == 0:
+                    yield
+                try:
+                    state = game.next_state(state, action)
+                except games.IllegalAction as error:
+                    shown = _shown(opening)
+                    fault = Fault(path, f"the opening {shown} cannot be played: {error}")
+                    raise SpecError(str(fault)) from error
+            if game.winner(state):
+                fault = Fault(path, f"after the opening {_shown(opening)} the game is over")
+                raise SpecError(str(fault))
 
 
 def check_stored(spec: TournamentSpec) -> None:
@@ -101,9 +132,12 @@ def check_stored(spec: TournamentSpec) -> None:
 
 
 def faults(spec: TournamentSpec) -> Iterator[Fault]:
-    """Everything that is wrong with a specification, except with the moves of given openings."""
-    yield from _size(spec)
-    yield from _content(spec)
+    """Everything that is wrong with a specification, except with the moves of given openings.
+
+    Of one that is too large, only that.
+    """
+    too_large = list(_size(spec))
+    yield from too_large or _content(spec)
 
 
 def _content(spec: TournamentSpec) -> Iterator[Fault]:
@@ -124,10 +158,18 @@ def rounds_of(format_: str) -> Check[int]:
 
 
 def _size(spec: TournamentSpec) -> Iterator[Fault]:
-    size = len(spec.entrants) ** 2 * len(spec.games) * max(1, spec.rounds)
-    if size > MOST_PAIRS:
-        text = f"entrants squared x games x rounds must not exceed {MOST_PAIRS:,}, and is {size:,}"
-        yield Fault(("rounds",), text)
+    """What would cost too much: checked first, and nothing else is if one of these is exceeded."""
+    for key, most in (("entrants", MOST_ENTRANTS), ("games", MOST_GAMES)):
+        count = len(getattr(spec, key))
+        if count > most:
+            yield Fault((key,), f"there may be at most {most}, not {count:,}")
+            return
+    if spec.format in formats.names() and spec.rounds <= MOST_ROUNDS:
+        kind = formats.find(spec.format)
+        try:
+            kind.check_size(spec.format, len(spec.entrants), len(spec.games), spec.rounds)
+        except SpecError as error:
+            yield Fault(("rounds",), str(error))
 
 
 def _values(path: Path, values: object) -> Iterator[Fault]:
@@ -218,19 +260,5 @@ def _openings(spec: TournamentSpec) -> Iterator[Fault]:
             yield Fault(("openings", "plies"), f"{text} lasts at most {game.max_plies} plies")
 
 
-def _given_openings(spec: TournamentSpec) -> Iterator[Fault]:
-    for text in spec.games:
-        for place, opening in enumerate(spec.openings.lines.get(text, ())):
-            yield from _opening(("openings", "lines", text, place), games.load(text), opening)
-
-
-def _opening(path: Path, game: games.Game, opening: Opening) -> Iterator[Fault]:
-    state = game.initial_state()
-    try:
-        for action in opening:
-            state = game.next_state(state, action)
-    except games.IllegalAction as error:
-        yield Fault(path, f"the opening {list(opening)} cannot be played: {error}")
-        return
-    if game.winner(state):
-        yield Fault(path, f"after the opening {list(opening)} the game is over")
+def _shown(opening: Opening) -> str:
+    return str(list(opening[:SHOWN_PLIES])) + (" ..." if len(opening) > SHOWN_PLIES else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -16,11 +16,15 @@ from server.model.names import skeleton
 from server.model.records import MatchEnded, MatchStarted, StoredTournament
 from server.model.tournament_spec import Sprt, TournamentSpec, loads
 from server.tournament import formats, spec_validation, sprt
+from server.tournament.formats.core.format import without_left_out
 from server.tournament.openings import Book, Opening
 from server.tournament.pairs import Key, Pair, PairScore
 
 Leg = Literal[1, 2]
 LEGS: tuple[Leg, Leg] = (1, 2)
+
+#: A schedule is made this many pairs at a time, 4 microseconds each.
+PAIRS_A_STEP = 500
 
 
 class MatchSlot(NamedTuple):
@@ -59,7 +63,8 @@ class TournamentState:
     ) -> None:
         """`withdrawn`: these entrants, in the order of their withdrawal.
 
-        Raises SpecError for an unknown game or format, OpeningError for a game without openings.
+        Raises SpecError for an unknown game or format. What `prepare` does at the start is
+        otherwise done when it is needed.
         """
         self.id = tournament
         self.spec = spec
@@ -73,8 +78,8 @@ class TournamentState:
         self.entrants = {skeleton(e.name): place for place, e in enumerate(spec.entrants)}
         self._format = formats.load(spec)
         self._books = {game: Book(game, spec.openings, spec.seed) for game in spec.games}
-        for book in self._books.values():
-            book[0]  # raises OpeningError now, and not when a match is to begin
+        #: The book without the opening of the match that is to begin next.
+        self._incomplete: Book | None = None
         self._attempts: dict[Key, int] = {}
         self._legs: dict[Key, dict[Leg, Fixture]] = {}
         self._results: dict[Key, PairScore] = {}
@@ -84,22 +89,54 @@ class TournamentState:
         self._complete = 0
         self._test = _Test(spec.sprt) if spec.sprt and self._format.has_test else None
 
-    def due(self) -> Iterator[DueMatch]:
-        """The matches to be played that are not running, in schedule order."""
+    def prepare(self) -> Iterator[None]:
+        """Makes the first openings and a fixed schedule, a few milliseconds a step.
+
+        Raises OpeningError for a game without openings.
+        """
+        for book in self._books.values():
+            while book.find(0) is None:
+                book.prepare()
+                yield
+        if self._format.is_fixed:
+            schedule, known = iter(self._format.schedule({}, ())), list[Pair]()
+            while some := list(itertools.islice(schedule, PAIRS_A_STEP)):
+                known += some
+                yield
+            self._known = known
+
+    def due(self, free: Container[int]) -> Iterator[DueMatch]:
+        """The matches between `free` entrants that can begin, in schedule order.
+
+        They end at the first one whose opening is not prepared: see `needs_opening`.
+        """
+        self._incomplete = None
         if self.over:
             return
         for pair in itertools.islice(self._pairs(), self._complete_pairs(), None):
-            if pair.key not in self._results:
+            first, second = pair.entrants
+            if first in free and second in free and pair.key not in self._results:
+                legs = self._legs.get(pair.key, ())
                 attempt = self._attempts.get(pair.key, 1)
                 for leg in LEGS:
-                    if leg not in self._legs.get(pair.key, ()):
-                        opening = self._books[pair.game][pair.opening]
-                        yield DueMatch(
-                            MatchSlot(pair.key, leg, attempt),
-                            pair.game,
-                            _seated(pair, leg),
-                            opening,
-                        )
+                    if leg not in legs and first in free and second in free:
+                        book = self._books[pair.game]
+                        opening = book.find(pair.opening)
+                        if opening is None:
+                            self._incomplete = book
+                            return
+                        slot = MatchSlot(pair.key, leg, attempt)
+                        yield DueMatch(slot, pair.game, _seated(pair, leg), opening)
+
+    @property
+    def needs_opening(self) -> bool:
+        """Whether a match waits for its opening: see `prepare_opening`."""
+        return self._incomplete is not None
+
+    def prepare_opening(self) -> None:
+        """Does a step of the work for the opening that a match waits for. Raises OpeningError."""
+        if self._incomplete:
+            self._incomplete.prepare()
 
     def match_started(self, started: MatchStarted) -> Fixture:
         """Records that a match of the tournament has started; returns its fixture."""
@@ -163,7 +200,11 @@ class TournamentState:
     def withdraw(self, entrant: int) -> None:
         """Goes on without an entrant, for good."""
         self.withdrawn.append(entrant)
-        self._known, self._complete = None, 0
+        self._complete = 0
+        if self._known and not self._format.depends_on_results:
+            self._known = without_left_out(self._known, self._results, self.withdrawn)
+        else:
+            self._known = None
 
     def _pairs(self) -> list[Pair]:
         if self._known is None:
@@ -191,7 +232,10 @@ class TournamentState:
         first, second = legs[1], legs[2]
         self._results[key] = PairScore(_share(first.winner, 1), _share(second.winner, 2))
         if self._known and self._format.knows_more(len(self._known), self._results):
-            self._known = None
+            if self._format.depends_on_results:
+                self._known = None
+            else:
+                self._known += self._format.more(len(self._known), self._results)
         if self._test:
             self._test.add(key, self._results[key], first.repeated and second.repeated)
 

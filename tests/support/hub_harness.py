@@ -24,6 +24,7 @@ from server.core.effects import (
     Store,
     WakeAt,
 )
+from server.core.jobs import PAUSE_S
 from server.core.match import Match
 from server.core.policy import Policy
 from server.core.rooms import ENDED_KEPT
@@ -161,6 +162,11 @@ class HubHarness:
             while self.hub.has_unshown:
                 self.do(self.hub.show(self.now))
 
+    def finish_jobs(self) -> None:
+        """Let the hub do what it does a slice at a time."""
+        while self.alarm is not None and self.alarm <= self.now + PAUSE_S:
+            self.wait(PAUSE_S)
+
     def wait(self, seconds: float) -> None:
         """Let time pass, and run the hub's timers."""
         until = self.now + seconds
@@ -223,6 +229,7 @@ class MemoryClient:
         heard = len(self.inbox)
         hub, now = self.harness.hub, self.harness.now
         self.harness.do(hub.receive(self.number, request, now, lag_s))
+        self.harness.finish_jobs()
         return self.inbox[heard:]
 
     def ask(self, request: Request, kind: type[E]) -> E:

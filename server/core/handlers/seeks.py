@@ -16,6 +16,9 @@ from server.model.messages import Cancel, Code, Notice, Ok, Seek, Sender
 from server.model.names import skeleton
 from server.model.time_control import TimeControlError, canonical_time_control
 
+#: The matches that begin before others have their turn: with views, one takes 1.5 ms.
+MATCHES_A_SLICE = 5
+
 _SEEKS_CLOSED = Notice(
     code="seeks_closed",
     text="you made no move, so your open seeks are closed: seek again when you can play",
@@ -43,8 +46,7 @@ class Seeks:
         challenged = self._challenged(session, request.opponent)
         seek = self.open(session, normalised(request))
         self._context.tell_all(challenged, seek.to_message())
-        while seek.matches and (partner := self._lobby.partner(seek)):
-            self._pairing.pair(partner, seek, origin.now)
+        self._context.jobs.start(lambda now: self._pair(seek, now), origin.now)
 
     @handles(Cancel)
     def cancel(self, request: Cancel, origin: RequestContext) -> None:
@@ -110,6 +112,15 @@ class Seeks:
                 self._close(seek)
             if seeks:
                 self._context.tell(session, _SEEKS_CLOSED)
+
+    def _pair(self, seek: OpenSeek, now: float) -> bool:
+        """Begin some matches with the seeks that fit; True if there may be more."""
+        for _ in range(MATCHES_A_SLICE):
+            partner = self._lobby.partner(seek) if self._lobby.get(seek.id) else None
+            if partner is None:
+                return False
+            self._pairing.pair(partner, seek, now)
+        return True
 
     def _close(self, seek: OpenSeek) -> None:
         self._lobby.remove(seek.id)

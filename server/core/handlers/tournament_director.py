@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -30,6 +31,18 @@ from server.tournament import spec_validation
 from server.tournament.openings import OpeningError
 from server.tournament.state import DueMatch, TournamentState
 
+#: The cost of a slice of work, in plies: playing one takes 20 to 60 microseconds.
+SLICE = 200
+#: The cost of a step of a creation or of an opening, and of a match without its opening.
+STEP_COST = 100
+MATCH_COST = 40
+#: The matches that are aborted in a slice, 0.2 milliseconds each.
+ENDS_A_SLICE = 30
+#: The fixtures that a new watcher is sent in a slice.
+FIXTURES_A_SLICE = 500
+
+_Sessions = tuple[Session, Session]
+
 
 @dataclass(frozen=True)
 class _Joined:
@@ -37,6 +50,18 @@ class _Joined:
 
     session: Session
     request: Join
+
+
+@dataclass(frozen=True)
+class _Watcher:
+    """A session that watches a tournament.
+
+    `missed`: what it is still to be sent: the ids of matches that began before, for their present
+    fixtures, and events that came after these.
+    """
+
+    session: Session
+    missed: deque[str | Fixture | Tournament]
 
 
 class TournamentDirector:
@@ -48,7 +73,9 @@ class TournamentDirector:
         self._sessions = sessions
         self._tournaments: dict[str, TournamentState] = {}
         self._joined: dict[str, _Joined] = {}
-        self._watchers: dict[str, dict[str, Session]] = {}
+        self._watchers: dict[str, dict[str, _Watcher]] = {}
+        #: The tournaments of which more matches are going to begin.
+        self._beginning: set[str] = set()
         #: Rings when a seat that its session has left may be given to another session.
         self._timer = context.timers.new(self.start_due_matches)
 
@@ -56,23 +83,62 @@ class TournamentDirector:
         """Add a tournament from before the server was started."""
         self._tournaments[tournament.id] = tournament
 
-    def create(self, spec: TournamentSpec, now: float) -> TournamentState:
-        """Begin a tournament. Raises Refused."""
-        context = self._context
-        tournament_id = context.new_id()
+    def create(
+        self,
+        spec: TournamentSpec,
+        now: float,
+        *,
+        created: Callable[[TournamentState, float], None],
+        refused: Callable[[Refused], None],
+    ) -> None:
+        """Begin a tournament, and call `created` later; or `refused`, if its openings are bad.
+
+        Raises Refused if anything else is not valid.
+        """
         try:
             spec_validation.check(spec)
-            tournament = TournamentState(tournament_id, spec)
-        except (games.SpecError, OpeningError) as error:
+        except games.SpecError as error:
             raise Refused(Code.BAD_TOURNAMENT, str(error)) from error
-        self._tournaments[tournament_id] = tournament
+        steps = self._steps(spec)
+
+        def make(now: float) -> bool:
+            try:
+                for _ in range(SLICE // STEP_COST):
+                    if tournament := next(steps):
+                        self._begin_tournament(tournament, now)
+                        created(tournament, now)
+                        return False
+            except (games.SpecError, OpeningError) as error:
+                refused(Refused(Code.BAD_TOURNAMENT, str(error)))
+                return False
+            except Refused as error:
+                refused(error)
+                return False
+            return True
+
+        self._context.jobs.add(make, now)
+
+    def _steps(self, spec: TournamentSpec) -> Iterator[TournamentState | None]:
+        """Yields None after each step, and at the end the tournament.
+
+        Raises Refused, SpecError, OpeningError.
+        """
+        yield from spec_validation.check_openings(spec)
+        tournament = TournamentState(self._context.new_id(), spec)
+        yield from tournament.prepare()
+        if self._context.closing:
+            raise Refused(Code.CLOSING, "the server will stop: it starts no new tournaments")
+        yield tournament
+
+    def _begin_tournament(self, tournament: TournamentState, now: float) -> None:
+        context, spec = self._context, tournament.spec
+        self._tournaments[tournament.id] = tournament
         at = now + context.epoch
         context.store(
-            TournamentCreated(tournament=tournament_id, name=spec.name, spec=dumps(spec), at=at)
+            TournamentCreated(tournament=tournament.id, name=spec.name, spec=dumps(spec), at=at)
         )
         context.log("tournament {tournament} begins: {name}", _log_fields(tournament))
         self._go_on(tournament, now)
-        return tournament
 
     def get(self, tournament_id: str) -> TournamentState:
         """The tournament of this id. Raises Refused."""
@@ -89,13 +155,26 @@ class TournamentDirector:
                 text = f"{session.name!r} is not an entrant of {tournament.spec.name!r}"
                 raise Refused(Code.NOT_ALLOWED, text)
         self._joined[session.key] = _Joined(session, request)
-        self.start_due_matches(now)
+        for tournament in list(self._tournaments.values()):
+            if session.skeleton in tournament.entrants and not tournament.over:
+                self._go_on(tournament, now)
 
-    def watch(self, session: Session, tournament: TournamentState) -> None:
+    def watch(self, session: Session, tournament: TournamentState, now: float) -> None:
         """Send a session all that has happened so far, and from now on what happens."""
-        self._watchers.setdefault(tournament.id, {})[session.key] = session
-        for fixture in tournament.fixtures.values():
-            self._context.tell(session, self._with_processes(fixture))
+        watcher = _Watcher(session, deque(tournament.fixtures))
+        self._watchers.setdefault(tournament.id, {})[session.key] = watcher
+
+        def send_some(now: float) -> bool:
+            if self._watchers[tournament.id].get(session.key) is not watcher:
+                return False
+            for _ in range(min(FIXTURES_A_SLICE, len(watcher.missed))):
+                event = watcher.missed.popleft()
+                if isinstance(event, str):
+                    event = self._with_processes(tournament.fixtures[event])
+                self._context.tell(session, event)
+            return bool(watcher.missed)
+
+        self._context.jobs.start(send_some, now)
 
     def withdraw(self, tournament: TournamentState, name: str, now: float) -> None:
         """Go on without an entrant. Raises Refused."""
@@ -118,19 +197,27 @@ class TournamentDirector:
         if tournament.over:
             return
         tournament.over = True
-        self._abort(tournament.running, "the tournament is over", now)
         at = now + self._context.epoch
         self._context.store(TournamentEnded(tournament=tournament.id, at=at))
         self._context.log("tournament {tournament} is over: {name}", _log_fields(tournament))
-        self._context.queue(TournamentOver(tournament.id))
+        running = deque(tournament.running)
+
+        def abort_some(now: float) -> bool:
+            some = [running.popleft() for _ in range(min(ENDS_A_SLICE, len(running)))]
+            self._abort(some, "the tournament is over", now)
+            if not running:
+                self._context.queue(TournamentOver(tournament.id))
+            return bool(running)
+
+        self._context.jobs.start(abort_some, now)
 
     def end_unstored(self, tournament_id: str, now: float) -> None:
         """End a tournament of which a record cannot be stored, and tell its watchers why."""
         tournament = self._tournaments.get(tournament_id)
         if tournament and not tournament.over:
             text = f"tournament {tournament_id} ends: {NOT_STORED}"
-            for session in self._watchers.get(tournament_id, {}).values():
-                self._context.tell(session, Notice(code="tournament_failed", text=text))
+            for watcher in self._watchers.get(tournament_id, {}).values():
+                self._context.tell(watcher.session, Notice(code="tournament_failed", text=text))
             self.end(tournament, now)
 
     def fixture_of(self, match_id: str) -> Fixture | None:
@@ -191,17 +278,44 @@ class TournamentDirector:
             self._begin_matches(tournament, now)
 
     def _begin_matches(self, tournament: TournamentState, now: float) -> None:
-        """Begin the first matches of the schedule for which both players are free."""
+        """Begin the matches that can begin: the first ones at once, the rest in slices."""
+        if tournament.id not in self._beginning:
+            self._beginning.add(tournament.id)
+            self._context.jobs.start(lambda now: self._begin_some(tournament, now), now)
+
+    def _begin_some(self, tournament: TournamentState, now: float) -> bool:
+        """Begin the first matches of the schedule for which both players are free.
+
+        Returns whether something is left to be done.
+        """
+        cost, free = 0, self._free_sessions(tournament)
         most = tournament.spec.concurrency or len(self._joined)
-        free = self._free_sessions(tournament)
-        for due in tournament.due():
-            if len(free) < 2 or len(tournament.running) >= most:
-                return
-            first, second = due.entrants
-            if free.get(first) and free.get(second):
-                sessions = free[first].pop(0), free[second].pop(0)
-                free = {place: some for place, some in free.items() if some}
-                self._begin(tournament, due, sessions, now)
+        due = tournament.due(free)
+        while self._may_begin(tournament, most) and len(free) > 1:
+            if cost >= SLICE:
+                return True
+            if match := next(due, None):
+                self._begin(tournament, match, _taken(free, match.entrants), now)
+                cost += MATCH_COST + len(match.opening)
+            elif tournament.needs_opening:
+                self._prepare_opening(tournament, now)
+                cost += STEP_COST
+                due = tournament.due(free)
+            else:
+                break
+        self._beginning.discard(tournament.id)
+        return False
+
+    def _may_begin(self, tournament: TournamentState, most: int) -> bool:
+        return not (tournament.over or self._context.closing or len(tournament.running) >= most)
+
+    def _prepare_opening(self, tournament: TournamentState, now: float) -> None:
+        try:
+            tournament.prepare_opening()
+        except OpeningError as error:  # the rules have changed since it was created
+            fields = _log_fields(tournament) | {"why": str(error)}
+            self._context.log("tournament {tournament} cannot go on: {why}", fields)
+            self.end(tournament, now)
 
     def _free_sessions(self, tournament: TournamentState) -> dict[int, list[Session]]:
         """For each entrant the sessions that could play now, once for each match they could."""
@@ -219,7 +333,7 @@ class TournamentDirector:
         self,
         tournament: TournamentState,
         due: DueMatch,
-        sessions: tuple[Session, Session],
+        sessions: _Sessions,
         now: float,
     ) -> None:
         context, spec = self._context, tournament.spec
@@ -278,7 +392,11 @@ class TournamentDirector:
         if watchers := self._watchers.get(tournament.id):
             if isinstance(event, Fixture):
                 event = self._with_processes(event)
-            self._context.tell_all(watchers.values(), event)
+            for watcher in watchers.values():
+                if watcher.missed:
+                    watcher.missed.append(event)
+            up_to_date = (each.session for each in watchers.values() if not each.missed)
+            self._context.tell_all(up_to_date, event)
 
     def _with_processes(self, fixture: Fixture) -> Fixture:
         """The fixture of a match that is being played, with its players' process numbers."""
@@ -288,6 +406,15 @@ class TournamentDirector:
         first, second = (self._joined.get(session.key) for session in room.seats)
         numbers = (first and first.request.process, second and second.request.process)
         return structs.replace(fixture, processes=numbers)
+
+
+def _taken(free: dict[int, list[Session]], entrants: tuple[int, int]) -> _Sessions:
+    """Takes a session of both entrants from the free ones."""
+    first, second = (free[place].pop(0) for place in entrants)
+    for place in entrants:
+        if not free[place]:
+            del free[place]
+    return first, second
 
 
 def to_message(tournament: TournamentState) -> Tournament:

@@ -8,7 +8,7 @@ from server.core.context import Context
 from server.core.dispatch import handles
 from server.core.handlers.tournament_director import TournamentDirector, to_message
 from server.core.match import Refused
-from server.core.sessions import RequestContext
+from server.core.sessions import RequestContext, Session
 from server.model.messages import (
     Code,
     CreateTournament,
@@ -41,15 +41,23 @@ class TournamentRequests:
     def watch_tournament(self, request: WatchTournament, origin: RequestContext) -> None:
         """Send a tournament: its state now, then what happens."""
         tournament = self._director.get(request.tournament)
-        self._send(tournament, request, origin)
+        self._send(tournament, request, origin.session, origin.now)
 
     @handles(CreateTournament)
     def create_tournament(self, request: CreateTournament, origin: RequestContext) -> None:
         """Begin a tournament, and send it."""
-        if self._context.closing:
-            raise Refused(Code.CLOSING, "the server will stop: it starts no new tournaments")
-        tournament = self._director.create(request.spec, origin.now)
-        self._send(tournament, request, origin)
+        session = origin.session
+
+        def refused(error: Refused) -> None:
+            if session.connection is not None:
+                self._context.decline(session.connection, error, request.id)
+
+        self._director.create(
+            request.spec,
+            origin.now,
+            created=lambda tournament, now: self._send(tournament, request, session, now),
+            refused=refused,
+        )
 
     @handles(Withdraw)
     def withdraw(self, request: Withdraw, origin: RequestContext) -> None:
@@ -68,8 +76,9 @@ class TournamentRequests:
         self,
         tournament: TournamentState,
         request: WatchTournament | CreateTournament,
-        origin: RequestContext,
+        session: Session,
+        now: float,
     ) -> None:
-        answer = structs.replace(to_message(tournament), re=request.id)
-        self._context.tell(origin.session, answer)
-        self._director.watch(origin.session, tournament)
+        if session.connection is not None:  # it may have been lost since the request
+            self._context.tell(session, structs.replace(to_message(tournament), re=request.id))
+            self._director.watch(session, tournament, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from server.tournament.formats.core.format import Format, encounter, swapped
 from server.tournament.pairs import Pair, PairScores
@@ -15,6 +15,12 @@ class Gauntlet(Format):
     """
 
     is_fixed = True
+    depends_on_results = False
+
+    @classmethod
+    def most_known(cls, entrants: int, games: int, rounds: int) -> int:
+        """A pair for each other entrant, game and round."""
+        return (entrants - 1) * games * rounds
 
     def processes(self) -> list[int]:
         """As for any format, but entrant 0 plays in every match."""
@@ -24,8 +30,9 @@ class Gauntlet(Format):
         """Entrant 0 with each other entrant."""
         return [(0, other) for other in range(1, self.entrants)]
 
-    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
-        return [
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
+        """All known pairs, with those that cannot be played any more."""
+        return (
             pair
             for again in range(self.rounds)
             for other in range(1, self.entrants)
@@ -35,4 +42,4 @@ class Gauntlet(Format):
                 swapped((0, other), again + other + 1),
                 opening=again,
             )
-        ]
+        )

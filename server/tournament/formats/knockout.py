@@ -23,6 +23,13 @@ class Knockout(Format):
     When an entrant is withdrawn before the encounter is decided, the opponent advances.
     """
 
+    most_pairs = 1500
+
+    @classmethod
+    def most_known(cls, entrants: int, games: int, rounds: int) -> int:
+        """All pairs, if every encounter is tied until the last one."""
+        return (entrants - 1) * (games * rounds + MORE_PAIRS)
+
     def pair_count(self) -> CountRange:
         """At least `rounds` pairs for each game and encounter, and at most MORE_PAIRS more."""
         encounters = self.entrants - 1
@@ -46,7 +53,8 @@ class Knockout(Format):
         reached = [sum(one in left for left in rounds) for one in range(self.entrants)]
         return sorted(range(self.entrants), key=lambda one: -reached[one])
 
-    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+        """All known pairs, with those that cannot be played any more."""
         return self._play(results, withdrawn)[0]
 
     def _play(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from server.tournament.formats.core.format import Format, encounter, swapped
 from server.tournament.pairs import Pair, PairScores
@@ -13,13 +13,21 @@ class MatchFormat(Format):
 
     only_two = True
     is_fixed = True
+    depends_on_results = False
 
-    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
-        return [
+    @classmethod
+    def most_known(cls, entrants: int, games: int, rounds: int) -> int:
+        """A pair for each game and round."""
+        return games * rounds
+
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
+        """All known pairs, with those that cannot be played any more."""
+        return self._rounds(0, self.rounds)
+
+    def _rounds(self, first: int, end: int) -> Iterator[Pair]:
+        """The pairs of the rounds from `first`, counted from 0, to before `end`."""
+        return (
             pair
-            for again in range(self._known_rounds(results))
+            for again in range(first, end)
             for pair in encounter(self.games, (again + 1, 1), swapped((0, 1), again), again)
-        ]
-
-    def _known_rounds(self, results: PairScores) -> int:
-        return self.rounds
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from server.tournament.formats.core.format import Format, encounter, swapped
 from server.tournament.pairs import Pair, PairScores
@@ -15,11 +15,18 @@ class RoundRobin(Format):
     """
 
     is_fixed = True
+    depends_on_results = False
     tiebreaks = ("Sonneborn-Berger",)
 
-    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+    @classmethod
+    def most_known(cls, entrants: int, games: int, rounds: int) -> int:
+        """A pair for each two entrants, game and round."""
+        return entrants * (entrants - 1) // 2 * games * rounds
+
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
+        """All known pairs, with those that cannot be played any more."""
         cycle = circle(self.entrants)
-        return [
+        return (
             pair
             for again in range(self.rounds)
             for number, pairings in enumerate(cycle, start=1)
@@ -30,7 +37,7 @@ class RoundRobin(Format):
                 swapped(entrants, again),
                 opening=again,
             )
-        ]
+        )
 
 
 def circle(entrants: int) -> list[list[tuple[int, int]]]:

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-from server.tournament.formats.match import MatchFormat
-from server.tournament.pairs import CountRange, PairScores
+from collections.abc import Iterator, Sequence
 
-#: Without a limit of rounds, this is how many become known at once.
+from server.tournament.formats.match import MatchFormat
+from server.tournament.pairs import CountRange, Pair, PairScores
+
+#: So many rounds become known at once.
 AHEAD = 64
 
 
 class Sequential(MatchFormat):
     """A match until the test is decided, of at most `rounds` rounds; 0: without limit.
 
-    Without limit, there are as many pairs as results, and enough beyond for the concurrency.
+    There are as many known pairs as results, and enough beyond for the concurrency.
     """
 
     has_test = True
     is_fixed = False
     least_rounds = 0
 
+    @classmethod
+    def most_known(cls, entrants: int, games: int, rounds: int) -> int:
+        """Those that are known at the start."""
+        return games * AHEAD
+
     def knows_more(self, known: int, results: PairScores) -> bool:
-        """Whether the next rounds have become known; never, if their number is limited."""
+        """Whether the next rounds have become known."""
         return known < self._known_rounds(results) * len(self.games)
+
+    def more(self, known: int, results: PairScores) -> Iterator[Pair]:
+        """The pairs of the next rounds, up to `AHEAD` beyond the results."""
+        return self._rounds(known // len(self.games), self._known_rounds(results))
 
     def pair_count(self) -> CountRange:
         """From one pair to all of `rounds`, or without limit."""
         return CountRange(1, self.rounds * len(self.games) or None)
 
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
+        """All known pairs, with those that cannot be played any more."""
+        return self._rounds(0, self._known_rounds(results))
+
     def _known_rounds(self, results: PairScores) -> int:
-        if self.rounds:
-            return self.rounds
         needed = len(results) // len(self.games) + max(AHEAD // 2, 2 * self.concurrency)
-        return AHEAD * (1 + needed // AHEAD)
+        known = AHEAD * (1 + needed // AHEAD)
+        return min(known, self.rounds) if self.rounds else known

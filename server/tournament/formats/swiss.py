@@ -7,9 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from games.core.spec import SpecError
 from server.tournament.formats.core.format import Bye, Format, absent, encounter, left_out
 from server.tournament.formats.core.matching import maximum_matching
-from server.tournament.pairs import CountRange, Pair, PairScores
+from server.tournament.pairs import Pair, PairScores
+
+#: Pairing the last of 9 rounds of 64 entrants, or 39 of 32, takes up to 15 ms.
+MOST_COST = 40_000
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,11 @@ class PreviousRounds:
         """How often each two entrants have met."""
         return Counter(self.met)
 
+    @functools.cached_property
+    def most_met(self) -> int:
+        """The most opponents that an entrant has met, at most: the meetings of the busiest one."""
+        return max(Counter(one for pair in self.met for one in pair).values(), default=0)
+
 
 class Swiss(Format):
     """`rounds` rounds; in each, two entrants that meet play one pair for each game, of one opening.
@@ -45,10 +54,22 @@ class Swiss(Format):
 
     tiebreaks = ("Buchholz", "Sonneborn-Berger")
 
-    def pair_count(self) -> CountRange:
+    @classmethod
+    def most_known(cls, entrants: int, games: int, rounds: int) -> int:
         """In each round, half as many encounters as entrants."""
-        count = self.rounds * (self.entrants // 2) * len(self.games)
-        return CountRange(count, count)
+        return rounds * (entrants // 2) * games
+
+    @classmethod
+    def check_size(cls, name: str, entrants: int, games: int, rounds: int) -> None:
+        """As for any format; and a round must be paired in 20 ms."""
+        super().check_size(name, entrants, games, rounds)
+        if (cost := entrants**2 * rounds) > MOST_COST:
+            text = f"entrants squared x rounds must not exceed {MOST_COST:,} in a Swiss, "
+            raise SpecError(text + f"and is {cost:,}")
+
+    def knows_more(self, known: int, results: PairScores) -> bool:
+        """Whether a round is complete, so that the next one is known."""
+        return len(results) >= known
 
     def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
         """The number of pairs, unless an entrant was withdrawn."""
@@ -58,7 +79,8 @@ class Swiss(Format):
         """The byes of the rounds that are paired."""
         return [bye for _, byes in self._play(results, withdrawn) for bye in byes]
 
-    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+        """All known pairs, with those that cannot be played any more."""
         return [pair for pairs, _ in self._play(results, withdrawn) for pair in pairs]
 
     def _play(
@@ -161,8 +183,12 @@ def _opponent(ranked: list[int], past: PreviousRounds) -> int:
     one = ranked[0]
     equals = [other for other in ranked if past.points[other] == past.points[one]]
     fewest, most = _rematches(ranked, past), _new_pairings(equals, past)
+    groups: dict[float, dict[int, int]] = {}
+    for each in ranked:
+        group = groups.setdefault(past.points[each], {})
+        group[each] = len(group)
     possible = []
-    for other in sorted(ranked[1:], key=lambda other: _reluctance(one, other, ranked, past)):
+    for other in sorted(ranked[1:], key=lambda other: _reluctance(one, other, groups, past)):
         again = past.times_met[frozenset((one, other))] > 0
         if again + _rematches(_without(ranked, one, other), past) > fewest:
             continue
@@ -173,17 +199,22 @@ def _opponent(ranked: list[int], past: PreviousRounds) -> int:
     return possible[0]
 
 
-def _reluctance(one: int, other: int, ranked: list[int], past: PreviousRounds) -> tuple[float, ...]:
-    """The sort key of the opponents of `one`, the first of `ranked`: the best has the lowest."""
+def _reluctance(
+    one: int, other: int, groups: dict[float, dict[int, int]], past: PreviousRounds
+) -> tuple[float, ...]:
+    """The sort key of the opponents of `one`, the first by rank: the best has the lowest.
+
+    `groups`: by points, those that have as many, with their rank in the group.
+    """
     points = past.points[other]
-    equals = [each for each in ranked if past.points[each] == points]
-    wanted = len(equals) // 2 if one in equals else 0
+    equals = groups[points]
+    wanted = len(equals) // 2 if past.points[one] == points else 0
     return (
         past.times_met[frozenset((one, other))],
         past.points[one] - points,
         past.begun[one] * past.begun[other] > 0,
-        abs(equals.index(other) - wanted),
-        -equals.index(other),
+        abs(equals[other] - wanted),
+        -equals[other],
     )
 
 
@@ -203,6 +234,9 @@ def _rematches(even: list[int], past: PreviousRounds) -> int:
 
 def _new_pairings(among: list[int], past: PreviousRounds) -> int:
     """The most pairings, at the same time, of two that have not met."""
+    if len(among) - 1 - past.most_met >= len(among) // 2:
+        # Each has not met half of the others, so that there is a path through all (Dirac 1952).
+        return len(among) // 2
     graph = {
         one: {
             other for other in among if other != one and not past.times_met[frozenset((one, other))]

@@ -14,6 +14,16 @@ ANN, BOB = Entrant("Ann", ""), Entrant("Bob", "2.1", player="uct(c=1.2)")
 GOOD = TournamentSpec("a test", ("nim", "othello(size=6)"), "match", (ANN, BOB))
 
 
+def named(count: int) -> tuple[Entrant, ...]:
+    return tuple(Entrant(f"entrant number {number}", "") for number in range(count))
+
+
+def check_all(spec: TournamentSpec) -> None:
+    spec_validation.check(spec)
+    for _ in spec_validation.check_openings(spec):
+        pass
+
+
 def with_second(**fields: object) -> dict[str, object]:
     return {"entrants": (ANN, replace(BOB, **fields))}  # type: ignore[arg-type]
 
@@ -68,7 +78,27 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
         ),
         (with_second(threads=0), "entrants[1].threads: must be a whole number from 1 to 1024, not"),
         ({"rounds": 0}, "rounds: must be a whole number from 1 to 1000000, not 0"),
-        ({"rounds": 10**6}, "rounds: entrants squared x games x rounds must not exceed 1,000,000,"),
+        ({"rounds": 10_001}, "rounds: the format 'match' allows at most 20,000 pairs, not 20,002"),
+        (
+            {"format": "round_robin", "entrants": named(64), "rounds": 5},
+            "rounds: the format 'round_robin' allows at most 20,000 pairs, not 20,160",
+        ),
+        (
+            {"format": "knockout", "entrants": named(64), "rounds": 8},
+            "rounds: the format 'knockout' allows at most 1,500 pairs, not 1,512",
+        ),
+        (
+            {"format": "swiss", "entrants": named(64), "rounds": 10},
+            "rounds: entrants squared x rounds must not exceed 40,000 in a Swiss, and is 40,960",
+        ),
+        (
+            {"format": "knockout", "entrants": named(65)},
+            "entrants: there may be at most 64, not 65",
+        ),
+        (
+            {"games": tuple(f"nim(chips={n})" for n in range(20, 41))},
+            "games: there may be at most 20, not 21",
+        ),
         ({"clock": "soon"}, "clock: cannot use the clock 'soon': write it as 1/move"),
         ({"concurrency": -1}, "concurrency: must be a whole number from 0 to 1024, not -1"),
         (
@@ -108,8 +138,9 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
 def test_a_client_is_told_the_first_fault_and_where_it_is(
     fields: dict[str, object], message: str
 ) -> None:
+    spec = replace(GOOD, **fields)  # type: ignore[arg-type]
     with pytest.raises(SpecError) as caught:
-        spec_validation.check(replace(GOOD, **fields))  # type: ignore[arg-type]
+        check_all(spec)
     assert str(caught.value).startswith(message)
 
 

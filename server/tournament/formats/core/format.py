@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from games.core.spec import SpecError
@@ -40,6 +40,10 @@ class Format(ABC):
     has_test: ClassVar[bool] = False
     #: Whether all pairs are known before the first match, so that results add none.
     is_fixed: ClassVar[bool] = False
+    #: Whether results decide who meets whom; otherwise they only make more pairs known, at most.
+    depends_on_results: ClassVar[bool] = True
+    #: The most pairs of a tournament: the time that a server takes for each result grows with them.
+    most_pairs: ClassVar[int] = 20_000
     #: The lowest number of rounds; 0 stands for no limit.
     least_rounds: ClassVar[int] = 1
     #: The tie-breaks that mean something in its table, in this order; keys of
@@ -60,18 +64,34 @@ class Format(ABC):
         if cls.only_two and count > 2:
             raise SpecError(f"the format {name!r} is for two entrants, not {count}")
 
+    @classmethod
+    def check_size(cls, name: str, entrants: int, games: int, rounds: int) -> None:
+        """Raises SpecError if a tournament of this size would keep a server busy for too long."""
+        count = cls.most_known(entrants, games, rounds)
+        if count > cls.most_pairs:
+            most = f"{cls.most_pairs:,}"
+            raise SpecError(f"the format {name!r} allows at most {most} pairs, not {count:,}")
+
+    @classmethod
+    @abstractmethod
+    def most_known(cls, entrants: int, games: int, rounds: int) -> int:
+        """The largest number of pairs that such a tournament has, or knows at a time."""
+
     def pairs(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Pair]:
         """All known pairs that have been or will be played, in schedule order."""
-        known = self._schedule(results, withdrawn)
-        return [pair for pair in known if not left_out(pair, results, withdrawn)]
+        return without_left_out(self.schedule(results, withdrawn), results, withdrawn)
 
     def knows_more(self, known: int, results: PairScores) -> bool:
         """Whether `results` may add pairs to the `known` ones of fewer results."""
         return not self.is_fixed
 
+    def more(self, known: int, results: PairScores) -> Iterable[Pair]:
+        """The pairs after the `known` ones that results have made known, whatever these were."""
+        return ()
+
     def pair_count(self) -> CountRange:
         """How many pairs the whole tournament has if no entrant is withdrawn."""
-        known = len(self.pairs({}))
+        known = self.most_known(self.entrants, len(self.games), self.rounds)
         return CountRange(known, known)
 
     def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
@@ -100,8 +120,18 @@ class Format(ABC):
         return None
 
     @abstractmethod
-    def _schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterable[Pair]:
         """All known pairs in schedule order, with those that cannot be played any more."""
+
+
+def without_left_out(
+    pairs: Iterable[Pair], results: PairScores, withdrawn: Sequence[int]
+) -> list[Pair]:
+    """The pairs that are not `left_out`."""
+    gone = frozenset(withdrawn)
+    if not gone:
+        return list(pairs)
+    return [pair for pair in pairs if gone.isdisjoint(pair.entrants) or pair.key in results]
 
 
 def encounter(
