@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Sets how often tests repeat, before the first test module is imported."""
     scale.slow = config.getoption("--slow")
+    # A shell starts background jobs with SIGINT ignored, and so would be all commands of the tests.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # A deadline for each example would fail on a busy machine; pytest-timeout ends what hangs.
     settings.register_profile(
         "suite",

@@ -7,14 +7,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from support.commands import PATIENCE_S
+from support.commands import PATIENCE_S, run
 from support.hub_harness import HubHarness, MemoryClient
 from support.tournaments import NAMES, Bots, last, member, organized, spec_of, stored_tournament
 
@@ -404,12 +403,9 @@ def test_a_tournament_with_proofs_from_its_file_to_its_report(tmp_path: Path) ->
     )
     file = tmp_path / "SPEC.toml"
     file.write_text(head + "\n".join(entrants))
-    code = "from server.organizer.main import main; main()"
-    words = [sys.executable, "-c", code, "run", str(file)]
-    done = subprocess.run(
-        [*words, "--database", f"sqlite:///{tmp_path}/t.db"],
-        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("tied (adjudication)") == 2
-    assert "The prover" not in done.stdout
+    code, output = run(
+        "playout-tournament", "run", str(file), "--database", f"sqlite:///{tmp_path}/t.db"
+    )
+    assert code == 0, output
+    assert output.count("tied (adjudication)") == 2
+    assert "The prover" not in output
