@@ -8,6 +8,10 @@ has the result that follows from its moves; every move that a client received is
 ply; both players of every match received its start and the stored end. A line describes each
 violation.
 
+In a second table the server and its storage process are paused in turns, for 0.05 to 5 s, while
+clients that answer within 10 ms play with a clock. There every match that does not end by the rules
+is a violation, and so is a match lost on time.
+
 *Playing* is the least number of matches that ran at a kill. A restart is the time from the start of
 the process to the first `welcome`, with all matches restored.
 """
@@ -20,6 +24,7 @@ from testbed.kill_run import FaultOutcome, FaultPlan, with_new_postgres, with_sq
 from testbed.measure import Sample
 from testbed.postgres import PostgresMissing
 from testbed.result_table import Column, ResultTable, Target
+from testbed.stall_run import StallPlan, play_with_stalls
 
 TARGET = Target("lost", at_most=0)
 
@@ -38,9 +43,20 @@ COLUMNS = (
     Column("lost", "lost"),
 )
 
+CLOCKS = ("0.05/move", "0.1/move", "1/move", "3+0", "10+0.1", "300+3")
+STALL_COLUMNS = (
+    Column("clock", "clock"),
+    Column("stalls", "stalls"),
+    Column("longest_s", "longest, s", ".2f"),
+    Column("matches", "matches"),
+    Column("stored", "moves stored"),
+    Column("on_time", "lost on time"),
+    Column("lost", "lost"),
+)
+
 
 def run(bench: Bench) -> list[ResultTable]:
-    """Return a row per database."""
+    """Return a row per database, and a row per clock."""
     table = ResultTable("Lost data", COLUMNS)
     plan = bench.pick(FaultPlan(clients=40, matches=200, kills=20), FaultPlan(24, 60, 5))
     databases = {"SQLite": with_sqlite, "PostgreSQL": with_new_postgres}
@@ -53,7 +69,27 @@ def run(bench: Bench) -> list[ResultTable]:
         for line in outcome.lost:
             click.echo(f"{name}: {line}", err=True)
         table.add(TARGET, database=name, **_cells(outcome))
-    return [table]
+    return [table, _stalls(bench)]
+
+
+def _stalls(bench: Bench) -> ResultTable:
+    table = ResultTable("Lost by stalls", STALL_COLUMNS)
+    for clock in bench.track(list(CLOCKS)):
+        plan = bench.pick(StallPlan(clock, 4, 60, 10), StallPlan(clock, 4, 10, 4))
+        outcome = play_with_stalls(plan)
+        for line in outcome.lost:
+            click.echo(f"{clock}: {line}", err=True)
+        table.add(
+            TARGET,
+            clock=clock,
+            stalls=len(outcome.stalls_s),
+            longest_s=max(outcome.stalls_s),
+            matches=outcome.matches,
+            stored=outcome.moves_stored,
+            on_time=outcome.lost_on_time,
+            lost=len(outcome.lost),
+        )
+    return table
 
 
 def _cells(outcome: FaultOutcome) -> dict[str, int | float | Sample]:

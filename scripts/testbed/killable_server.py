@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -46,6 +47,20 @@ class KillableServer:
     def stop(self) -> int:
         """Stop the process with SIGTERM, and return its exit code."""
         return self._end(signal.SIGTERM)
+
+    @contextlib.contextmanager
+    def paused(self, *, storage: bool) -> Iterator[None]:
+        """Pause the process, or its storage process instead, until the end of the block."""
+        assert self._process
+        process = self._process.pid
+        if storage:
+            children = Path(f"/proc/{process}/task/{process}/children").read_text()
+            process = int(children.split()[0])
+        os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(process, signal.SIGCONT)
 
     def log_tail(self) -> str:
         """Return the end of its log."""

@@ -195,7 +195,7 @@ class ScriptedClient:
             game = self._draw.choice(GAMES)
             self._seeking.append(game)
             self._seeks_unanswered += 1
-            self.send("seek", game=game, clock="none")
+            self.send("seek", game=game, clock=self._group.clock)
 
     def _started(self, message: Message) -> None:
         match, moves = message["match"], message["moves"]
@@ -244,7 +244,7 @@ class ScriptedClient:
         if self._sent.get(match, (-1, -1))[0] != ply:
             self._sent[match] = ply, self._draw.choice(message["legal_actions"])
         asyncio.get_running_loop().call_later(
-            self._draw.uniform(0, THINK_S), self._move, self._connection, match
+            self._draw.uniform(0, self._group.think_s), self._move, self._connection, match
         )
 
     def _move(self, connection: ScriptedConnection | None, match: str) -> None:
@@ -298,13 +298,26 @@ class ScriptedClients:
     `faults` describes the wrong messages that they received.
     """
 
-    def __init__(self, port: int, clients: int, matches: int, seed: int) -> None:
+    def __init__(
+        self,
+        port: int,
+        clients: int,
+        matches: int,
+        seed: int,
+        *,
+        clock: str = "none",
+        think_s: float = THINK_S,
+        calm: bool = False,
+    ) -> None:
+        """`think_s`: longest delay before a move. `calm`: no client disconnects by itself."""
         self.port = port
+        self.clock = clock
+        self.think_s = think_s
         self.seed = seed
         self.cuts = self.twice = 0
         self.faults: list[str] = []
         #: Whether random disconnections have stopped.
-        self.calm = False
+        self.calm = calm
         #: Whether clients keep starting matches, beyond the requested number.
         self.busy = True
         self.started_matches: set[str] = set()

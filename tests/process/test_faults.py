@@ -11,6 +11,7 @@ from support.scale import repetitions
 from testbed.kill_run import FaultOutcome, FaultPlan, with_postgres, with_sqlite
 from testbed.postgres import Postgres
 from testbed.scripted_clients import ReceivedMatch
+from testbed.stall_run import StallPlan, play_with_stalls
 from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored, violations
 
 
@@ -31,6 +32,14 @@ def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
     outcome = with_postgres(plan, postgres)
     check(outcome, plan)
     assert outcome.outages == 1
+
+
+@pytest.mark.parametrize("clock", ["3+0", "300+3"])
+def test_nothing_is_lost_by_stalls(clock: str) -> None:
+    plan = StallPlan(clock, clients=4, matches=6, stalls=repetitions(10, short=2), longest_s=1.0)
+    outcome = play_with_stalls(plan)
+    assert outcome.lost == []
+    assert len(outcome.stalls_s) == plan.stalls
 
 
 # Violations. Ann takes one chip of three, and Bob the other two.
