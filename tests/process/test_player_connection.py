@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import trustme
 from support.commands import finish, invoke, start
+from support.protocol_validator import require_described_request
 from support.raw_client import TIMEOUT_S, RawClient
 
 WELCOME = {"protocol": 1, "session": "s", "name": "Ada", "software": "", "games": []}
@@ -48,6 +49,8 @@ ENDED = {
 
 class Caller(RawClient):
     """The server's end of a connection."""
+
+    require_described = staticmethod(require_described_request)
 
     def __init__(self, line: socket.socket) -> None:
         line.settimeout(TIMEOUT_S)

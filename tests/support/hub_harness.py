@@ -7,6 +7,9 @@ import random
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import msgpack
+from support.protocol_validator import require_described_event, require_described_request
+
 from server.core.accounts import digest
 from server.core.assembly import make_hub
 from server.core.effects import (
@@ -109,7 +112,7 @@ class HubHarness:
                     for number in connections:
                         if self.slow and not self.lines[number].open:
                             continue  # it has hung up since this was held back
-                        self.lines[number].hear(decode_event(encode(message)))
+                        self.lines[number].hear(decode_event(_validated(encode(message))))
                 case SendToSpectators(connections, messages):
                     for message in messages:
                         self.do([Send(connections, message)])
@@ -230,7 +233,10 @@ class MemoryClient:
         hub, now = self.harness.hub, self.harness.now
         self.harness.do(hub.receive(self.number, request, now, lag_s))
         self.harness.finish_jobs()
-        return self.inbox[heard:]
+        answers = self.inbox[heard:]
+        if not any(isinstance(each, Error) for each in answers):
+            require_described_request(msgpack.unpackb(encode(request)))
+        return answers
 
     def ask(self, request: Request, kind: type[E]) -> E:
         """Send a request, and return its only answer of that kind."""
@@ -249,6 +255,12 @@ class MemoryClient:
     def hang_up(self) -> None:
         self.open = False
         self.harness.do(self.harness.hub.disconnect(self.number, self.harness.now))
+
+
+def _validated(frame: bytes) -> bytes:
+    """Return an event's bytes, which must be as docs/protocol.md says."""
+    require_described_event(msgpack.unpackb(frame))
+    return frame
 
 
 def only(events: Sequence[Event], kind: type[E]) -> E:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgpack
+from support.protocol_validator import require_described_event
 
 Message = dict[str, Any]
 TIMEOUT_S = 60.0
@@ -22,6 +23,9 @@ class RawClient:
 
     It calls from a certain address of this machine, or from any; and says `first` before all else.
     """
+
+    #: Checks each message that arrives by docs/protocol.md.
+    require_described = staticmethod(require_described_event)
 
     def __init__(self, host: str, port: int, address: str = "", first: bytes = b"") -> None:
         source = (address, 0)
@@ -62,6 +66,7 @@ class RawClient:
         """Return the next message. Raises EOFError at the end."""
         message = self.receive()
         assert isinstance(message, dict)
+        self.require_described(message)
         self.heard.append(message)
         return message
 

@@ -405,7 +405,7 @@ class TournamentDirector:
             return fixture
         first, second = (self._joined.get(session.key) for session in room.seats)
         numbers = (first and first.request.process, second and second.request.process)
-        return structs.replace(fixture, processes=numbers)
+        return structs.replace(fixture, processes=numbers) if any(numbers) else fixture
 
 
 def _taken(free: dict[int, list[Session]], entrants: tuple[int, int]) -> _Sessions:
