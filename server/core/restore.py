@@ -41,6 +41,8 @@ class Restorer:
         self._rooms = rooms
         self._bots = bots
         self._director = director
+        #: The ids of stored tournaments that cannot go on; their matches do.
+        self._unrestored: set[str] = set()
 
     def tournaments(self, stored: Iterable[StoredTournament]) -> None:
         """Add tournaments; their matches are restored after them."""
@@ -51,6 +53,7 @@ class Restorer:
                 text = "tournament {tournament} cannot go on, and stays as it is: {why}"
                 fields = {"tournament": each.created.tournament, "why": str(error)}
                 self._context.log(text, fields)
+                self._unrestored.add(each.created.tournament)
 
     def matches(self, stored: Iterable[StoredMatch], now: float) -> None:
         """Go on with matches, whose players are expected back.
@@ -73,7 +76,16 @@ class Restorer:
             else:
                 self._rooms.restore(room, now)
                 self._bots.restore(room, now)
+                self._abort_if_over(room, now)
         self._director.start_due_matches(now)
+
+    def _abort_if_over(self, room: MatchRoom, now: float) -> None:
+        """Abort a match whose tournament had ended, which is stored before its matches end."""
+        tournament = room.tournament
+        if tournament is None or tournament in self._unrestored:
+            return
+        if not self._director.is_running(tournament):
+            self._rooms.abort(room, "the tournament is over", now)
 
 
 def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory) -> MatchRoom:

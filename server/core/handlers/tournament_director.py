@@ -225,6 +225,11 @@ class TournamentDirector:
         found = (each.fixtures.get(match_id) for each in self._tournaments.values())
         return next(filter(None, found), None)
 
+    def is_running(self, tournament_id: str) -> bool:
+        """Return whether there is a tournament of this id that is not over."""
+        tournament = self._tournaments.get(tournament_id)
+        return tournament is not None and not tournament.over
+
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
         """Note that a match cannot go on after a restart: its pair is played again."""
         tournament = self._tournaments.get(tournament_id or "")

@@ -40,6 +40,7 @@ from server.model.messages import (
     Withdraw,
 )
 from server.model.records import (
+    MatchEnded,
     Record,
     TournamentCreated,
     TournamentEnded,
@@ -300,7 +301,7 @@ def restarted(harness: HubHarness) -> HubHarness:
     again.commit()
     for name in NAMES:
         account(again, name)
-    again.hub.restore_tournaments([kept])
+    again.hub.restore_tournaments([] if kept.ended else [kept])
     again.do(again.hub.restore_matches([k for k in kept.matches if not k.ended], again.now))
     return again
 
@@ -370,3 +371,19 @@ def test_one_that_is_concluded_is_over_at_once() -> None:
     assert not harness.matches
     assert [each.reason for each in last(zoe).values()] == [Reason.ABORTED]
     assert zoe.heard(Tournament)[-1].over
+
+
+def test_a_match_of_a_tournament_that_had_ended_is_aborted_after_a_restart() -> None:
+    harness = HubHarness()
+    zoe, tournament = organized(harness, spec_of())
+    bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
+    for client in bots.lines:
+        client.say(Join())
+    bots.play(2)
+    zoe.ask(EndTournament(tournament=tournament.tournament), Ok)
+    assert isinstance(harness.stored[-2], TournamentEnded)
+    assert isinstance(harness.stored.pop(), MatchEnded), "killed before it was stored"
+    again = restarted(harness)
+    assert not again.matches
+    assert isinstance(again.stored[-1], MatchEnded)
+    assert again.stored[-1].reason is Reason.ABORTED
