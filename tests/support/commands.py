@@ -20,6 +20,12 @@ from support.forked import MODULES, ForkedCommand
 BIN = Path(sys.executable).parent
 PATIENCE_S = 200
 Command = subprocess.Popen[str] | ForkedCommand
+#: Bots and entrants run as fast as others: beside two busy processes `nice` leaves them a tenth of
+#: a core, and they take a minute to start.
+NOT_NICE = {
+    "server.net.bot_processes.PLAYER_NICENESS": 0,
+    "server.organizer.supervisor.PLAYER_NICENESS": 0,
+}
 
 
 def start(command: str, *arguments: str, **options: Any) -> Command:
@@ -29,7 +35,8 @@ def start(command: str, *arguments: str, **options: Any) -> Command:
     """
     path = options.get("env", os.environ).get("PYTHONPATH")
     if "cwd" not in options and path == os.environ.get("PYTHONPATH"):
-        return ForkedCommand(command, *arguments, **options)
+        changed = NOT_NICE | options.pop("changed", {})
+        return ForkedCommand(command, *arguments, changed=changed, **options)
     given: dict[str, Any] = {
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,
