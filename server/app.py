@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import gc
 import signal
 import sys
 import time
@@ -27,7 +26,7 @@ from server.net.bot_processes import BotProcesses
 from server.net.driver import Driver
 from server.net.loop_lag import DelayMeter
 from server.net.tcp import TcpConnectionFactory
-from server.runtime import browser, logs
+from server.runtime import browser, collector, logs
 from server.runtime.endpoints import (
     TlsError,
     encrypted,
@@ -62,8 +61,6 @@ _log = Logger(namespace="server")
 _PATIENCE_S = 8.0
 #: Seconds after its end for which a tournament can still be watched.
 _REMEMBERED_S = 24 * 3600.0
-#: New objects before the collector looks for cycles, of which the server makes next to none.
-_GC_NEW = 20_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -365,7 +362,4 @@ def _warm_up() -> None:
             games.load(name)
         except games.SpecError as fault:
             _log.warn("a game cannot be loaded: {fault}", fault=str(fault))
-    # Imported modules stay; without this, a full collection stops the server for 60 ms.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_GC_NEW, 20, 20)
+    collector.exclude_existing_objects()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 from testbed.bench import Bench
-from testbed.request_timing import TimedHub, tuned_collector
+from testbed.request_timing import TimedHub
 from testbed.result_table import Column, ResultTable, Target
 
 import games
@@ -53,6 +53,7 @@ from server.model.messages import (
     Withdraw,
 )
 from server.model.tournament_spec import Entrant, Openings, TournamentSpec
+from server.runtime import collector
 from server.tournament.spec_validation import MOST_ENTRANTS
 
 LONGEST_MS = Target("worst_ms", at_most=20)
@@ -83,7 +84,7 @@ def run(bench: Bench) -> list[ResultTable]:
         games.load(name)
     games.load(LARGEST)
     table = ResultTable("How long a request holds the event loop", COLUMNS)
-    tuned_collector()
+    collector.exclude_existing_objects()
     for name in bench.track(list(LEGAL)):
         made = LEGAL[name]
         worst_s = max(_legal_s(made(bench)) for _ in range(rounds))

@@ -26,13 +26,6 @@ TOKEN = "0" * 32
 SOON_S = 0.01
 
 
-def tuned_collector() -> None:
-    """Set Python's garbage collector as the server does."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
-
-
 class TimedHub:
     """A hub with connections, whose records are stored at once."""
 
