@@ -10,19 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testbed.killable_server import KillableServer, killable_server
+from testbed.disturbed_run import PlayedRun, play
+from testbed.killable_server import KillableServer
 from testbed.postgres import Postgres, postgres
-from testbed.scripted_clients import ScriptedClients, WaitTimeout
-from testbed.stored_matches import SQLITE, StoredRow, stored, violations
+from testbed.scripted_clients import ScriptedClients
+from testbed.stored_matches import SQLITE
 
-#: Sessions and matches never expire, and no limit applies: all clients have the same address.
-OPTIONS = (
-    "--http=none",
-    "--reconnect-s=600",
-    "--restart-grace-s=600",
-    "--registrations-per-hour=0",
-    "--connections-per-address=0",
-)
 #: Longest delay of a kill after the end of the awaited match.
 DELAY_S = 0.3
 #: Probability that the server is killed once more during its start, and the latest moment.
@@ -97,21 +90,13 @@ class KillRun:
 
     async def run(self) -> FaultOutcome:
         """Play, kill the server meanwhile, and check the database at the end."""
-        plan, outcome = self._plan, self._outcome
-        with killable_server([f"--database={self._url}", *OPTIONS], self._log) as server:
-            clients = ScriptedClients(server.port, plan.clients, plan.matches, plan.seed)
-            async with clients.playing():
-                try:
-                    await self._kill_repeatedly(clients, server)
-                    await clients.finish()
-                except WaitTimeout as error:
-                    outcome.lost.append(f"{error}; the server's log ends:\n{server.log_tail()}")
-            if code := server.stop():
-                outcome.lost.append(f"the server exits with {code}:\n{server.log_tail()}")
-        if fault := server.traceback():
-            outcome.lost.append(f"the server logged:\n{fault}")
-        self._count(clients, stored(self._url))
-        return outcome
+        plan = self._plan
+
+        def clients_of(port: int) -> ScriptedClients:
+            return ScriptedClients(port, plan.clients, plan.matches, plan.seed)
+
+        self._count(await play(self._url, self._log, clients_of, self._kill_repeatedly))
+        return self._outcome
 
     async def _kill_repeatedly(self, clients: ScriptedClients, server: KillableServer) -> None:
         """Kill the server as often as planned, and stop its database once."""
@@ -147,12 +132,12 @@ class KillRun:
         )
         self._outcome.outages += 1
 
-    def _count(self, clients: ScriptedClients, found: dict[str, StoredRow]) -> None:
-        outcome, records = self._outcome, clients.records
+    def _count(self, run: PlayedRun) -> None:
+        outcome, clients = self._outcome, run.clients
         outcome.cuts, outcome.twice = clients.cuts, clients.twice
-        outcome.matches = len(found)
+        outcome.matches = len(run.found)
         outcome.moves_told = len(
-            {(each.match, ply) for each in records for ply in range(len(each.moves))}
+            {(each.match, ply) for each in clients.records for ply in range(len(each.moves))}
         )
-        outcome.moves_stored = sum(len(match.moves) for match in found.values())
-        outcome.lost += [*clients.faults, *violations(found, records)]
+        outcome.moves_stored = run.moves_stored
+        outcome.lost = run.lost

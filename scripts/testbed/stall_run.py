@@ -6,13 +6,13 @@ import asyncio
 import math
 import random
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.kill_run import OPTIONS
-from testbed.killable_server import KillableServer, killable_server
-from testbed.scripted_clients import ScriptedClients, WaitTimeout
-from testbed.stored_matches import SQLITE, stored, violations
+from testbed.disturbed_run import play
+from testbed.killable_server import KillableServer
+from testbed.scripted_clients import ScriptedClients
+from testbed.stored_matches import SQLITE
 
 #: The shortest and the longest pause.
 SHORTEST_S, LONGEST_S = 0.05, 5.0
@@ -32,15 +32,15 @@ class StallPlan:
     seed: int = 1
 
 
-@dataclass
+@dataclass(frozen=True)
 class StallOutcome:
     """The counts of a run; `lost` has a line for each fault, matches lost on time included."""
 
-    stalls_s: list[float] = field(default_factory=list)
-    matches: int = 0
-    moves_stored: int = 0
-    lost_on_time: int = 0
-    lost: list[str] = field(default_factory=list)
+    stalls_s: list[float]
+    matches: int
+    moves_stored: int
+    lost_on_time: int
+    lost: list[str]
 
 
 def play_with_stalls(plan: StallPlan) -> StallOutcome:
@@ -50,35 +50,28 @@ def play_with_stalls(plan: StallPlan) -> StallOutcome:
 
 
 async def _play(plan: StallPlan, folder: Path) -> StallOutcome:
-    outcome, url = StallOutcome(), f"{SQLITE}{folder / 'stalls.db'}"
-    with killable_server([f"--database={url}", *OPTIONS], folder / "log") as server:
-        clients = ScriptedClients(
-            server.port,
-            plan.clients,
-            plan.matches,
-            plan.seed,
-            clock=plan.clock,
-            think_s=THINK_S,
-            calm=True,
-        )
-        async with clients.playing():
-            try:
-                await _pause_repeatedly(plan, clients, server, outcome)
-                await clients.finish()
-            except WaitTimeout as error:
-                outcome.lost.append(f"{error}; the server's log ends:\n{server.log_tail()}")
-        if code := server.stop():
-            outcome.lost.append(f"the server exits with {code}:\n{server.log_tail()}")
-    found = stored(url)
-    outcome.matches = len(found)
-    outcome.moves_stored = sum(len(match.moves) for match in found.values())
-    outcome.lost_on_time = sum(match.reason in ("time", "void") for match in found.values())
-    outcome.lost += [*clients.faults, *violations(found, clients.records)]
-    return outcome
+    stalls_s: list[float] = []
+
+    def clients_of(port: int) -> ScriptedClients:
+        numbers = plan.clients, plan.matches, plan.seed
+        return ScriptedClients(port, *numbers, clock=plan.clock, think_s=THINK_S, calm=True)
+
+    async def disturb(clients: ScriptedClients, server: KillableServer) -> None:
+        await _pause_repeatedly(plan, clients, server, stalls_s)
+
+    url = f"{SQLITE}{folder / 'stalls.db'}"
+    run = await play(url, folder / "log", clients_of, disturb)
+    return StallOutcome(
+        stalls_s=stalls_s,
+        matches=len(run.found),
+        moves_stored=run.moves_stored,
+        lost_on_time=sum(match.reason in ("time", "void") for match in run.found.values()),
+        lost=run.lost,
+    )
 
 
 async def _pause_repeatedly(
-    plan: StallPlan, clients: ScriptedClients, server: KillableServer, outcome: StallOutcome
+    plan: StallPlan, clients: ScriptedClients, server: KillableServer, stalls_s: list[float]
 ) -> None:
     """Pause the server and its storage process in turns, for times of every magnitude."""
     draw = random.Random(plan.seed)
@@ -89,4 +82,4 @@ async def _pause_repeatedly(
         seconds = math.exp(math.log(SHORTEST_S) * (1 - share) + math.log(plan.longest_s) * share)
         with server.paused(storage=number % 2 == 1):
             await asyncio.sleep(seconds)
-        outcome.stalls_s.append(seconds)
+        stalls_s.append(seconds)
