@@ -167,12 +167,7 @@ class Context:
 
         self._outbox.revise(changed)
 
-    def _send_after(
-        self,
-        connections: tuple[int, ...],
-        after: int,
-        effect: _Held,
-    ) -> None:
+    def _send_after(self, connections: tuple[int, ...], after: int, effect: _Held) -> None:
         if self._outbox.passes(connections, after):
             self._effects.append(effect)
         else:

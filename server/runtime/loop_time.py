@@ -16,8 +16,8 @@ import math
 import time
 from collections.abc import Callable
 
-#: Longest wait of the loop while matches are played. A waiting server
-#: with a match takes 1.7 % of a core with it, and 2.6 % with half of it.
+#: Longest wait of the loop while matches are played. A waiting server with a match takes 1.7 % of a
+#: core with it, and 2.6 % with half of it.
 TICK_S = 0.01
 #: Seconds that handling the events of an iteration may take before the rest counts as a stall.
 STEP_S = 0.005

@@ -7,6 +7,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -94,7 +95,7 @@ class Database:
         """
         if not create:
             self.require_file()
-        latest = ScriptDirectory.from_config(_alembic_config()).get_current_head()
+        latest = _scripts().get_current_head()
         with self._usable() as connection:
             found = self._revision(connection)
         if found == latest:
@@ -113,7 +114,7 @@ class Database:
 
     def _revision(self, connection: sa.Connection) -> str | None:
         """The version of the tables; None without tables. Raises StorageError if it is unknown."""
-        scripts = ScriptDirectory.from_config(_alembic_config())
+        scripts = _scripts()
         found = MigrationContext.configure(connection).get_current_revision()
         if found is not None and found not in {each.revision for each in scripts.walk_revisions()}:
             raise StorageError(
@@ -385,6 +386,12 @@ def _alembic_config() -> alembic.config.Config:
     config = alembic.config.Config()
     config.set_main_option("script_location", "server.storage:migrations")
     return config
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    """Return the migrations of this version, which are read from their files once."""
+    return ScriptDirectory.from_config(_alembic_config())
 
 
 def _moves_of(connection: sa.Connection, ids: list[str]) -> dict[str, list[MovePlayed]]:

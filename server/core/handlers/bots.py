@@ -153,15 +153,15 @@ class BotManager:
 
     def session_closed(self, event: SessionClosed, now: float) -> None:
         """End the process of a bot whose session is over, and tell a rival that still waits."""
-        bot = self._bots.pop(event.session.key, None)
+        key = event.session.key
+        bot = self._bots.pop(key, None)
         if bot is None:
             return
         bot.timer.stop()
         bot.left_timer.stop()
-        if self._unstarted.pop(event.session.key, None) is None and (
-            event.session.key in self._processes
-        ):
-            self._context.do(EndBot(event.session.key))
+        self._unstarted.pop(key, None)
+        if key in self._processes:
+            self._context.do(EndBot(key))
         if bot.seek and self._lobby.get(bot.seek.id):
             self._lobby.remove(bot.seek.id)
             text = f"{bot.session.name} has failed to start; the log of the server says why"
