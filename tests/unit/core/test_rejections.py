@@ -86,13 +86,19 @@ def test_other_matches_go_on() -> None:
     assert bob.heard(Ended)[0].match == match
 
 
-def test_the_result_of_a_move_that_was_not_stored_is_not_announced() -> None:
+def won_with_rejection_of(kind: type[MovePlayed | MatchEnded]) -> tuple[MemoryClient, MemoryClient]:
+    """Return two clients; the record of this kind of the first one's winning move was rejected."""
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     play(match, (ann, bob), (0, 3, 1, 4))
     harness.slow = True
     ann.say(Move(match=match, ply=4, action=2))
-    reject_last(harness, MovePlayed)
+    reject_last(harness, kind)
+    return ann, bob
+
+
+def test_the_result_of_a_move_that_was_not_stored_is_not_announced() -> None:
+    ann, bob = won_with_rejection_of(MovePlayed)
     for client in (ann, bob):
         assert [update.ply for update in client.heard(Update)] == [0, 1, 2, 3]
         (ended,) = client.heard(Ended)
@@ -100,12 +106,7 @@ def test_the_result_of_a_move_that_was_not_stored_is_not_announced() -> None:
 
 
 def test_an_end_that_cannot_be_stored_is_an_end_without_result() -> None:
-    harness = HubHarness()
-    ann, bob, match = sit_down(harness)
-    play(match, (ann, bob), (0, 3, 1, 4))
-    harness.slow = True
-    ann.say(Move(match=match, ply=4, action=2))
-    reject_last(harness, MatchEnded)
+    ann, bob = won_with_rejection_of(MatchEnded)
     assert len(ann.heard(Update)) == 5
     assert last_ended(bob).reason is Reason.ABORTED
 

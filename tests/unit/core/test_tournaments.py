@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from support.hub_harness import HubHarness, administrator, match_between
+from support.hub_harness import HubHarness, MemoryClient, administrator, match_between
 from support.tournaments import (
     NAMES,
     TOKEN,
@@ -360,20 +360,8 @@ def test_suspensions_are_remembered() -> None:
     assert {kept.started.players for kept in stored.matches} == {("Ann", "Cyd"), ("Cyd", "Ann")}
 
 
-def test_one_that_is_concluded_is_over_at_once() -> None:
-    harness = HubHarness()
-    zoe, tournament = organized(harness, spec_of())
-    bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
-    for line in bots.lines:
-        line.say(Join())
-    bots.play(2)
-    zoe.ask(EndTournament(tournament=tournament.tournament), Ok)
-    assert not harness.matches
-    assert [each.reason for each in last(zoe).values()] == [Reason.ABORTED]
-    assert zoe.heard(Tournament)[-1].over
-
-
-def test_a_match_of_a_tournament_that_had_ended_is_aborted_after_a_restart() -> None:
+def ended_by_its_organizer() -> tuple[HubHarness, MemoryClient]:
+    """Return a hub whose only tournament was ended after two moves, and its organizer."""
     harness = HubHarness()
     zoe, tournament = organized(harness, spec_of())
     bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
@@ -381,6 +369,18 @@ def test_a_match_of_a_tournament_that_had_ended_is_aborted_after_a_restart() -> 
         client.say(Join())
     bots.play(2)
     zoe.ask(EndTournament(tournament=tournament.tournament), Ok)
+    return harness, zoe
+
+
+def test_a_tournament_that_is_ended_by_its_organizer_is_over_at_once() -> None:
+    harness, zoe = ended_by_its_organizer()
+    assert not harness.matches
+    assert [each.reason for each in last(zoe).values()] == [Reason.ABORTED]
+    assert zoe.heard(Tournament)[-1].over
+
+
+def test_a_match_of_a_tournament_that_had_ended_is_aborted_after_a_restart() -> None:
+    harness, _ = ended_by_its_organizer()
     assert isinstance(harness.stored[-2], TournamentEnded)
     assert isinstance(harness.stored.pop(), MatchEnded), "killed before it was stored"
     again = restarted(harness)
