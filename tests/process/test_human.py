@@ -11,7 +11,8 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from support.commands import BIN, PATIENCE_S, RunningServer, finish, running_server, start
+from support.commands import PATIENCE_S, RunningServer, finish, running_server, start
+from support.forked import BIN
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from support.commands import BIN, RunningServer
+from support.commands import RunningServer
+from support.forked import BIN
 from support.raw_client import RawClient
 
 

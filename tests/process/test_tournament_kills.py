@@ -11,11 +11,11 @@ SPEC = """
 name = "killed"
 games = ["tic_tac_toe", "nim"]
 format = "round_robin"
-rounds = 1
+rounds = {rounds}
 clock = "2/move"
 concurrency = 2
 seed = 3
-openings = { plies = 1 }
+openings = {{ plies = 1 }}
 [[entrants]]
 name = "flat"
 player = "flat(time=0.1)"
@@ -30,7 +30,7 @@ player = "random"
 
 def test_whatever_is_killed_the_same_matches_are_played(tmp_path: Path) -> None:
     spec, log = tmp_path / "spec.toml", tmp_path / "log"
-    spec.write_text(SPEC)
+    spec.write_text(SPEC.format(rounds=repetitions(2, short=1)))
     url = f"sqlite:///{tmp_path}/tournament.db"
     kills = repetitions(3, short=2)
     disturbed = run_tournament(spec, url, log, kills=kills, seed=5)

@@ -6,18 +6,15 @@ import importlib
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 from click.testing import CliRunner
-from support.forked import MODULES, ForkedCommand
+from support.forked import BIN, MODULES, ForkedCommand
 
-BIN = Path(sys.executable).parent
 PATIENCE_S = 200
 Command = subprocess.Popen[str] | ForkedCommand
 #: Bots and entrants run as fast as others: beside two busy processes `nice` leaves them a tenth of

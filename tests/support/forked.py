@@ -35,7 +35,8 @@ MODULES = {
     "playout-server": "server.main",
     "playout-tournament": "server.organizer.main",
 }
-_BIN = Path(sys.executable).parent
+#: Where the commands are installed.
+BIN = Path(sys.executable).parent
 _SEARCHES = ("players.minimax", "players.rave", "players.uct", "games.core.lookahead")
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
 _lock = Lock()
@@ -64,7 +65,7 @@ class ForkedCommand:
         changed: Mapping[str, object] | None = None,
     ) -> None:
         """Take also new values of constants, as in `{"package.module.NAME": 1}`."""
-        self.args = [str(_BIN / command), *map(str, arguments)]
+        self.args = [str(BIN / command), *map(str, arguments)]
         with contextlib.ExitStack() as its_own:
             read, self.stdin = _stream(stdin, "w", its_own)
             written, self.stdout = _stream(stdout, "r", its_own)
