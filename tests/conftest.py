@@ -122,6 +122,16 @@ def database(url: str) -> Iterator[Database]:
     database.close()
 
 
+@pytest.fixture
+def spec_folder(tmp_path: Path) -> Path:
+    """A folder with the specification of a tournament, SPEC.toml, and the program of an entrant."""
+    from support.organizer import SPEC
+
+    (tmp_path / "bot.txt").write_text("a bot")
+    (tmp_path / "SPEC.toml").write_text(SPEC)
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A Chromium, shared by the tests of a file."""

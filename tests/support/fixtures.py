@@ -8,17 +8,17 @@ from server.model.messages import Fixture, Reason
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament.pairs import Key
 
-NAMES = ("Ann", "Bob", "Cem", "Dee")
+NAMES = ("Ann", "Bob", "Cem", "Dee", "Eva", "Fay")
 
 
-def spec(format_: str = "match", entrants: int = 2, **fields: Any) -> TournamentSpec:
-    return TournamentSpec(
-        name="a test",
-        games=("nim",),
-        format=format_,
-        entrants=tuple(Entrant(name, "1") for name in NAMES[:entrants]),
-        **fields,
-    )
+def spec(
+    format_: str = "match", entrants: int | tuple[Entrant, ...] = 2, **fields: Any
+) -> TournamentSpec:
+    """Return a specification, of as many entrants as the number says or of those given."""
+    if isinstance(entrants, int):
+        entrants = tuple(Entrant(name, "1") for name in NAMES[:entrants])
+    given: dict[str, Any] = {"name": "a test", "games": ("nim",)}
+    return TournamentSpec(**given | {"format": format_, "entrants": entrants} | fields)
 
 
 def fixture(key: Key, leg: Literal[1, 2], winner: int | None, **fields: Any) -> Fixture:

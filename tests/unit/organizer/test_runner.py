@@ -137,14 +137,6 @@ def fixture(number: int, first: str, second: str, **fields: Any) -> Fixture:
 
 
 @pytest.fixture
-def logs() -> Iterator[LogFolder]:
-    logs = LogFolder()
-    yield logs
-    logs.wanted = False
-    logs.close()
-
-
-@pytest.fixture
 def harness(logs: LogFolder) -> Iterator[RunnerHarness]:
     harness = RunnerHarness(logs, RunRequest(SPEC))
     yield harness

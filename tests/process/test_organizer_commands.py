@@ -1,0 +1,260 @@
+"""The subcommands of `playout-tournament` that start no server: their output and their errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from support.fixtures import spec
+from support.organizer import SPEC, book_of_openings, database_option, invoke
+
+from server.cli.database import opened
+from server.model.messages import Reason
+from server.model.records import (
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Record,
+    TournamentCreated,
+    TournamentEnded,
+)
+from server.model.tournament_spec import TournamentSpec, dumps
+from server.organizer import spec_file
+from server.organizer.main import main
+from server.storage import Database
+from server.tournament.report import FORMATS
+from server.tournament.version import of_command
+
+
+def test_help_has_examples_for_every_subcommand() -> None:
+    assert "Examples:" in invoke("--help").output
+    for name in set(main.commands):
+        output = invoke(name, "--help").output
+        assert "Example" in output
+        assert "playout-tournament" in output
+    assert set(main.commands) == {
+        "run", "resume", "conclude", "status", "report", "export", "validate", "list"
+    }  # fmt: skip
+
+
+def test_a_good_file_is_described(spec_folder: Path) -> None:
+    told = invoke("validate", str(spec_folder / "SPEC.toml"))
+    version = of_command("cat bot.txt", spec_file.files_in(spec_folder))
+    assert told.exit_code == 0
+    assert told.output.splitlines() == [
+        "a try: round robin of tic_tac_toe, nim",
+        "10 pairs, 20 matches, 2 at once, clock 0.1/move",
+        "at most 15 s of thinking, if every match is as long as possible",
+        "entrants:",
+        f"  Ann: cat bot.txt, version {version}",
+        "  Bob: logs in from elsewhere",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('"nim"', '"nym"', "SPEC.toml:2: games: unknown game 'nym'; did you mean 'nim'"),
+        ("rounds = 5", "rounds = 0", "SPEC.toml:4: rounds"),
+        ("cat bot.txt", "no_such", "SPEC.toml:9: Ann: there is no program 'no_such'"),
+        (
+            "cat bot.txt",
+            "./bot.txt",
+            "SPEC.toml:9: Ann: there is no program './bot.txt' that can",
+        ),
+        ("command = ", "player = ", "SPEC.toml:9: "),
+        ('name = "a try"', "name = ", "SPEC.toml:1: "),
+    ],
+)
+def test_errors_of_a_file_are_said_with_their_lines(
+    spec_folder: Path, before: str, after: str, told: str
+) -> None:
+    file = spec_folder / "SPEC.toml"
+    file.write_text(SPEC.replace(before, after))
+    for command in ("validate", "run"):
+        failed = invoke(command, str(file), *database_option(spec_folder)[: 2 * (command == "run")])
+        assert failed.exit_code == 2
+        assert told in failed.output
+        assert "Traceback" not in failed.output
+
+
+def test_a_player_that_cannot_be_had_is_found_before_anything_begins(spec_folder: Path) -> None:
+    file = spec_folder / "SPEC.toml"
+    file.write_text(SPEC.replace('command = "cat bot.txt"', 'player = "utc(c=1)"'))
+    failed = invoke("validate", str(file))
+    assert failed.exit_code == 2
+    assert "SPEC.toml:9: Ann: unknown player 'utc'; did you mean 'uct'" in failed.output
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    failed = invoke("run", str(tmp_path / "none.toml"))
+    assert failed.exit_code == 2
+    assert "none.toml: No such file" in failed.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["status"], 1, "there is no tournament in"),
+        (["resume"], 1, "there is no tournament in"),
+        (["report", "xyz"], 1, "there is no tournament in"),
+        (["report", "--format", "pdf"], 2, "'pdf' is not one of"),
+        (["export"], 1, "there is no tournament in"),
+    ],
+)
+def test_what_is_not_there_is_said_not_to_be(
+    tmp_path: Path, arguments: list[str], code: int, told: str
+) -> None:
+    with opened(database_option(tmp_path)[1], create=True):
+        pass
+    failed = invoke(*arguments, *database_option(tmp_path))
+    assert failed.exit_code == code
+    assert told in failed.output
+
+
+@pytest.mark.parametrize("command", ["status", "resume", "list", "report", "export"])
+def test_a_database_that_is_not_there_is_not_created(tmp_path: Path, command: str) -> None:
+    failed = invoke(command, *database_option(tmp_path))
+    assert failed.exit_code == 1
+    assert f"there is no database {tmp_path}/t.db" in failed.output
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--server", "nowhere"], "is not HOST:PORT"),
+        (["--server", "127.0.0.1:1"], "PLAYOUT_TOKEN must hold the token of organizer"),
+        (["--database", "none"], "a tournament needs a database"),
+        (["--database", "mysql://x"], "use sqlite:"),
+    ],
+)
+def test_bad_usage_is_explained(spec_folder: Path, options: list[str], told: str) -> None:
+    failed = invoke("run", str(spec_folder / "SPEC.toml"), *options)
+    assert failed.exit_code in (1, 2)
+    assert told in " ".join(failed.output.split())
+
+
+def test_a_book_that_is_too_long_is_said_to_be(
+    spec_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spec_file, "_MAX_BYTES", 1000)
+    failed = invoke("validate", str(book_of_openings(spec_folder, 300)))
+    assert failed.exit_code == 2
+    assert "bytes; at most 1,000 are allowed: use fewer or shorter openings" in failed.output
+
+
+def _match(number: int, leg: int, actions: Sequence[int], winner: int) -> Iterator[Record]:
+    match = f"m{number}{leg}"
+    players = ("Ann", "Bob") if leg == 1 else ("Bob", "Ann")
+    yield MatchStarted(
+        match=match,
+        game="tic_tac_toe",
+        players=players,
+        accounts=(None, None),
+        sessions=("", ""),
+        clock="none",
+        rated=True,
+        illegal_moves=0,
+        credit_cap_s=0.0,
+        tournament="t1",
+        fixture=f"{number}.1.1.{leg}.1",
+        at=1.0,
+    )
+    for ply, action in enumerate(actions):
+        yield MovePlayed(match=match, ply=ply, seat=1 if ply % 2 == 0 else 2, action=action,
+                     clocks=None, info=None, at=2.0)  # fmt: skip
+    yield MatchEnded(
+        match=match,
+        winner=winner,
+        returns=(1.0, 0.0),
+        reason=Reason.RULES,
+        text="x won",
+        at=3.0,
+    )
+
+
+def _store(folder: Path, spec: TournamentSpec, *, over: bool = False) -> None:
+    """A tournament of which a pair was played."""
+    database = Database(f"sqlite:///{folder}/t.db")
+    database.migrate()
+    records: list[Record] = [
+        TournamentCreated(tournament="t1", name=spec.name, spec=dumps(spec), at=1.0)
+    ]
+    records += [*_match(1, 1, (0, 3, 1, 4, 2), 1), *_match(1, 2, (0, 4, 1, 3, 2), 1)]
+    if over:
+        records.append(TournamentEnded(tournament="t1", at=4.0))
+    database.save(records)
+    database.close()
+
+
+def test_what_is_stored_is_listed_reported_and_exported(tmp_path: Path) -> None:
+    _store(tmp_path, spec(rounds=2, games=("tic_tac_toe",)))
+    where = database_option(tmp_path)
+    assert "a test" in invoke("list", *where).output
+    status = invoke("status", *where).output
+    assert "Tournament t1, started 1970-01-01 00:00 UTC, is not over" in status
+    assert "playout-tournament resume t1" in status
+    assert "1 of 2 pairs" in status
+    for format_ in FORMATS:
+        reported = invoke("report", "t1", "--format", format_, *where)
+        assert reported.exit_code == 0
+        assert "Ann" in reported.output
+    assert json.loads(invoke("report", "--format", "json", *where).output)["done"] == 1
+    exported = invoke("export", *where).output
+    assert [json.loads(line)["match"] for line in exported.splitlines()] == ["m11", "m12"]
+    file = tmp_path / "matches.pgn"
+    assert invoke("export", "--format", "pgn", "--output", str(file), *where).exit_code == 0
+    assert file.read_text().count("[White") == 2
+    assert "see: playout-tournament list" in invoke("report", "t2", *where).output
+
+
+def test_of_a_tournament_that_is_over_resume_shows_the_report(tmp_path: Path) -> None:
+    _store(tmp_path, spec(), over=True)
+    told = invoke("resume", *database_option(tmp_path))
+    assert told.exit_code == 0
+    assert "Tournament t1 is over." in told.output
+    assert "Crosstable" in told.output
+
+
+def test_one_that_is_abandoned_is_concluded_where_no_server_is(tmp_path: Path) -> None:
+    _store(tmp_path, spec(rounds=2, games=("tic_tac_toe",)))
+    database = Database(f"sqlite:///{tmp_path}/t.db")
+    database.save(list(_match(2, 1, (0, 3), 0))[:-1])
+    database.lock()
+    told = invoke("conclude", "t1", *database_option(tmp_path))
+    assert told.exit_code == 1
+    assert "another server uses the database" in told.output
+    assert "ask it, with --server HOST:PORT" in " ".join(told.output.split())
+    database.close()
+    told = invoke("conclude", "t1", *database_option(tmp_path))
+    assert (told.exit_code, told.output) == (0, "Tournament t1 is over, as it stands.\n")
+    assert "is over" in invoke("status", "t1", *database_option(tmp_path)).output
+    assert not Database(f"sqlite:///{tmp_path}/t.db").unfinished()
+    for again, why in (("t1", "is over already"), ("t2", "there is no tournament 't2'")):
+        told = invoke("conclude", again, *database_option(tmp_path))
+        assert told.exit_code == 1
+        assert why in told.output
+
+
+def test_changed_entrants_do_not_go_on(spec_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _store(spec_folder, spec_file.read(spec_folder / "SPEC.toml"))
+    (spec_folder / "bot.txt").write_text("another bot")
+    monkeypatch.chdir(spec_folder)
+    for more in ([], ["--spec", "SPEC.toml"]):
+        refused = invoke("resume", *more, *database_option(spec_folder))
+        assert refused.exit_code == 1
+        assert "Ann: not the version with which the tournament began" in refused.output
+        assert "--anyway" in refused.output
+
+
+def test_another_file_is_not_taken_for_the_tournaments_own(spec_folder: Path) -> None:
+    _store(spec_folder, spec_file.read(spec_folder / "SPEC.toml"))
+    (spec_folder / "SPEC.toml").write_text(SPEC.replace("rounds = 5", "rounds = 6"))
+    refused = invoke(
+        "resume", "--spec", str(spec_folder / "SPEC.toml"), *database_option(spec_folder)
+    )
+    assert refused.exit_code == 1
+    assert "it differs in rounds" in refused.output

@@ -1,0 +1,55 @@
+"""A specification file and other material of tests of `playout-tournament`."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+from support.fixtures import spec
+
+from server.model.messages import Tournament
+from server.organizer.main import main
+from server.organizer.progress import TournamentProgress
+
+SPEC = """\
+name = "a try"
+games = ["tic_tac_toe", "nim"]
+format = "round_robin"
+rounds = 5
+clock = "0.1/move"
+concurrency = 2
+[[entrants]]
+name = "Ann"
+command = "cat bot.txt"
+[[entrants]]
+name = "Bob"
+"""
+#: The first pair of a tournament.
+KEY = (1, 1, 1)
+
+
+def invoke(*arguments: str) -> Result:
+    """Call `playout-tournament` in this process."""
+    return CliRunner().invoke(main, arguments)
+
+
+def database_option(folder: Path) -> tuple[str, str]:
+    """Return the option for a database in a folder."""
+    return "--database", f"sqlite:///{folder}/t.db"
+
+
+def book_of_openings(folder: Path, lines: int) -> Path:
+    """Write a specification with that many openings, each of two moves on a board of 225 fields."""
+    moves = ([one, other] for one in range(225) for other in range(225) if one != other)
+    (folder / "book.txt").write_text("\n".join(map(str, itertools.islice(moves, lines))))
+    file = folder / "book.toml"
+    text = SPEC.replace('"tic_tac_toe", "nim"', '"gomoku"')
+    file.write_text(text.replace("rounds", 'openings = { file = "book.txt" }\nrounds'))
+    return file
+
+
+def new_progress(**fields: Any) -> TournamentProgress:
+    """Return the progress of a tournament that has just started, at 100 s."""
+    return TournamentProgress(Tournament(tournament="t", spec=spec(**fields)), 100.0)

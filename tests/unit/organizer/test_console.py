@@ -1,0 +1,73 @@
+"""What the organizer prints: a line for a match, the standings, tables."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+from support.fixtures import fixture
+from support.organizer import KEY, new_progress
+
+from server.model.messages import Reason
+from server.model.tournament_spec import Sprt
+from server.organizer.console import LineDisplay, result, tables
+
+
+def test_a_match_on_a_line() -> None:
+    assert result(fixture(KEY, 1, 2, plies=7)) == "nim: Bob beat Ann (rules), 7 plies"
+    assert result(fixture(KEY, 2, -1, plies=1)) == "nim: Bob and Ann tied (rules), 1 ply"
+    late = fixture(KEY, 1, 1, plies=7, reason=Reason.ILLEGAL_MOVES, repeated=True)
+    assert result(late) == "nim: Ann beat Bob (illegal moves), 7 plies, as before"
+    assert "have no result (void)" in result(fixture(KEY, 1, 0))
+
+
+def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str]) -> None:
+    progress, lines = new_progress(), LineDisplay()
+    lines.refresh(progress, 100.0)
+    progress.put(fixture(KEY, 1, 1))
+    lines.match_ended(progress, fixture(KEY, 1, 1, plies=7))
+    progress.put(fixture(KEY, 2, 2))
+    lines.refresh(progress, 130.0)
+    assert capsys.readouterr().out == "1 of 2  nim: Ann beat Bob (rules), 7 plies\n"
+    lines.refresh(progress, 161.0)
+    assert capsys.readouterr().out.splitlines() == [
+        "2 of 2 matches · 0:01:01 so far",
+        "  1  Ann  2  2  2  0  0  100.0%",
+        "  2  Bob  0  2  0  0  2  0.0%",
+    ]
+    lines.refresh(progress, 261.0)
+    assert capsys.readouterr().out == "", "they are what they were"
+
+
+def test_a_tournament_whose_lines_nobody_reads_any_more_is_interrupted() -> None:
+    code = (
+        "import signal, sys; from server.organizer.console import LineDisplay;"
+        "signal.signal(signal.SIGTERM, lambda *_: print('terminated', file=sys.stderr));"
+        "lines = LineDisplay(); lines.show('first'); input();"
+        "lines.show('second'); lines.show('third')"
+    )
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-c", code]
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline() == "first\n"
+        process.stdout.close()
+        _, said = process.communicate("\n", timeout=60)
+    assert process.returncode == 0
+    assert said == "terminated\n"
+
+
+def test_tables_show_all_at_once() -> None:
+    progress = new_progress(format_="sprt", rounds=0, sprt=Sprt())
+    progress.put(fixture(KEY, 1, None, players=("Ann", "Bob[/]")))
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(tables(progress, 160.0))
+    shown = capture.get()
+    assert "a test: sprt of nim" in shown
+    assert "0:01:00 so far · LLR 0.00 (-2.94 to 2.94)" in shown
+    assert "Ann against Bob[/]" in shown
+    assert "points" in shown

@@ -1,0 +1,43 @@
+"""Specification files: versions of entrants, and the size of books of openings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from support.organizer import SPEC
+
+from server.model.tournament_spec import Entrant
+from server.organizer import spec_file
+
+
+def test_a_new_release_of_playout_makes_new_versions(
+    spec_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = spec_folder / "SPEC.toml"
+    file.write_text(SPEC.replace('command = "cat bot.txt"', 'player = "uct"'))
+    before = spec_file.read(file)
+    assert spec_file.changed(before.entrants, spec_folder) == []
+    monkeypatch.setattr(spec_file, "installed", lambda: "another")
+    assert spec_file.changed(before.entrants, spec_folder) == ["Ann"]
+
+
+def test_what_is_installed_is_what_is_in_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = spec_file.installed.__wrapped__()
+    assert first == spec_file.installed.__wrapped__()
+    (tmp_path / "players").mkdir()
+    (tmp_path / "players" / "__init__.py").write_text("# another")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "players", raising=False)
+    assert spec_file.installed.__wrapped__() != first
+
+
+def test_versions_that_were_given_are_believed(spec_folder: Path) -> None:
+    given = Entrant("Ann", "2.1", command="cat bot.txt")
+    assert spec_file.changed([given], spec_folder / "elsewhere") == []
+    read = spec_file.read(spec_folder / "SPEC.toml").entrants
+    assert spec_file.changed(read, spec_folder) == []
+    assert spec_file.changed(read, spec_folder / "elsewhere") == ["Ann"]
