@@ -29,6 +29,7 @@ from games.core.game import (
 )
 from games.core.kernels import Board, Kernels, Vector, compiled_before, helper, kernel
 from games.core.spec import SpecError
+from games.core.symmetries import Symmetry
 from games.core.view import BoardView
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Kernels",
     "SpecError",
     "State",
+    "Symmetry",
     "Vector",
     "checked",
     "compiled_before",

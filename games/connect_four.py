@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
+from games import Board, BoardView, KernelGame, Kernels, State, Symmetry, Vector, helper, kernel
 from games.core.random import GAMMA, Rng, below
+from games.core.symmetries import identity
 
 ROWS, COLUMNS = 6, 7
 
@@ -243,6 +246,12 @@ class ConnectFour(KernelGame):
     def __init__(self) -> None:
         cells = ROWS * COLUMNS
         super().__init__(board=4, state=2 + cells, actions=COLUMNS, plies=cells)
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        mirrored = tuple(reversed(range(COLUMNS)))
+        cells = tuple(row * COLUMNS + column for row in range(ROWS) for column in mirrored)
+        return identity(len(cells), COLUMNS), Symmetry(cells, mirrored)
 
     def action_name(self, state: State, action: int) -> str:
         return str(action + 1)

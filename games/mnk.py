@@ -17,6 +17,7 @@ from games import (
     KernelGame,
     Kernels,
     State,
+    Symmetry,
     Vector,
     checked,
     helper,
@@ -25,6 +26,7 @@ from games import (
 )
 from games.core.kernels import inlined, uncompiled
 from games.core.random import GAMMA, Rng, below
+from games.core.symmetries import of_placements
 
 # board: the header below, then for each player the lines of all four directions, a word each:
 # rows, columns, falling diagonals, rising diagonals. A stone is one bit in each of its four lines,
@@ -330,6 +332,10 @@ class MNK(KernelGame):
             )
             for row, centre in cells
         )
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return of_placements(self.n, self.m, range(self.num_actions))
 
     def action_name(self, state: State, action: int) -> str:
         return square_name(*divmod(action, self.m))

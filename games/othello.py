@@ -6,6 +6,7 @@ cannot, an older rule. The player with more discs wins.
 
 from __future__ import annotations
 
+import functools
 from typing import ClassVar
 
 import numpy as np
@@ -18,12 +19,14 @@ from games import (
     Kernels,
     SpecError,
     State,
+    Symmetry,
     Vector,
     helper,
     kernel,
     square_name,
 )
 from games.core.random import GAMMA, Rng, below
+from games.core.symmetries import of_placements
 
 # board: player, outcome, discs of player 1, discs of player 2, size, passes, the cells in play.
 # Discs are the bits of a word, eight per row for every size: cell (row, column) is bit
@@ -276,6 +279,10 @@ class Othello(KernelGame):
         super().__init__(
             (size, int(passes)), board=7, state=2 + cells, actions=cells + 1, plies=plies
         )
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return of_placements(self.size, self.size, range(self.size**2), passes=1)
 
     def action_name(self, state: State, action: int) -> str:
         if action == self.size**2:

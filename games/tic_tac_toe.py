@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
-from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel, square_name
+from games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    State,
+    Symmetry,
+    Vector,
+    helper,
+    kernel,
+    square_name,
+)
 from games.core.random import GAMMA, Rng, below
+from games.core.symmetries import of_placements
 
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 FULL = 0o777
@@ -102,6 +116,10 @@ class TicTacToe(KernelGame):
 
     def __init__(self) -> None:
         super().__init__(board=4, state=11, actions=9, plies=9)
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return of_placements(3, 3, range(9))
 
     def action_name(self, state: State, action: int) -> str:
         return square_name(*divmod(action, 3))

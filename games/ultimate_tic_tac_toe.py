@@ -6,10 +6,24 @@ if that board is won or full, the opponent may play in any other.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
-from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel, square_name
+from games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    State,
+    Symmetry,
+    Vector,
+    helper,
+    kernel,
+    square_name,
+)
 from games.core.random import GAMMA, Rng, below
+from games.core.symmetries import of_placements
 from games.tic_tac_toe import FULL, WINS
 
 ANYWHERE = 9
@@ -154,6 +168,10 @@ class UltimateTicTacToe(KernelGame):
 
     def __init__(self) -> None:
         super().__init__(board=24, state=84, actions=81, plies=81)
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return of_placements(9, 9, [_place(action) for action in range(81)])
 
     def action_name(self, state: State, action: int) -> str:
         return square_name(*divmod(_place(action), 9))

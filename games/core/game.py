@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import string
 import struct
 from abc import ABC, abstractmethod
@@ -12,6 +13,7 @@ import numpy as np
 
 from games.core import spec
 from games.core.kernels import Board, Kernels
+from games.core.symmetries import Symmetry, identity
 from games.core.view import BoardView, draw
 
 State = tuple[int, ...]
@@ -42,6 +44,12 @@ class Game(ABC):
 
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """The symmetries with which the rules commute, the identity first; by default it alone."""
+        cells = len(self.view(self.initial_state()).cells)
+        return (identity(cells, self.num_actions),)
 
     @abstractmethod
     def initial_state(self) -> State:

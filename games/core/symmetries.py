@@ -1,0 +1,62 @@
+"""Symmetries of games: rotations and reflections of the board with which the rules commute.
+
+A symmetry moves the cells of the view and renames the actions. Playing the renamed actions from the
+moved position gives the moved positions: the same player is to move, and the same player wins. What
+is learned about one position therefore holds for its images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Symmetry(NamedTuple):
+    """Two permutations: of the cells of the view, and of the actions."""
+
+    cells: tuple[int, ...]  # cells[c]: the cell to which cell c of the view is moved
+    actions: tuple[int, ...]  # actions[a]: the action that a becomes
+
+
+def identity(cells: int, actions: int) -> Symmetry:
+    """Return the symmetry that changes nothing, for that many cells and actions."""
+    return Symmetry(tuple(range(cells)), tuple(range(actions)))
+
+
+def of_placements(
+    rows: int, columns: int, cell_of: Sequence[int], *, passes: int = 0
+) -> tuple[Symmetry, ...]:
+    """Return the symmetries of a game whose actions put a piece on a cell of a grid.
+
+    `cell_of` has the cell of each action; `passes` more actions follow that no symmetry changes.
+    There are eight symmetries of a square grid and four of an oblong one, fewer of a single row or
+    column; the identity is the first.
+    """
+    action_of = {cell: action for action, cell in enumerate(cell_of)}
+    unchanged = tuple(range(len(cell_of), len(cell_of) + passes))
+    return tuple(
+        Symmetry(cells, tuple(action_of[cells[cell]] for cell in cell_of) + unchanged)
+        for cells in _of_grid(rows, columns)
+    )
+
+
+def _of_grid(rows: int, columns: int) -> tuple[tuple[int, ...], ...]:
+    """Return the permutations of the cells, counted row by row, without repetitions."""
+    grid = [divmod(cell, columns) for cell in range(rows * columns)]
+    turns = (False, True) if rows == columns else (False,)
+    found = (
+        tuple(
+            _cell(*((column, row) if turned else (row, column)), rows, columns, down, across)
+            for row, column in grid
+        )
+        for turned in turns
+        for down in (False, True)
+        for across in (False, True)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _cell(row: int, column: int, rows: int, columns: int, down: bool, across: bool) -> int:
+    """Return the cell of a place after the reflections of rows and of columns."""
+    row = rows - 1 - row if down else row
+    return row * columns + (columns - 1 - column if across else column)
