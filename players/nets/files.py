@@ -1,0 +1,66 @@
+"""Reads files of limited size, and writes files that are complete or absent."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from players.nets.errors import NetError
+
+_MIB = 1 << 20
+
+
+def read_limited(path: Path, limit: int, kind: str) -> bytes:
+    """Return the contents of a plain file of at most `limit` bytes; `kind` says what it should be.
+
+    The size is checked before anything is read. Raises NetError.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its writer
+            raise NetError(f"{path} is not a plain file; expected {kind}")
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(limit + 1) if size <= limit else b""
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
+        raise NetError(f"{path} cannot be read ({_reason(error)}); expected {kind}") from error
+    if size > limit or len(data) > limit:
+        text = f"{path} has {max(size, len(data)) / _MIB:,.0f} MiB"
+        raise NetError(f"{text}; expected {kind} of at most {limit // _MIB} MiB")
+    if not data:
+        raise NetError(f"{path} is empty; expected {kind}")
+    return data
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that after a crash it is the old one or the new one. Raises OSError."""
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(number)
+            os.fchmod(number, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # so that the new name survives a power failure, too
+    finally:
+        os.close(folder)
+
+
+def _umask() -> int:
+    """Return the mode bits that new files of this process lack; there is no call that only asks."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

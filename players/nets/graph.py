@@ -1,0 +1,103 @@
+"""Builds the graph of a net from layers, and completes it to an ONNX file with its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games import Game
+from players.nets import contract
+from players.nets.errors import NetError, require
+from players.nets.files import write_atomically
+
+if TYPE_CHECKING:
+    import onnx
+
+#: Operators and format of ONNX 1.12 (2022), so that older runtimes read the files, too.
+OPSET = 17
+IR_VERSION = 8
+
+
+class GraphBuilder:
+    """Collects the operators and the arrays of a net; each method returns the name of its result.
+
+    With `half`, arrays are stored as float16, which halves the file, and are converted to float32
+    when the net is loaded. Raises NetError if the package onnx is missing.
+    """
+
+    def __init__(self, half: bool = False) -> None:
+        self._onnx = require("onnx", "nets")
+        self._half = half
+        self._nodes: list[onnx.NodeProto] = []
+        self._arrays: list[onnx.TensorProto] = []
+
+    def add(self, operator: str, *inputs: str, to_name: str = "", **attributes: Any) -> str:
+        """Add an operator whose result is called `to_name`, by default by a number."""
+        name = to_name or f"{operator.lower()}{len(self._nodes)}"
+        make = self._onnx.helper.make_node
+        self._nodes.append(make(operator, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def array(self, name: str, array: NDArray[Any]) -> str:
+        """Add an array; those of floating-point numbers are stored as float32 or float16."""
+        tensor = self._onnx.numpy_helper.from_array
+        if array.dtype.kind != "f":
+            self._arrays.append(tensor(array, name))
+        elif not self._half:
+            self._arrays.append(tensor(array.astype(np.float32, order="C"), name))
+        else:
+            stored = f"{name}/half"
+            self._arrays.append(tensor(array.astype(np.float16, order="C"), stored))
+            self.add("Cast", stored, to_name=name, to=self._onnx.TensorProto.FLOAT)
+        return name
+
+    def convolve(self, x: str, name: str, w: NDArray[Any], b: NDArray[Any]) -> str:
+        """Add a convolution whose result has as many rows and columns as `x`."""
+        arrays = self.array(f"{name}/w", w), self.array(f"{name}/b", b)
+        return self.add("Conv", x, *arrays, pads=[w.shape[2] // 2, w.shape[3] // 2] * 2)
+
+    def dense(self, x: str, name: str, w: NDArray[Any], b: NDArray[Any], to_name: str = "") -> str:
+        """Add `x @ w + b`."""
+        arrays = self.array(f"{name}/w", w), self.array(f"{name}/b", b)
+        return self.add("Gemm", x, *arrays, to_name=to_name)
+
+    def relu(self, x: str) -> str:
+        """Add the larger of 0 and each number."""
+        return self.add("Relu", x)
+
+    def flat(self, x: str) -> str:
+        """Add a reshaping to one row a position, plane after plane."""
+        return self.add("Flatten", x, axis=1)
+
+    def save(self, path: Path, game: Game, metadata: Mapping[str, str]) -> None:
+        """Write the net as an ONNX file of the contract; it is complete or absent.
+
+        Raises NetError if the metadata are not those of the contract, or if it cannot be written.
+        """
+        helper = self._onnx.helper
+        shapes = contract.expected_shapes(game)
+        values = {
+            name: helper.make_tensor_value_info(name, self._onnx.TensorProto.FLOAT, ["N", *shape])
+            for name, shape in shapes.items()
+        }
+        graph = helper.make_graph(
+            self._nodes,
+            "net",
+            [values[contract.INPUT]],
+            [values[name] for name in contract.OUTPUTS],
+            self._arrays,
+        )
+        opsets = [helper.make_operatorsetid("", OPSET)]
+        model = helper.make_model(
+            graph, producer_name="playout", opset_imports=opsets, ir_version=IR_VERSION
+        )
+        helper.set_model_props(model, contract.complete(metadata, game))
+        contract.check(model, path, game)
+        try:
+            write_atomically(path, model.SerializeToString(deterministic=True))
+        except OSError as error:
+            raise NetError(f"{path} cannot be written: {error.strerror}") from error
