@@ -26,6 +26,8 @@ from threading import Lock
 from types import TracebackType
 from typing import IO, Any, Self
 
+from support.copying_popen import CopyingPopen
+
 import games
 from server.runtime import entry_points
 
@@ -38,6 +40,7 @@ MODULES = {
 #: Where the commands are installed.
 BIN = Path(sys.executable).parent
 _SEARCHES = ("players.minimax", "players.rave", "players.uct", "games.core.lookahead")
+_STORAGE = ("server.storage.database", "server.storage.writer", "sqlalchemy.dialects.sqlite")
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
 _lock = Lock()
 
@@ -47,7 +50,7 @@ def _context() -> ForkServerContext:
     """The process that is copied starts with the first command."""
     context = multiprocessing.get_context("forkserver")
     rules = [f"games.{name}" for name in games.names()]
-    context.set_forkserver_preload([*MODULES.values(), *rules, *_SEARCHES])
+    context.set_forkserver_preload([*MODULES.values(), *rules, *_SEARCHES, *_STORAGE])
     return context
 
 
@@ -202,6 +205,7 @@ def _run(
     for constant, value in changed.items():
         owner, _, name = constant.rpartition(".")
         setattr(importlib.import_module(owner), name, value)
+    subprocess.Popen = CopyingPopen  # type: ignore[misc]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         entry_points.run(module)
