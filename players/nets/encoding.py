@@ -1,9 +1,228 @@
-"""Positions as planes of zeros and ones, the input of a net; docs/nets.md describes each plane."""
+"""The encoding `cells`: a position as planes of numbers, the input of a net, for every game.
+
+Each plane has the rows and columns of the game's view; its numbers are 0 or 1.
+
+| plane | has 1 in |
+| --- | --- |
+| 0 | the cells of the player to move |
+| 1 | the cells of the other player |
+| 2 | the cells of the last action, if they can be told from the position |
+| 3 | every cell |
+| 4 | every cell, if player 1 is to move |
+| 5 | the cells to click for the legal actions |
+
+The planes depend on the position and the last action alone. They commute with the symmetries of the
+game: moving the cells of every plane gives the planes of the moved position.
+
+Games with kernels whose cells are numbers of the state are encoded by compiled functions, the
+others through their views, with the same result. Calling a kernel through a pointer costs 0.2 ms a
+call of the compiled function, and reading the board of a state 2 µs; games in which each empty cell
+is legal are encoded without.
+"""
 
 from __future__ import annotations
 
-#: Planes of an encoded position.
-PLANES = 6
+from collections.abc import Callable
 
-#: The name and the version of this encoding, as they are in the metadata of a net.
-NAME, VERSION = "cells", 1
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from games import Board, Game, KernelGame, Vector, helper
+from games.core.kernels import SIGNATURES, compiled
+from players.nets.layout import layout_of
+
+PLANES = 6
+NAME = "cells"
+VERSION = 1
+
+_VECTOR, _TABLE, _OUT = types.int64[::1], types.int64[:, ::1], types.float32[:, :, ::1]
+_READ, _LEGAL = (types.FunctionType(SIGNATURES[name]) for name in ("read", "legal"))
+
+
+class Encoding:
+    """Encodes positions of one game; several threads may use the same object."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._layout = layout = layout_of(game)
+        self._size = len(game.initial_state())
+        self.shape = (PLANES, layout.rows, layout.columns)
+        #: Whether positions are encoded by the compiled function.
+        self.compiled = (
+            isinstance(game, KernelGame) and layout.words is not None and layout.clicks is not None
+        )
+
+    def encode(self, states: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the planes [n, 6, rows, columns] of n states and the actions that led to them.
+
+        `states` is [n, numbers of a state]; `last` is [n], -1 for an unknown action.
+        """
+        out = np.empty((len(states), *self.shape), dtype=np.float32)
+        self.encode_into(states, last, out)
+        return out
+
+    def encode_into(
+        self, states: NDArray[np.int64], last: NDArray[np.int64], out: NDArray[np.float32]
+    ) -> None:
+        """Write the result of `encode` into a contiguous array of its shape.
+
+        Raises ValueError if a shape is wrong, or if a state has no player to move.
+        """
+        states = np.ascontiguousarray(states, dtype=np.int64)
+        last = np.ascontiguousarray(last, dtype=np.int64)
+        self._check(states, last, out)
+        planes = out.reshape(len(states), PLANES, -1)
+        if self.compiled:
+            self._encode_compiled(states, last, planes)
+        else:
+            for state, action, each in zip(states.tolist(), last.tolist(), planes, strict=True):
+                self._encode_view(tuple(state), action, each)
+
+    def _check(
+        self, states: NDArray[np.int64], last: NDArray[np.int64], out: NDArray[np.float32]
+    ) -> None:
+        n = len(states)
+        for name, array, shape in (
+            ("states", states, (n, self._size)),
+            ("last", last, (n,)),
+            ("out", out, (n, *self.shape)),
+        ):
+            if array.shape != shape:
+                text = f"{name} of {self.game} must have the shape {shape}, not {array.shape}"
+                raise ValueError(text)
+        if out.dtype != np.float32 or not out.flags.c_contiguous:
+            raise ValueError("out must be a contiguous array of float32")
+        if n and not ((states[:, 0] == 1) | (states[:, 0] == 2)).all():
+            raise ValueError("the player to move, the first number of each state, must be 1 or 2")
+
+    def _encode_compiled(
+        self, states: NDArray[np.int64], last: NDArray[np.int64], planes: NDArray[np.float32]
+    ) -> None:
+        game, layout = self.game, self._layout
+        words, clicks = layout.words, layout.clicks
+        assert isinstance(game, KernelGame)
+        assert words is not None
+        assert clicks is not None
+        drop = layout.columns if layout.falls else 0
+        _write_cells(states, last, planes, words, clicks, drop)
+        if layout.empty_is_legal:
+            _mark_empty(states, planes, words, clicks, drop)
+            return
+        origin, actions = game.board(), np.empty(game.num_actions, dtype=np.int64)
+        work = (origin, origin.copy(), actions)
+        read, legal = game.kernels.read, game.kernels.legal
+        _mark_legal(states, planes, words, clicks, drop, *work, read, legal)
+
+    def _encode_view(self, state: tuple[int, ...], last: int, planes: NDArray[np.float32]) -> None:
+        """Encode one position through the view of the game: the definition of the planes."""
+        player, view = self.game.current_player(state), self.game.view(state)
+        cells = np.array(view.cells)
+        planes[0] = cells == player
+        planes[1] = cells == 3 - player
+        planes[2] = 0
+        planes[2, self._layout.cells_of(last, view.cells)] = 1
+        planes[3] = 1
+        planes[4] = player == 1
+        planes[5] = 0
+        for clicked in view.clicks.values():
+            planes[5, list(clicked)] = 1
+
+
+@helper
+def mark(
+    plane: NDArray[np.float32],
+    state: Vector,
+    words: Vector,
+    clicks: NDArray[np.int64],
+    action: int,
+    drop: int,
+) -> None:
+    """Set the cells to click for an action: those of `clicks`, or where a piece falls from it.
+
+    `drop` is the number of columns if pieces fall, otherwise 0.
+    """
+    for i in range(clicks.shape[1]):
+        cell = clicks[action, i]
+        if cell >= 0:
+            while drop and cell + drop < len(words) and state[words[cell + drop]] == 0:
+                cell += drop
+            plane[cell] = 1.0
+
+
+@compiled(types.void(_TABLE, _VECTOR, _OUT, _VECTOR, _TABLE, types.int64), allocates=False)
+def _write_cells(
+    states: NDArray[np.int64],
+    last: Vector,
+    out: NDArray[np.float32],
+    words: Vector,
+    clicks: NDArray[np.int64],
+    drop: int,
+) -> None:
+    """Write planes 0 to 4, and zeros into plane 5."""
+    cells = len(words)
+    for i in range(len(states)):
+        state, own, other, played = states[i], out[i, 0], out[i, 1], out[i, 2]
+        player = state[0]
+        for cell in range(cells):
+            owner = state[words[cell]]
+            own[cell] = np.float32(owner == player)
+            other[cell] = np.float32(owner == 3 - player)
+        played[:] = 0.0
+        out[i, 3][:] = 1.0
+        out[i, 4][:] = np.float32(player == 1)
+        out[i, 5][:] = 0.0
+        if 0 <= last[i] < len(clicks):
+            for j in range(clicks.shape[1]):
+                cell = clicks[last[i], j]
+                while drop and 0 <= cell < cells and state[words[cell]] == 0:
+                    cell += drop
+                if 0 <= cell < cells:
+                    played[cell] = 1.0
+
+
+@compiled(types.void(_TABLE, _OUT, _VECTOR, _TABLE, types.int64), allocates=False)
+def _mark_empty(
+    states: NDArray[np.int64],
+    out: NDArray[np.float32],
+    words: Vector,
+    clicks: NDArray[np.int64],
+    drop: int,
+) -> None:
+    """Write plane 5 if an action is legal when its cell is empty."""
+    for i in range(len(states)):
+        state, plane = states[i], out[i, 5]
+        if state[1] == 0:
+            for action in range(len(clicks)):
+                cell = clicks[action, 0]
+                if cell >= 0 and state[words[cell]] == 0:
+                    mark(plane, state, words, clicks, action, drop)
+
+
+@compiled(
+    types.void(
+        *(_TABLE, _OUT, _VECTOR, _TABLE, types.int64),
+        *(_VECTOR, _VECTOR, _VECTOR, _READ, _LEGAL),
+    ),
+    allocates=False,
+)
+def _mark_legal(
+    states: NDArray[np.int64],
+    out: NDArray[np.float32],
+    words: Vector,
+    clicks: NDArray[np.int64],
+    drop: int,
+    origin: Board,
+    board: Board,
+    actions: Vector,
+    read: Callable[..., None],
+    legal: Callable[..., int],
+) -> None:
+    """Write plane 5 with the kernels; `board` and `actions` are working memory."""
+    for i in range(len(states)):
+        state, plane = states[i], out[i, 5]
+        for j in range(len(board)):  # a slice would be copied through allocated memory
+            board[j] = origin[j]
+        read(state, board)
+        for j in range(legal(board, actions)):
+            mark(plane, state, words, clicks, actions[j], drop)

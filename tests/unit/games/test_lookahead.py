@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from support.plain import Plain
 
 import games
 from games import Game, State
@@ -12,23 +13,6 @@ from games.core.lookahead import mean_return, wins_within
 from games.core.random import seeded
 
 GAMES = ["connect_four", "tic_tac_toe", "mnk(m=4,n=4,k=3)", "nim(chips=9)", "othello"]
-
-
-class Plain(Game):
-    """A game without its kernels, through its tuple interface."""
-
-    def __init__(self, game: Game) -> None:
-        self._game = game
-        self.num_actions, self.max_plies = game.num_actions, game.max_plies
-
-    def initial_state(self) -> State:
-        return self._game.initial_state()
-
-    def legal_actions(self, state: State) -> tuple[int, ...]:
-        return self._game.legal_actions(state)
-
-    def next_state(self, state: State, action: int) -> State:
-        return self._game.next_state(state, action)
 
 
 def positions(game: Game, count: int) -> list[State]:
