@@ -8,6 +8,8 @@ import secrets
 import shlex
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +22,7 @@ import games
 import players
 from games.core import spec
 from players.client import tokens
+from players.client.active_match import ResultCounts
 from players.client.agent import Agent
 from players.client.console import PlayerConsole
 from players.client.identity import Identity
@@ -230,26 +233,39 @@ def main(
     account = None if guest or name is None else _account(name, (host, port), token_file)
     tls_config = tls_settings(host, tls, ca, tls_name)
     cache = _player_cache(player, options, known)
-    identity = Identity(
-        name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
-        "human" if cache.make.human else "bot",
-        f"playout-player {version('playout')}",
-        account,
-        any_name=name is None,
-        session=os.environ.get("PLAYOUT_SESSION"),
-    )
+    identity = _identity(player, name, account, human=cache.make.human)
     if tournament is None:
         rules = str(games.load(game))
-        if challenge_bot is None:
-            seek = Seek(game=rules, clock=clock, rated=rated, opponent=opponent, seat=seat)
-            request = PlayRequest(seek, matches)
-        else:
-            challenge = ChallengeBot(player=challenge_bot, game=rules, clock=clock, seat=seat)
-            request = PlayRequest(challenge, matches)
+        wanted = _match_request(rules, challenge_bot, opponent, clock=clock, seat=seat, rated=rated)
+        request = PlayRequest(wanted, matches)
     else:
         request = PlayRequest(_join(tournament))
     tree_file = _tree_file(cache.make, tree, tree_visits)
     console = PlayerConsole(rendering.console(), quiet=quiet, show=show, tree_file=tree_file)
+    connect = partial(
+        ServerConnection,
+        reactor,
+        (host, port),
+        patience_s=retry_s,
+        tls=tls_config,
+        measures_round_trip=True,
+        repeats_requests=True,
+    )
+    counts, code = _play(reactor, cache, request, identity, console, connect)
+    if matches > 1 or counts.played > 1:
+        click.echo(counts)
+    sys.exit(code)
+
+
+def _play(
+    reactor: Any,
+    cache: PlayerCache,
+    request: PlayRequest,
+    identity: Identity,
+    console: PlayerConsole,
+    connect: Callable[[Agent], ServerConnection],
+) -> tuple[ResultCounts, int]:
+    """Play until done, interrupted or refused; return the results and the exit code."""
     codes: list[int] = []
 
     def finished(code: int) -> None:
@@ -257,24 +273,43 @@ def main(
         reactor.callLater(0.05, reactor.stop)
 
     agent = Agent(reactor, cache, request, identity, console, finished)
-    connection = ServerConnection(
-        reactor,
-        (host, port),
-        agent,
-        retry_s,
-        tls_config,
-        measures_round_trip=True,
-        repeats_requests=True,
-    )
+    connection = connect(agent)
     agent.use(connection)
     reactor.callWhenRunning(connection.open)
     signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
     signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
     reactor.run(installSignalHandlers=False)
     cache.close()
-    if matches > 1 or agent.counts.played > 1:
-        click.echo(agent.counts)
-    sys.exit(codes[0] if codes else 1)
+    return agent.counts, codes[0] if codes else 1
+
+
+def _identity(
+    player: str, name: str | None, account: tokens.SavedAccount | None, *, human: bool
+) -> Identity:
+    """The identity of the player; without a name, one from the player's own and a random number."""
+    return Identity(
+        name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
+        "human" if human else "bot",
+        f"playout-player {version('playout')}",
+        account,
+        any_name=name is None,
+        session=os.environ.get("PLAYOUT_SESSION"),
+    )
+
+
+def _match_request(
+    game: str,
+    challenge_bot: str | None,
+    opponent: str | None,
+    *,
+    clock: str | None,
+    seat: Literal[1, 2] | None,
+    rated: bool,
+) -> Seek | ChallengeBot:
+    """The request for a match outside tournaments."""
+    if challenge_bot is not None:
+        return ChallengeBot(player=challenge_bot, game=game, clock=clock, seat=seat)
+    return Seek(game=game, clock=clock, rated=rated, opponent=opponent, seat=seat)
 
 
 def _join(tournament: str) -> Join:
