@@ -165,18 +165,18 @@ def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
 
 
 @pytest.fixture(scope="session")
-def past_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
+def seeded_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     """A server with a seeded database, for tests that change nothing."""
     from support.commands import running_server
     from support.http_site import HttpSite
     from support.seeded_database import SeededDatabase
 
     url = f"sqlite:///{tmp_path_factory.mktemp('api')}/kept.db"
-    past = SeededDatabase(url)
+    seeded = SeededDatabase(url)
     # The players of the unfinished match do not come back: it is to run until the last test.
     options = ("--database", url, "--http", "127.0.0.1:0", "--reconnect-s", "3600")
     with running_server(*options) as server:
-        yield HttpSite(server, past)
+        yield HttpSite(server, seeded)
         code, log = server.stop()
     assert code == 0, log
     assert "Traceback" not in log, log

@@ -79,14 +79,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     database = f"sqlite:///{folder}/playout.db"
     store_tournaments(database, CUP, TEST)
     with contextlib.closing(Database(database)) as stored:
-        stored.save([organized()])
+        stored.save([tournament_created()])
     with running_site(folder) as site, contextlib.ExitStack() as others:
         for game, (*names, plies) in LIVE.items():
             play_some(site, others, game, names, plies)
         yield site
 
 
-def organized() -> TournamentCreated:
+def tournament_created() -> TournamentCreated:
     """An unfinished tournament with hostile names, whose organizer is not connected."""
     entrants = (Entrant(HOSTILE, HOSTILE), Entrant("honest", "1"))
     spec = TournamentSpec(name=HOSTILE, games=("nim",), format="round_robin", entrants=entrants)

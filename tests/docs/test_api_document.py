@@ -156,12 +156,12 @@ def test_every_path_is_described() -> None:
 
 
 @pytest.mark.parametrize(("path", "type_"), PATHS)
-def test_an_answer_is_as_described(past_site: HttpSite, path: str, type_: str) -> None:
-    with past_site.client() as seeker:
+def test_an_answer_is_as_described(seeded_site: HttpSite, path: str, type_: str) -> None:
+    with seeded_site.client() as seeker:
         seeker.hello()
         seeker.ask("seek", game=GAME, clock="1/move", opponent="nobody", seat=1)
-        for asked in asked_of(past_site.past, path):
-            answer = past_site.get(asked.removeprefix("/api/"))
+        for asked in asked_of(seeded_site.seeded, path):
+            answer = seeded_site.get(asked.removeprefix("/api/"))
             kind, *items = re.findall(r"\[[^]]*\]\([^)]*\)", type_.partition(",")[0])
             found = list(problems(answer, kind, asked))
             for each in answer["items"] if items else ():
@@ -171,24 +171,24 @@ def test_an_answer_is_as_described(past_site: HttpSite, path: str, type_: str) -
                 assert answer["items"], "nothing would be shown by nothing"
 
 
-def asked_of(past: SeededDatabase, path: str) -> list[str]:
+def asked_of(seeded: SeededDatabase, path: str) -> list[str]:
     """Real addresses of a path."""
     if path.endswith("matches/ID"):
-        matches = (past.tied, past.resigned, past.nim, past.unfinished)
+        matches = (seeded.tied, seeded.resigned, seeded.nim, seeded.unfinished)
         return [path.replace("ID", match) for match in matches]
     if path == "/api/matches":
         return [path, f"{path}?state=running"]
-    filled = path.replace("GAME", GAME).replace("NAME", "Ann").replace("ID", past.cup)
+    filled = path.replace("GAME", GAME).replace("NAME", "Ann").replace("ID", seeded.cup)
     return [filled]
 
 
 @pytest.mark.parametrize(("path", "parameters"), [(path, each) for path, _, each in ROWS])
 def test_the_parameters_are_those_that_are_allowed(
-    past_site: HttpSite, path: str, parameters: str
+    seeded_site: HttpSite, path: str, parameters: str
 ) -> None:
     described = re.findall(r"`(\w+)`", parameters)
-    bare = asked_of(past_site.past, path)[0].partition("?")[0].removeprefix("/api/")
-    _, error = past_site.refused(f"{bare}?nonsense=1")
+    bare = asked_of(seeded_site.seeded, path)[0].partition("?")[0].removeprefix("/api/")
+    _, error = seeded_site.refused(f"{bare}?nonsense=1")
     _, _, allowed = error.partition("allowed are ")
     if path == "/api/players":
         described.append("game")  # with which the answer is another

@@ -15,14 +15,22 @@ import msgspec
 import pytest
 from support.commands import PATIENCE_S, run
 from support.hub_harness import HubHarness, MemoryClient
-from support.tournaments import NAMES, Bots, last, member, organized, spec_of, stored_tournament
+from support.tournaments import (
+    NAMES,
+    Bots,
+    last,
+    member,
+    new_tournament,
+    spec_of,
+    stored_tournament,
+)
 
 import games
 import players
 from players import Limit
 from players.prover import solver
 from players.prover.solver import Proof, ProofFailure, Solver
-from server.model.messages import Adjudicate, Event, Fixture, Join, Reason, Started, Update, Watch
+from server.model.messages import Adjudicate, Event, Fixture, Reason, Started, Update, Watch
 from server.model.records import StoredMatch
 from server.model.tournament_spec import Adjudication, Openings
 from server.organizer import adjudicator
@@ -202,29 +210,29 @@ def test_those_who_play_come_first(prover: Prover) -> None:
 class Organizer:
     """Passes between a server and the prover, at once."""
 
-    def __init__(self, line: MemoryClient, prover: Prover) -> None:
+    def __init__(self, client: MemoryClient, prover: Prover) -> None:
         self.open_matches = OpenMatches()
-        self._line = line
+        self._client = client
         self._prover = prover
         self._read = 0
 
     def go_on(self) -> None:
         """Until nothing happens any more."""
-        while self._read < len(self._line.inbox):
-            event = self._line.inbox[self._read]
+        while self._read < len(self._client.inbox):
+            event = self._client.inbox[self._read]
             self._read += 1
             match self.open_matches.update(event):
                 case Watch() as request:
-                    self._line.say(request)
+                    self._client.say(request)
                 case ProofRequest() as position:
                     if verdict := self.open_matches.adjudication(self._prover.ask(position)):
-                        self._line.say(verdict)
+                        self._client.say(verdict)
 
 
 def hosted(prover: Prover, **fields: Any) -> tuple[MemoryClient, Bots, Organizer]:
     """A tournament with proofs, its entrants and who organizes it."""
     harness = HubHarness()
-    zoe, _ = organized(harness, spec_of(adjudication=Adjudication(proofs=True), **fields))
+    zoe, _ = new_tournament(harness, spec_of(adjudication=Adjudication(proofs=True), **fields))
     return (
         zoe,
         Bots(harness, *(member(harness, name) for name in NAMES[:2])),
@@ -238,8 +246,7 @@ def test_an_ending_is_adjudicated(
 ) -> None:
     openings = Openings(lines={game: (actions,)})
     zoe, bots, organizer = hosted(prover, games=(game,), openings=openings)
-    for line in bots.lines:
-        line.say(Join())
+    bots.join()
     organizer.go_on()
     ends = [(each.winner, each.reason, each.plies) for each in last(zoe).values()]
     assert ends == [(winner, Reason.ADJUDICATION, len(actions))] * 2
@@ -254,8 +261,7 @@ def test_a_match_ends_as_the_rules_and_best_play_would_have_it(
     zoe, bots, organizer = hosted(
         prover, games=(game,), rounds=4, openings=Openings(lines={game: lines})
     )
-    for line in bots.lines:
-        line.say(Join(matches=2))
+    bots.join(matches=2)
     bots.play(3)  # those who prove come later than those who play
     while bots.harness.matches:
         organizer.go_on()
@@ -289,8 +295,7 @@ def actions_of(kept: StoredMatch) -> list[int]:
 def test_a_proof_that_comes_late_is_worth_nothing(prover: Prover) -> None:
     _, bots, organizer = hosted(prover)
     open_matches = organizer.open_matches
-    for line in bots.lines:
-        line.say(Join())
+    bots.join()
     match = bots.harness.only_match()
     open_matches.update(Started(match=match.id, game="nim", players=("Ann", "Bob"), clock="none",
                         moves=(1,), state=(2, 0, 13), to_move=2))  # fmt: skip

@@ -18,13 +18,13 @@ from server.tournament.leaderboard import ANCHOR
 # Lists.
 
 
-def test_matches_that_have_ended(past_site: HttpSite) -> None:
-    past = past_site.past
-    found = past_site.get("matches?player=Ann&per_page=3")
-    assert [each["match"] for each in found["items"]] == [past.resigned, past.tied, past.won]
+def test_matches_that_have_ended(seeded_site: HttpSite) -> None:
+    seeded = seeded_site.seeded
+    found = seeded_site.get("matches?player=Ann&per_page=3")
+    assert [each["match"] for each in found["items"]] == [seeded.resigned, seeded.tied, seeded.won]
     assert (found["page"], found["pages"], found["total"]) == (1, 3, 7)
     assert found["items"][0] == {
-        "match": past.resigned,
+        "match": seeded.resigned,
         "game": GAME,
         "players": ["guest-1", "Ann"],
         "linked": [False, True],
@@ -40,68 +40,70 @@ def test_matches_that_have_ended(past_site: HttpSite) -> None:
     }
 
 
-def test_matches_are_chosen_by_game_player_and_tournament(past_site: HttpSite) -> None:
-    past = past_site.past
-    assert past_site.ids("matches?game=nim(chips=7)") == [past.nim]
-    assert past_site.ids("matches?game=%20nim%28chips%3D7%29") == [past.nim]
-    assert past_site.ids("matches?player=guest-1") == [past.nim, past.resigned]
-    assert past_site.ids(f"matches?player=ANN&game={GAME}&page=1&per_page=2") == [
-        past.resigned, past.tied
+def test_matches_are_chosen_by_game_player_and_tournament(seeded_site: HttpSite) -> None:
+    seeded = seeded_site.seeded
+    assert seeded_site.ids("matches?game=nim(chips=7)") == [seeded.nim]
+    assert seeded_site.ids("matches?game=%20nim%28chips%3D7%29") == [seeded.nim]
+    assert seeded_site.ids("matches?player=guest-1") == [seeded.nim, seeded.resigned]
+    assert seeded_site.ids(f"matches?player=ANN&game={GAME}&page=1&per_page=2") == [
+        seeded.resigned, seeded.tied
     ]  # fmt: skip
-    assert past_site.ids("matches?player=bob&opponent=guest-1") == [past.nim]
-    assert len(past_site.ids(f"matches?tournament={past.cup}")) == TOURNAMENT_MATCHES
-    assert past_site.ids("matches?tournament=none&player=&game=") == []
+    assert seeded_site.ids("matches?player=bob&opponent=guest-1") == [seeded.nim]
+    assert len(seeded_site.ids(f"matches?tournament={seeded.cup}")) == TOURNAMENT_MATCHES
+    assert seeded_site.ids("matches?tournament=none&player=&game=") == []
 
 
-def test_running_matches_are_those_at_the_tables(past_site: HttpSite) -> None:
-    with past_site.client() as first, past_site.client() as second:
+def test_running_matches_are_those_at_the_tables(seeded_site: HttpSite) -> None:
+    with seeded_site.client() as first, seeded_site.client() as second:
         two_clients = TwoClients(first, second)
         two_clients.play(2)
-        found = past_site.get("matches?state=running")
+        found = seeded_site.get("matches?state=running")
         assert [each["match"] for each in found["items"]] == [
             two_clients.match,
-            past_site.past.unfinished,
+            seeded_site.seeded.unfinished,
         ]
         running = found["items"][0]
         assert (running["plies"], running["ended_at"], running["winner"]) == (2, None, None)
         assert running["linked"] == [False, False]
         assert found["items"][1]["linked"] == [True, True]
-        assert past_site.ids("matches?state=running&player=cyd") == [past_site.past.unfinished]
-        assert past_site.ids("matches?state=running&per_page=1&page=2") == [
-            past_site.past.unfinished
+        assert seeded_site.ids("matches?state=running&player=cyd") == [
+            seeded_site.seeded.unfinished
         ]
-        assert past_site.ids(f"matches?state=running&tournament={past_site.past.cup}") == []
+        assert seeded_site.ids("matches?state=running&per_page=1&page=2") == [
+            seeded_site.seeded.unfinished
+        ]
+        assert seeded_site.ids(f"matches?state=running&tournament={seeded_site.seeded.cup}") == []
         two_clients.finish()
 
 
-def test_players_and_their_ratings(past_site: HttpSite) -> None:
-    found = past_site.get("players")
+def test_players_and_their_ratings(seeded_site: HttpSite) -> None:
+    found = seeded_site.get("players")
     assert {each["name"] for each in found["items"]} == set(MEMBERS)
     assert found["items"][-1]["name"] == "Dan"
     assert found["items"][-1]["totals"]["matches"] == 0
-    rated = past_site.get(f"players?game={GAME}&per_page=3")
+    rated = seeded_site.get(f"players?game={GAME}&per_page=3")
     assert (len(rated["items"]), rated["total"], rated["matches"]) == (3, 5, TOURNAMENT_MATCHES + 2)
     assert [each["rating"] for each in rated["items"]] == sorted(
         (each["rating"] for each in rated["items"]), reverse=True
     )
-    everybody = past_site.get(f"players?game={GAME}")["items"]
+    everybody = seeded_site.get(f"players?game={GAME}")["items"]
     (anchor,) = (e for e in everybody if [e["name"], e["version"]] == rated["anchor"])
     assert (anchor["rating"], anchor["error"]) == (ANCHOR, 0)
-    assert past_site.get("players?game=othello")["items"] == []
+    assert seeded_site.get("players?game=othello")["items"] == []
 
 
-def test_tournaments_games_and_seeks(past_site: HttpSite) -> None:
-    (cup,) = past_site.get("tournaments")["items"]
-    assert (cup["tournament"], cup["name"], cup["matches"]) == (past_site.past.cup, "a cup", 6)
-    described = {each["name"]: each for each in past_site.get("games")["items"]}
+def test_tournaments_games_and_seeks(seeded_site: HttpSite) -> None:
+    (cup,) = seeded_site.get("tournaments")["items"]
+    assert (cup["tournament"], cup["name"], cup["matches"]) == (seeded_site.seeded.cup, "a cup", 6)
+    described = {each["name"]: each for each in seeded_site.get("games")["items"]}
     assert set(described) == set(games.names())
     assert described["nim"]["parameters"][0]["name"] == "chips"
     assert all(each["about"] for each in described.values())
-    assert past_site.get("seeks")["items"] == []
-    with past_site.client() as seeker:
+    assert seeded_site.get("seeks")["items"] == []
+    with seeded_site.client() as seeker:
         seeker.hello("seeker")
         asked = seeker.ask("seek", game=NIM, clock="1/move", seat=2)
-        (seek,) = past_site.get("seeks")["items"]
+        (seek,) = seeded_site.get("seeks")["items"]
         del asked["re"]
         assert seek == asked
 
@@ -109,8 +111,8 @@ def test_tournaments_games_and_seeks(past_site: HttpSite) -> None:
 # Single ones.
 
 
-def test_a_match_has_every_position(past_site: HttpSite) -> None:
-    found = past_site.get(f"matches/{past_site.past.tied}")
+def test_a_match_has_every_position(seeded_site: HttpSite) -> None:
+    found = seeded_site.get(f"matches/{seeded_site.seeded.tied}")
     assert (found["players"], found["to_move"], found["linked"]) == (["Ann", "Bob"], 0, [True] * 2)
     assert found["result"]["winner"] == -1
     assert found["board"]["columns"] == 3
@@ -123,8 +125,8 @@ def test_a_match_has_every_position(past_site: HttpSite) -> None:
     assert positions[1]["view"]["last"] == [0]
 
 
-def test_what_a_bot_thought_is_with_its_move(past_site: HttpSite) -> None:
-    thought = past_site.get(f"matches/{past_site.past.tied}")["positions"][1]
+def test_what_a_bot_thought_is_with_its_move(seeded_site: HttpSite) -> None:
+    thought = seeded_site.get(f"matches/{seeded_site.seeded.tied}")["positions"][1]
     assert thought["info"] == {"win_rate": 0.75, "simulations": 100, "seconds": 0.25}
     assert thought["view"]["pv"] == ["a1", "b1"]
     tops = thought["view"]["candidates"]
@@ -133,26 +135,26 @@ def test_what_a_bot_thought_is_with_its_move(past_site: HttpSite) -> None:
     assert len(tops) < len(THOUGHT.actions)
 
 
-def test_a_match_that_is_played_is_shown_as_it_stands(past_site: HttpSite) -> None:
-    unfinished = past_site.get(f"matches/{past_site.past.unfinished}")
+def test_a_match_that_is_played_is_shown_as_it_stands(seeded_site: HttpSite) -> None:
+    unfinished = seeded_site.get(f"matches/{seeded_site.seeded.unfinished}")
     assert ("result" in unfinished, unfinished["to_move"]) == (False, 1)
     assert len(unfinished["positions"]) == 3
-    with past_site.client() as first, past_site.client() as second:
+    with seeded_site.client() as first, seeded_site.client() as second:
         two_clients = TwoClients(first, second, clock="300+3")
         two_clients.play(1)
-        found = past_site.get(f"matches/{two_clients.match}")
+        found = seeded_site.get(f"matches/{two_clients.match}")
         assert [each.get("action") for each in found["positions"]] == [None, 0]
         assert 0 < found["clocks"][1]["main_s"] < 300
         assert found["to_move"] == 2
         two_clients.play(2)
-        assert len(past_site.get(f"matches/{two_clients.match}")["positions"]) == 4
+        assert len(seeded_site.get(f"matches/{two_clients.match}")["positions"]) == 4
         two_clients.finish()
-        over = past_site.get(f"matches/{two_clients.match}")
+        over = seeded_site.get(f"matches/{two_clients.match}")
         assert (over["result"]["winner"], "clocks" in over) == (1, False)
 
 
-def test_a_player_and_how_it_has_become_so_strong(past_site: HttpSite) -> None:
-    found = past_site.get("players/ann")
+def test_a_player_and_how_it_has_become_so_strong(seeded_site: HttpSite) -> None:
+    found = seeded_site.get("players/ann")
     assert found["name"] == "Ann"
     (record,) = found["games"]
     assert record["totals"]["matches"] == 7
@@ -166,9 +168,9 @@ def test_a_player_and_how_it_has_become_so_strong(past_site: HttpSite) -> None:
         )
 
 
-def test_a_tournament_is_its_report(past_site: HttpSite) -> None:
-    found = past_site.get(f"tournaments/{past_site.past.cup}")
-    assert found["tournament"] == past_site.past.cup
+def test_a_tournament_is_its_report(seeded_site: HttpSite) -> None:
+    found = seeded_site.get(f"tournaments/{seeded_site.seeded.cup}")
+    assert found["tournament"] == seeded_site.seeded.cup
     assert found["ended_at"] >= found["begun_at"]
     report = found["report"]
     assert (report["name"], report["done"]) == ("a cup", 3)
@@ -178,23 +180,23 @@ def test_a_tournament_is_its_report(past_site: HttpSite) -> None:
 # How it is asked.
 
 
-def test_everybody_may_read_and_ask_whether_there_is_news(past_site: HttpSite) -> None:
-    answer = past_site.ask("/api/games", Origin="https://elsewhere.example")
+def test_everybody_may_read_and_ask_whether_there_is_news(seeded_site: HttpSite) -> None:
+    answer = seeded_site.ask("/api/games", Origin="https://elsewhere.example")
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    again = past_site.ask("/api/games", If_None_Match=answer.headers["ETag"])
+    again = seeded_site.ask("/api/games", If_None_Match=answer.headers["ETag"])
     assert (again.status, again.body) == (304, b"")
-    packed = past_site.ask("/api/games", Accept_Encoding="gzip")
+    packed = seeded_site.ask("/api/games", Accept_Encoding="gzip")
     assert json.loads(gzip.decompress(packed.body)) == answer.json
-    head = past_site.ask("/api/games", "HEAD")
+    head = seeded_site.ask("/api/games", "HEAD")
     assert (head.status, head.body) == (200, b"")
     assert head.headers["Content-Length"] == answer.headers["Content-Length"]
-    assert "Access-Control-Allow-Origin" not in past_site.ask("/healthz").headers
+    assert "Access-Control-Allow-Origin" not in seeded_site.ask("/healthz").headers
 
 
-def test_nothing_can_be_written(past_site: HttpSite) -> None:
+def test_nothing_can_be_written(seeded_site: HttpSite) -> None:
     for method in ("POST", "PUT", "DELETE"):
-        answer = past_site.ask("/api/matches", method)
+        answer = seeded_site.ask("/api/matches", method)
         assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
         assert "only GET and HEAD" in answer.json["error"]
 
@@ -224,8 +226,8 @@ def test_nothing_can_be_written(past_site: HttpSite) -> None:
         ("players/Ann?page=1", "unknown parameter 'page': none are allowed"),
     ],
 )
-def test_what_cannot_be_meant_is_explained(past_site: HttpSite, path: str, said: str) -> None:
-    status, error = past_site.refused(path)
+def test_what_cannot_be_meant_is_explained(seeded_site: HttpSite, path: str, said: str) -> None:
+    status, error = seeded_site.refused(path)
     assert status == 400
     assert said in error
 
@@ -235,18 +237,18 @@ def test_what_cannot_be_meant_is_explained(past_site: HttpSite, path: str, said:
     ["matches/none", "players/Nobody", "players/guest-1", "tournaments/none", "matches/a/b",
      "games/nim", "seeks/1", "", "nothing", "matches/", "../api/matches/x/y", "players/a%2fb"],
 )  # fmt: skip
-def test_what_is_not_there_is_not_found(past_site: HttpSite, path: str) -> None:
-    assert past_site.refused(path)[0] == 404
+def test_what_is_not_there_is_not_found(seeded_site: HttpSite, path: str) -> None:
+    assert seeded_site.refused(path)[0] == 404
 
 
 @pytest.mark.parametrize("path", ["/api/%ff", "/api/matches?player=%ff", "/api/../../etc/passwd"])
-def test_odd_addresses_lead_nowhere(past_site: HttpSite, path: str) -> None:
-    assert past_site.ask(path).status in (400, 404)
+def test_odd_addresses_lead_nowhere(seeded_site: HttpSite, path: str) -> None:
+    assert seeded_site.ask(path).status in (400, 404)
 
 
-def test_pages_beyond_the_last_are_empty(past_site: HttpSite) -> None:
+def test_pages_beyond_the_last_are_empty(seeded_site: HttpSite) -> None:
     for kind in ("matches", "players", "tournaments", "games", "seeks"):
-        found = past_site.get(f"{kind}?page=1000000&per_page=200")
+        found = seeded_site.get(f"{kind}?page=1000000&per_page=200")
         assert found["items"] == []
         assert found["page"] == 1_000_000 > found["pages"]
 
@@ -254,15 +256,15 @@ def test_pages_beyond_the_last_are_empty(past_site: HttpSite) -> None:
 # Files.
 
 
-def test_a_match_can_be_had_as_a_file(past_site: HttpSite) -> None:
-    past = past_site.past
-    answer = past_site.ask(f"/matches/{past.won}.pgn")
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="{past.won}.pgn"'
+def test_a_match_can_be_had_as_a_file(seeded_site: HttpSite) -> None:
+    seeded = seeded_site.seeded
+    answer = seeded_site.ask(f"/matches/{seeded.won}.pgn")
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{seeded.won}.pgn"'
     assert b'[White "Ann"]' in answer.body
-    assert past_site.ask(f"/matches/{past.won}.sgf").body.startswith(b"(;")
-    line = past_site.ask(f"/matches/{past.tied}.json").json
-    assert (line["match"], len(line["moves"][0]["info"]["actions"])) == (past.tied, 9)
-    assert past_site.ask(f"/matches/{past.unfinished}.json").json["finished"] is None
+    assert seeded_site.ask(f"/matches/{seeded.won}.sgf").body.startswith(b"(;")
+    line = seeded_site.ask(f"/matches/{seeded.tied}.json").json
+    assert (line["match"], len(line["moves"][0]["info"]["actions"])) == (seeded.tied, 9)
+    assert seeded_site.ask(f"/matches/{seeded.unfinished}.json").json["finished"] is None
 
 
 @pytest.mark.parametrize(
@@ -274,9 +276,11 @@ def test_a_match_can_be_had_as_a_file(past_site: HttpSite) -> None:
         ("..%2f.json", ""),
     ],
 )
-def test_a_file_that_cannot_be_had_is_explained(past_site: HttpSite, name: str, said: str) -> None:
-    ids = vars(past_site.past)
-    answer = past_site.ask(f"/matches/{name.format(**ids)}")
+def test_a_file_that_cannot_be_had_is_explained(
+    seeded_site: HttpSite, name: str, said: str
+) -> None:
+    ids = vars(seeded_site.seeded)
+    answer = seeded_site.ask(f"/matches/{name.format(**ids)}")
     assert answer.status in (400, 404)
     assert said.format(**ids) in html.unescape(answer.body.decode())
 

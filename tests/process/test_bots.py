@@ -123,8 +123,8 @@ def test_the_bot_is_gone_when_its_match_is_over() -> None:
 
 
 def test_the_welcome_says_which_there_are() -> None:
-    assert host().line().ask(hello_of("Ann"), Welcome).bots == OFFERED
-    assert host(bots=0).line().ask(hello_of("Ann"), Welcome).bots == ()
+    assert host().connect().ask(hello_of("Ann"), Welcome).bots == OFFERED
+    assert host(bots=0).connect().ask(hello_of("Ann"), Welcome).bots == ()
 
 
 def test_without_a_clock_it_is_the_server_s() -> None:
@@ -300,7 +300,9 @@ def test_who_leaves_before_a_bot_has_come_needs_none() -> None:
     order = the_bot(harness)
     ann.hang_up()
     assert not harness.bots
-    assert harness.line().refused(hello_of(order.name, session=order.token)) is Code.UNKNOWN_SESSION
+    assert (
+        harness.connect().refused(hello_of(order.name, session=order.token)) is Code.UNKNOWN_SESSION
+    )
 
 
 def test_who_cancels_before_a_bot_has_come_needs_none() -> None:
@@ -411,9 +413,8 @@ def test_a_bot_is_started_again_for_a_match_that_goes_on() -> None:
     ann = harness.client("Ann", session=ann.token)
     order = the_bot(harness)
     assert (order.name, order.player, order.game) == (before.name, before.player, before.game)
-    assert (
-        harness.line().refused(hello_of(order.name, session=before.token)) is Code.UNKNOWN_SESSION
-    )
+    hello = hello_of(order.name, session=before.token)
+    assert harness.connect().refused(hello) is Code.UNKNOWN_SESSION
     bot = come(harness, order)
     match = only(bot.inbox, Started).match
     harness.wait(harness.policy.restart_grace_s)
@@ -451,7 +452,7 @@ def test_nobody_comes_as_a_bot_without_its_token() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(SUMMON)
-    eve = harness.line()
+    eve = harness.connect()
     assert eve.refused(hello_of("uct-1")) is Code.NAME_TAKEN
     assert eve.refused(hello_of("UCT 1")) is Code.NAME_TAKEN
     assert eve.refused(hello_of("uct-1", session="0" * 32)) is Code.UNKNOWN_SESSION
@@ -471,7 +472,7 @@ def test_nobody_takes_the_match_that_a_bot_is_for() -> None:
 def test_a_bot_has_a_name_that_nobody_has() -> None:
     harness = host()
     harness.client("uct 1")
-    token = harness.line().ask(hello_of("uct-2", guest=False), Welcome).token
+    token = harness.connect().ask(hello_of("uct-2", guest=False), Welcome).token
     assert token
     assert harness.client("Ann").ask(SUMMON, Seeking).opponent == "uct-3"
 
@@ -506,7 +507,7 @@ def test_a_bot_moves_like_anybody() -> None:
 
 
 @pytest.fixture(scope="module")
-def hosting() -> Iterator[RunningServer]:
+def server() -> Iterator[RunningServer]:
     """A real server that offers bots, also some that fail."""
     offered = [f"--bot={player}" for player in ("random", "utc", "failing_players:ExitingPlayer")]
     with running_server("--bots", "2", *offered, env=FINDABLE) as server:
@@ -517,11 +518,11 @@ def hosting() -> Iterator[RunningServer]:
 
 
 @pytest.fixture
-def ann(hosting: RunningServer) -> Iterator[RawClient]:
-    with RawClient(hosting.host, hosting.port) as client:
+def ann(server: RunningServer) -> Iterator[RawClient]:
+    with RawClient(server.host, server.port) as client:
         client.hello()
         yield client
-    wait_until(lambda: not bots_of(hosting))
+    wait_until(lambda: not bots_of(server))
 
 
 def bots_of(server: RunningServer) -> list[int]:
@@ -542,10 +543,10 @@ def challenge_bot(client: RawClient, player: str = "random") -> Message:
     return client.ask("challenge_bot", player=player, game=GAME, clock="60+1", seat=1)
 
 
-def test_a_bot_plays_its_match_and_is_gone(hosting: RunningServer, ann: RawClient) -> None:
+def test_a_bot_plays_its_match_and_is_gone(server: RunningServer, ann: RawClient) -> None:
     assert challenge_bot(ann)["opponent"] == "random-1"
     shown = ann.hear_until("started")
-    (bot,) = bots_of(hosting)
+    (bot,) = bots_of(server)
     assert os.getpriority(os.PRIO_PROCESS, bot) >= PLAYER_NICENESS
     match = shown["match"]
     while shown["type"] != "ended":
@@ -554,11 +555,14 @@ def test_a_bot_plays_its_match_and_is_gone(hosting: RunningServer, ann: RawClien
             ann.say("move", match=match, ply=ply, action=shown["state"].index(0, 2) - 2)
         shown = ann.hear()
     assert shown["reason"] == "rules"
-    wait_until(lambda: not bots_of(hosting))
+    wait_until(lambda: not bots_of(server))
 
 
-def test_more_bots_than_there_may_be_are_refused(hosting: RunningServer, ann: RawClient) -> None:
-    with RawClient(hosting.host, hosting.port) as bob, RawClient(hosting.host, hosting.port) as cy:
+def test_more_bots_than_there_may_be_are_refused(server: RunningServer, ann: RawClient) -> None:
+    with (
+        RawClient(server.host, server.port) as bob,
+        RawClient(server.host, server.port) as cy,
+    ):
         bob.hello()
         cy.hello()
         assert challenge_bot(ann)["type"] == challenge_bot(bob)["type"] == "seeking"
@@ -567,18 +571,18 @@ def test_more_bots_than_there_may_be_are_refused(hosting: RunningServer, ann: Ra
 
 
 def test_challenges_that_are_cancelled_start_no_more_processes(
-    hosting: RunningServer, ann: RawClient
+    server: RunningServer, ann: RawClient
 ) -> None:
     most = 0
     for _ in range(20):
         ann.ask("cancel", seek=challenge_bot(ann)["seek"])
-        most = max(most, len(bots_of(hosting)))
+        most = max(most, len(bots_of(server)))
     assert most <= 2
     challenge_bot(ann)
     assert ann.hear_until("started")["seat"] == 1, "places were freed by processes that exited"
 
 
-def test_a_bot_that_cannot_be_started_is_told_of(hosting: RunningServer, ann: RawClient) -> None:
+def test_a_bot_that_cannot_be_started_is_told_of(server: RunningServer, ann: RawClient) -> None:
     challenge_bot(ann, "utc")
     notice = ann.hear_until("notice")
     assert notice["code"] == "bot_failed"
@@ -593,12 +597,12 @@ def test_a_bot_that_crashes_loses(ann: RawClient) -> None:
     assert ann.hear_until("ended")["reason"] == "void", "it has never moved"
 
 
-def test_who_hangs_up_leaves_no_process_behind(hosting: RunningServer) -> None:
-    with RawClient(hosting.host, hosting.port) as bob:
+def test_who_hangs_up_leaves_no_process_behind(server: RunningServer) -> None:
+    with RawClient(server.host, server.port) as bob:
         bob.hello()
         challenge_bot(bob)
-        wait_until(lambda: len(bots_of(hosting)) == 1)
-    wait_until(lambda: not bots_of(hosting))
+        wait_until(lambda: len(bots_of(server)) == 1)
+    wait_until(lambda: not bots_of(server))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
@@ -623,15 +627,15 @@ def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
 
 
 def test_a_match_goes_on_after_a_server_that_is_killed(tmp_path: Path) -> None:
-    kept = ("--bots", "1", "--database", f"sqlite:///{tmp_path}/playout.db")
-    with running_server(*kept) as server, RawClient(server.host, server.port) as bob:
+    options = ("--bots", "1", "--database", f"sqlite:///{tmp_path}/playout.db")
+    with running_server(*options) as server, RawClient(server.host, server.port) as bob:
         session = bob.hello("Bob")["session"]
         challenge_bot(bob)
         match = bob.hear_until("started")["match"]
         bob.say("move", match=match, ply=0, action=4)
         bob.hear_until("update", ply=1)
         server.process.kill()
-    with running_server(*kept) as server, RawClient(server.host, server.port) as bob:
+    with running_server(*options) as server, RawClient(server.host, server.port) as bob:
         bob.hello("Bob", session=session)
         shown = bob.hear_until("started", match=match)
         action = shown["state"].index(0, 2) - 2
@@ -663,8 +667,8 @@ def test_who_summons_does_not_say_more_of_the_opponent(more: Sequence[str]) -> N
     assert "--challenge-bot names the opponent" in result.output
 
 
-def test_a_person_is_told_that_no_bot_comes(hosting: RunningServer) -> None:
-    code, output = run("playout-player", GAME, "human", "--challenge-bot", "utc", *hosting.address)
+def test_a_person_is_told_that_no_bot_comes(server: RunningServer) -> None:
+    code, output = run("playout-player", GAME, "human", "--challenge-bot", "utc", *server.address)
     assert code == 1
     assert "utc-1 has failed to start" in output
 

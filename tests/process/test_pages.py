@@ -106,9 +106,9 @@ class NastyNamesDatabase(SeededDatabase):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     url = f"sqlite:///{tmp_path_factory.mktemp('pages')}/kept.db"
-    past = NastyNamesDatabase(url)
+    seeded = NastyNamesDatabase(url)
     with running_server("--database", url, "--http", "127.0.0.1:0") as server:
-        yield HttpSite(server, past)
+        yield HttpSite(server, seeded)
         code, log = server.stop()
     assert code == 0, log
     assert "Traceback" not in log, log
@@ -129,15 +129,15 @@ def test_every_page_has_the_same_frame(site: HttpSite) -> None:
 
 
 def test_matches_are_listed_those_that_run_first(site: HttpSite) -> None:
-    past = site.past
+    seeded = site.seeded
     listed = page_of(site, "/matches").matches()
-    assert listed[0] == past.unfinished
-    of_people = (past.nim, past.resigned, past.tied, past.won)
+    assert listed[0] == seeded.unfinished
+    of_people = (seeded.nim, seeded.resigned, seeded.tied, seeded.won)
     assert tuple(each for each in listed if each in of_people) == of_people
     assert "Being played" in page_of(site, "/matches").text
-    assert page_of(site, f"/matches?game={NIM}").matches() == [past.nim]
+    assert page_of(site, f"/matches?game={NIM}").matches() == [seeded.nim]
     assert page_of(site, "/matches?game=&player=&opponent=guest-1&tournament=").matches() == [
-        past.nim, past.resigned
+        seeded.nim, seeded.resigned
     ]  # fmt: skip
     assert "No finished match fits" in page_of(site, "/matches?player=nobody").text
 
@@ -166,29 +166,29 @@ def test_a_player_has_ratings_by_version_and_their_history(site: HttpSite) -> No
     plots = [attributes for tag, attributes in page.elements if attributes.get("class") == "plot"]
     assert len(plots) == 1
     assert len([a for tag, a in page.elements if tag == "polyline"]) == 2
-    assert page.matches()[0] == site.past.tied or site.past.resigned in page.matches()
-    assert site.past.unfinished in page.matches()
+    assert page.matches()[0] == site.seeded.tied or site.seeded.resigned in page.matches()
+    assert site.seeded.unfinished in page.matches()
 
 
 def test_the_crosstable_leads_to_the_matches_of_each_two(site: HttpSite) -> None:
-    page = page_of(site, f"/tournaments/{site.past.cup}")
+    page = page_of(site, f"/tournaments/{site.seeded.cup}")
     assert "a cup" in page.text
     pairings = [each for each in page.links() if "opponent=" in each]
     assert len(pairings) == 6
     for each in pairings:
         assert len(page_of(site, each).matches()) == 2
-    assert f"/matches?tournament={site.past.cup}" in page.links()
+    assert f"/matches?tournament={site.seeded.cup}" in page.links()
 
 
 def test_a_test_between_two_is_drawn(site: HttpSite) -> None:
-    page = page_of(site, f"/tournaments/{site.past.two_clients}")
+    page = page_of(site, f"/tournaments/{site.seeded.two_clients}")
     assert "LLR" in page.text
     assert "elo1 is accepted" in page.text
     assert "polyline" in page.tags()
 
 
 def test_parts_of_a_tournament_are_fetched_by_themselves(site: HttpSite) -> None:
-    address = f"/tournaments/{site.past.cup}"
+    address = f"/tournaments/{site.seeded.cup}"
     whole = site.ask(address).body.decode()
     for part in ("progress", "tables"):
         text = site.ask(f"{address}?part={part}").body.decode()
@@ -211,7 +211,7 @@ def test_games_are_explained_and_drawn(site: HttpSite) -> None:
 
 
 def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
-    past: Any = site.past
+    seeded: Any = site.seeded
     player = f"/players/{quote(NASTY, safe='')}"
     for path in (
         "/matches",
@@ -219,7 +219,7 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
         "/players?list=everybody",
         player,
         "/tournaments",
-        f"/tournaments/{past.two_clients}",
+        f"/tournaments/{seeded.two_clients}",
         f"/matches?player={quote(NASTY)}",
     ):
         page = page_of(site, path)

@@ -29,10 +29,10 @@ class SiteAnswer:
 class HttpSite:
     """A server with the database of an earlier server, in which one match goes on."""
 
-    def __init__(self, server: RunningServer, past: SeededDatabase) -> None:
+    def __init__(self, server: RunningServer, seeded: SeededDatabase) -> None:
         assert server.page
         self.server = server
-        self.past = past
+        self.seeded = seeded
         self._where = server.page
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> SiteAnswer:

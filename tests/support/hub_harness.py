@@ -88,21 +88,21 @@ class HubHarness:
         self.alarm: float | None = None
         self.idle = self.busy = False
         self.stopped = 0
-        self.lines: dict[int, MemoryClient] = {}
+        self.clients: dict[int, MemoryClient] = {}
         self._numbers = itertools.count(1)
 
-    def line(self, address: str | None = "192.0.2.1") -> MemoryClient:
+    def connect(self, address: str | None = "192.0.2.1") -> MemoryClient:
         """Return a new connection, without a hello."""
-        line = MemoryClient(self, next(self._numbers))
-        self.lines[line.number] = line
-        self.do(self.hub.connect(line.number, address, self.now))
-        return line
+        client = MemoryClient(self, next(self._numbers))
+        self.clients[client.number] = client
+        self.do(self.hub.connect(client.number, address, self.now))
+        return client
 
     def client(self, name: str, **hello: Any) -> MemoryClient:
         """Return a new client that has said hello, by default as a guest."""
-        line = self.line()
-        line.welcome = line.ask(hello_of(name, **hello), Welcome)
-        return line
+        client = self.connect()
+        client.welcome = client.ask(hello_of(name, **hello), Welcome)
+        return client
 
     def do(self, effects: list[Effect]) -> None:
         for effect in effects:
@@ -110,15 +110,15 @@ class HubHarness:
                 case Send(connections, message):
                     assert len(set(connections)) == len(connections)
                     for number in connections:
-                        if self.slow and not self.lines[number].open:
+                        if self.slow and not self.clients[number].open:
                             continue  # it has hung up since this was held back
-                        self.lines[number].hear(decode_event(_validated(encode(message))))
+                        self.clients[number].hear(decode_event(_validated(encode(message))))
                 case SendToSpectators(connections, messages):
                     for message in messages:
                         self.do([Send(connections, message)])
                 case Close(number):
-                    assert self.lines[number].open
-                    self.lines[number].open = False
+                    assert self.clients[number].open
+                    self.clients[number].open = False
                 case WakeAt(at):
                     self.alarm = at
                 case CallWhenIdle():

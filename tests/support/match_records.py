@@ -24,7 +24,7 @@ def match_records(
 
     Lower-case names are those of guests."""
     match = f"m{number:03}"
-    begun = MatchStarted(
+    started = MatchStarted(
         match=match,
         game=GAME,
         players=(first, second),
@@ -56,8 +56,8 @@ def match_records(
         text="so it ended",
         at=float(number),
     )
-    begun = structs.replace(begun, **fields)
-    return [begun, *moves] if winner is None else [begun, *moves, finished]
+    started = structs.replace(started, **fields)
+    return [started, *moves] if winner is None else [started, *moves, finished]
 
 
 def _id_of(name: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.hub_harness import HubHarness, MemoryClient
-from support.tournaments import TOKEN, Bots, member, organized
+from support.tournaments import TOKEN, Bots, member, new_tournament
 
 from server.core.accounts import digest
 from server.model.messages import Analysis, Join, Move
@@ -18,10 +18,10 @@ STRONG = ("uct", "rave")
 class UnequalBots(Bots):
     """Bots that move at random, except those named in `STRONG`."""
 
-    def _replies(self, line: MemoryClient) -> list[tuple[MemoryClient, Move]]:
-        replies = super()._replies(line)
-        assert line.welcome
-        if line.welcome.name not in STRONG:
+    def _replies(self, client: MemoryClient) -> list[tuple[MemoryClient, Move]]:
+        replies = super()._replies(client)
+        assert client.welcome
+        if client.welcome.name not in STRONG:
             return replies
         return [(client, self._improved(move)) for client, move in replies]
 
@@ -51,7 +51,7 @@ def store_tournaments(url: str, *specs: TournamentSpec) -> None:
     names = dict.fromkeys(entrant.name for spec in specs for entrant in spec.entrants)
     clients = {name: member(harness, name) for name in names}
     for spec in specs:
-        tournament = organized(harness, spec)[1].tournament
+        tournament = new_tournament(harness, spec)[1].tournament
         playing = [clients[entrant.name] for entrant in spec.entrants]
         for client in playing:
             client.say(Join(tournament=tournament))

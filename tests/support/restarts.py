@@ -23,11 +23,11 @@ from server.model.records import (
 
 def kept_of(records: list[Record]) -> list[StoredMatch]:
     """Return the stored matches, tournaments and accounts of records, as a database would."""
-    begun = {r.match: r for r in records if isinstance(r, MatchStarted)}
-    for claim in (r for r in records if isinstance(r, SeatTakenOver)):
-        sessions = list(begun[claim.match].sessions)
-        sessions[claim.seat - 1] = claim.session
-        begun[claim.match] = structs.replace(begun[claim.match], sessions=tuple(sessions))
+    started = {r.match: r for r in records if isinstance(r, MatchStarted)}
+    for taken in (r for r in records if isinstance(r, SeatTakenOver)):
+        sessions = list(started[taken.match].sessions)
+        sessions[taken.seat - 1] = taken.session
+        started[taken.match] = structs.replace(started[taken.match], sessions=tuple(sessions))
     return [
         StoredMatch(
             started=each,
@@ -36,7 +36,7 @@ def kept_of(records: list[Record]) -> list[StoredMatch]:
                 (r for r in records if isinstance(r, MatchEnded) and r.match == match), None
             ),
         )
-        for match, each in begun.items()
+        for match, each in started.items()
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.hub_harness import WON, HubHarness, MemoryClient, match_between, play
-from support.tournaments import TOKEN, Bots, account, member, organized, spec_of
+from support.tournaments import TOKEN, Bots, account, member, new_tournament, spec_of
 
 from server.core.accounts import digest
 from server.model.messages import Analysis, Join, Move, Resign
@@ -36,9 +36,9 @@ class SeededDatabase:
         ann, bob, cyd = (member(self._harness, name) for name in MEMBERS[:3])
         account(self._harness, "Dan")
         guest = self._harness.client("guest-1")
-        self.cup = organized(self._harness, spec_of(3, name="a cup"))[1].tournament
-        for line in (ann, bob, cyd):
-            line.say(Join(tournament=self.cup))
+        self.cup = new_tournament(self._harness, spec_of(3, name="a cup"))[1].tournament
+        for client in (ann, bob, cyd):
+            client.say(Join(tournament=self.cup))
         Bots(self._harness, ann, bob, cyd).play()
         self.won = self._match(ann, bob, rated=True)
         play(self.won, (ann, bob), WON)

@@ -66,7 +66,7 @@ class PlayedGame:
     @property
     def kept(self) -> StoredMatch:
         match, result = self.match, self.match.result
-        begun = MatchStarted(
+        started = MatchStarted(
             match=match.id,
             game=str(match.game),
             players=match.players,
@@ -86,4 +86,4 @@ class PlayedGame:
             text=result.text,
             at=AT + self.now,
         )
-        return StoredMatch(started=begun, moves=tuple(self.moves), ended=finished)
+        return StoredMatch(started=started, moves=tuple(self.moves), ended=finished)

@@ -12,6 +12,7 @@ from server.core.accounts import digest
 from server.model.messages import (
     CreateTournament,
     Fixture,
+    Join,
     Move,
     Started,
     Tournament,
@@ -62,45 +63,50 @@ def account(harness: HubHarness, name: str) -> None:
     harness.do(harness.hub.account_changed(known, harness.now))
 
 
-def organized(harness: HubHarness, spec: TournamentSpec) -> tuple[MemoryClient, Tournament]:
-    line = administrator(harness, "Zoe")
-    return line, line.ask(CreateTournament(id=1, spec=spec), Tournament)
+def new_tournament(harness: HubHarness, spec: TournamentSpec) -> tuple[MemoryClient, Tournament]:
+    client = administrator(harness, "Zoe")
+    return client, client.ask(CreateTournament(id=1, spec=spec), Tournament)
 
 
 class Bots:
     """Play random legal moves whenever it is their turn, until nothing happens any more."""
 
-    def __init__(self, harness: HubHarness, *lines: MemoryClient, seed: int = 1) -> None:
+    def __init__(self, harness: HubHarness, *clients: MemoryClient, seed: int = 1) -> None:
         self.harness = harness
-        self.lines = list(lines)
+        self.clients = list(clients)
         self.random = random.Random(seed)
         self._read: dict[MemoryClient, int] = {}
+
+    def join(self, **fields: Any) -> None:
+        """Join tournaments with all clients; `fields` are those of `Join`."""
+        for client in self.clients:
+            client.say(Join(**fields))
 
     def play(self, moves: int = 1_000_000) -> None:
         """Play at most `moves` moves."""
         while moves:
-            asked = [reply for line in self.lines for reply in self._replies(line)]
+            asked = [reply for client in self.clients for reply in self._replies(client)]
             if not asked:
                 return
-            for line, move in asked:
-                if moves and line.open:
-                    line.say(move)
+            for client, move in asked:
+                if moves and client.open:
+                    client.say(move)
                     moves -= 1
 
-    def _replies(self, line: MemoryClient) -> list[tuple[MemoryClient, Move]]:
-        start = self._read.get(line, 0)
-        self._read[line] = len(line.inbox)
+    def _replies(self, client: MemoryClient) -> list[tuple[MemoryClient, Move]]:
+        start = self._read.get(client, 0)
+        self._read[client] = len(client.inbox)
         return [
-            (line, Move(match=event.match, ply=_ply(event), action=self._choose(event)))
-            for event in line.inbox[start:]
-            if isinstance(event, Started | Update) and self._has_turn(line, event)
+            (client, Move(match=event.match, ply=_ply(event), action=self._choose(event)))
+            for event in client.inbox[start:]
+            if isinstance(event, Started | Update) and self._has_turn(client, event)
         ]
 
-    def _has_turn(self, line: MemoryClient, event: Started | Update) -> bool:
+    def _has_turn(self, client: MemoryClient, event: Started | Update) -> bool:
         table = self.harness.hub.rooms.get(event.match)
         if table is None or event.to_move == 0 or table.match.ply != _ply(event):
             return False
-        return table.seats[event.to_move - 1].connection == line.number
+        return table.seats[event.to_move - 1].connection == client.number
 
     def _choose(self, event: Started | Update) -> int:
         assert event.legal_actions
@@ -111,10 +117,10 @@ def _ply(event: Started | Update) -> int:
     return len(event.moves) if isinstance(event, Started) else event.ply + 1
 
 
-def last(line: MemoryClient) -> dict[tuple[int, ...], Fixture]:
+def last(client: MemoryClient) -> dict[tuple[int, ...], Fixture]:
     """Return the last announcement of each match by pair, leg and attempt."""
     told = {}
-    for event in line.heard(Fixture):
+    for event in client.heard(Fixture):
         told[event.round, event.board, event.number, event.leg, event.attempt] = event
     return told
 
@@ -122,22 +128,24 @@ def last(line: MemoryClient) -> dict[tuple[int, ...], Fixture]:
 def stored_tournament(records: Iterable[Record]) -> StoredTournament:
     """Return the only tournament, as a database would."""
     records = list(records)
-    (organized,) = (each for each in records if isinstance(each, TournamentCreated))
-    concluded = [each for each in records if isinstance(each, TournamentEnded)]
+    (created,) = (each for each in records if isinstance(each, TournamentCreated))
+    ended = [each for each in records if isinstance(each, TournamentEnded)]
     return StoredTournament(
-        created=organized,
+        created=created,
         withdrawn=tuple(each.entrant for each in records if isinstance(each, EntrantWithdrawn)),
-        ended=concluded[0] if concluded else None,
+        ended=ended[0] if ended else None,
         matches=tuple(
-            _kept(begun, records) for begun in records if isinstance(begun, MatchStarted)
+            _stored_match(started, records)
+            for started in records
+            if isinstance(started, MatchStarted)
         ),
     )
 
 
-def _kept(begun: MatchStarted, records: list[Record]) -> StoredMatch:
-    finished = [r for r in records if isinstance(r, MatchEnded) and r.match == begun.match]
+def _stored_match(started: MatchStarted, records: list[Record]) -> StoredMatch:
+    finished = [r for r in records if isinstance(r, MatchEnded) and r.match == started.match]
     return StoredMatch(
-        started=begun,
-        moves=tuple(r for r in records if isinstance(r, MovePlayed) and r.match == begun.match),
+        started=started,
+        moves=tuple(r for r in records if isinstance(r, MovePlayed) and r.match == started.match),
         ended=finished[0] if finished else None,
     )

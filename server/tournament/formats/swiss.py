@@ -20,14 +20,14 @@ MOST_COST = 40_000
 class PreviousRounds:
     """The rounds so far, as far as the next pairings depend on them; by entrant where a tuple.
 
-    `begun`: in how many more pairs the entrant had the first move of the first match than the
+    `first_moves`: in how many more pairs the entrant had the first move of the first match than the
     second; over both matches of a pair, each entrant has each once. `met`: the two entrants of each
     meeting, once for each time. `withdrawn`: the entrants that are not paired any more.
     """
 
     points: tuple[float, ...]
     byes: tuple[int, ...]
-    begun: tuple[int, ...]
+    first_moves: tuple[int, ...]
     met: tuple[frozenset[int], ...] = ()
     withdrawn: frozenset[int] = frozenset()
 
@@ -124,7 +124,7 @@ def _after(
     withdrawn: Sequence[int],
 ) -> PreviousRounds:
     """The past after a round with these pairs and byes."""
-    points, idle, begun = list(past.points), list(past.byes), list(past.begun)
+    points, idle, first_moves = list(past.points), list(past.byes), list(past.first_moves)
     gone = set(past.withdrawn)
     for bye in byes:
         points[bye.entrant] += bye.matches
@@ -134,13 +134,13 @@ def _after(
             first, second = pair.entrants
             points[first] += results[pair.key].total
             points[second] += 2 - results[pair.key].total
-            begun[first] += 1
-            begun[second] -= 1
+            first_moves[first] += 1
+            first_moves[second] -= 1
         elif (one := absent(pair.entrants, withdrawn)) is not None:
             gone.add(one)
     met = dict.fromkeys(frozenset(pair.entrants) for pair in pairs)
     return PreviousRounds(
-        tuple(points), tuple(idle), tuple(begun), past.met + tuple(met), frozenset(gone)
+        tuple(points), tuple(idle), tuple(first_moves), past.met + tuple(met), frozenset(gone)
     )
 
 
@@ -212,7 +212,7 @@ def _reluctance(
     return (
         past.times_met[frozenset((one, other))],
         past.points[one] - points,
-        past.begun[one] * past.begun[other] > 0,
+        past.first_moves[one] * past.first_moves[other] > 0,
         abs(equals[other] - wanted),
         -equals[other],
     )
@@ -223,7 +223,7 @@ def _in_turn(one: int, other: int, past: PreviousRounds, *, even_board: bool) ->
 
     Among equals it goes to the higher, or on even boards to the lower.
     """
-    ahead = past.begun[one] - past.begun[other]
+    ahead = past.first_moves[one] - past.first_moves[other]
     return (other, one) if ahead > 0 or (ahead == 0 and even_board) else (one, other)
 
 

@@ -70,10 +70,10 @@ def test_the_first_hello_registers_the_name() -> None:
 def test_a_welcome_with_a_token_waits_until_the_account_is_stored() -> None:
     harness = HubHarness()
     harness.slow = True
-    line = harness.line()
-    assert line.say(newcomer("Ann")) == []
+    client = harness.connect()
+    assert client.say(newcomer("Ann")) == []
     harness.commit()
-    assert only(line.inbox, Welcome).token
+    assert only(client.inbox, Welcome).token
 
 
 def test_the_name_needs_its_token_from_then_on() -> None:
@@ -81,13 +81,13 @@ def test_the_name_needs_its_token_from_then_on() -> None:
     ann = member(harness, "Ann")
     token = ann.account_token
     ann.hang_up()
-    line = harness.line()
+    client = harness.connect()
     for hello in (newcomer("Ann"), hello_of("Ann"), newcomer("ANN"), newcomer("A n n")):
-        assert line.refused(hello) is Code.NAME_TAKEN
-    assert line.refused(hello_of("Ann", token="0" * 32)) is Code.BAD_TOKEN
-    assert line.refused(hello_of("Ann", token="")) is Code.BAD_TOKEN
-    assert line.refused(hello_of("Bob", token=token)) is Code.UNKNOWN_ACCOUNT
-    welcome = line.ask(hello_of("ann", token=token), Welcome)
+        assert client.refused(hello) is Code.NAME_TAKEN
+    assert client.refused(hello_of("Ann", token="0" * 32)) is Code.BAD_TOKEN
+    assert client.refused(hello_of("Ann", token="")) is Code.BAD_TOKEN
+    assert client.refused(hello_of("Bob", token=token)) is Code.UNKNOWN_ACCOUNT
+    welcome = client.ask(hello_of("ann", token=token), Welcome)
     assert (welcome.name, welcome.token, welcome.guest) == ("Ann", None, False)
 
 
@@ -95,13 +95,13 @@ def test_the_name_needs_its_token_from_then_on() -> None:
 def test_nobody_else_is_called_what_looks_the_same(name: str) -> None:
     harness = HubHarness()
     member(harness, "Ann").hang_up()
-    assert harness.line().refused(hello_of(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
-    assert harness.line().refused(newcomer(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
+    assert harness.connect().refused(hello_of(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
+    assert harness.connect().refused(newcomer(name)) in (Code.NAME_TAKEN, Code.BAD_NAME)
 
 
 @pytest.mark.parametrize("name", ["Ann\n", "An\u202en", "\u200b", "Аda Ann", " Ann", "An\0n"])
 def test_names_that_cannot_be_read_are_refused(name: str) -> None:
-    assert HubHarness().line().refused(newcomer(name)) is Code.BAD_NAME
+    assert HubHarness().connect().refused(newcomer(name)) is Code.BAD_NAME
 
 
 def test_a_guest_registers_nothing_and_plays_unrated() -> None:
@@ -116,7 +116,7 @@ def test_a_guest_registers_nothing_and_plays_unrated() -> None:
 
 def test_spectators_are_guests() -> None:
     harness = HubHarness()
-    welcome = harness.line().ask(newcomer("Ann", role="spectator"), Welcome)
+    welcome = harness.connect().ask(newcomer("Ann", role="spectator"), Welcome)
     assert welcome.guest
     assert harness.stored == []
 
@@ -132,22 +132,22 @@ def test_who_may_come(registration: str, registers: bool, visits: bool) -> None:
     harness.do(harness.hub.account_changed(known, harness.now))
     assert harness.client("Ada", token=token).open
     for hello, lets_in in ((newcomer("Ann"), registers), (hello_of("Bob"), visits)):
-        line = harness.line()
+        client = harness.connect()
         if lets_in:
-            assert line.ask(hello, Welcome)
+            assert client.ask(hello, Welcome)
         else:
-            assert line.refused(hello) is Code.REGISTRATION_CLOSED
+            assert client.refused(hello) is Code.REGISTRATION_CLOSED
 
 
 def test_an_address_registers_so_many_names_an_hour() -> None:
     harness = HubHarness(registrations_per_hour=4)
     for number in range(4):
         member(harness, f"Ann {number}x")
-    (error,) = harness.line().say(newcomer("Bob"))
+    (error,) = harness.connect().say(newcomer("Bob"))
     assert isinstance(error, Error)
     assert error.code is Code.RATE_LIMITED
     assert error.seconds is not None
-    assert harness.line("2001:db8::1").ask(newcomer("Eve"), Welcome)
+    assert harness.connect("2001:db8::1").ask(newcomer("Eve"), Welcome)
     harness.wait(error.seconds)
     assert member(harness, "Bob").open
 
@@ -166,8 +166,8 @@ def test_a_token_that_was_revoked_is_void_and_its_sessions_end() -> None:
     assert last.code is Code.KICKED
     assert not ann.open
     assert only(bob.inbox, Ended).reason is Reason.ABANDONMENT
-    assert harness.line().refused(hello_of("Ann", token=ann.account_token)) is Code.BAD_TOKEN
-    assert harness.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert harness.connect().refused(hello_of("Ann", token=ann.account_token)) is Code.BAD_TOKEN
+    assert harness.connect().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
 
 
 def test_who_was_renamed_plays_on_and_comes_back_under_the_new_name() -> None:
@@ -190,19 +190,18 @@ def test_a_session_token_of_somebody_else_opens_nothing() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     match_between(ann, bob)
-    assert harness.line().refused(hello_of("Eve", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert harness.connect().refused(hello_of("Eve", session=ann.token)) is Code.UNKNOWN_SESSION
     hello = structs.replace(hello_of("Bob", session=ann.token), token=bob.account_token)
-    assert harness.line().refused(hello) is Code.UNKNOWN_SESSION
-    assert (
-        harness.line().refused(hello_of("Ann", session=ann.account_token)) is Code.UNKNOWN_SESSION
-    )
+    assert harness.connect().refused(hello) is Code.UNKNOWN_SESSION
+    hello = hello_of("Ann", session=ann.account_token)
+    assert harness.connect().refused(hello) is Code.UNKNOWN_SESSION
     assert ann.open
 
 
 def test_neither_is_a_session_token_an_account_token_nor_the_other_way_round() -> None:
     harness = HubHarness()
     ann = member(harness, "Ann")
-    assert harness.line().refused(hello_of("Ann", token=ann.token)) is Code.BAD_TOKEN
+    assert harness.connect().refused(hello_of("Ann", token=ann.token)) is Code.BAD_TOKEN
 
 
 def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
@@ -217,10 +216,10 @@ def test_no_error_and_no_line_of_the_log_has_a_token() -> None:
         hello_of("Ann", session="5" * 32),
         newcomer("Ann"),
     ]
-    line = harness.line()
+    client = harness.connect()
     for request in requests:
-        line.say(request)
-    for event in [*line.inbox, *ann.inbox, *bob.inbox]:
+        client.say(request)
+    for event in [*client.inbox, *ann.inbox, *bob.inbox]:
         text = repr(structs.asdict(event) | {"session": "", "token": ""})
         assert not any(secret in text for secret in secrets), text
     play(match, (ann, bob), (0, 1))
@@ -245,18 +244,18 @@ def test_an_account_has_several_sessions_that_do_not_play_each_other() -> None:
     harness = HubHarness()
     one, two = workers(harness)
     bob = harness.client("Bob")
-    for line in (one, two):
-        line.say(Seek(game=GAME, clock="none"))
+    for client in (one, two):
+        client.say(Seek(game=GAME, clock="none"))
     assert not one.heard(Started)
     bob.say(Seek(game=GAME, matches=2))
-    assert {only(line.inbox, Started).players[0] for line in (one, two)} <= {"Ann", "Bob"}
-    matches = {only(line.inbox, Started).match for line in (one, two)}
+    assert {only(client.inbox, Started).players[0] for client in (one, two)} <= {"Ann", "Bob"}
+    matches = {only(client.inbox, Started).match for client in (one, two)}
     assert len(matches) == 2
-    for line in (one, two):
-        match = only(line.inbox, Started).match
+    for client in (one, two):
+        match = only(client.inbox, Started).match
         (other,) = matches - {match}
-        line.say(Resign(match=match))
-        assert line.refused(Resign(match=other)) in (Code.NOT_YOUR_MATCH, Code.MATCH_OVER)
+        client.say(Resign(match=match))
+        assert client.refused(Resign(match=other)) in (Code.NOT_YOUR_MATCH, Code.MATCH_OVER)
 
 
 def test_all_sessions_hear_of_a_challenge() -> None:
@@ -270,9 +269,9 @@ def test_an_account_has_so_many_sessions() -> None:
     harness = HubHarness(sessions_per_account=2)
     one, _ = workers(harness)
     hello = hello_of("Ann", token=one.account_token)
-    assert harness.line().refused(hello) is Code.TOO_MANY
+    assert harness.connect().refused(hello) is Code.TOO_MANY
     one.hang_up()
-    assert harness.line().ask(hello, Welcome)
+    assert harness.connect().ask(hello, Welcome)
 
 
 def test_a_player_does_not_see_through_another_session_what_the_opponent_thinks() -> None:
@@ -305,7 +304,7 @@ def test_another_session_claims_the_match_of_one_that_is_gone() -> None:
     assert two.ask(TakeOver(match=match), Started).seat == 1
     play(match, (two, bob), (3, 4, 6), ply=2)
     assert only(bob.inbox, Ended).winner == 1
-    assert harness.line().refused(hello_of("Ann", session=one.token)) is Code.UNKNOWN_SESSION
+    assert harness.connect().refused(hello_of("Ann", session=one.token)) is Code.UNKNOWN_SESSION
 
 
 def test_a_newcomer_is_told_which_matches_are_away() -> None:
@@ -385,13 +384,13 @@ def test_guests_claim_nothing() -> None:
 def test_what_administrators_do_is_for_nobody_else(request_: Request) -> None:
     harness = HubHarness()
     bob = harness.client("Bob")
-    for line in (
+    for client in (
         member(harness, "Ann"),
         harness.client("Zoe"),
         harness.client("Eve", role="spectator"),
     ):
-        assert line.refused(request_) is Code.NOT_ALLOWED
-    assert harness.line().refused(request_) is Code.NOT_ALLOWED
+        assert client.refused(request_) is Code.NOT_ALLOWED
+    assert harness.connect().refused(request_) is Code.NOT_ALLOWED
     assert bob.open
 
 
@@ -401,8 +400,8 @@ def test_an_administrator_ends_a_match() -> None:
     ann, bob = harness.client("Ann"), harness.client("Bob")
     match = match_between(ann, bob)
     assert boss.ask(Abort(id="a", match=match, text="a mistake"), Ok).re == "a"
-    for line in (ann, bob):
-        ended = only(line.inbox, Ended)
+    for client in (ann, bob):
+        ended = only(client.inbox, Ended)
         assert (ended.winner, ended.reason, ended.text) == (0, Reason.ADMINISTRATOR, "a mistake")
     assert boss.refused(Abort(match=match)) is Code.MATCH_OVER
 

@@ -66,11 +66,11 @@ from server.model.tournament_spec import TournamentSpec
 
 
 def test_a_newcomer_is_welcomed() -> None:
-    line = HubHarness().line()
-    welcome = line.ask(hello_of("Ann", id="h"), Welcome)
+    client = HubHarness().connect()
+    welcome = client.ask(hello_of("Ann", id="h"), Welcome)
     assert (welcome.re, welcome.name, welcome.software) == ("h", "Ann", "a test")
     assert GAME in welcome.games
-    assert line.ask(Ping(id=1), Pong).re == 1
+    assert client.ask(Ping(id=1), Pong).re == 1
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_a_newcomer_is_welcomed() -> None:
 def test_a_hello_that_is_refused_can_be_said_better(fields: dict[str, Any], code: Code) -> None:
     harness = HubHarness()
     harness.client("Bob")
-    line = harness.line()
-    assert line.refused(hello_of(**{"name": "Ann"} | fields)) is code
-    assert line.ask(hello_of("Ann"), Welcome).name == "Ann"
+    client = harness.connect()
+    assert client.refused(hello_of(**{"name": "Ann"} | fields)) is code
+    assert client.ask(hello_of("Ann"), Welcome).name == "Ann"
 
 
 def test_a_name_is_free_again_when_its_owner_has_left() -> None:
@@ -102,7 +102,7 @@ def test_a_name_is_free_again_when_its_owner_has_left() -> None:
 def test_a_session_belongs_to_a_name() -> None:
     harness = HubHarness()
     token = harness.client("Ann").token
-    assert harness.line().refused(hello_of("Bob", session=token)) is Code.UNKNOWN_SESSION
+    assert harness.connect().refused(hello_of("Bob", session=token)) is Code.UNKNOWN_SESSION
 
 
 # What is allowed to whom.
@@ -133,15 +133,15 @@ EVERYTHING = list(itertools.product(Sender, REQUESTS))
 ALLOWED = [(sender, kind) for sender, kind in EVERYTHING if sender in kind.sent_by]
 
 
-def seeks_of(harness: HubHarness, line: MemoryClient) -> list[OpenSeek]:
-    session = harness.hub.registry.sessions[digest(line.token)]
+def seeks_of(harness: HubHarness, client: MemoryClient) -> list[OpenSeek]:
+    session = harness.hub.registry.sessions[digest(client.token)]
     return harness.hub.lobby.of_session(session)
 
 
 def at(sender: Sender) -> MemoryClient:
     harness = HubHarness(bots=1, offered=("random",))
     if sender is Sender.NEWCOMER:
-        return harness.line()
+        return harness.connect()
     role = "spectator" if sender is Sender.SPECTATOR else "human"
     return administrator(harness, "Ann", role=role)
 
@@ -150,12 +150,12 @@ def at(sender: Sender) -> MemoryClient:
     ("sender", "kind"), [pair for pair in EVERYTHING if pair not in ALLOWED], ids=str
 )
 def test_a_request_of_another_sender_is_not_allowed(sender: Sender, kind: type[Request]) -> None:
-    line = at(sender)
-    (error,) = line.say(SAYINGS[kind])
+    client = at(sender)
+    (error,) = client.say(SAYINGS[kind])
     assert isinstance(error, Error)
     assert (error.code, error.re) == (Code.NOT_ALLOWED, "q")
     assert sender.value in error.text
-    assert line.ask(Ping(id=1), Pong).re == 1
+    assert client.ask(Ping(id=1), Pong).re == 1
 
 
 @pytest.mark.parametrize(("sender", "kind"), ALLOWED, ids=str)
@@ -201,9 +201,9 @@ def test_offers_that_fit_make_a_match(
 ) -> None:
     harness = HubHarness()
     ann, bob = (harness.client(name, guest=False) for name in ("Ann", "Bob"))
-    wishes = [(ann, Seek(**{"game": GAME} | anns)), (bob, Seek(**{"game": GAME} | bobs))]
-    for line, wish in reversed(wishes) if swapped else wishes:
-        line.say(wish)
+    requests = [(ann, Seek(**{"game": GAME} | anns)), (bob, Seek(**{"game": GAME} | bobs))]
+    for client, request in reversed(requests) if swapped else requests:
+        client.say(request)
     assert len(ann.heard(Started)) == len(bob.heard(Started)) == int(fit)
     assert len(harness.hub.lobby) == (0 if fit else 2)
 
@@ -348,18 +348,18 @@ def test_nobody_looks_for_more_matches_than_are_allowed_at_once() -> None:
 def test_a_match_from_its_start_to_its_end() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness, clock="10+1")
-    for line, seat in ((ann, 1), (bob, 2)):
-        started = only(line.inbox, Started)
+    for client, seat in ((ann, 1), (bob, 2)):
+        started = only(client.inbox, Started)
         assert (started.players, started.seat, started.to_move) == (("Ann", "Bob"), seat, 1)
         assert (started.clock, started.moves, started.legal_actions) == ("10+1", (), None)
     play(match, (ann, bob), WON)
-    for line in (ann, bob):
-        updates, ended = line.heard(Update), only(line.inbox, Ended)
+    for client in (ann, bob):
+        updates, ended = client.heard(Update), only(client.inbox, Ended)
         assert [update.action for update in updates] == list(WON)
         assert [update.to_move for update in updates] == [2, 1, 2, 1, 0]
         assert (ended.winner, ended.returns, ended.reason) == (1, (1.0, 0.0), Reason.RULES)
         assert ended.state == updates[-1].state
-        assert line.inbox[-1] is ended
+        assert client.inbox[-1] is ended
     assert ann.refused(Move(match=match, ply=5, action=8)) is Code.MATCH_OVER
     assert ann.refused(Resign(match=match)) is Code.MATCH_OVER
     assert ann.refused(Watch(match=match)) is Code.MATCH_OVER
@@ -371,7 +371,7 @@ def test_who_asks_with_an_id_and_only_who_asks_gets_it_back() -> None:
     eve = harness.client("Eve", role="spectator")
     assert eve.ask(Watch(id="w", match=match), Started).re == "w"
     assert ann.ask(Move(id="m", match=match, ply=0, action=4), Update).re == "m"
-    assert [only(line.inbox, Update).re for line in (bob, eve)] == [None, None]
+    assert [only(client.inbox, Update).re for client in (bob, eve)] == [None, None]
     (error,) = bob.say(Move(id=9, match=match, ply=1, action=4))
     assert error.re == 9
     assert [event.re for event in bob.say(Resign(id=0, match=match))] == [None, 0]
@@ -443,8 +443,8 @@ def test_one_illegal_move_too_many_ends_it() -> None:
     heard = ann.say(Move(id=2, match=match, ply=0, action=9))
     assert only(heard, Error).code is Code.ILLEGAL_ACTION
     assert only(heard, Error).re == 2
-    for line in (ann, bob):
-        ended = only(line.inbox, Ended)
+    for client in (ann, bob):
+        ended = only(client.inbox, Ended)
         assert (ended.winner, ended.reason) == (2, Reason.ILLEGAL_MOVES)
 
 
@@ -455,8 +455,8 @@ def test_legal_actions_for_those_who_asked_for_them() -> None:
     assert eve.ask(Watch(match=match), Started).legal_actions == tuple(range(9))
     assert only(ann.inbox, Started).legal_actions == tuple(range(9))
     play(match, (ann, bob), WON)
-    for line in (ann, eve):
-        legal = [update.legal_actions for update in line.heard(Update)]
+    for client in (ann, eve):
+        legal = [update.legal_actions for update in client.heard(Update)]
         assert legal[0] == tuple(range(1, 9))
         assert legal[-1] == ()
     assert not any(update.legal_actions for update in bob.heard(Update))
@@ -539,8 +539,8 @@ def test_who_never_moves_in_time_loses_nothing() -> None:
     harness.wait(9.875)
     assert not bob.heard(Ended)
     harness.wait(0.125)
-    for line in (ann, bob):
-        ended = only(line.inbox, Ended)
+    for client in (ann, bob):
+        ended = only(client.inbox, Ended)
         assert (ended.winner, ended.reason) == (0, Reason.VOID)
         assert "Bob never moved" in ended.text
 
@@ -574,8 +574,8 @@ def test_who_has_moved_and_then_does_not_move_in_time_loses() -> None:
     harness.wait(10.875)
     assert not bob.heard(Ended)
     harness.wait(0.125)
-    for line in (ann, bob):
-        ended = only(line.inbox, Ended)
+    for client in (ann, bob):
+        ended = only(client.inbox, Ended)
         assert (ended.winner, ended.reason) == (2, Reason.TIME)
 
 
@@ -669,11 +669,11 @@ def test_who_does_not_come_back_loses_all_its_matches() -> None:
     harness.wait(59.0)
     assert not bob.heard(Ended)
     harness.wait(1.0)
-    for line, winner in ((bob, 2), (eve, 1)):
-        ended = only(line.inbox, Ended)
+    for client, winner in ((bob, 2), (eve, 1)):
+        ended = only(client.inbox, Ended)
         assert (ended.winner, ended.reason) == (winner, Reason.ABANDONMENT)
         assert ended.match in matches
-    assert harness.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert harness.connect().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
     assert harness.client("Ann").open
 
 
@@ -692,7 +692,7 @@ def test_a_name_is_kept_for_who_is_expected_back() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
     ann.hang_up()
-    assert harness.line().refused(hello_of("ann")) is Code.NAME_TAKEN
+    assert harness.connect().refused(hello_of("ann")) is Code.NAME_TAKEN
     bob.say(Resign(match=match))
     assert harness.client("ann").open
 
@@ -701,8 +701,8 @@ def test_when_both_have_left_nothing_remains() -> None:
     harness = HubHarness(reconnect_s=60.0)
     ann, bob, match = sit_down(harness, clock="1000+0")
     harness.client("Eve").say(Watch(match=match))
-    for line in harness.lines.values():
-        line.hang_up()
+    for client in harness.clients.values():
+        client.hang_up()
     harness.wait(60.0)
     assert harness.is_empty()
     assert not ann.heard(Ended)
@@ -714,13 +714,13 @@ def test_when_both_have_left_nothing_remains() -> None:
 
 def test_a_server_without_matches_stops_at_once() -> None:
     harness = HubHarness()
-    ann, stranger = harness.client("Ann"), harness.line()
+    ann, stranger = harness.client("Ann"), harness.connect()
     ann.say(Seek(game=GAME))
     harness.do(harness.hub.stop(harness.now, grace_s=5.0))
     assert harness.stopped == 1
-    for line in (ann, stranger):
-        assert isinstance(line.inbox[-1], Closing)
-        assert not line.open
+    for client in (ann, stranger):
+        assert isinstance(client.inbox[-1], Closing)
+        assert not client.open
     assert harness.is_empty()
     harness.wait(10.0)
     assert harness.stopped == 1
@@ -736,9 +736,9 @@ def test_matches_may_end_before_the_server_does() -> None:
     assert harness.stopped == 0
     play(match, (ann, bob), WON[4:], ply=4)
     assert harness.stopped == 1
-    for line in (ann, bob):
-        assert only(line.inbox, Ended).reason is Reason.RULES
-        assert not line.open
+    for client in (ann, bob):
+        assert only(client.inbox, Ended).reason is Reason.RULES
+        assert not client.open
     harness.wait(60.0)
     assert harness.is_empty()
     assert harness.stopped == 1
@@ -754,10 +754,10 @@ def test_matches_that_last_longer_are_aborted(grace_s: float) -> None:
     harness.do(harness.hub.stop(harness.now, grace_s))
     harness.wait(grace_s)
     assert harness.stopped == 1
-    for line in harness.lines.values():
-        assert not line.open
-        ended = [(each.winner, each.reason) for each in line.heard(Ended)]
-        assert ended == ([] if line is zoe else [(0, Reason.ABORTED)])
+    for client in harness.clients.values():
+        assert not client.open
+        ended = [(each.winner, each.reason) for each in client.heard(Ended)]
+        assert ended == ([] if client is zoe else [(0, Reason.ABORTED)])
     harness.wait(60.0)
     assert harness.is_empty()
 

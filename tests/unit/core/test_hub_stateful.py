@@ -1,4 +1,4 @@
-"""An evening at the server: anybody may do anything at any time, and what must hold holds."""
+"""Random requests of several clients at any time, and the conditions that must always hold."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class KnownMatch:
 class Participant:
     """Somebody who comes and goes, and remembers what it heard since it came."""
 
-    def __init__(self, line: MemoryClient) -> None:
-        self.line = line
-        self.token = line.token
+    def __init__(self, client: MemoryClient) -> None:
+        self.client = client
+        self.token = client.token
         self.views: dict[str, KnownMatch] = {}
         #: Of matches that ended while it was away, or just before.
         self.missed: dict[str, Ended] = {}
@@ -70,7 +70,7 @@ class Participant:
 
     def read(self) -> None:
         """Take in what is new, and check that it makes sense."""
-        for event in self.line.inbox[self._read :]:
+        for event in self.client.inbox[self._read :]:
             match event:
                 case Started():
                     self.views[event.match] = KnownMatch(event)
@@ -80,7 +80,7 @@ class Participant:
                     self.views[event.match].end(event)
                 case Ended():
                     self.missed[event.match] = event
-        self._read = len(self.line.inbox)
+        self._read = len(self.client.inbox)
 
 
 class StatefulHub(RuleBasedStateMachine):
@@ -111,41 +111,41 @@ class StatefulHub(RuleBasedStateMachine):
     @rule(name=names, legal_actions=st.booleans(), role=st.sampled_from(["bot", "spectator"]))
     def arrive(self, name: str, legal_actions: bool, role: str) -> None:
         hello = hello_of(name, legal_actions=legal_actions, role=role)
-        line = self.harness.line()
+        client = self.harness.connect()
         if any(session.connection or session.matches for session in self.sessions_of(name)):
-            assert line.refused(hello) is Code.NAME_TAKEN
-            line.hang_up()
+            assert client.refused(hello) is Code.NAME_TAKEN
+            client.hang_up()
         else:
-            line.welcome = line.ask(hello, Welcome)
-            self.seat(name, line)
+            client.welcome = client.ask(hello, Welcome)
+            self.seat(name, client)
 
     @rule(name=names)
     def come_back(self, name: str) -> None:
         token = self.tokens[name]
-        line = self.harness.line()
+        client = self.harness.connect()
         hello = hello_of(name, session=token)
         if digest(token) not in self.harness.hub.registry.sessions:
-            assert line.refused(hello) is Code.UNKNOWN_SESSION
-            line.hang_up()
+            assert client.refused(hello) is Code.UNKNOWN_SESSION
+            client.hang_up()
             return
         before = self.here.get(name)
-        line.welcome = line.ask(hello, Welcome)
-        assert before is None or not before.line.open
-        self.seat(name, line)
+        client.welcome = client.ask(hello, Welcome)
+        assert before is None or not before.client.open
+        self.seat(name, client)
 
     def sessions_of(self, name: str) -> list[Session]:
         return self.harness.hub.registry.like(skeleton(name))
 
-    def seat(self, name: str, line: MemoryClient) -> None:
-        self.here[name] = Participant(line)
-        self.tokens[name] = line.token
+    def seat(self, name: str, client: MemoryClient) -> None:
+        self.here[name] = Participant(client)
+        self.tokens[name] = client.token
         self.watching[name].clear()
 
     @rule(name=names)
     def leave(self, name: str) -> None:
         if person := self.here.pop(name, None):
             self.watching[name].clear()
-            person.line.hang_up()
+            person.client.hang_up()
 
     @rule(
         name=names,
@@ -155,8 +155,8 @@ class StatefulHub(RuleBasedStateMachine):
         seat=st.sampled_from([None, None, 1, 2]),
         matches=st.integers(1, 2),
     )
-    def seek(self, name: str, **wish: Any) -> None:
-        self.say(name, Seek(id="s", **wish))
+    def seek(self, name: str, **terms: Any) -> None:
+        self.say(name, Seek(id="s", **terms))
 
     @rule(pair=st.permutations(NAMES), clock=clocks)
     def challenge(self, pair: list[str], clock: str | None) -> None:
@@ -223,7 +223,7 @@ class StatefulHub(RuleBasedStateMachine):
 
     def say(self, name: str, request: Request) -> None:
         if name in self.here:
-            answers = self.here[name].line.say(request)
+            answers = self.here[name].client.say(request)
             assert answers
             assert request.id is None or request.id in [answer.re for answer in answers]
 
@@ -273,10 +273,10 @@ class StatefulHub(RuleBasedStateMachine):
     @invariant()
     def the_tables_agree(self) -> None:
         hub = self.harness.hub
-        connected = {name: person.line.number for name, person in self.here.items()}
+        connected = {name: person.client.number for name, person in self.here.items()}
         assert {
-            number: caller.session and caller.session.name
-            for number, caller in hub.registry.connections.items()
+            number: connection.session and connection.session.name
+            for number, connection in hub.registry.connections.items()
         } == {number: name for name, number in connected.items()}
         for session in hub.registry.sessions.values():
             assert self.sessions_of(session.name) == [session]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from support.hub_harness import HubHarness, administrator, only
-from support.tournaments import Bots, member, organized, spec_of
+from support.tournaments import Bots, member, new_tournament, spec_of
 
 from server.core.jobs import PAUSE_S, JobQueue
 from server.core.sessions import MATCHES_WITH_VIEWS
@@ -115,9 +115,9 @@ def test_a_new_watcher_is_sent_all_fixtures_in_order_and_then_what_happens(
     monkeypatch.setattr("server.core.handlers.tournament_director.FIXTURES_A_SLICE", 2)
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
-    boss, tournament = organized(harness, spec_of(rounds=3))
-    for line in (ann, bob):
-        line.say(Join())
+    boss, tournament = new_tournament(harness, spec_of(rounds=3))
+    for client in (ann, bob):
+        client.say(Join())
     Bots(harness, ann, bob).play(moves=30)
     began = list(dict.fromkeys(each.match for each in boss.heard(Fixture)))
     assert len(began) > 3
@@ -151,7 +151,7 @@ def test_many_matches_of_a_tournament_begin_in_slices() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     spec = spec_of(rounds=60, games=("gomoku",), openings=Openings(plies=4), concurrency=100)
-    boss, _ = organized(harness, spec)
+    boss, _ = new_tournament(harness, spec)
     ann.say(Join(matches=100))
     harness.do(harness.hub.receive(bob.number, Join(matches=100), harness.now))
     assert len(harness.matches) < 100
@@ -164,9 +164,9 @@ def test_many_matches_of_a_tournament_begin_in_slices() -> None:
 def test_many_matches_of_a_tournament_end_in_slices_before_it_is_over() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
-    boss, tournament = organized(harness, spec_of(rounds=60, concurrency=100))
-    for line in (ann, bob):
-        line.say(Join(matches=100))
+    boss, tournament = new_tournament(harness, spec_of(rounds=60, concurrency=100))
+    for client in (ann, bob):
+        client.say(Join(matches=100))
     assert len(harness.matches) == 100
     end = EndTournament(id=2, tournament=tournament.tournament)
     harness.do(harness.hub.receive(boss.number, end, harness.now))
@@ -182,10 +182,10 @@ def test_a_session_of_many_matches_is_sent_no_views() -> None:
     harness = HubHarness()
     ann, bob = harness.client("Ann", views=True), harness.client("Bob")
     few, many = Seek(game="nim", matches=MATCHES_WITH_VIEWS), Seek(game="nim")
-    for line in (ann, bob):
-        line.say(few)
+    for client in (ann, bob):
+        client.say(few)
     assert all(each.view for each in ann.heard(Started))
-    for line in (ann, bob):
-        line.say(many)
+    for client in (ann, bob):
+        client.say(many)
     last = ann.heard(Started)[-1]
     assert (last.view, last.board, last.legal_moves) == (None, None, None)

@@ -124,12 +124,12 @@ def test_names_with_an_account_come_before_guests_and_count_once() -> None:
 
 def test_a_long_list_is_cut_and_counted_and_fills_up_again() -> None:
     harness = HubHarness()
-    lines = [harness.client(f"bot {number}") for number in range(SHOWN + 2)]
+    clients = [harness.client(f"bot {number}") for number in range(SHOWN + 2)]
     eve = harness.client("Eve", role="spectator")
     overview = eve.ask(SubscribeLobby(), Overview)
     assert len(overview.players) == SHOWN
     assert overview.totals.bots == SHOWN + 2
-    lines[0].hang_up()
+    clients[0].hang_up()
     harness.wait(TICK_S)
     (news,) = heard(eve)
     assert news.left == (Person("bot 0", "bot", guest=True),)
@@ -152,8 +152,8 @@ def test_news_wait_until_what_they_tell_of_is_stored() -> None:
 def test_nothing_is_left_of_those_who_looked() -> None:
     harness = HubHarness()
     eve, zoe = (harness.client(name, role="spectator") for name in ("Eve", "Zoe"))
-    for line in (eve, zoe):
-        line.say(SubscribeLobby())
+    for client in (eve, zoe):
+        client.say(SubscribeLobby())
     eve.hang_up()
     zoe.hang_up()
     assert harness.is_empty()
@@ -164,9 +164,9 @@ def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
     harness = HubHarness()
     eve = harness.client("Eve", role="spectator")
     view = FeedView(eve.ask(SubscribeLobby(), Overview))
-    lines: list[MemoryClient] = []
+    clients: list[MemoryClient] = []
     for number in range(400):
-        act(harness, lines, source, number)
+        act(harness, clients, source, number)
         if source.random() < 0.3:
             harness.wait(TICK_S)
             for news in heard(eve):
@@ -177,22 +177,24 @@ def test_overview_and_news_lead_to_what_a_newcomer_is_told() -> None:
             newcomer.hang_up()
 
 
-def act(harness: HubHarness, lines: list[MemoryClient], source: random.Random, number: int) -> None:
+def act(
+    harness: HubHarness, clients: list[MemoryClient], source: random.Random, number: int
+) -> None:
     """Somebody comes, goes, seeks or gives up."""
     doing = source.random()
-    if doing < 0.4 or not lines:
-        lines.append(harness.client(f"bot {number}"))
+    if doing < 0.4 or not clients:
+        clients.append(harness.client(f"bot {number}"))
         return
-    line = source.choice(lines)
+    client = source.choice(clients)
     if doing < 0.5:
-        lines.remove(line)
-        line.hang_up()
+        clients.remove(client)
+        client.hang_up()
     elif doing < 0.9:
-        line.say(Seek(game=source.choice(["nim", GAME]), matches=source.choice([1, 3])))
+        client.say(Seek(game=source.choice(["nim", GAME]), matches=source.choice([1, 3])))
     else:
         for match_id in list(harness.matches)[:1]:
             table = harness.hub.rooms[match_id]
-            seated = [each for each in lines if each.number == table.seats[0].connection]
+            seated = [each for each in clients if each.number == table.seats[0].connection]
             for each in seated:
                 each.say(Resign(match=match_id))
 
@@ -214,8 +216,8 @@ class FeedView:
         self.outcomes = [*self.outcomes, *news.outcomes][-SHOWN:]
 
 
-def heard(line: MemoryClient) -> list[News]:
-    return line.heard(News)
+def heard(client: MemoryClient) -> list[News]:
+    return client.heard(News)
 
 
 def match_between_unheard(first: MemoryClient, second: MemoryClient) -> None:

@@ -33,7 +33,9 @@ o x x
 """
 
 
-def begun(clock_text: str = "none", *, illegal_moves: int = 3, credit_cap_s: float = 0.0) -> Match:
+def new_match(
+    clock_text: str = "none", *, illegal_moves: int = 3, credit_cap_s: float = 0.0
+) -> Match:
     terms = Terms(
         parse_time_control(clock_text), illegal_moves=illegal_moves, credit_cap_s=credit_cap_s
     )
@@ -90,7 +92,7 @@ def test_before_it_starts_nobody_moves() -> None:
 def test_the_rules_end_it(
     actions: tuple[int, ...], winner: int, returns: tuple[float, float], text: str
 ) -> None:
-    match = play(begun(), *actions)
+    match = play(new_match(), *actions)
     assert match.status is Status.ENDED
     assert match.result == Result(winner, returns, Reason.RULES, text)
     assert match.to_move == 0
@@ -99,7 +101,7 @@ def test_the_rules_end_it(
 
 @pytest.mark.parametrize("seat", [1, 2])
 def test_either_may_resign_at_any_time(seat: int) -> None:
-    match = play(begun("10+0"), 4)
+    match = play(new_match("10+0"), 4)
     match.resign(seat)
     assert lost_by(match, seat, Reason.RESIGNATION)
     with pytest.raises(Refused):
@@ -108,7 +110,7 @@ def test_either_may_resign_at_any_time(seat: int) -> None:
 
 @pytest.mark.parametrize("seat", [1, 2])
 def test_who_does_not_come_back_loses(seat: int) -> None:
-    match = begun()
+    match = new_match()
     match.abandon(seat)
     assert lost_by(match, seat, Reason.ABANDONMENT)
 
@@ -122,14 +124,14 @@ def test_who_does_not_come_back_loses(seat: int) -> None:
     ],
 )
 def test_what_is_proven_ends_it(winner: int, returns: tuple[float, float], text: str) -> None:
-    match = play(begun("10+0"), 0, 1)
+    match = play(new_match("10+0"), 0, 1)
     match.adjudicate(2, winner)
     assert match.result == Result(winner, returns, Reason.ADJUDICATION, text)
     assert match.deadline() is None
 
 
 def test_a_proof_is_of_one_position() -> None:
-    match = play(begun(), 0, 1)
+    match = play(new_match(), 0, 1)
     for ply, code in ((0, Code.WRONG_PLY), (1, Code.WRONG_PLY), (3, Code.WRONG_PLY)):
         assert adjudication_refused(match, ply) is code
     assert match.status is Status.PLAYING
@@ -144,13 +146,13 @@ def adjudication_refused(match: Match, ply: int) -> Code:
 
 
 def test_an_aborted_match_has_no_result() -> None:
-    match = begun("10+0")
+    match = new_match("10+0")
     match.abort("the server stopped")
     assert match.result == Result(0, (0.0, 0.0), Reason.ABORTED, "the server stopped")
 
 
 def test_the_first_end_counts() -> None:
-    match = play(begun("10+0"), *WON)
+    match = play(new_match("10+0"), *WON)
     ended = match.result
     match.abandon(1)
     match.abort("late")
@@ -159,7 +161,7 @@ def test_the_first_end_counts() -> None:
 
 
 def test_the_flag_falls_for_the_player_to_move() -> None:
-    match = play(begun("10+0"), 4, now=3.0)
+    match = play(new_match("10+0"), 4, now=3.0)
     assert match.deadline() == 13.0
     assert not match.flag(12.875)
     assert match.flag(13.0)
@@ -168,13 +170,13 @@ def test_the_flag_falls_for_the_player_to_move() -> None:
 
 
 def test_a_move_that_comes_too_late_loses_and_is_not_made() -> None:
-    match = begun("10+0")
+    match = new_match("10+0")
     assert refused(match, 1, 0, 4, now=10.125) is Code.MATCH_OVER
     assert lost_by(match, 1, Reason.TIME)
 
 
 def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
-    match = begun("10+0", credit_cap_s=0.5)
+    match = new_match("10+0", credit_cap_s=0.5)
     assert match.deadline() == 10.5
     assert match.play(1, 0, 4, now=10.25, lag_s=0.25)
     assert match.clock_states(10.25) == (ClockState(0.0, 0), ClockState(10.0, 0))
@@ -184,13 +186,13 @@ def test_time_on_the_way_is_credited_up_to_the_cap() -> None:
 
 
 def test_a_lag_below_zero_takes_no_time_away() -> None:
-    match = begun("10+0", credit_cap_s=0.5)
+    match = new_match("10+0", credit_cap_s=0.5)
     assert match.play(1, 0, 4, now=1.0, lag_s=-5.0)
     assert match.clock_states(1.0) == (ClockState(9.0, 0), ClockState(10.0, 0))
 
 
 def test_a_repeated_move_is_recognised_and_not_played_twice() -> None:
-    match = play(begun(), 4, 0)
+    match = play(new_match(), 4, 0)
     assert not match.play(1, 0, 4, 1.0)
     assert not match.play(2, 1, 0, 1.0)
     assert match.moves == [4, 0]
@@ -211,13 +213,13 @@ def test_a_repeated_move_is_recognised_and_not_played_twice() -> None:
     ],
 )
 def test_a_move_that_does_not_fit_is_refused(seat: int, ply: int, action: int, code: Code) -> None:
-    match = play(begun(), 4, 0)
+    match = play(new_match(), 4, 0)
     assert refused(match, seat, ply, action) is code
     assert match.status is Status.PLAYING
 
 
 def test_one_illegal_move_too_many_forfeits() -> None:
-    match = play(begun(illegal_moves=2), 4)
+    match = play(new_match(illegal_moves=2), 4)
     for _ in range(2):
         assert refused(match, 2, 1, 4) is Code.ILLEGAL_ACTION
         assert match.status is Status.PLAYING
@@ -226,7 +228,7 @@ def test_one_illegal_move_too_many_forfeits() -> None:
 
 
 def test_illegal_moves_are_counted_for_each_player() -> None:
-    match = begun(illegal_moves=1)
+    match = new_match(illegal_moves=1)
     assert refused(match, 1, 0, 9) is Code.ILLEGAL_ACTION
     play(match, 4)
     assert refused(match, 2, 1, 4) is Code.ILLEGAL_ACTION
@@ -234,7 +236,7 @@ def test_illegal_moves_are_counted_for_each_player() -> None:
 
 
 def test_neither_out_of_turn_nor_wrong_ply_counts_as_illegal() -> None:
-    match = begun(illegal_moves=0)
+    match = new_match(illegal_moves=0)
     assert refused(match, 2, 0, 4) is Code.NOT_YOUR_TURN
     assert refused(match, 1, 1, 4) is Code.WRONG_PLY
     assert match.status is Status.PLAYING

@@ -19,63 +19,63 @@ class WatchedMatch(HubHarness):
         super().__init__()
         self.ann, self.bob, self.match = sit_down(self)
         self.eve, self.zoe = (self.client(name, role="spectator") for name in ("Eve", "Zoe"))
-        for line in (self.eve, self.zoe):
-            line.ask(Watch(match=self.match), Started)
+        for client in (self.eve, self.zoe):
+            client.ask(Watch(match=self.match), Started)
         self.busy = True
 
     def play(self, moves: int) -> None:
         play(self.match, (self.ann, self.bob), WON[:moves])
 
 
-def plies(line: MemoryClient) -> list[int]:
-    return [update.ply for update in line.heard(Update)]
+def plies(client: MemoryClient) -> list[int]:
+    return [update.ply for update in client.heard(Update)]
 
 
 def test_players_are_told_first() -> None:
-    evening = WatchedMatch()
-    evening.play(2)
-    assert plies(evening.ann) == plies(evening.bob) == [0, 1]
-    assert plies(evening.eve) == []
-    evening.rest()
-    assert plies(evening.eve) == plies(evening.zoe) == [0, 1]
-    evening.rest()
-    assert len(plies(evening.eve)) == 2, "once"
+    watched = WatchedMatch()
+    watched.play(2)
+    assert plies(watched.ann) == plies(watched.bob) == [0, 1]
+    assert plies(watched.eve) == []
+    watched.rest()
+    assert plies(watched.eve) == plies(watched.zoe) == [0, 1]
+    watched.rest()
+    assert len(plies(watched.eve)) == 2, "once"
 
 
 def test_the_end_comes_after_all_moves_even_if_nobody_ever_rests() -> None:
-    evening = WatchedMatch()
-    evening.play(5)
-    assert [type(event) for event in evening.eve.inbox[-6:]] == [Update] * 5 + [Ended]
-    assert plies(evening.eve) == [0, 1, 2, 3, 4]
+    watched = WatchedMatch()
+    watched.play(5)
+    assert [type(event) for event in watched.eve.inbox[-6:]] == [Update] * 5 + [Ended]
+    assert plies(watched.eve) == [0, 1, 2, 3, 4]
 
 
 def test_so_does_the_end_of_a_match_that_is_given_up() -> None:
-    evening = WatchedMatch()
-    evening.play(1)
-    evening.bob.say(Resign(match=evening.match))
-    assert [type(event) for event in evening.eve.inbox[-2:]] == [Update, Ended]
-    evening.rest()
-    assert isinstance(evening.eve.inbox[-1], Ended)
+    watched = WatchedMatch()
+    watched.play(1)
+    watched.bob.say(Resign(match=watched.match))
+    assert [type(event) for event in watched.eve.inbox[-2:]] == [Update, Ended]
+    watched.rest()
+    assert isinstance(watched.eve.inbox[-1], Ended)
 
 
 def test_who_begins_to_watch_is_not_told_again_what_it_sees() -> None:
-    evening = WatchedMatch()
-    late = evening.client("Late", role="spectator")
-    evening.play(1)
-    started = late.ask(Watch(match=evening.match), Started)
+    watched = WatchedMatch()
+    late = watched.client("Late", role="spectator")
+    watched.play(1)
+    started = late.ask(Watch(match=watched.match), Started)
     assert len(started.moves) == 1
-    assert plies(evening.eve) == [0], "but those who watched before are told before"
-    evening.rest()
+    assert plies(watched.eve) == [0], "but those who watched before are told before"
+    watched.rest()
     assert plies(late) == []
 
 
 def test_who_looks_away_or_leaves_is_told_no_more() -> None:
-    evening = WatchedMatch()
-    evening.play(1)
-    evening.eve.say(Unwatch(match=evening.match))
-    evening.zoe.hang_up()
-    evening.rest()
-    assert plies(evening.eve) == plies(evening.zoe) == []
+    watched = WatchedMatch()
+    watched.play(1)
+    watched.eve.say(Unwatch(match=watched.match))
+    watched.zoe.hang_up()
+    watched.rest()
+    assert plies(watched.eve) == plies(watched.zoe) == []
 
 
 def test_the_clocks_that_are_shown_are_those_of_the_move() -> None:
@@ -93,14 +93,14 @@ def test_the_clocks_that_are_shown_are_those_of_the_move() -> None:
 
 
 def test_nothing_is_shown_that_is_not_stored() -> None:
-    evening = WatchedMatch()
-    evening.busy, evening.slow = False, True
-    evening.ann.say(Move(match=evening.match, ply=0, action=4))
-    evening.rest()
-    assert plies(evening.eve) == []
-    assert evening.eve.ask(Ping(), Pong)
-    evening.commit()
-    assert plies(evening.eve) == [0]
+    watched = WatchedMatch()
+    watched.busy, watched.slow = False, True
+    watched.ann.say(Move(match=watched.match, ply=0, action=4))
+    watched.rest()
+    assert plies(watched.eve) == []
+    assert watched.eve.ask(Ping(), Pong)
+    watched.commit()
+    assert plies(watched.eve) == [0]
 
 
 # Time for them.

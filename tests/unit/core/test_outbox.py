@@ -84,8 +84,8 @@ def test_a_move_is_announced_when_it_is_stored_and_the_other_clock_runs_from_the
     )
     harness.wait(100.0)
     harness.commit()
-    for line in (ann, bob):
-        assert line.heard(Update)[-1].clocks == (ClockState(9.0, 0), ClockState(10.0, 0))
+    for client in (ann, bob):
+        assert client.heard(Update)[-1].clocks == (ClockState(9.0, 0), ClockState(10.0, 0))
     harness.wait(9.5)
     assert not ann.heard(Ended)
     harness.wait(0.5)
@@ -103,7 +103,7 @@ def test_nothing_shows_a_move_that_is_not_stored() -> None:
     assert eve.say(List()) == []
     assert bob.say(Move(id="early", match=match, ply=1, action=4)) == []
     bob.hang_up()
-    again = harness.line()
+    again = harness.connect()
     heard = again.say(hello_of("Bob", session=bob.token))
     assert [type(event) for event in heard] == []
     harness.commit()
@@ -146,8 +146,8 @@ def test_the_last_move_and_the_result_are_stored_in_this_order_and_told_together
     assert not ann.heard(Ended)
     assert [type(record) for record in harness.stored[-2:]] == [MovePlayed, MatchEnded]
     harness.commit()
-    for line in (ann, bob):
-        assert [type(event) for event in line.inbox[-2:]] == [Update, Ended]
+    for client in (ann, bob):
+        assert [type(event) for event in client.inbox[-2:]] == [Update, Ended]
 
 
 def test_a_resignation_is_confirmed_when_it_is_stored() -> None:
@@ -178,13 +178,13 @@ def test_each_connection_hears_things_in_the_order_in_which_they_were_said() -> 
 def test_everybody_is_told_when_nothing_can_be_stored_and_when_it_can_again() -> None:
     harness = HubHarness()
     ann, bob, match = sit_down(harness)
-    stranger = harness.line()
+    stranger = harness.connect()
     harness.slow = True
     ann.say(Move(match=match, ply=0, action=4))
     for _ in "12":
         harness.do(harness.hub.storage_fails(True, harness.now))
-    for line in (ann, bob):
-        assert only(line.inbox, Notice).code == "storage_down"
+    for client in (ann, bob):
+        assert only(client.inbox, Notice).code == "storage_down"
     harness.do(harness.hub.storage_fails(False, harness.now))
     harness.commit()
     assert [type(event) for event in ann.inbox[-2:]] == [Notice, Update]
@@ -240,8 +240,8 @@ def test_the_outbox_keeps_the_order_and_lets_nothing_out_too_early(
 # After a restart.
 
 
-def back(harness: HubHarness, line: MemoryClient, name: str) -> MemoryClient:
-    return harness.client(name, session=line.token)
+def back(harness: HubHarness, client: MemoryClient, name: str) -> MemoryClient:
+    return harness.client(name, session=client.token)
 
 
 def test_after_a_restart_matches_go_on_where_they_were() -> None:
@@ -285,8 +285,8 @@ def test_a_result_that_nobody_has_heard_is_told_to_who_comes_back() -> None:
     ann, bob, match = sit_down(harness)
     play(match, (ann, bob), WON)
     again = restarted(harness)
-    for line, name in ((ann, "Ann"), (bob, "Bob")):
-        ended = only(back(again, line, name).inbox, Ended)
+    for client, name in ((ann, "Ann"), (bob, "Bob")):
+        ended = only(back(again, client, name).inbox, Ended)
         assert (ended.match, ended.winner) == (match, 1)
 
 
@@ -320,8 +320,8 @@ def test_accounts_and_claims_outlive_the_server() -> None:
     ann.hang_up()
     other.ask(TakeOver(match=match), Started)
     again = restarted(harness)
-    assert again.line().refused(hello_of("Ann")) is Code.NAME_TAKEN
-    assert again.line().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
+    assert again.connect().refused(hello_of("Ann")) is Code.NAME_TAKEN
+    assert again.connect().refused(hello_of("Ann", session=ann.token)) is Code.UNKNOWN_SESSION
     assert only(back(again, other, "Ann").inbox, Started).match == match
     assert again.client("Ann", token=ann.account_token).welcome.away == ()  # type: ignore[union-attr]
 
@@ -331,11 +331,11 @@ def test_a_session_that_lost_its_token_claims_after_a_restart() -> None:
     ann, bob = harness.client("Ann", guest=False), harness.client("Bob")
     match = match_between(ann, bob)
     again = restarted(harness, take_over_after_s=5.0, reconnect_s=60.0)
-    line = again.line()
-    welcome = line.ask(hello_of("Ann", token=ann.account_token), Welcome)
+    client = again.connect()
+    welcome = client.ask(hello_of("Ann", token=ann.account_token), Welcome)
     assert welcome.away == (match,)
     again.wait(5.0)
-    assert line.ask(TakeOver(match=match), Started).seat == 1
+    assert client.ask(TakeOver(match=match), Started).seat == 1
 
 
 def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
@@ -346,7 +346,7 @@ def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
     harness.stored[0] = structs.replace(record, game="chess")
     again = restarted(harness)
     assert not again.matches
-    assert any("cannot go on" in line for line in again.logged)
+    assert any("cannot go on" in client for client in again.logged)
 
 
 def test_ids_are_never_used_again() -> None:

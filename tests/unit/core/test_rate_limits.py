@@ -35,8 +35,8 @@ from server.model.messages import (
 from server.model.names import skeleton
 
 
-def error(line: MemoryClient) -> Error:
-    last = line.inbox[-1]
+def error(client: MemoryClient) -> Error:
+    last = client.inbox[-1]
     assert isinstance(last, Error)
     return last
 
@@ -116,11 +116,11 @@ def test_who_says_too_much_is_told_so_and_not_listened_to_for_a_while() -> None:
 
 def test_what_cannot_be_read_counts_too() -> None:
     harness = HubHarness(messages_per_s=10.0)
-    line = harness.line()
+    client = harness.connect()
     codes = []
     for _ in range(50):
-        harness.do(harness.hub.refuse(line.number, Code.MALFORMED, "no message", harness.now))
-        codes.append(error(line).code)
+        harness.do(harness.hub.refuse(client.number, Code.MALFORMED, "no message", harness.now))
+        codes.append(error(client).code)
     assert codes.count(Code.MALFORMED) == 40
     assert harness.paused
 
@@ -142,40 +142,40 @@ def test_moves_that_are_made_do_not_count() -> None:
 
 def test_a_server_takes_so_many_connections() -> None:
     harness = HubHarness(connections=3)
-    lines = [harness.line(f"192.0.2.{number}") for number in range(4)]
-    assert [line.open for line in lines] == [True, True, True, False]
+    lines = [harness.connect(f"192.0.2.{number}") for number in range(4)]
+    assert [client.open for client in lines] == [True, True, True, False]
     assert error(lines[3]).code is Code.TOO_MANY
     assert "3 connections" in error(lines[3]).text
     lines[0].hang_up()
-    assert harness.line().open
+    assert harness.connect().open
 
 
 def test_an_address_has_so_many_connections() -> None:
     harness = HubHarness(connections_per_address=2)
-    ours = [harness.line("192.0.2.1") for _ in range(3)]
-    assert [line.open for line in ours] == [True, True, False]
+    ours = [harness.connect("192.0.2.1") for _ in range(3)]
+    assert [client.open for client in ours] == [True, True, False]
     assert error(ours[2]).code is Code.TOO_MANY
-    assert harness.line("192.0.2.2").open
+    assert harness.connect("192.0.2.2").open
     ours[0].hang_up()
-    assert harness.line("192.0.2.1").open
+    assert harness.connect("192.0.2.1").open
 
 
 def test_behind_a_proxy_connections_count_for_where_they_come_from() -> None:
     harness = HubHarness(connections_per_address=1)
-    one, two, three = (harness.line(None) for _ in range(3))
+    one, two, three = (harness.connect(None) for _ in range(3))
     harness.do(harness.hub.locate(one.number, "192.0.2.1", harness.now))
     harness.do(harness.hub.locate(two.number, "192.0.2.2", harness.now))
     harness.do(harness.hub.locate(three.number, "192.0.2.1", harness.now))
-    assert [line.open for line in (one, two, three)] == [True, True, False]
-    for line in (one, two):
-        line.hang_up()
+    assert [client.open for client in (one, two, three)] == [True, True, False]
+    for client in (one, two):
+        client.hang_up()
     harness.wait(100.0)
     assert harness.is_empty()
 
 
 def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
     harness = HubHarness(hello_s=10.0)
-    slow, quick = harness.line(), harness.line()
+    slow, quick = harness.connect(), harness.connect()
     harness.wait(9.0)
     slow.say(Ping(id=1))
     assert quick.ask(hello_of("Ann"), Welcome)
@@ -187,7 +187,7 @@ def test_who_does_not_say_hello_in_time_is_sent_away() -> None:
 
 def test_who_has_said_hello_may_send_longer_frames() -> None:
     harness = HubHarness()
-    ann, stranger = harness.client("Ann"), harness.line()
+    ann, stranger = harness.client("Ann"), harness.connect()
     assert harness.trusted == {ann.number: False}
     assert stranger.open
 
@@ -211,11 +211,11 @@ def test_administrators_may_send_still_longer_frames_as_long_as_they_are_adminis
 def test_who_is_silent_is_asked_for_a_sign_of_life_and_then_sent_away() -> None:
     harness = HubHarness(idle_s=300.0)
     ann, bob = harness.client("Ann"), harness.client("Bob")
-    for line in (ann, bob):
-        line.say(Seek(game="nim", seat=1))
+    for client in (ann, bob):
+        client.say(Seek(game="nim", seat=1))
     harness.wait(300.0)
-    for line in (ann, bob):
-        assert only(line.inbox, ServerPing).seconds == 60.0
+    for client in (ann, bob):
+        assert only(client.inbox, ServerPing).seconds == 60.0
     harness.wait(30.0)
     bob.say(Ping())
     harness.wait(30.0)

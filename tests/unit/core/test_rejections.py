@@ -13,7 +13,7 @@ from support.hub_harness import (
     play,
     sit_down,
 )
-from support.tournaments import Bots, member, organized, spec_of
+from support.tournaments import Bots, member, new_tournament, spec_of
 
 from server.model.messages import (
     Ended,
@@ -126,7 +126,7 @@ def test_a_match_whose_start_cannot_be_stored_ends_at_once() -> None:
 def test_a_tournament_that_cannot_be_stored_is_over() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
-    zoe, _ = organized(harness, spec_of(2))
+    zoe, _ = new_tournament(harness, spec_of(2))
     harness.slow = True
     for client in (ann, bob):
         client.say(Join())
@@ -139,7 +139,7 @@ def test_a_tournament_that_cannot_be_stored_is_over() -> None:
 
 def test_a_withdrawal_that_cannot_be_stored_ends_the_tournament() -> None:
     harness = HubHarness()
-    zoe, tournament = organized(harness, spec_of(3))
+    zoe, tournament = new_tournament(harness, spec_of(3))
     record = EntrantWithdrawn(tournament=tournament.tournament, number=1, entrant=0, at=0.0)
     for _ in range(2):  # a storage process that was started again reports it again
         harness.do(harness.hub.record_rejected(record, harness.now))
@@ -149,7 +149,7 @@ def test_a_withdrawal_that_cannot_be_stored_ends_the_tournament() -> None:
 def test_a_counted_result_that_is_not_stored_ends_the_tournament() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
-    zoe, _ = organized(harness, spec_of(2, rounds=3))
+    zoe, _ = new_tournament(harness, spec_of(2, rounds=3))
     for client in (ann, bob):
         client.say(Join())
     bots = Bots(harness, ann, bob)
@@ -162,7 +162,7 @@ def test_a_counted_result_that_is_not_stored_ends_the_tournament() -> None:
 def test_a_pair_that_fails_again_and_again_ends_the_tournament() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
-    zoe, _ = organized(harness, spec_of(2))
+    zoe, _ = new_tournament(harness, spec_of(2))
     for client in (ann, bob):
         client.say(Join())
     bots = Bots(harness, ann, bob)
@@ -183,11 +183,11 @@ def test_a_tournament_of_which_nothing_is_known_is_ignored() -> None:
 def test_an_account_that_cannot_be_stored_does_not_exist() -> None:
     harness = HubHarness()
     harness.slow = True
-    ann = harness.line()
+    ann = harness.connect()
     ann.say(hello_of("Ann", guest=False))
     reject_last(harness, Account)
     assert not ann.open
     assert NOT_STORED in only(ann.inbox, Error).text
     harness.slow = False
-    again = harness.line()
+    again = harness.connect()
     assert again.ask(hello_of("Ann", guest=False), Welcome).token

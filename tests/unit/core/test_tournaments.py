@@ -16,7 +16,7 @@ from support.tournaments import (
     account,
     last,
     member,
-    organized,
+    new_tournament,
     spec_of,
     stored_tournament,
 )
@@ -57,11 +57,11 @@ from server.tournament.state import restore_tournament
 
 def test_a_tournament_is_played_to_its_end() -> None:
     harness = HubHarness()
-    zoe, tournament = organized(harness, spec_of(3, rounds=2, openings=Openings(plies=2)))
+    zoe, tournament = new_tournament(harness, spec_of(3, rounds=2, openings=Openings(plies=2)))
     assert not tournament.over
     bots = Bots(harness, *(member(harness, name) for name in NAMES[:3]))
-    for line in bots.lines:
-        line.ask(Join(matches=2), Ok)
+    for client in bots.clients:
+        client.ask(Join(matches=2), Ok)
     bots.play()
     fixtures = last(zoe)
     assert len(fixtures) == 3 * 2 * 2
@@ -79,9 +79,8 @@ def test_a_tournament_is_played_to_its_end() -> None:
 def test_everybody_moves_first_in_half_of_all_matches_and_against_each(format_: str) -> None:
     harness = HubHarness()
     bots = Bots(harness, *(member(harness, name) for name in NAMES))
-    for line in bots.lines:
-        line.say(Join())
-    zoe, _ = organized(harness, spec_of(4, format=format_, rounds=3, concurrency=2))
+    bots.join()
+    zoe, _ = new_tournament(harness, spec_of(4, format=format_, rounds=3, concurrency=2))
     bots.play()
     assert zoe.heard(Tournament)[-1].over
     seated = Counter(fixture.players for fixture in last(zoe).values())
@@ -91,7 +90,7 @@ def test_everybody_moves_first_in_half_of_all_matches_and_against_each(format_: 
 
 def test_both_matches_of_a_pair_begin_with_its_opening() -> None:
     harness = HubHarness()
-    organized(harness, spec_of(openings=Openings(plies=3)))
+    new_tournament(harness, spec_of(openings=Openings(plies=3)))
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     ann.say(Join(matches=2))
     bob.say(Join(matches=2))
@@ -105,7 +104,7 @@ def test_both_matches_of_a_pair_begin_with_its_opening() -> None:
 
 def test_an_entrant_plays_no_more_at_once_than_it_wants_to() -> None:
     harness = HubHarness()
-    organized(harness, spec_of(2, rounds=5))
+    new_tournament(harness, spec_of(2, rounds=5))
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     ann.say(Join(matches=1))
     bob.say(Join(matches=3))
@@ -116,7 +115,7 @@ def test_an_entrant_plays_no_more_at_once_than_it_wants_to() -> None:
 
 def test_the_concurrency_of_the_tournament_is_kept_to() -> None:
     harness = HubHarness()
-    organized(harness, spec_of(4, rounds=5, concurrency=2))
+    new_tournament(harness, spec_of(4, rounds=5, concurrency=2))
     for name in NAMES:
         member(harness, name).say(Join(matches=10))
     assert len(harness.matches) == 2
@@ -124,7 +123,7 @@ def test_the_concurrency_of_the_tournament_is_kept_to() -> None:
 
 def test_who_may_not_is_told_why() -> None:
     harness = HubHarness()
-    zoe, tournament = organized(harness, spec_of())
+    zoe, tournament = new_tournament(harness, spec_of())
     known = tournament.tournament
     assert harness.client("Guest").refused(Join()) is Code.NOT_FOR_GUESTS
     eve = member(harness, "Eve")
@@ -147,10 +146,9 @@ def test_who_may_not_is_told_why() -> None:
 
 def test_with_many_moves_it_is_a_tie() -> None:
     harness = HubHarness()
-    zoe, _ = organized(harness, spec_of(adjudication=Adjudication(max_plies=4)))
+    zoe, _ = new_tournament(harness, spec_of(adjudication=Adjudication(max_plies=4)))
     bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
-    for line in bots.lines:
-        line.say(Join())
+    bots.join()
     bots.play()
     ends = [(each.winner, each.reason, each.plies) for each in last(zoe).values()]
     assert ends == [(-1, Reason.ADJUDICATION, 4)] * 2
@@ -158,18 +156,17 @@ def test_with_many_moves_it_is_a_tie() -> None:
 
 def test_what_is_proven_is_the_result() -> None:
     harness = HubHarness()
-    zoe, _ = organized(harness, spec_of(adjudication=Adjudication(proofs=True)))
+    zoe, _ = new_tournament(harness, spec_of(adjudication=Adjudication(proofs=True)))
     bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
-    for line in bots.lines:
-        line.say(Join())
+    bots.join()
     for winner in (1, -1):
         bots.play(3)
         match = harness.only_match()
         late = Adjudicate(match=match.id, ply=2, winner=winner)
         assert zoe.refused(late) is Code.WRONG_PLY
         zoe.ask(Adjudicate(id=1, match=match.id, ply=3, winner=winner), Ok)
-        for line in bots.lines:
-            assert line.heard(Ended)[-1].reason is Reason.ADJUDICATION
+        for client in bots.clients:
+            assert client.heard(Ended)[-1].reason is Reason.ADJUDICATION
         assert zoe.refused(late) is Code.MATCH_OVER
     ends = [(each.winner, each.reason, each.plies) for each in last(zoe).values()]
     assert ends == [(1, Reason.ADJUDICATION, 3), (-1, Reason.ADJUDICATION, 3)]
@@ -186,10 +183,9 @@ def test_only_matches_of_tournaments_are_adjudicated() -> None:
 
 def test_a_match_without_result_has_its_pair_played_again() -> None:
     harness = HubHarness()
-    zoe, _ = organized(harness, spec_of())
+    zoe, _ = new_tournament(harness, spec_of())
     bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
-    for line in bots.lines:
-        line.say(Join(matches=2))
+    bots.join(matches=2)
     bots.play(3)
     (first, _) = harness.matches.values()
     first.abort("a fault of the server")
@@ -209,7 +205,7 @@ def _settled(harness: HubHarness, match: str) -> Any:
 
 def test_the_first_illegal_move_loses() -> None:
     harness = HubHarness()
-    zoe, _ = organized(harness, spec_of())
+    zoe, _ = new_tournament(harness, spec_of())
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     ann.say(Join())
     bob.say(Join())
@@ -222,10 +218,10 @@ def test_the_first_illegal_move_loses() -> None:
 def test_a_book_of_openings_is_played_and_not_told_to_everybody() -> None:
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
-    for line in (ann, bob):
-        line.say(Join())
+    for client in (ann, bob):
+        client.say(Join())
     book = Openings(lines={"tic_tac_toe": tuple((one, 8) for one in range(8))})
-    zoe, told = organized(harness, spec_of(openings=book))
+    zoe, told = new_tournament(harness, spec_of(openings=book))
     started = ann.heard(Started)[0].moves
     assert started in book.lines["tic_tac_toe"]
     assert told.spec == spec_of()
@@ -237,10 +233,9 @@ def test_a_book_of_openings_is_played_and_not_told_to_everybody() -> None:
 
 def test_who_follows_later_is_told_all() -> None:
     harness = HubHarness()
-    zoe, tournament = organized(harness, spec_of(3))
+    zoe, tournament = new_tournament(harness, spec_of(3))
     bots = Bots(harness, *(member(harness, name) for name in NAMES[:3]))
-    for line in bots.lines:
-        line.say(Join())
+    bots.join()
     bots.play(20)
     eve = harness.client("Eve")
     eve.say(WatchTournament(tournament=tournament.tournament))
@@ -251,16 +246,16 @@ def test_who_follows_later_is_told_all() -> None:
 
 def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
     harness = HubHarness()
-    zoe, tournament = organized(harness, spec_of())
+    zoe, tournament = new_tournament(harness, spec_of())
     bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
-    for number, line in enumerate(bots.lines, 2):
-        line.say(Join(process=number))
+    for number, client in enumerate(bots.clients, 2):
+        client.say(Join(process=number))
     eve = harness.client("Eve")
     eve.say(WatchTournament(tournament=tournament.tournament))
-    for line in (zoe, eve):
-        (begun,) = line.heard(Fixture)
-        assert begun.players == ("Ann", "Bob")
-        assert begun.processes == (2, 3)
+    for client in (zoe, eve):
+        (running,) = client.heard(Fixture)
+        assert running.players == ("Ann", "Bob")
+        assert running.processes == (2, 3)
     bots.play()
     assert [each.processes for each in last(zoe).values()] == [(None, None)] * 2
     second = [each for each in zoe.heard(Fixture) if each.leg == 2 and each.winner is None]
@@ -269,7 +264,7 @@ def test_who_follows_knows_which_processes_play_as_long_as_they_do() -> None:
 
 def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
     harness = HubHarness(take_over_after_s=5.0, reconnect_s=60.0)
-    zoe, _ = organized(harness, spec_of())
+    zoe, _ = new_tournament(harness, spec_of())
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     bots = Bots(harness, ann, bob)
     ann.say(Join())
@@ -282,7 +277,7 @@ def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
     assert not again.heard(Started), "the other may still come back"
     harness.wait(6.0)
     assert [event.match for event in again.heard(Started)] == [match]
-    bots.lines.append(again)
+    bots.clients.append(again)
     bots.play()
     assert [each.reason for each in last(zoe).values()] == [Reason.RULES] * 2
 
@@ -292,7 +287,7 @@ def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
 
 def restarted(harness: HubHarness) -> HubHarness:
     """A new hub that knows what the old one has stored."""
-    kept = stored_tournament(harness.stored)
+    stored = stored_tournament(harness.stored)
     again = HubHarness()
     again.now = harness.now + 10.0
     again.hub._context._id_prefix = f"{again.now:g}-"
@@ -301,15 +296,16 @@ def restarted(harness: HubHarness) -> HubHarness:
     again.commit()
     for name in NAMES:
         account(again, name)
-    again.hub.restore_tournaments([] if kept.ended else [kept])
-    again.do(again.hub.restore_matches([k for k in kept.matches if not k.ended], again.now))
+    again.hub.restore_tournaments([] if stored.ended else [stored])
+    unfinished = [each for each in stored.matches if not each.ended]
+    again.do(again.hub.restore_matches(unfinished, again.now))
     return again
 
 
 def played_pairs(records: Iterable[Record]) -> list[tuple[str | None, tuple[str, str]]]:
     """Which matches came to a result, with who moved first."""
-    kept = stored_tournament(records).matches
-    return sorted((k.started.fixture, k.started.players) for k in kept if k.ended)
+    matches = stored_tournament(records).matches
+    return sorted((each.started.fixture, each.started.players) for each in matches if each.ended)
 
 
 @pytest.mark.parametrize("format_", ["round_robin", "gauntlet", "swiss", "knockout"])
@@ -317,56 +313,52 @@ def test_a_tournament_that_is_interrupted_has_the_pairs_it_would_have_had(format
     spec = spec_of(4, format=format_, rounds=2, openings=Openings(plies=2), seed=3)
     lengths = (5, 17, 1, 30, 9, 2, 40)
     harness = HubHarness()
-    organized(harness, spec)
+    new_tournament(harness, spec)
     for length in (*lengths, 1_000_000):
         bots = Bots(harness, *(member(harness, name) for name in NAMES), seed=length)
-        for line in bots.lines:
-            line.say(Join(matches=2))
+        bots.join(matches=2)
         harness.wait(20.0)  # the sessions from before are given up
         bots.play(length)
         if length < 1_000_000:
             harness = restarted(harness)
     stored = stored_tournament(harness.stored)
     assert stored.ended
-    contest = restore_tournament(stored)
-    assert contest.is_decided()
-    slots = [fixture for fixture, _ in played_pairs(harness.stored)]
-    assert len(slots) == len(set(slots)), "none is doubled"
-    for kept in stored.matches:
-        assert kept.ended is not None
-        assert kept.ended.winner, "none is lost"
+    state = restore_tournament(stored)
+    assert state.is_decided()
+    fixtures = [fixture for fixture, _ in played_pairs(harness.stored)]
+    assert len(fixtures) == len(set(fixtures)), "none is doubled"
+    for match in stored.matches:
+        assert match.ended is not None
+        assert match.ended.winner, "none is lost"
     if format_ == "round_robin":
         uninterrupted = HubHarness()
-        organized(uninterrupted, spec)
+        new_tournament(uninterrupted, spec)
         bots = Bots(uninterrupted, *(member(uninterrupted, name) for name in NAMES))
-        for line in bots.lines:
-            line.say(Join(matches=2))
+        bots.join(matches=2)
         bots.play()
         assert played_pairs(uninterrupted.stored) == played_pairs(harness.stored)
 
 
 def test_suspensions_are_remembered() -> None:
     harness = HubHarness()
-    zoe, tournament = organized(harness, spec_of(3))
+    zoe, tournament = new_tournament(harness, spec_of(3))
     zoe.ask(Withdraw(tournament=tournament.tournament, entrant="bob"), Ok)
     assert zoe.heard(Tournament)[-1].withdrawn == (1,)
     harness = restarted(harness)
     bots = Bots(harness, *(member(harness, name) for name in NAMES[:3]))
-    for line in bots.lines:
-        line.say(Join())
+    bots.join()
     bots.play()
     stored = stored_tournament(harness.stored)
     assert stored.ended
-    assert {kept.started.players for kept in stored.matches} == {("Ann", "Cyd"), ("Cyd", "Ann")}
+    assert {match.started.players for match in stored.matches} == {("Ann", "Cyd"), ("Cyd", "Ann")}
 
 
 def ended_by_its_organizer() -> tuple[HubHarness, MemoryClient]:
     """Return a hub whose only tournament was ended after two moves, and its organizer."""
     harness = HubHarness()
-    zoe, tournament = organized(harness, spec_of())
+    zoe, tournament = new_tournament(harness, spec_of())
     bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
-    for client in bots.lines:
-        client.say(Join())
+    bots.join()
     bots.play(2)
     zoe.ask(EndTournament(tournament=tournament.tournament), Ok)
     return harness, zoe

@@ -45,7 +45,7 @@ def test_choices_are_for_the_one_whose_turn_it_is() -> None:
     (started,) = bob.heard(Started)
     assert started.legal_moves is None
     ann.say(Move(match=match, ply=0, action=4))
-    told = {line: only(line.inbox, Update) for line in (ann, bob, eve)}
+    told = {client: only(client.inbox, Update) for client in (ann, bob, eve)}
     assert [update.legal_moves is None for update in told.values()] == [True, False, True]
     for update in told.values():
         assert update.view
@@ -81,8 +81,8 @@ def test_what_the_mover_thinks_is_drawn_for_those_who_watch_only() -> None:
     match = match_between(ann, bob)
     eve = watcher(harness, "Eve", views=True)
     zoe = watcher(harness, "Zoe")
-    for line in (eve, zoe):
-        line.ask(Watch(match=match), Started)
+    for client in (eve, zoe):
+        client.ask(Watch(match=match), Started)
     thought = Analysis(pv=(4, 0, 4, 8), actions=((0, 7, 0.25), (4, 9, 0.5), (99, 50, 1.0)))
     ann.say(Move(match=match, ply=0, action=4, info=thought))
     (update,) = eve.heard(Update)
@@ -168,6 +168,6 @@ def test_a_game_that_cannot_be_drawn_is_played_all_the_same(
     for ply, action in enumerate((0, 3, 1, 4, 2)):
         (ann, bob)[ply % 2].say(Move(match=match, ply=ply, action=action))
     assert [update.view for update in eve.heard(Update)] == [None] * 5
-    (line,) = [line for line in harness.logged if "is not drawn" in line]
-    assert "RuntimeError: I would rather not" in line
+    (client,) = [client for client in harness.logged if "is not drawn" in client]
+    assert "RuntimeError: I would rather not" in client
     assert [ended.winner for ended in eve.heard(Ended)] == [1]

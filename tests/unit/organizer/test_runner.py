@@ -62,13 +62,13 @@ class StoppableClock(Clock):
 class RunnerHarness:
     """A runner with a fake connection; time passes when the test says so."""
 
-    def __init__(self, logs: LogFolder, wish: RunRequest, command: str = STAYS) -> None:
+    def __init__(self, logs: LogFolder, request: RunRequest, command: str = STAYS) -> None:
         self.is_open = False
         self.sent: list[Request] = []
         self.processes: list[tuple[str, Process]] = []
         self.clock = StoppableClock()
         self._command = command
-        self.runner = Runner(self.clock, wish, lambda *_: self.start, None, LineDisplay(), logs)
+        self.runner = Runner(self.clock, request, lambda *_: self.start, None, LineDisplay(), logs)
         self.runner.use(cast(ServerConnection, self), organizer_hello("Zoe", "secret"))
 
     def start(self, entrant: Entrant, number: int, log: Path) -> Process:

@@ -143,7 +143,7 @@ class AgentHarness:
         self,
         player: Thinker | None = None,
         identity: Identity | None = None,
-        wish: PlayRequest = SEEKING,
+        request: PlayRequest = SEEKING,
         **options: Any,
     ) -> None:
         self.reactor, self.connection, self.player = (
@@ -156,7 +156,7 @@ class AgentHarness:
         self.agent = Agent(
             self.reactor,
             self.player_of,
-            wish,
+            request,
             identity or Identity("Ann", "bot", "test"),
             PlayerConsole(Console(file=self.output, width=200), **options),
             self.codes.append,
@@ -935,7 +935,7 @@ class TournamentHarness(AgentHarness):
 
     def __init__(self, player: Thinker | None = None) -> None:
         self.asked_for: list[str] = []
-        super().__init__(player, wish=ENTERING)
+        super().__init__(player, request=ENTERING)
         self.sent()
 
     def player_of(self, game: str) -> Player:
@@ -974,7 +974,7 @@ def test_who_enters_says_so_once_on_each_line() -> None:
 
 
 def test_a_certain_tournament_may_be_entered() -> None:
-    harness = AgentHarness(wish=PlayRequest(Join(tournament="t")))
+    harness = AgentHarness(request=PlayRequest(Join(tournament="t")))
     harness.resumed()
     assert harness.sent(Join) == [Join(id="play", tournament="t")]
 
@@ -1109,10 +1109,10 @@ def test_who_cannot_enter_is_told_why(
 
 
 def test_a_game_has_one_player_however_it_is_spelled() -> None:
-    roster = PlayerCache(spec.parse("random(seed=1)"))
-    nim = roster("nim")
-    assert roster("nim(max_take=3)") is nim
-    assert str(roster("nim(chips=9)").game) == "nim(chips=9)"
+    cache = PlayerCache(spec.parse("random(seed=1)"))
+    nim = cache("nim")
+    assert cache("nim(max_take=3)") is nim
+    assert str(cache("nim(chips=9)").game) == "nim(chips=9)"
 
 
 @pytest.mark.parametrize(
@@ -1130,8 +1130,8 @@ def test_a_wrong_option_is_known_before_any_game() -> None:
 def test_all_players_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     monkeypatch.setattr(Thinker, "close", lambda player: closed.append(str(player.game)))
-    roster = PlayerCache(spec.parse(f"{__name__}:Thinker"))
+    cache = PlayerCache(spec.parse(f"{__name__}:Thinker"))
     for game in ("nim", "nim(chips=9)", "nim"):
-        roster(game)
-    roster.close()
+        cache(game)
+    cache.close()
     assert closed == ["nim", "nim(chips=9)"]

@@ -41,7 +41,7 @@ from server.storage.writer import Writer
 ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
 
 
-def begun(match: str, **fields: object) -> MatchStarted:
+def started(match: str, **fields: object) -> MatchStarted:
     usual = MatchStarted(
         match=match,
         game="nim(chips=3)",
@@ -77,9 +77,9 @@ def finished(match: str) -> MatchEnded:
 
 def test_what_is_written_is_read_back(database: Database) -> None:
     moves = (played("m1", 0), played("m1", 1, 2))
-    with_bot = begun("m2", bots=(None, "uct(time=0.3)"))
-    database.save([ADA, begun("m1"), *moves, finished("m1"), with_bot, played("m2", 0)])
-    whole = StoredMatch(started=begun("m1"), moves=moves, ended=finished("m1"))
+    with_bot = started("m2", bots=(None, "uct(time=0.3)"))
+    database.save([ADA, started("m1"), *moves, finished("m1"), with_bot, played("m2", 0)])
+    whole = StoredMatch(started=started("m1"), moves=moves, ended=finished("m1"))
     rest = StoredMatch(started=with_bot, moves=(played("m2", 0),))
     assert list(database.matches()) == [whole, rest]
     assert database.unfinished() == [rest]
@@ -89,13 +89,13 @@ def test_what_is_written_is_read_back(database: Database) -> None:
 
 
 def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
-    organized = TournamentCreated(tournament="t", name="cup", spec="{}", at=90.0)
-    first = begun("m1", tournament="t", fixture="1.1.1.1.1", opening=1, max_plies=50)
-    suspended = [
+    created = TournamentCreated(tournament="t", name="cup", spec="{}", at=90.0)
+    first = started("m1", tournament="t", fixture="1.1.1.1.1", opening=1, max_plies=50)
+    withdrawals = [
         EntrantWithdrawn(tournament="t", number=n, entrant=e, at=150.0) for n, e in ((1, 5), (2, 0))
     ]
-    database.save([organized, first, played("m1", 0), begun("m2"), *suspended])
-    unfinished = StoredTournament(created=organized, withdrawn=(5, 0))
+    database.save([created, first, played("m1", 0), started("m2"), *withdrawals])
+    unfinished = StoredTournament(created=created, withdrawn=(5, 0))
     matches = (StoredMatch(started=first, moves=(played("m1", 0),)),)
     assert database.tournaments() == [unfinished]
     assert database.tournament("t") == structs.replace(unfinished, matches=matches)
@@ -106,7 +106,7 @@ def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
 
 
 def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -> None:
-    records: list[Record] = [ADA, begun("m"), played("m", 0), finished("m")]
+    records: list[Record] = [ADA, started("m"), played("m", 0), finished("m")]
     database.save(records)
     before = list(database.matches())
     database.save(records)
@@ -115,7 +115,7 @@ def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -
 
 
 def test_a_claim_changes_one_seat(database: Database) -> None:
-    database.save([begun("m")])
+    database.save([started("m")])
     database.save([SeatTakenOver(match="m", seat=2, session="s3")])
     assert database.unfinished()[0].started.sessions == ("s1", "s3")
 
@@ -123,9 +123,9 @@ def test_a_claim_changes_one_seat(database: Database) -> None:
 def test_a_transaction_is_stored_as_a_whole_or_not_at_all(database: Database) -> None:
     faulty = structs.replace(played("m", 0), at=None)
     with pytest.raises(UnstorableError):
-        database.save([begun("m"), faulty])
+        database.save([started("m"), faulty])
     assert list(database.matches()) == []
-    database.save([begun("m"), played("m", 0)])
+    database.save([started("m"), played("m", 0)])
     assert len(database.unfinished()[0].moves) == 1
 
 
@@ -160,7 +160,7 @@ def test_two_servers_do_not_use_one_database(url: str, database: Database) -> No
 
 
 def test_matches_are_found_by_what_is_asked_for(database: Database) -> None:
-    database.save([begun("m1"), begun("m2", game="nim", at=300.0, players=("Eve", "Bob"))])
+    database.save([started("m1"), started("m2", game="nim", at=300.0, players=("Eve", "Bob"))])
     assert [k.started.match for k in database.matches(game="nim")] == ["m1", "m2"]
     assert [k.started.match for k in database.matches(game="nim(chips=3)")] == ["m1"]
     assert [k.started.match for k in database.matches(player="Eve")] == ["m2"]
@@ -189,7 +189,7 @@ def test_the_file_is_for_its_owner_only_and_survives_a_copy(
     path = tmp_path / "data" / "playout" / "kept.db"
     database = Database(f"sqlite:///{path}")
     database.migrate()
-    database.save([begun("m")])
+    database.save([started("m")])
     copy = tmp_path / "copy.db"
     database.backup(copy)
     for file in (path, copy):
@@ -206,7 +206,7 @@ def locked(path: Path) -> Database:
     database = Database(f"sqlite:///{path}")
     database.lock()
     database.migrate()
-    database.save([begun("m")])
+    database.save([started("m")])
     return database
 
 
@@ -365,7 +365,7 @@ def test_records_are_stored_in_order_and_those_that_come_together_at_once(tmp_pa
     database, told = Database(f"sqlite:///{tmp_path}/kept.db"), Told()
     database.migrate()
     writer = Writer(database, told, 0)
-    writer.write([(1, begun("m"))])
+    writer.write([(1, started("m"))])
     writer.write([(ply + 2, played("m", ply)) for ply in range(500)])
     assert told.stored_up_to == [(1, 1), (501, 500)]
     assert [move.ply for move in database.unfinished()[0].moves] == list(range(500))
@@ -399,7 +399,7 @@ def test_a_database_that_is_locked_is_waited_for(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(1) as other:
         unblocked = other.submit(unblock)
-        Writer(database, told, 0).write([(1, begun("m"))])
+        Writer(database, told, 0).write([(1, started("m"))])
         unblocked.result()
     assert "locked" in told.failures[0]
     assert told.stored_up_to == [(1, 1)]
@@ -422,20 +422,20 @@ def test_an_operator_who_changes_an_account_is_noticed(tmp_path: Path) -> None:
 
 #: Records that no database can hold, though some of them pass the checks of one.
 UNSTORABLE: dict[str, Record] = {
-    "a number that SQLite cannot hold": begun("bad", illegal_moves=2**64 - 1),
-    "a number that PostgreSQL cannot hold": begun("bad", max_plies=3_000_000_000),
-    "a number that MessagePack cannot hold": begun("bad", illegal_moves=10**30),
-    "a value of another type": begun("bad", game=object()),
-    "a lone surrogate": begun("bad", players=("\ud800", "Bob")),
-    "no value": begun("bad", clock=None),
+    "a number that SQLite cannot hold": started("bad", illegal_moves=2**64 - 1),
+    "a number that PostgreSQL cannot hold": started("bad", max_plies=3_000_000_000),
+    "a number that MessagePack cannot hold": started("bad", illegal_moves=10**30),
+    "a value of another type": started("bad", game=object()),
+    "a lone surrogate": started("bad", players=("\ud800", "Bob")),
+    "no value": started("bad", clock=None),
     "a number that an earlier match cannot have": played("before", -1),
 }
 
 
 @pytest.mark.parametrize("record", UNSTORABLE.values(), ids=UNSTORABLE)
 def test_a_record_that_cannot_be_stored_stops_no_other(database: Database, record: Record) -> None:
-    told, other = Told(), [begun("other"), played("other", 0), finished("other")]
-    database.save([begun("before"), played("before", 0)])
+    told, other = Told(), [started("other"), played("other", 0), finished("other")]
+    database.save([started("before"), played("before", 0)])
     sent = [*other[:1], record, played("bad", 0), *other[1:2], finished("bad"), *other[2:], ADA]
     batch = decode_records(encode_records(list(enumerate(sent, 10))))
     writer = Writer(database, told, 0)
@@ -454,7 +454,7 @@ def test_a_record_that_cannot_be_stored_stops_no_other(database: Database, recor
 
 def test_a_match_that_lacks_a_move_has_ended_without_result(database: Database) -> None:
     told, writer = Told(), None
-    database.save([begun("m"), played("m", 0)])
+    database.save([started("m"), played("m", 0)])
     bad = structs.replace(played("m", 1), at=None)
     records: list[Record] = [bad, played("m", 2), finished("m")]
     writer = Writer(database, told, 0)
@@ -472,12 +472,12 @@ def test_a_match_that_lacks_a_move_has_ended_without_result(database: Database) 
 def test_an_end_that_cannot_be_stored_either_stops_no_other(tmp_path: Path) -> None:
     database, told = Database(f"sqlite:///{tmp_path}/kept.db"), Told()
     database.migrate()
-    database.save([begun("m")])
+    database.save([started("m")])
     with contextlib.closing(sqlite3.connect(tmp_path / "kept.db")) as connection:
         connection.execute(
             "CREATE TRIGGER rule BEFORE UPDATE ON matches BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
-    Writer(database, told, 0).write([(1, finished("m")), (2, begun("other"))])
+    Writer(database, told, 0).write([(1, finished("m")), (2, started("other"))])
     assert (told.rejections, told.stored_up_to) == ([(1, "no")], [(2, 2)])
     assert [each.started.match for each in database.matches()] == ["m", "other"]
     database.close()
@@ -498,7 +498,7 @@ def test_a_tournament_that_lacks_a_record_is_over(database: Database) -> None:
 def test_a_text_that_only_postgresql_cannot_hold_stops_no_other(postgres: Postgres) -> None:
     database, told = Database(postgres.url), Told()
     database.migrate()
-    Writer(database, told, 0).write([(1, begun("a", game="n\0m")), (2, begun("b"))])
+    Writer(database, told, 0).write([(1, started("a", game="n\0m")), (2, started("b"))])
     assert "NUL" in told.rejections[0][1]
     assert [each.started.match for each in database.matches()] == ["b"]
     database.close()

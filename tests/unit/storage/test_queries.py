@@ -143,10 +143,8 @@ SPEC = TournamentSpec(
 
 def test_tournaments_are_listed_the_latest_first(database: Database, reader: Reader) -> None:
     for number in (1, 2):
-        organized = TournamentCreated(
-            tournament=f"t{number}", name="cup", spec=dumps(SPEC), at=10.0
-        )
-        database.save([organized])
+        created = TournamentCreated(tournament=f"t{number}", name="cup", spec=dumps(SPEC), at=10.0)
+        database.save([created])
     database.save([TournamentEnded(tournament="t1", at=20.0)])
     assert reader.tournaments(page=2, per_page=1).items == (
         TournamentRow(

@@ -72,7 +72,7 @@ def played(
     return results
 
 
-def begun(pairs: Sequence[Pair]) -> Counter[int]:
+def first_moves(pairs: Sequence[Pair]) -> Counter[int]:
     """How much more often each entrant moved first in a pair's first match than second."""
     balance: Counter[int] = Counter()
     for pair in pairs:
@@ -190,9 +190,11 @@ def test_in_a_round_robin_all_meet_all(entrants: int, rounds: int, games: int) -
 @pytest.mark.parametrize("entrants", range(2, 12))
 def test_all_begin_as_often_as_not(name: str, entrants: int, rounds: int, games: int) -> None:
     pairs = format_of(name, entrants, games, rounds).pairs({})
-    assert all(abs(more) <= 1 for more in begun(pairs).values())
+    assert all(abs(more) <= 1 for more in first_moves(pairs).values())
     for game in {pair.game for pair in pairs}:
-        assert all(abs(more) <= 1 for more in begun([p for p in pairs if p.game == game]).values())
+        assert all(
+            abs(more) <= 1 for more in first_moves([p for p in pairs if p.game == game]).values()
+        )
 
 
 def test_in_a_gauntlet_the_first_meets_all_others() -> None:
@@ -217,7 +219,7 @@ def past_of(entrants: int, chance: random.Random) -> PreviousRounds:
     return PreviousRounds(
         points=tuple(chance.choice([0, 1, 1, 2]) for _ in range(entrants)),
         byes=tuple(chance.choice([0, 0, 1]) for _ in range(entrants)),
-        begun=tuple(chance.choice([-1, 0, 1]) for _ in range(entrants)),
+        first_moves=tuple(chance.choice([-1, 0, 1]) for _ in range(entrants)),
         met=tuple(chance.choices(everybody, k=chance.randrange(len(everybody)))),
     )
 
@@ -267,7 +269,7 @@ def test_a_swiss_has_byes_in_turn_and_no_rematch_early(entrants: int) -> None:
         assert {bye.matches for bye in byes} <= {2}
         met = [frozenset(p.entrants) for p in pairs if p.key[0] <= (entrants + 1) // 2]
         assert len(met) == len(set(met))
-        assert all(abs(more) <= 2 for more in begun(pairs).values())
+        assert all(abs(more) <= 2 for more in first_moves(pairs).values())
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ DUEL = HeadToHead(
     ),
 )
 REPORT = Report(
-    name="an evening",
+    name="a test cup",
     format="round_robin",
     games=("connect_four", "mnk(m=8,n=8)"),
     entrants=(
@@ -93,7 +93,7 @@ def test_as_text_in_aligned_columns() -> None:
     assert (
         writer("text")(REPORT)
         == f"""\
-an evening
+a test cup
 round robin of connect_four, mnk(m=8,n=8)
 29 of 30 pairs
 1 pair voided and played again
@@ -280,7 +280,7 @@ def test_names_are_only_text_in_markdown() -> None:
 
 def test_as_markdown_tables() -> None:
     lines = writer("markdown")(replace(REPORT, head_to_head=(), los=())).split("\n")
-    assert lines[0] == "# an evening"
+    assert lines[0] == "# a test cup"
     assert lines[2] == "* round robin of connect\\_four, mnk(m=8,n=8)"
     at = lines.index("## Crosstable")
     assert lines[at + 1 : at + 7] == [

@@ -35,7 +35,7 @@ def loop() -> Iterator[Loop]:
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, SeededDatabase]:
     """The URL of a database in which much has happened, for all tests that change nothing."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('past')}/kept.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('seeded')}/kept.db"
     return url, SeededDatabase(url)
 
 
@@ -63,12 +63,12 @@ def test_it_reads_in_threads_that_end_with_the_reactor(stored: tuple[str, Seeded
 
 def test_everybody_is_rated_by_what_counts(loop: Loop, stored: tuple[str, SeededDatabase]) -> None:
     url = stored[0]
-    ladder = loop.wait(Archive(url, loop).ratings(GAME))
-    assert ladder.matches == TOURNAMENT_MATCHES + 2
-    assert {(each.name, each.version) for each in ladder.entries} == {
+    leaderboard = loop.wait(Archive(url, loop).ratings(GAME))
+    assert leaderboard.matches == TOURNAMENT_MATCHES + 2
+    assert {(each.name, each.version) for each in leaderboard.entries} == {
         ("Ann", "1"), ("Bob", "1"), ("Cyd", "1"), ("Ann", ""), ("Bob", "")
     }  # fmt: skip
-    assert ladder.anchor in {(name, "1") for name in MEMBERS}
+    assert leaderboard.anchor in {(name, "1") for name in MEMBERS}
     assert loop.wait(Archive(url, loop).rated_games()) == [GAME]
 
 
@@ -93,15 +93,15 @@ def test_a_player_has_totals_ratings_and_histories(
 def test_a_tournament_has_its_matches_and_its_report(
     loop: Loop, stored: tuple[str, SeededDatabase]
 ) -> None:
-    url, past = stored
+    url, seeded = stored
     archive = Archive(url, loop)
-    cup = loop.wait(archive.tournament(past.cup))
+    cup = loop.wait(archive.tournament(seeded.cup))
     assert cup
     assert cup.ended_at
     assert (cup.report.name, cup.report.done, cup.report.pairs) == ("a cup", 3, 3)
     assert len(cup.fixtures) == TOURNAMENT_MATCHES
     assert all(each.plies for each in cup.fixtures)
-    assert loop.wait(archive.tournament(past.cup)) is cup
+    assert loop.wait(archive.tournament(seeded.cup)) is cup
     assert loop.wait(archive.tournament("none")) is None
 
 

@@ -100,9 +100,9 @@ def test_a_match_that_is_not_stored_yet_is_shown_when_it_is(loop: Loop, tmp_path
 
 def test_a_match_against_the_rules_is_not_shown_and_says_why(loop: Loop, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/kept.db"
-    past = SeededDatabase(url)
+    seeded = SeededDatabase(url)
     database = Database(url)
-    (kept,) = database.matches(match=past.won)
+    (kept,) = database.matches(match=seeded.won)
     for match, changed in (("m1", {"game": "chess"}), ("m2", {"game": "nim"})):
         database.add([_renamed(kept, match, **changed)])
     database.close()
@@ -114,6 +114,6 @@ def test_a_match_against_the_rules_is_not_shown_and_says_why(loop: Loop, tmp_pat
 
 
 def _renamed(kept: StoredMatch, match: str, **changed: str) -> StoredMatch:
-    begun = structs.replace(kept.started, match=match, **changed)
+    started = structs.replace(kept.started, match=match, **changed)
     moves = tuple(structs.replace(each, match=match) for each in kept.moves)
-    return StoredMatch(started=begun, moves=moves)
+    return StoredMatch(started=started, moves=moves)

@@ -193,15 +193,15 @@ def test_those_who_have_become_lines_leave_room_for_pages() -> None:
 def test_where_a_line_behind_a_proxy_comes_from(headers: list[str], address: str) -> None:
     web = WebSocketsInMemory(proxied=True)
     web.line(*headers)
-    (caller,) = web.hub.registry.connections.values()
-    assert caller.address == address
+    (connection,) = web.hub.registry.connections.values()
+    assert connection.address == address
 
 
 def test_without_a_proxy_nobody_is_believed_to_come_from_elsewhere() -> None:
     web = WebSocketsInMemory()
     web.line("X-Forwarded-For: 192.0.2.7")
-    (caller,) = web.hub.registry.connections.values()
-    assert caller.address == "127.0.0.1"
+    (connection,) = web.hub.registry.connections.values()
+    assert connection.address == "127.0.0.1"
 
 
 def test_who_does_not_read_is_not_listened_to() -> None:
