@@ -27,6 +27,7 @@ class Rules(NamedTuple):
     playout: Callable[..., int]
     decisive: Callable[..., int] | None
     sensible: Callable[..., int] | None
+    write: Callable[..., None]
     key: Callable[..., int]  # a hash of the board
     compiled: bool
 
@@ -42,6 +43,7 @@ def rules_of(game: Game) -> Rules:
             kernels.playout,
             kernels.decisive,
             kernels.sensible,
+            kernels.write,
             board_key,
             compiled=True,
         )
@@ -71,7 +73,10 @@ def interpreted_rules(game: Game) -> Rules:
         board_[:] = board(state)
         return ply
 
+    def write(board: list[Any], state: NDArray[np.int64]) -> None:
+        state[:] = board[2]
+
     def key(board: list[Any]) -> int:
         return int(board_key(np.array(board[2], dtype=np.int64)))
 
-    return Rules(board, legal, play, playout, None, None, key, compiled=False)
+    return Rules(board, legal, play, playout, None, None, write, key, compiled=False)

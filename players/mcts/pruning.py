@@ -65,6 +65,8 @@ def compact(tree: Tree, root: int, least: int, stack: NDArray[np.int64]) -> int:
             nodes[to + i] = nodes[row + i]
             if len(tree.amaf) > 0:
                 tree.amaf[to + i] = tree.amaf[row + i]
+            if len(tree.guide) > 0:
+                tree.guide[to + i] = tree.guide[row + i]
             if nodes[to + i].width > 0 and nodes[to + i].first_child > row:
                 owner[nodes[to + i].first_child] = to + i
         to += width

@@ -78,7 +78,7 @@ class TreeSearch(Player):
         first = secrets.randbits(64) if seed is None else seed
         try:
             self._workers = [
-                Worker(game, selection, config, first + number, memory_mb / threads, neighbours)
+                self._new_worker(selection, config, first + number, memory_mb / threads, neighbours)
                 for number in range(threads)
             ]
         except (OSError, OverflowError, ValueError) as error:
@@ -90,6 +90,17 @@ class TreeSearch(Player):
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
         self._report_s = 0.0  # seconds that the last report took, after its search
         self._root: tuple[int, State] | None = None  # the ply and the state of the roots
+
+    def _new_worker(
+        self,
+        selection: Selection,
+        config: SearchConfig,
+        seed: int,
+        megabytes: float,
+        neighbours: NDArray[np.int64],
+    ) -> Worker:
+        """Return a new tree. Raises OSError, OverflowError or ValueError without memory."""
+        return Worker(self.game, selection, config, seed, megabytes, neighbours)
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         if self.game.winner(states[-1]):
@@ -107,7 +118,11 @@ class TreeSearch(Player):
             info = self._with_immediate_win(states[-1], info)
         reported = clock.perf_counter()
         self._report_s = reported - searched
-        return PlayResult(info.actions[0].action, replace(info, seconds=reported - started))
+        return PlayResult(self._pick(info), replace(info, seconds=reported - started))
+
+    def _pick(self, info: Info) -> int:
+        """Return the action to play."""
+        return info.actions[0].action
 
     def longest_s(self, limit: Limit) -> float | None:
         return _tighter(limit, self._limit).seconds
@@ -142,8 +157,12 @@ class TreeSearch(Player):
         actions = self._actions_since_root(states)
         for worker in self._workers:
             if actions is None or not worker.advance(actions, states[-1], seconds):
-                worker.reset(states[-1])
+                self._reset(worker, states)
         self._root = len(states) - 1, states[-1]
+
+    def _reset(self, worker: Worker, states: Sequence[State]) -> None:
+        """Start a new tree with the newest state as its root."""
+        worker.reset(states[-1])
 
     def _actions_since_root(self, states: Sequence[State]) -> list[int] | None:
         """Return the actions from the root's state to the newest; None if it is not reachable."""

@@ -16,7 +16,7 @@ from games.core.kernels import inlined
 from players.mcts.tree import LOST_MEAN, Tree
 
 #: The selection rules, as numbers for compiled code.
-UCB1, TUNED, RAVE, FLAT = 0, 1, 2, 3
+UCB1, TUNED, RAVE, FLAT, PUCT = 0, 1, 2, 3, 4
 #: The schedules by which RAVE weighs its two estimates.
 HAND_SELECTED, MINIMUM_MSE = 0, 1
 #: A first-play urgency above any mean: every action is tried once before any is tried twice.

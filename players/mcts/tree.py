@@ -35,6 +35,15 @@ NODE = np.dtype(
 )
 #: All-moves-as-first: the results when the player chose this action here or later.
 AMAF = np.dtype([("visits", np.int32), ("average", np.float32)], align=True)
+#: What a search guided by a net stores beside a node.
+GUIDE = np.dtype(
+    [
+        ("prior", np.float32),  # the policy's probability of the action that leads into it
+        ("pending", np.int16),  # simulations through it that wait for the net
+        ("tie", np.int8),  # whether a child is a proven tie, so that the player can have that
+    ],
+    align=True,
+)
 
 #: Limits of the integer types above.
 MAX_ACTIONS = 2**16 - 1
@@ -50,6 +59,7 @@ class Tree(NamedTuple):
 
     nodes: Any  # [row] of NODE
     amaf: Any  # [row] of AMAF; empty for a search without RAVE
+    guide: Any  # [row] of GUIDE; empty for a search without a net
     owner: NDArray[np.int32]  # [row] working memory of `players.mcts.pruning`
     used: NDArray[np.int64]  # [1] number of rows in use
 
@@ -58,6 +68,7 @@ TREE = types.NamedTuple(
     [
         from_dtype(NODE)[::1],
         from_dtype(AMAF)[::1],
+        from_dtype(GUIDE)[::1],
         types.int32[::1],
         types.int64[::1],
     ],
@@ -65,21 +76,36 @@ TREE = types.NamedTuple(
 )
 
 
-def new_tree(megabytes: float, *, amaf: bool) -> Tree:
+def new_tree(megabytes: float, *, amaf: bool = False, guide: bool = False) -> Tree:
     """Return a tree of at most that many megabytes; the system allocates pages as it grows.
 
     Raises OSError, OverflowError or ValueError if the memory cannot be reserved.
     """
-    row = NODE.itemsize + (AMAF.itemsize if amaf else 0) + np.dtype(np.int32).itemsize
+    row = (
+        NODE.itemsize + AMAF.itemsize * amaf + GUIDE.itemsize * guide + np.dtype(np.int32).itemsize
+    )
     rows = min(int(megabytes * 2**20) // row, MAX_NODES)
     tree = Tree(
         nodes=_column(NODE, rows),
         amaf=_column(AMAF, rows if amaf else 0),
+        guide=_column(GUIDE, rows if guide else 0),
         owner=_column(np.dtype(np.int32), rows),
         used=apart(np.zeros(1, dtype=np.int64)),
     )
     clear(tree)
     return tree
+
+
+def new_forest(trees: int, rows: int) -> Tree:
+    """Return as many trees guided by a net, each of as many rows, which lie one after the other."""
+    nothing: NDArray[Any] = np.empty(0, dtype=AMAF)
+    return Tree(
+        nodes=_column(NODE, trees * rows),
+        amaf=nothing,
+        guide=_column(GUIDE, trees * rows),
+        owner=np.empty(0, dtype=np.int32),
+        used=np.zeros(trees, dtype=np.int64),
+    )
 
 
 def _column(kind: np.dtype[Any], rows: int) -> NDArray[Any]:
@@ -108,7 +134,11 @@ def apart(array: NDArray[Any]) -> NDArray[Any]:
 
 def interpreted(tree: Tree) -> Tree:
     """Return the same tree for uncompiled code, where `nodes[i].visits` needs a record array."""
-    return tree._replace(nodes=tree.nodes.view(np.recarray), amaf=tree.amaf.view(np.recarray))
+    return tree._replace(
+        nodes=tree.nodes.view(np.recarray),
+        amaf=tree.amaf.view(np.recarray),
+        guide=tree.guide.view(np.recarray),
+    )
 
 
 def clear(tree: Tree) -> None:

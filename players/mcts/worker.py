@@ -14,7 +14,7 @@ from games.core.kernels import uncompiled
 from games.core.random import seeded
 from players.core.rules import rules_of
 from players.mcts.pruning import ROWS_PER_SECOND, compact
-from players.mcts.selection import FLAT, RAVE, Selection
+from players.mcts.selection import FLAT, PUCT, RAVE, Selection
 from players.mcts.simulate import SearchConfig, new_buffers, run_simulations
 from players.mcts.tree import MAX_SIMULATIONS, ROOT, UNKNOWN, apart, clear, interpreted, new_tree
 
@@ -59,7 +59,7 @@ class Worker:
         self._rng = apart(seeded(seed))
         words = len(self._rules.board(game.initial_state()))
         self._buffers = new_buffers(game, neighbours, words)
-        self.tree = new_tree(megabytes, amaf=selection.rule == RAVE)
+        self.tree = new_tree(megabytes, amaf=selection.rule == RAVE, guide=selection.rule == PUCT)
         self._compiled_tree = self.tree if self._rules.compiled else interpreted(self.tree)
         #: Most nodes on a path with their siblings: a simulation adds no more rows.
         self._rows_per_simulation = (game.max_plies + 1) * game.num_actions

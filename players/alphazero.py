@@ -1,0 +1,130 @@
+"""AlphaZero: tree search guided by a net."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games import Game, State
+from players.core.player import Info
+from players.mcts.puct import PuctConfig
+from players.mcts.searcher import TreeSearch
+from players.mcts.selection import HAND_SELECTED, PUCT, Selection
+from players.mcts.simulate import SearchConfig
+from players.mcts.worker import Worker
+
+MAX_BATCH = 1024
+
+
+class AlphaZero(TreeSearch):
+    """PUCT with a net's policy and value instead of playouts (Silver et al. 2017).
+
+    `net` is an ONNX file; by default, the one that comes with the game. `c_puct` weighs
+    exploration. An unvisited action has its parent's value less `fpu`, on a scale from -1 to 1; or
+    the value `fpu` itself if `fpu_relative` is false. `batch` leaves are evaluated at a time.
+    `backend` is onnxruntime, openvino, or auto for the faster one that is installed. `noise` is the
+    weight of Dirichlet noise in the policy of the root. With a `temperature` above 0, actions are
+    drawn in proportion to their visits to the power of 1 / temperature. `decisive` playouts find
+    wins and losses within two plies, in games that define them.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        /,
+        net: str | None = None,
+        c_puct: float = 1.5,
+        fpu: float = 0.25,
+        fpu_relative: bool = True,
+        batch: int = 8,
+        backend: str = "auto",
+        temperature: float = 0.0,
+        noise: float = 0.0,
+        time: float | None = None,
+        simulations: int | None = None,
+        solver: bool = True,
+        decisive: bool = True,
+        reuse: bool = True,
+        ponder: bool = False,
+        seed: int | None = None,
+        memory_mb: int = 256,
+    ) -> None:
+        from players.nets import choice
+        from players.nets.errors import NetError
+
+        self.game = game  # for the messages of errors
+        self._require(0 <= c_puct < np.inf, f"c_puct must be 0 or more, not {c_puct}")
+        self._require(abs(fpu) <= 2, f"fpu must be from -2 to 2, not {fpu}")
+        self._require(0 < batch <= MAX_BATCH, f"batch must be from 1 to {MAX_BATCH}, not {batch}")
+        self._require(
+            0 <= temperature <= 100, f"temperature must be from 0 to 100, not {temperature}"
+        )
+        self._require(0 <= noise <= 1, f"noise must be from 0 to 1, not {noise}")
+        try:
+            self._net = choice.load(net, game, backend=backend, batch=batch)
+        except NetError as error:
+            raise self._error(str(error)) from error
+        self._batch, self._temperature, self._noise = batch, temperature, noise
+        self._puct = PuctConfig(float(c_puct), float(fpu), fpu_relative, solver, decisive)
+        self._draw = np.random.default_rng(secrets.randbits(64) if seed is None else abs(seed))
+        super().__init__(
+            game,
+            Selection(PUCT, c_puct, fpu, HAND_SELECTED, 0.0, 0.0),
+            time=time,
+            simulations=simulations,
+            solver=solver,
+            decisive=decisive,
+            reuse=reuse,
+            ponder=ponder,
+            seed=seed,
+            memory_mb=memory_mb,
+        )
+
+    def _new_worker(
+        self,
+        selection: Selection,
+        config: SearchConfig,
+        seed: int,
+        megabytes: float,
+        neighbours: NDArray[np.int64],
+    ) -> Worker:
+        from players.mcts.net_worker import NetWorker
+
+        worker = NetWorker(self.game, self._net, self._batch, self._puct, seed, megabytes)
+        if self._noise > 0:
+            worker.at_root = self._add_noise
+        return worker
+
+    def _reset(self, worker: Worker, states: Sequence[State]) -> None:
+        worker.reset(states[-1], self._last_action(states))  # type: ignore[call-arg]
+
+    def _last_action(self, states: Sequence[State]) -> int:
+        """Return the action that led to the newest state, or -1."""
+        if len(states) < 2:
+            return -1
+        before, after = states[-2:]
+        legal = self.game.legal_actions(before)
+        return next((each for each in legal if self.game.next_state(before, each) == after), -1)
+
+    def _add_noise(self, legal: NDArray[np.int64], logits: NDArray[np.float32]) -> None:
+        """Mix Dirichlet noise into the policy of the root, with alpha = 10 / legal actions."""
+        policy = np.exp(logits[legal] - logits[legal].max())
+        policy /= policy.sum()
+        noise = self._draw.dirichlet(np.full(len(legal), 10 / len(legal)))
+        logits[legal] = np.log((1 - self._noise) * policy + self._noise * noise + 1e-9)
+
+    def _pick(self, info: Info) -> int:
+        best = info.actions[0]
+        if self._temperature == 0 or best.proven is not None:
+            return best.action
+        open_ = [each for each in info.actions if each.proven != -1 and each.visits]
+        visits = np.array([each.visits for each in open_], dtype=float)
+        weights = (visits / visits.max()) ** (1 / self._temperature)
+        return open_[int(self._draw.choice(len(open_), p=weights / weights.sum()))].action
+
+    def close(self) -> None:
+        super().close()
+        self._net.close()
