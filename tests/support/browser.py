@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Request, Response, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Request, Response, expect
 from support.commands import RunningServer, running_server
 
 import games
@@ -65,6 +65,7 @@ class BrowserUsers:
     def __init__(self, browser: Browser, address: str) -> None:
         self._browser = browser
         self._address = address
+        self._contexts: list[BrowserContext] = []
         self._tolerated: list[str] = []
         self._faults: list[str] = []
 
@@ -82,6 +83,7 @@ class BrowserUsers:
         """Open a page as a new user, with cookies and storage of its own."""
         options = {"viewport": {"width": 1280, "height": 900}, "base_url": self._address} | options
         context = self._browser.new_context(**options)
+        self._contexts.append(context)
         context.set_default_timeout(PATIENCE_S * 1000)
         context.on("console", lambda said: said.type == "error" and self._note(said.text))
         context.on("weberror", lambda fault: self._note(str(fault.error)))
@@ -100,7 +102,7 @@ class BrowserUsers:
 
     def leave(self) -> None:
         """Close all pages."""
-        for context in self._browser.contexts:
+        for context in self._contexts:
             context.close()
 
     def _note(self, fault: str) -> None:
