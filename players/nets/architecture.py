@@ -55,7 +55,7 @@ class Architecture:
         shapes = {}
         for name, shape in weights.items():
             shapes[name] = shape
-            shapes[_bias(name)] = (outputs(shape),)
+            shapes[bias_of(name)] = (outputs(shape),)
         return shapes
 
     def initial(self, game: Game, rng: np.random.Generator) -> dict[str, NDArray[np.float32]]:
@@ -93,7 +93,7 @@ def outputs(shape: tuple[int, ...]) -> int:
     return shape[0] if len(shape) == 4 else shape[1]
 
 
-def _bias(weights: str) -> str:
+def bias_of(weights: str) -> str:
     """Return the name of the bias of some weights: `stem/b` for `stem/w`."""
     group, _, name = weights.partition("/")
     return f"{group}/{name.replace('w', 'b')}"

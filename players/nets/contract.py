@@ -207,10 +207,6 @@ def _check_value(info: onnx.ValueInfoProto, path: Path, game: Game, exact: bool)
         numbers = onnx.TensorProto.DataType.items()
         kind = next((name for name, number in numbers if number == tensor.elem_type), "unknown")
         raise _refused(path, f"its {info.name} has the type {kind}", shown)
-    if not tensor.HasField("shape"):
-        if exact:
-            raise _refused(path, f"its {info.name} has no shape", shown)
-        return
     sizes = [each.dim_value if each.HasField("dim_value") else None for each in tensor.shape.dim]
     unknown_or_right = len(sizes) == len(wanted) + 1 and all(
         size == right or (size is None and not exact)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from games import Game
 from players.nets import contract
+from players.nets.architecture import bias_of
 from players.nets.errors import NetError, require
 from players.nets.files import write_atomically
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 #: Operators and format of ONNX 1.12 (2022), so that older runtimes read the files, too.
 OPSET = 17
 IR_VERSION = 8
+
+#: The weights and the bias of a layer.
+Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 class GraphBuilder:
@@ -42,28 +46,17 @@ class GraphBuilder:
         self._nodes.append(make(operator, list(inputs), [name], name=name, **attributes))
         return name
 
-    def array(self, name: str, array: NDArray[Any]) -> str:
-        """Add an array; those of floating-point numbers are stored as float32 or float16."""
-        tensor = self._onnx.numpy_helper.from_array
-        if array.dtype.kind != "f":
-            self._arrays.append(tensor(array, name))
-        elif not self._half:
-            self._arrays.append(tensor(array.astype(np.float32, order="C"), name))
-        else:
-            stored = f"{name}/half"
-            self._arrays.append(tensor(array.astype(np.float16, order="C"), stored))
-            self.add("Cast", stored, to_name=name, to=self._onnx.TensorProto.FLOAT)
-        return name
+    def convolve(self, x: str, name: str, layer: Layer) -> str:
+        """Add a convolution whose result has as many rows and columns as `x`.
 
-    def convolve(self, x: str, name: str, w: NDArray[Any], b: NDArray[Any]) -> str:
-        """Add a convolution whose result has as many rows and columns as `x`."""
-        arrays = self.array(f"{name}/w", w), self.array(f"{name}/b", b)
-        return self.add("Conv", x, *arrays, pads=[w.shape[2] // 2, w.shape[3] // 2] * 2)
+        `name` is that of its weights, such as `stem/w`.
+        """
+        padding = [size // 2 for size in layer[0].shape[2:]] * 2
+        return self.add("Conv", x, *self._layer(name, layer), pads=padding)
 
-    def dense(self, x: str, name: str, w: NDArray[Any], b: NDArray[Any], to_name: str = "") -> str:
-        """Add `x @ w + b`."""
-        arrays = self.array(f"{name}/w", w), self.array(f"{name}/b", b)
-        return self.add("Gemm", x, *arrays, to_name=to_name)
+    def dense(self, x: str, name: str, layer: Layer, to_name: str = "") -> str:
+        """Add `x @ w + b`, with the weights w and the bias b."""
+        return self.add("Gemm", x, *self._layer(name, layer), to_name=to_name)
 
     def relu(self, x: str) -> str:
         """Add the larger of 0 and each number."""
@@ -101,3 +94,17 @@ class GraphBuilder:
             write_atomically(path, model.SerializeToString(deterministic=True))
         except OSError as error:
             raise NetError(f"{path} cannot be written: {error.strerror}") from error
+
+    def _layer(self, name: str, layer: Layer) -> tuple[str, str]:
+        weights, bias = layer
+        return self._array(name, weights), self._array(bias_of(name), bias)
+
+    def _array(self, name: str, array: NDArray[np.float32]) -> str:
+        stored = f"{name}/half" if self._half else name
+        kind = np.float16 if self._half else np.float32
+        with np.errstate(over="ignore"):  # infinity is refused when the net is saved
+            numbers = array.astype(kind, order="C")
+        self._arrays.append(self._onnx.numpy_helper.from_array(numbers, stored))
+        if self._half:
+            self.add("Cast", stored, to_name=name, to=self._onnx.TensorProto.FLOAT)
+        return name

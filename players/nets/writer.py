@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from games import Game
-from players.nets.architecture import Architecture, Parameters
+from players.nets.architecture import Architecture, Parameters, bias_of
 from players.nets.contract import INPUT, POLICY, VALUE
 from players.nets.errors import NetError
-from players.nets.graph import GraphBuilder
+from players.nets.graph import GraphBuilder, Layer
 
 
 def write(
-    path: Path, game: Game, parameters: Parameters, metadata: Mapping[str, str], half: bool = False
+    path: str | Path,
+    game: Game,
+    parameters: Parameters,
+    metadata: Mapping[str, str],
+    half: bool = False,
 ) -> None:
     """Write a net for `game`; the file is complete or absent.
 
@@ -21,23 +25,26 @@ def write(
     `half`, the file has half the size: the parameters are rounded to float16. Raises NetError for
     parameters of other names or shapes, for NaN and infinity, and if it cannot be written.
     """
+    path = Path(path)
     architecture = _architecture(path, game, parameters)
     graph = GraphBuilder(half)
 
-    def convolve(x: str, name: str, number: str = "") -> str:
-        w, b = parameters[f"{name}/w{number}"], parameters[f"{name}/b{number}"]
-        return graph.convolve(x, f"{name}{number and '/'}{number}", w, b)
+    def layer(weights: str) -> Layer:
+        return parameters[weights], parameters[bias_of(weights)]
+
+    def convolve(x: str, name: str) -> str:
+        return graph.convolve(x, name, layer(name))
 
     def dense(x: str, name: str, to_name: str = "") -> str:
-        return graph.dense(x, name, parameters[f"{name}_w"], parameters[f"{name}_b"], to_name)
+        return graph.dense(x, name, layer(name), to_name)
 
-    x = graph.relu(convolve(INPUT, "stem"))
+    x = graph.relu(convolve(INPUT, "stem/w"))
     for i in range(architecture.blocks):
-        inner = graph.relu(convolve(x, f"block{i}", "1"))
-        x = graph.relu(graph.add("Add", x, convolve(inner, f"block{i}", "2")))
-    dense(graph.flat(graph.relu(convolve(x, "policy"))), "policy/dense", to_name=POLICY)
-    hidden = dense(graph.flat(graph.relu(convolve(x, "value"))), "value/dense1")
-    graph.add("Tanh", dense(graph.relu(hidden), "value/dense2"), to_name=VALUE)
+        inner = graph.relu(convolve(x, f"block{i}/w1"))
+        x = graph.relu(graph.add("Add", x, convolve(inner, f"block{i}/w2")))
+    dense(graph.flat(graph.relu(convolve(x, "policy/w"))), "policy/dense_w", to_name=POLICY)
+    hidden = dense(graph.flat(graph.relu(convolve(x, "value/w"))), "value/dense1_w")
+    graph.add("Tanh", dense(graph.relu(hidden), "value/dense2_w"), to_name=VALUE)
     graph.save(path, game, metadata)
 
 

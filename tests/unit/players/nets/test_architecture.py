@@ -1,0 +1,56 @@
+"""Names, shapes and first values of the parameters of a residual net."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import games
+from players.nets.architecture import Architecture
+
+
+def test_the_shapes_are_those_of_the_board_and_the_actions() -> None:
+    shapes = Architecture(blocks=2, filters=16, head_planes=4, value_hidden=10).shapes(
+        games.load("connect_four")
+    )
+    assert shapes == {
+        "stem/w": (16, 6, 3, 3),
+        "stem/b": (16,),
+        "block0/w1": (16, 16, 3, 3),
+        "block0/b1": (16,),
+        "block0/w2": (16, 16, 3, 3),
+        "block0/b2": (16,),
+        "block1/w1": (16, 16, 3, 3),
+        "block1/b1": (16,),
+        "block1/w2": (16, 16, 3, 3),
+        "block1/b2": (16,),
+        "policy/w": (4, 16, 1, 1),
+        "policy/b": (4,),
+        "policy/dense_w": (4 * 42, 7),
+        "policy/dense_b": (7,),
+        "value/w": (4, 16, 1, 1),
+        "value/b": (4,),
+        "value/dense1_w": (4 * 42, 10),
+        "value/dense1_b": (10,),
+        "value/dense2_w": (10, 1),
+        "value/dense2_b": (1,),
+    }
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 12])
+def test_the_size_of_a_net_is_found_from_its_parameters(blocks: int) -> None:
+    architecture = Architecture(blocks=blocks, filters=3, head_planes=2, value_hidden=5)
+    game = games.load("tic_tac_toe")
+    parameters = architecture.initial(game, np.random.default_rng(1))
+    assert {name: array.shape for name, array in parameters.items()} == architecture.shapes(game)
+    assert Architecture.of(parameters) == architecture
+
+
+def test_first_values_depend_on_the_seed_alone() -> None:
+    game = games.load("tic_tac_toe")
+    first, again, other = (
+        Architecture().initial(game, np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
+    assert all((first[name] == again[name]).all() for name in first)
+    assert not (first["stem/w"] == other["stem/w"]).any()
+    assert all(array.dtype == np.float32 for array in first.values())
