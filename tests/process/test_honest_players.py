@@ -32,48 +32,48 @@ def disturbed(*options: str) -> Iterator[ServerProcess]:
     assert seen.matches >= 1
 
 
-def calls(
+def connected_clients(
     server: ServerProcess, count: int, address: str, stack: contextlib.ExitStack
 ) -> list[RawClient]:
     return [stack.enter_context(RawClient(HOST, server.port, address)) for _ in range(count)]
 
 
-def spoken_to(callers: Sequence[RawClient], seconds: float = 0.0) -> list[RawClient]:
-    """Return the callers with unread data."""
-    by_socket = {caller.socket: caller for caller in callers}
+def spoken_to(clients: Sequence[RawClient], seconds: float = 0.0) -> list[RawClient]:
+    """Return the clients with unread data."""
+    by_socket = {client.socket: client for client in clients}
     poll = select.poll()
     for each in by_socket:
         poll.register(each, select.POLLIN)
     ready = {number for number, _ in poll.poll(seconds * 1000)}
-    return [caller for each, caller in by_socket.items() if each.fileno() in ready]
+    return [client for each, client in by_socket.items() if each.fileno() in ready]
 
 
-def those_refused(callers: Sequence[RawClient], count: int) -> list[RawClient]:
-    """Wait until a number of callers have data to read, and return them."""
-    wait_until(lambda: len(spoken_to(callers)) >= count, f"{count} answers")
-    return spoken_to(callers)
+def those_refused(clients: Sequence[RawClient], count: int) -> list[RawClient]:
+    """Wait until a number of clients have data to read, and return them."""
+    wait_until(lambda: len(spoken_to(clients)) >= count, f"{count} answers")
+    return spoken_to(clients)
 
 
-def sent_away(caller: RawClient) -> tuple[str, str]:
-    """Return code and text of the error, which must be the only message of a caller."""
-    error = caller.hear()
-    assert caller.is_closed()
+def sent_away(client: RawClient) -> tuple[str, str]:
+    """Return code and text of the error, which must be the only message of a client."""
+    error = client.hear()
+    assert client.is_closed()
     return error["code"], error["text"]
 
 
 def test_a_peer_that_sends_one_byte_per_second_is_disconnected_in_time() -> None:
     body = msgpack.packb({"type": "hello", "protocol_min": 1, "protocol_max": 1, "name": "Slow"})
     with disturbed("--hello-s=2") as server, contextlib.ExitStack() as stack:
-        callers = calls(server, 50, HOST, stack)
+        clients = connected_clients(server, 50, HOST, stack)
         for byte in struct.pack(">I", len(body)) + body:
-            for caller in callers:
-                caller.socket.sendall(bytes([byte]))
-            if spoken_to(callers, seconds=1.0):
+            for client in clients:
+                client.socket.sendall(bytes([byte]))
+            if spoken_to(clients, seconds=1.0):
                 break
         else:
             pytest.fail("the server waited for the whole hello")
-        for caller in callers:
-            assert sent_away(caller) == ("timeout", "no hello within 2 seconds")
+        for client in clients:
+            assert sent_away(client) == ("timeout", "no hello within 2 seconds")
 
 
 def test_of_a_flood_of_connections_as_many_are_taken_as_may_be() -> None:
@@ -84,14 +84,14 @@ def test_of_a_flood_of_connections_as_many_are_taken_as_may_be() -> None:
             ("127.0.0.3", 100, 100, ""),
             ("127.0.0.4", 100, 48, "the server has 250 connections and accepts no more"),
         ):
-            callers = calls(server, count, address, stack)
-            away = those_refused(callers, count - taken)
-            assert {sent_away(caller) for caller in away} == (
+            clients = connected_clients(server, count, address, stack)
+            away = those_refused(clients, count - taken)
+            assert {sent_away(client) for client in away} == (
                 {("too_many", text)} if text else set()
             )
-            rest = [caller for caller in callers if caller not in away]
+            rest = [client for client in clients if client not in away]
             assert len(rest) == taken
-            assert all(caller.is_alive() for caller in rest)
+            assert all(client.is_alive() for client in rest)
 
 
 # Behind a proxy.
@@ -106,8 +106,8 @@ def proxied() -> Iterator[RunningServer]:
     assert "Traceback" not in log, log
 
 
-def caller(server: RunningServer, address: str) -> RawClient:
-    """Return a caller with a remote address, as given by the proxy."""
+def client(server: RunningServer, address: str) -> RawClient:
+    """Return a client with a remote address, as given by the proxy."""
     family = "TCP6" if ":" in address else "TCP4"
     here = "2001:db8::1" if ":" in address else "192.0.2.1"
     line = f"PROXY {family} {address} {here} 50000 4242\r\n"
@@ -117,12 +117,12 @@ def caller(server: RunningServer, address: str) -> RawClient:
 def test_behind_a_proxy_the_address_counts_that_it_announces(proxied: RunningServer) -> None:
     with contextlib.ExitStack() as stack:
         ann, bob = (
-            stack.enter_context(caller(proxied, f"198.51.100.{number}")) for number in (1, 2)
+            stack.enter_context(client(proxied, f"198.51.100.{number}")) for number in (1, 2)
         )
         two_clients = TwoClients(ann, bob)
         two_clients.play(2)
         for address in ("203.0.113.1", "2001:db8::7"):
-            one, two, three = (stack.enter_context(caller(proxied, address)) for _ in range(3))
+            one, two, three = (stack.enter_context(client(proxied, address)) for _ in range(3))
             assert one.is_alive()
             assert two.is_alive()
             three.say("ping")

@@ -1,4 +1,4 @@
-"""`playout-player` and its line, at a server that is played by the test."""
+"""`playout-player` and its connection, at a server that is played by the test."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ ENDED = {
 }
 
 
-class Caller(RawClient):
+class AcceptedConnection(RawClient):
     """The server's end of a connection."""
 
     require_described = staticmethod(require_described_request)
 
-    def __init__(self, line: socket.socket) -> None:
-        line.settimeout(TIMEOUT_S)
-        self.socket = line
+    def __init__(self, accepted: socket.socket) -> None:
+        accepted.settimeout(TIMEOUT_S)
+        self.socket = accepted
         self.heard = []
 
     def hear_of(self, kind: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class Caller(RawClient):
 
 
 class Host:
-    """Listens, and is called by a `playout-player`."""
+    """Listens for the connections of a `playout-player`."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
@@ -80,8 +80,8 @@ class Host:
         self.listener.settimeout(TIMEOUT_S)
         self.address = ("--port", str(self.listener.getsockname()[1]))
 
-    def called_by(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """A player that calls this host."""
+    def start_player(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+        """A player that connects to this host."""
         return self.run("nim(chips=1)", "random", *self.address, *arguments, **options)
 
     def run(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
@@ -91,13 +91,13 @@ class Host:
         self._stack.callback(process.kill)
         return process
 
-    def accept(self, context: ssl.SSLContext | None = None) -> Caller:
+    def accept(self, context: ssl.SSLContext | None = None) -> AcceptedConnection:
         """The next connection."""
-        line, _ = self.listener.accept()
-        self._stack.enter_context(line)
+        accepted, _ = self.listener.accept()
+        self._stack.enter_context(accepted)
         if context:
-            line = self._stack.enter_context(context.wrap_socket(line, server_side=True))
-        return Caller(line)
+            accepted = self._stack.enter_context(context.wrap_socket(accepted, server_side=True))
+        return AcceptedConnection(accepted)
 
 
 @pytest.fixture
@@ -107,37 +107,37 @@ def host() -> Iterator[Host]:
 
 
 def test_what_came_too_soon_is_said_again(host: Host) -> None:
-    player = host.called_by()
-    caller = host.accept()
+    player = host.start_player()
+    connection = host.accept()
 
     def refuse(kind: str) -> dict[str, Any]:
         """And hear the same once more."""
-        message = caller.hear_of(kind)
+        message = connection.hear_of(kind)
         too_soon = {"code": "rate_limited", "text": "too soon", "seconds": 0.05}
-        caller.say("error", re=message["id"], **too_soon)
-        assert caller.hear_of(kind) == message
+        connection.say("error", re=message["id"], **too_soon)
+        assert connection.hear_of(kind) == message
         return message
 
     name = refuse("hello")["name"]
-    caller.say("welcome", re="hello", **(WELCOME | {"name": name}))
+    connection.say("welcome", re="hello", **(WELCOME | {"name": name}))
     refuse("seek")
-    caller.say("started", **STARTED)
-    caller.say("update", re=refuse("move")["id"], **UPDATE)
-    caller.say("ended", **ENDED)
+    connection.say("started", **STARTED)
+    connection.say("update", re=refuse("move")["id"], **UPDATE)
+    connection.say("ended", **ENDED)
     code, output = finish(player)
     assert code == 0, output
     assert "too soon" not in output
 
 
 def test_a_player_says_that_it_is_there(host: Host) -> None:
-    player = host.called_by()
-    caller = host.accept()
-    caller.hear_of("hello")
-    caller.say("welcome", re="hello", **WELCOME)
-    caller.hear_of("seek")
-    caller.say("ping", seconds=60.0)
-    assert caller.hear_of("ping").get("id") is None
-    caller.play()
+    player = host.start_player()
+    connection = host.accept()
+    connection.hear_of("hello")
+    connection.say("welcome", re="hello", **WELCOME)
+    connection.hear_of("seek")
+    connection.say("ping", seconds=60.0)
+    assert connection.hear_of("ping").get("id") is None
+    connection.play()
     assert finish(player)[0] == 0
 
 
@@ -151,34 +151,34 @@ def test_an_entrant_is_told_everything_by_its_environment(host: Host, tmp_path: 
         "XDG_DATA_HOME": str(tmp_path),
     }
     player = host.run("any", "random", "--warm", "nim", env=os.environ | entrant)
-    caller = host.accept()
-    hello = caller.hear_of("hello")
+    connection = host.accept()
+    hello = connection.hear_of("hello")
     assert (hello["name"], hello["token"]) == ("Ada", "0123456789abcdef")
-    caller.say("welcome", re="hello", **WELCOME)
-    assert caller.hear_of("join")["tournament"] == "t"
-    caller.play()
-    caller.say("started", **(STARTED | {"match": "n"}))
-    assert caller.hear_of("move")["match"] == "n"
+    connection.say("welcome", re="hello", **WELCOME)
+    assert connection.hear_of("join")["tournament"] == "t"
+    connection.play()
+    connection.say("started", **(STARTED | {"match": "n"}))
+    assert connection.hear_of("move")["match"] == "n"
     player.send_signal(signal.SIGTERM)
-    assert caller.is_closed(), "without another word"
+    assert connection.is_closed(), "without another word"
     code, output = finish(player)
     assert code == 143, output
     assert not list(tmp_path.iterdir())
 
 
 def test_a_server_that_is_full_is_called_again(host: Host) -> None:
-    player = host.called_by()
+    player = host.start_player()
     full = {"code": "too_many", "text": "there is no room"}
-    with host.accept() as caller:
-        caller.say("error", **full)
-    with host.accept() as caller:
-        caller.say("error", re=caller.hear_of("hello")["id"], **full)
-        assert caller.hear_of("ping")
-    caller = host.accept()
-    caller.hear_of("hello")
-    caller.say("welcome", re="hello", **WELCOME)
-    caller.hear_of("seek")
-    caller.play()
+    with host.accept() as connection:
+        connection.say("error", **full)
+    with host.accept() as connection:
+        connection.say("error", re=connection.hear_of("hello")["id"], **full)
+        assert connection.hear_of("ping")
+    connection = host.accept()
+    connection.hear_of("hello")
+    connection.say("welcome", re="hello", **WELCOME)
+    connection.hear_of("seek")
+    connection.play()
     code, output = finish(player)
     assert code == 0
     assert "there is no room (too_many)" in output
@@ -186,15 +186,15 @@ def test_a_server_that_is_full_is_called_again(host: Host) -> None:
 
 
 def test_a_server_that_always_hangs_up_is_not_called_for_ever(host: Host) -> None:
-    player = host.called_by("--retry-s", "1")
+    player = host.start_player("--retry-s", "1")
     while player.poll() is None:
         with ExitStack() as stack:
             try:
                 host.listener.settimeout(0.2)
-                caller = stack.enter_context(host.accept())
+                connection = stack.enter_context(host.accept())
             except TimeoutError:
                 continue
-            caller.say("error", code="too_many", text="there is no room")
+            connection.say("error", code="too_many", text="there is no room")
     code, output = finish(player)
     assert code == 1
     assert output.splitlines()[-1] == "The server hangs up: there is no room"
@@ -242,12 +242,12 @@ def test_a_server_with_the_right_certificate_is_played_at(
     issued_for: str,
     arguments: tuple[str, ...],
 ) -> None:
-    player = host.called_by(*ca, *arguments)
-    caller = host.accept(context(issued_for))
-    caller.hear_of("hello")
-    caller.say("welcome", re="hello", **WELCOME)
-    caller.hear_of("seek")
-    caller.play()
+    player = host.start_player(*ca, *arguments)
+    connection = host.accept(context(issued_for))
+    connection.hear_of("hello")
+    connection.say("welcome", re="hello", **WELCOME)
+    connection.hear_of("seek")
+    connection.play()
     code, output = finish(player)
     assert code == 0, output
 
@@ -255,8 +255,8 @@ def test_a_server_with_the_right_certificate_is_played_at(
 def refused(host: Host, player: subprocess.Popen[str], context: ssl.SSLContext) -> str:
     """What a player says that has hung up without saying anything to the server."""
     try:
-        with host.accept(context) as caller:
-            assert caller.is_closed()
+        with host.accept(context) as connection:
+            assert connection.is_closed()
     except OSError:  # in the middle of the handshake
         pass
     code, output = finish(player)
@@ -268,7 +268,7 @@ def refused(host: Host, player: subprocess.Popen[str], context: ssl.SSLContext) 
 def test_a_certificate_for_another_name_is_refused(
     host: Host, context: Callable[[str], ssl.SSLContext], ca: tuple[str, str]
 ) -> None:
-    output = refused(host, host.called_by(*ca), context("play.example"))
+    output = refused(host, host.start_player(*ca), context("play.example"))
     assert "certificate is not for '127.0.0.1'" in output
     assert "--tls-name" in output
 
@@ -276,7 +276,7 @@ def test_a_certificate_for_another_name_is_refused(
 def test_a_certificate_of_an_unknown_authority_is_refused(
     host: Host, context: Callable[[str], ssl.SSLContext]
 ) -> None:
-    output = refused(host, host.called_by("--tls"), context("127.0.0.1"))
+    output = refused(host, host.start_player("--tls"), context("127.0.0.1"))
     assert "should be for '127.0.0.1', cannot be trusted" in output
     assert "--ca FILE" in output
 
@@ -286,17 +286,17 @@ def test_a_certificate_of_another_authority_is_refused(
 ) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
     output = refused(
-        host, host.called_by("--ca", str(tmp_path / "other.pem")), context("127.0.0.1")
+        host, host.start_player("--ca", str(tmp_path / "other.pem")), context("127.0.0.1")
     )
     assert "not signed by an authority in" in output
 
 
 def test_a_server_without_tls_is_said(host: Host) -> None:
-    player = host.called_by("--tls")
-    caller = host.accept()
-    caller.socket.recv(1)
-    caller.say("error", code="frame_too_large", text="what?")
-    caller.socket.close()
+    player = host.start_player("--tls")
+    connection = host.accept()
+    connection.socket.recv(1)
+    connection.say("error", code="frame_too_large", text="what?")
+    connection.socket.close()
     code, output = finish(player)
     assert code == 1
     assert "does not speak TLS" in output
@@ -324,16 +324,16 @@ def test_a_token_is_read_and_never_shown(host: Host, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
     env = os.environ | {"PLAYOUT_TOKEN": "fedcba9876543210"}
-    player = host.called_by("--name", "Ada", "--token-file", str(file), env=env)
-    caller = host.accept()
-    assert caller.hear_of("hello")["token"] == "0123456789abcdef"
-    caller.say("error", re="hello", code="bad_token", text="no")
+    player = host.start_player("--name", "Ada", "--token-file", str(file), env=env)
+    connection = host.accept()
+    assert connection.hear_of("hello")["token"] == "0123456789abcdef"
+    connection.say("error", re="hello", code="bad_token", text="no")
     code, output = finish(player)
     assert code == 1
     assert f"Warning: Other users can read {file}" in output
     assert f"The token of Ada in {file} is not that of the account" in output
     assert "0123456789abcdef" not in output
-    player = host.called_by("--name", "Ada", env=env)
+    player = host.start_player("--name", "Ada", env=env)
     assert host.accept().hear_of("hello")["token"] == "fedcba9876543210"
 
 

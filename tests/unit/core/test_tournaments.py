@@ -339,7 +339,7 @@ def test_a_tournament_that_is_interrupted_has_the_pairs_it_would_have_had(format
         assert played_pairs(uninterrupted.stored) == played_pairs(harness.stored)
 
 
-def test_suspensions_are_remembered() -> None:
+def test_withdrawals_are_remembered() -> None:
     harness = HubHarness()
     zoe, tournament = new_tournament(harness, spec_of(3))
     zoe.ask(Withdraw(tournament=tournament.tournament, entrant="bob"), Ok)
