@@ -14,6 +14,8 @@ from testbed.bench import Bench, in_writable_folder, output
 from testbed.machine import described, headline
 from testbed.result_table import ResultTable
 
+from server.runtime import interrupts
+
 FOLDER = Path(__file__).parent
 ALL = "all"
 
@@ -61,7 +63,8 @@ def main(
     out = output()
     out.print(headline(document), markup=False, soft_wrap=True)
     try:
-        tables = {each: _run(each, quick, out, markdown) for each in _wanted(name)}
+        with interrupts.as_exception():
+            tables = {each: _run(each, quick, out, markdown) for each in _wanted(name)}
     except KeyboardInterrupt:
         click.echo("\nInterrupted; no results were written.", err=True)
         sys.exit(130)
@@ -96,7 +99,3 @@ def _run(name: str, quick: bool, out: Console, markdown: bool) -> list[ResultTab
         else:
             out.print(table.as_rich())
     return tables
-
-
-if __name__ == "__main__":
-    main(prog_name="scripts/bench")

@@ -21,6 +21,7 @@ import games
 import players
 from games import Game
 from players import Limit
+from server.runtime import interrupts
 
 EPILOG = """
 \b
@@ -165,8 +166,9 @@ def _play(wanted: list[LocalPairing], cores: int, results: Results) -> tuple[int
     steps = [f"pair {n} of {len(wanted)}" for n in range(1, len(wanted) + 1)]
     track = Bench("tune", quick=False).track(steps)
     try:
-        for _, (pairing, pair) in zip(track, played(wanted, cores), strict=True):
-            results[pairing.players].append(pair)
+        with interrupts.as_exception():
+            for _, (pairing, pair) in zip(track, played(wanted, cores), strict=True):
+                results[pairing.players].append(pair)
     except KeyboardInterrupt:
         return 130, "Interrupted."
     except click.ClickException as error:
@@ -220,7 +222,3 @@ def _as_json(wanted: list[LocalPairing], results: Results) -> dict[str, Any]:
             if pairs
         ],
     }
-
-
-if __name__ == "__main__":
-    main(prog_name="scripts/tune")

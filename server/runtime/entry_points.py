@@ -25,7 +25,7 @@ def tournament() -> None:
     run("server.organizer.main")
 
 
-def run(module: str) -> None:
-    """Import a module and call its `main`, with the arguments of this process."""
+def run(module: str, **options: str) -> None:
+    """Import a module and call its `main`, with the arguments of this process, and `options`."""
     interrupts.install()
-    importlib.import_module(module).main()
+    importlib.import_module(module).main(**options)

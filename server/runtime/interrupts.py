@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import NoReturn
 
 _CODE = 128 + signal.SIGINT
@@ -27,10 +28,23 @@ def with_cleanup() -> Iterator[None]:
 
     A second Ctrl-C exits at once. Another handler of SIGINT than that of `install` stays.
     """
+    with _handled_by(_raise_exit):
+        yield
+
+
+@contextlib.contextmanager
+def as_exception() -> Iterator[None]:
+    """Within the block Ctrl-C raises KeyboardInterrupt, as it does without `install`."""
+    with _handled_by(signal.default_int_handler):
+        yield
+
+
+@contextlib.contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) is not _exit_at_once:
         yield
         return
-    signal.signal(signal.SIGINT, _raise_exit)
+    signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:

@@ -61,7 +61,7 @@ def installed(command: str) -> list[str]:
 def interrupted(folder: Path, words: list[str], at: str) -> subprocess.CompletedProcess[str]:
     """A command after it was sent SIGINT at a certain point; it stores what it has in a folder."""
     (folder / "sitecustomize.py").write_text(SITECUSTOMIZE)
-    path = os.pathsep.join([str(folder), str(ROOT)])
+    path = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "scripts")])
     own = {"PYTHONPATH": path, "INTERRUPT_AT": at, "XDG_DATA_HOME": str(folder)}
     return subprocess.run(
         words,
@@ -82,6 +82,17 @@ def test_an_interrupted_start_is_one_line(
     assert done.stderr.endswith("Interrupted.\n")
     for word in ("Traceback", "Exception", "Aborted"):
         assert word not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("script", "at"),
+    [("bench", "click"), ("bench", "rich"), ("tune", "numba"), ("tune", "testbed.local_matches")],
+)
+def test_an_interrupted_start_of_a_script_is_one_line(tmp_path: Path, script: str, at: str) -> None:
+    last = (ROOT / "scripts" / script).read_text().partition(" -c \\\n    '")[2]
+    code = last.removesuffix('\' "$@"\n')
+    done = interrupted(tmp_path, [sys.executable, "-P", "-c", code, "--help"], at)
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
 
 
 def test_a_command_whose_parent_ignores_the_signal_ignores_it(tmp_path: Path) -> None:
