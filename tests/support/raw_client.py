@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgpack
-from support.protocol_validator import require_described_event
+from support.protocol_validator import require_described_event, require_described_request
 
 Message = dict[str, Any]
 TIMEOUT_S = 60.0
@@ -85,6 +85,8 @@ class RawClient:
         while True:
             message = self.hear()
             if message.get("re") == number:
+                if message["type"] != "error":
+                    require_described_request({"type": kind, "id": number} | fields)
                 return message
 
     def hello(self, name: str | None = None, **fields: Any) -> Message:
