@@ -91,7 +91,7 @@ class TimedHub:
 
         def handle() -> Iterable[Effect]:
             try:
-                request = decode(frame, number in self._administrators)
+                request = decode(frame)
             except Unreadable as error:
                 return self.hub.refuse(number, error.code, str(error), self.now, error.request_id)
             return self.hub.receive(number, request, self.now)

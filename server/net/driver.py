@@ -170,7 +170,7 @@ class Driver:
         """Handle a frame from a client; a frame that cannot be decoded is refused."""
         now, number = self._time.arrived(), connection.number
         try:
-            request = connection.format.decode(frame, number in self._administrators)
+            request = connection.format.decode(frame)
         except Unreadable as error:
             text, re = str(error), error.request_id
             self._carry_out(self._hub.refuse(number, error.code, text, now, re))

@@ -26,7 +26,7 @@ import games
 from server.core.handlers.lobby_feed import LISTED
 from server.core.hub import Policy
 from server.main import main as server_command
-from server.model.codec import MAX_FRAME, decode_event, decode_request
+from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, decode_event, decode_request
 from server.model.messages import (
     EVENTS,
     PROTOCOL,
@@ -219,6 +219,7 @@ def test_the_table_of_games() -> None:
 def test_the_limits() -> None:
     limits = SECTIONS["Limits"]
     assert f"{MAX_FRAME:,} bytes" in limits
+    assert f"of administrators, {ADMINISTRATORS_FRAME:,} bytes" in limits
     assert f"| {Policy.matches_per_session} |" in limits
     assert f"{LISTED} entries" in limits
 
