@@ -54,6 +54,7 @@ from server.model.messages import (
 )
 from server.model.tournament_spec import Entrant, Openings, TournamentSpec
 from server.runtime import collector
+from server.tournament.formats.swiss import MOST_ROUNDS
 from server.tournament.spec_validation import MOST_ENTRANTS
 
 LONGEST_MS = Target("worst_ms", at_most=20)
@@ -273,18 +274,23 @@ def _create(spec: TournamentSpec) -> Instance:
 
 
 def _create_entrants(bench: Bench) -> Instance:
-    """Round robin with 64 entrants, 9 rounds."""
-    return _create(_spec("round_robin", MOST_ENTRANTS, rounds=9))
+    """Round robin with 200 entrants."""
+    return _create(_spec("round_robin", 200))
 
 
 def _create_swiss(bench: Bench) -> Instance:
-    """Swiss with 64 entrants."""
-    return _create(_spec("swiss", MOST_ENTRANTS, rounds=9))
+    """Swiss with 256 entrants, 16 rounds."""
+    return _create(_spec("swiss", MOST_ENTRANTS, rounds=MOST_ROUNDS))
 
 
 def _create_knockout(bench: Bench) -> Instance:
-    """Knockout with 64 entrants, 15 rounds."""
-    return _create(_spec("knockout", MOST_ENTRANTS, rounds=15))
+    """Knockout with 256 entrants."""
+    return _create(_spec("knockout", MOST_ENTRANTS))
+
+
+def _create_wrong(bench: Bench) -> Instance:
+    """Refused: an anchor that is none of 256 entrants."""
+    return _create(_spec("knockout", MOST_ENTRANTS, anchor="entrant number 256"))
 
 
 def _create_match(bench: Bench) -> Instance:
@@ -298,8 +304,16 @@ def _create_without_openings(bench: Bench) -> Instance:
 
 
 def _create_openings(bench: Bench) -> Instance:
-    """8,000 openings of eight plies."""
-    lines = tuple(itertools.islice(_openings(), bench.pick(8000, 500)))
+    """14,000 openings of eight plies."""
+    return _create_book(tuple(itertools.islice(_openings(), bench.pick(14_000, 500))))
+
+
+def _create_short_openings(bench: Bench) -> Instance:
+    """60,000 openings of one ply."""
+    return _create_book(((3,),) * bench.pick(60_000, 500))
+
+
+def _create_book(lines: tuple[tuple[int, ...], ...]) -> Instance:
     spec = _spec(
         "match", 2, games=("connect_four",), openings=Openings(lines={"connect_four": lines})
     )
@@ -332,8 +346,8 @@ def _join(bench: Bench) -> Instance:
 
 
 def _join_in_vain(bench: Bench) -> Instance:
-    """A gauntlet of 19,845 pairs whose first entrant is missing."""
-    spec = _spec("gauntlet", MOST_ENTRANTS, rounds=315)
+    """A gauntlet of 19,890 pairs whose first entrant is missing."""
+    spec = _spec("gauntlet", MOST_ENTRANTS, rounds=78)
     hub, _, _ = _created(spec)
     for entrant in spec.entrants[1:-1]:
         hub.ask(hub.client(entrant.name, account=True), Join())
@@ -353,15 +367,15 @@ def _watch_tournament(bench: Bench) -> Instance:
 
 
 def _withdraw_swiss(bench: Bench) -> Instance:
-    """From a Swiss with 64 entrants."""
-    spec = _spec("swiss", MOST_ENTRANTS, rounds=9)
+    """From a Swiss with 256 entrants."""
+    spec = _spec("swiss", MOST_ENTRANTS, rounds=MOST_ROUNDS)
     hub, boss, tournament = _created(spec)
     return Instance(hub, boss, Withdraw(tournament=tournament, entrant=spec.entrants[1].name))
 
 
 def _withdraw(bench: Bench) -> Instance:
-    """From a round robin of 18,144 pairs."""
-    spec = _spec("round_robin", MOST_ENTRANTS, rounds=9)
+    """From a round robin of 19,900 pairs."""
+    spec = _spec("round_robin", 200)
     hub, boss, tournament = _created(spec)
     return Instance(hub, boss, Withdraw(tournament=tournament, entrant=spec.entrants[1].name))
 
@@ -415,9 +429,11 @@ LEGAL: dict[str, Callable[[Bench], Instance]] = {
     "create_tournament: entrants": _create_entrants,
     "create_tournament: swiss": _create_swiss,
     "create_tournament: knockout": _create_knockout,
+    "create_tournament: refused": _create_wrong,
     "create_tournament: rounds": _create_match,
     "create_tournament: no openings": _create_without_openings,
     "create_tournament: openings": _create_openings,
+    "create_tournament: short openings": _create_short_openings,
     "withdraw": _withdraw,
     "withdraw: swiss": _withdraw_swiss,
     "end_tournament": _end_tournament,

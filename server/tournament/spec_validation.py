@@ -3,8 +3,9 @@
 `FIELDS` has the check of each value that does not depend on others; the parser of files takes
 values by these, too. `faults` finds everything that is wrong with a specification, values and
 combinations. What a file adds is the line of each fault. Given openings are played through once:
-`check_openings` does so for a client's, a step at a time (10,000 openings of eight moves take more
-than a second), and `opening_file` for those of a file, which have lines of their own.
+`opening_file` does so for those of a file, which have lines of their own. `check` does both for a
+client's, a step at a time, because it takes long: 0.1 ms an entrant, and 10,000 openings of eight
+moves more than a second.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from server.tournament.validators import Check
 
 #: The highest number of rounds, and of plies after which a match is tied.
 MOST_ROUNDS = 1_000_000
-#: The most entrants and games. A server checks them at once, while clients wait: an entrant takes
-#: 0.1 ms, a game less.
-MOST_ENTRANTS = 64
+MOST_ENTRANTS = 256
 MOST_GAMES = 20
-#: Given openings are checked this many plies at a time: 20 to 60 microseconds each.
+#: The entrants that are checked in a step, 0.1 ms each.
+ENTRANTS_A_STEP = 16
+#: The plies of given openings that are checked in a step, 20 to 60 microseconds each.
 PLIES_A_STEP = 64
 #: The most plies of an opening that an error shows.
 SHOWN_PLIES = 20
@@ -90,26 +91,29 @@ class Fault(NamedTuple):
         return f"{''.join(steps).removeprefix('.')}: {self.text}"
 
 
-def check(spec: TournamentSpec) -> None:
-    """Raises SpecError with the first fault of a specification, its given openings excepted."""
-    if fault := next(faults(spec), None):
-        raise SpecError(str(fault))
+def check(spec: TournamentSpec) -> Iterator[None]:
+    """Checks a specification with its given openings, a few milliseconds a step.
 
-
-def check_openings(spec: TournamentSpec) -> Iterator[None]:
-    """Plays the given openings of a valid specification through, a few milliseconds a step.
-
-    Raises SpecError with the first one that cannot be played.
+    Raises SpecError with the first fault.
     """
-    plies = 0
+    for fault in _faults(spec):
+        if fault:
+            raise SpecError(str(fault))
+        yield
+    yield from _check_openings(spec)
+
+
+def _check_openings(spec: TournamentSpec) -> Iterator[None]:
+    """Plays given openings through. Raises SpecError with the first one that cannot be played."""
+    work = 0
     for text in spec.games:
         game = games.load(text)
         for place, opening in enumerate(spec.openings.lines.get(text, ())):
             state = game.initial_state()
             path = ("openings", "lines", text, place)
             for action in opening:
-                plies += 1
-                if plies % PLIES_A_STEP == 0:
+                work += 1
+                if work % PLIES_A_STEP == 0:
                     yield
                 try:
                     state = game.next_state(state, action)
@@ -117,6 +121,9 @@ def check_openings(spec: TournamentSpec) -> Iterator[None]:
                     shown = _shown(opening)
                     fault = Fault(path, f"the opening {shown} cannot be played: {error}")
                     raise SpecError(str(fault)) from error
+            work += 1  # an opening may have no plies
+            if work % PLIES_A_STEP == 0:
+                yield
             if game.winner(state):
                 fault = Fault(path, f"after the opening {_shown(opening)} the game is over")
                 raise SpecError(str(fault))
@@ -127,7 +134,7 @@ def check_stored(spec: TournamentSpec) -> None:
 
     It may be larger than a new one may be, and the moves of its openings are not checked.
     """
-    if fault := next(_content(spec), None):
+    if fault := next(filter(None, _content(spec)), None):
         raise SpecError(str(fault))
 
 
@@ -136,11 +143,16 @@ def faults(spec: TournamentSpec) -> Iterator[Fault]:
 
     Of one that is too large, only that.
     """
+    return filter(None, _faults(spec))
+
+
+def _faults(spec: TournamentSpec) -> Iterator[Fault | None]:
+    """Yields faults, and None after each step of a few milliseconds."""
     too_large = list(_size(spec))
     yield from too_large or _content(spec)
 
 
-def _content(spec: TournamentSpec) -> Iterator[Fault]:
+def _content(spec: TournamentSpec) -> Iterator[Fault | None]:
     yield from _values((), spec)
     yield from _values(("openings",), spec.openings)
     yield from _values(("adjudication",), spec.adjudication)
@@ -204,9 +216,11 @@ def _games(spec: TournamentSpec) -> Iterator[Fault]:
             yield Fault(("games", place), f"{text!r} must be spelled {str(game)!r}")
 
 
-def _entrants(spec: TournamentSpec) -> Iterator[Fault]:
+def _entrants(spec: TournamentSpec) -> Iterator[Fault | None]:
     known: dict[str, str] = {}
     for place, entrant in enumerate(spec.entrants):
+        if place % ENTRANTS_A_STEP == 0:
+            yield None
         path = ("entrants", place)
         yield from _values(path, entrant)
         if entrant.player and entrant.command:
@@ -220,6 +234,7 @@ def _entrants(spec: TournamentSpec) -> Iterator[Fault]:
             how = "has this name" if other == entrant.name else f"is called {other!r}, much alike"
             text = f"{entrant.name!r} is taken: another entrant {how}"
             yield Fault((*path, "name"), text)
+    yield None
     if spec.anchor is not None and spec.anchor not in known.values():
         text = str(notation.unknown("entrant", spec.anchor, known.values()))
         yield Fault(("anchor",), text)

@@ -86,11 +86,14 @@ class TournamentState:
         #: Digests of the matches that were played, to recognize repetitions.
         self._played: set[str] = set()
         self._known: list[Pair] | None = None
+        #: The rest of the schedule while it is made in steps, and its first pairs.
+        self._schedule: Iterator[Pair | None] | None = None
+        self._scheduled: list[Pair] = []
         self._complete = 0
         self._test = _Test(spec.sprt) if spec.sprt and self._format.has_test else None
 
     def prepare(self) -> Iterator[None]:
-        """Makes the first openings and a fixed schedule, a few milliseconds a step.
+        """Makes the first openings and pairs, a few milliseconds a step.
 
         Raises OpeningError for a game without openings.
         """
@@ -98,12 +101,30 @@ class TournamentState:
             while book.find(0) is None:
                 book.prepare()
                 yield
-        if self._format.is_fixed:
-            schedule, known = iter(self._format.schedule({}, ())), list[Pair]()
-            while some := list(itertools.islice(schedule, PAIRS_A_STEP)):
-                known += some
-                yield
-            self._known = known
+        while self.needs_pairs:
+            self.prepare_pairs()
+            yield
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether the last results may have made pairs known: see `prepare_pairs`."""
+        return self._known is None
+
+    def prepare_pairs(self) -> None:
+        """Does a step of the work for the pairs that are known, a few milliseconds long.
+
+        Without it, the pairs are made at once where they are needed.
+        """
+        if self._schedule is None:
+            self._schedule = iter(self._format.schedule(self._results, self.withdrawn))
+        for made, pair in enumerate(self._schedule, start=1):
+            if pair is None:
+                return
+            self._scheduled.append(pair)
+            if made == PAIRS_A_STEP:
+                return
+        self._known = without_left_out(self._scheduled, self._results, self.withdrawn)
+        self._schedule, self._scheduled = None, []
 
     def due(self, free: Container[int]) -> Iterator[DueMatch]:
         """The matches between `free` entrants that can begin, in schedule order.
@@ -204,12 +225,16 @@ class TournamentState:
         if self._known and not self._format.depends_on_results:
             self._known = without_left_out(self._known, self._results, self.withdrawn)
         else:
-            self._known = None
+            self._forget_pairs()
 
     def _pairs(self) -> list[Pair]:
         if self._known is None:
             self._known = self._format.pairs(self._results, self.withdrawn)
         return self._known
+
+    def _forget_pairs(self) -> None:
+        """Has the pairs made again."""
+        self._known, self._schedule, self._scheduled = None, None, []
 
     def _complete_pairs(self) -> int:
         """The number of complete pairs before the first open one, counted on from the last call.
@@ -231,9 +256,11 @@ class TournamentState:
             return
         first, second = legs[1], legs[2]
         self._results[key] = PairScore(_share(first.winner, 1), _share(second.winner, 2))
-        if self._known and self._format.knows_more(len(self._known), self._results):
+        if self._known is None:
+            self._forget_pairs()
+        elif self._format.knows_more(len(self._known), self._results):
             if self._format.depends_on_results:
-                self._known = None
+                self._forget_pairs()
             else:
                 self._known += self._format.more(len(self._known), self._results)
         if self._test:

@@ -15,15 +15,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from server.model.codec import ADMINISTRATORS_FRAME
 from server.model.messages import Reason
 from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 from server.organizer import estimate
 from server.organizer.main import main
 from server.organizer.supervisor import CRASHES
 from server.tournament import evidence, formats, sprt
+from server.tournament.formats import swiss
 from server.tournament.formats.knockout import MORE_PAIRS
 from server.tournament.report import FORMATS
 from server.tournament.spec_parser import TournamentSpecError, read
+from server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "tournaments.md").read_text(encoding="utf-8")
@@ -49,6 +52,20 @@ name = "Ann"
 [[entrants]]
 name = "Bob"
 """
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    limits = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", GUIDE, flags=re.MULTILINE))
+    assert limits["entrants"] == str(MOST_ENTRANTS)
+    assert limits["games"] == str(MOST_GAMES)
+    for name in formats.names():
+        row = next((row for row in limits if row.startswith("pairs of") and f"`{name}`" in row), "")
+        assert row or formats.find(name).has_test
+        assert not row or limits[row] == f"{formats.find(name).most_pairs:,}"
+    many = f"with more than {swiss.FEW_ENTRANTS} entrants, {swiss.MOST_ROUNDS}"
+    assert limits["rounds of a `swiss`"] == f"{swiss.MOST_ROUNDS_OF_FEW}; {many}"
+    message = limits["the message to the server, with all given openings"]
+    assert message == f"{ADMINISTRATORS_FRAME // 1024} KiB"
 
 
 def section(title: str) -> str:

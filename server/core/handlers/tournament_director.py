@@ -74,6 +74,8 @@ class TournamentDirector:
         self._tournaments: dict[str, TournamentState] = {}
         self._joined: dict[str, _Joined] = {}
         self._watchers: dict[str, dict[str, _Watcher]] = {}
+        #: The tournaments of which pairs are made, in slices.
+        self._pairing: set[str] = set()
         #: The tournaments of which more matches are going to begin.
         self._beginning: set[str] = set()
         #: Rings when a seat that its session has left may be given to another session.
@@ -91,14 +93,7 @@ class TournamentDirector:
         created: Callable[[TournamentState, float], None],
         refused: Callable[[Refused], None],
     ) -> None:
-        """Begin a tournament, and call `created` later; or `refused`, if its openings are bad.
-
-        Raises Refused if anything else is not valid.
-        """
-        try:
-            spec_validation.check(spec)
-        except games.SpecError as error:
-            raise Refused(Code.BAD_TOURNAMENT, str(error)) from error
+        """Begin a tournament, and call `created` later; or `refused`, if it is not valid."""
         steps = self._steps(spec)
 
         def make(now: float) -> bool:
@@ -123,7 +118,7 @@ class TournamentDirector:
 
         Raises Refused, SpecError, OpeningError.
         """
-        yield from spec_validation.check_openings(spec)
+        yield from spec_validation.check(spec)
         tournament = TournamentState(self._context.new_id(), spec)
         yield from tournament.prepare()
         if self._context.closing:
@@ -276,11 +271,33 @@ class TournamentDirector:
         if pointless := list(tournament.void_matches()):
             # Their ends are events, each of which leads here again.
             self._abort(pointless, "the other match of the pair has no result", now)
+        elif tournament.needs_pairs:
+            self._prepare_pairs(tournament, now)
         elif tournament.is_decided():
             self.end(tournament, now)
         elif not self._context.closing:
             self._hand_over_seats(tournament, now)
             self._begin_matches(tournament, now)
+
+    def _prepare_pairs(self, tournament: TournamentState, now: float) -> None:
+        """Make the pairs that results have made known, in slices, and then go on."""
+        if tournament.id in self._pairing:
+            return
+        self._pairing.add(tournament.id)
+
+        def prepare_some(now: float) -> bool:
+            for _ in range(SLICE // STEP_COST):
+                if tournament.over or not tournament.needs_pairs:
+                    break
+                tournament.prepare_pairs()
+            else:
+                return True
+            self._pairing.discard(tournament.id)
+            if not tournament.over:
+                self._go_on(tournament, now)
+            return False
+
+        self._context.jobs.add(prepare_some, now)
 
     def _begin_matches(self, tournament: TournamentState, now: float) -> None:
         """Begin the matches that can begin: the first ones at once, the rest in slices."""
@@ -293,6 +310,10 @@ class TournamentDirector:
 
         Returns whether something is left to be done.
         """
+        if tournament.needs_pairs:  # a result has come between two slices
+            self._beginning.discard(tournament.id)
+            self._go_on(tournament, now)
+            return False
         cost, free = 0, self._free_sessions(tournament)
         most = tournament.spec.concurrency or len(self._joined)
         due = tournament.due(free)

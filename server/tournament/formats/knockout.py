@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
-from server.tournament.formats.core.format import Bye, Format, absent, encounter, swapped
+from server.tournament.formats.core.format import (
+    Bye,
+    Format,
+    absent,
+    encounter,
+    finished,
+    swapped,
+)
 from server.tournament.pairs import CountRange, Pair, PairScores
 
 #: How many more pairs are played, at most, when an encounter is tied.
@@ -23,7 +30,7 @@ class Knockout(Format):
     When an entrant is withdrawn before the encounter is decided, the opponent advances.
     """
 
-    most_pairs = 1500
+    most_pairs = 2500
 
     @classmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:
@@ -44,27 +51,28 @@ class Knockout(Format):
 
     def winner(self, results: PairScores, withdrawn: Sequence[int] = ()) -> int | None:
         """The entrant that is left at the end, None while that is not known."""
-        (left,) = self._play(results, withdrawn)[1][-1]
+        (left,) = finished(self._play(results, withdrawn))[-1]
         return left
 
     def ranking(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[int]:
         """All entrants by the round that they reached; among equals, the better seed first."""
-        _, rounds = self._play(results, withdrawn)
+        rounds = finished(self._play(results, withdrawn))
         reached = [sum(one in left for left in rounds) for one in range(self.entrants)]
         return sorted(range(self.entrants), key=lambda one: -reached[one])
 
-    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
+    def schedule(
+        self, results: PairScores, withdrawn: Sequence[int]
+    ) -> Generator[Pair, None, object]:
         """All known pairs, with those that cannot be played any more."""
-        return self._play(results, withdrawn)[0]
+        return self._play(results, withdrawn)
 
     def _play(
         self, results: PairScores, withdrawn: Sequence[int]
-    ) -> tuple[list[Pair], list[list[int | None]]]:
-        """All known pairs; and for each round the entrants by seat, None where not yet known.
+    ) -> Generator[Pair, None, list[list[int | None]]]:
+        """Yields all known pairs; returns for each round the entrants by seat, None if not known.
 
         An empty seat of the first round has a number beyond the entrants.
         """
-        pairs: list[Pair] = []
         rounds: list[list[int | None]] = [list(bracket(self.entrants))]
         while len(rounds[-1]) > 1:
             seats, left = rounds[-1], list[int | None]()
@@ -75,10 +83,10 @@ class Knockout(Format):
                     left.append(one)
                 else:
                     played = self._encounter((len(rounds), board), (one, other), results)
-                    pairs += played
+                    yield from played
                     left.append(_winner(played, (one, other), results, withdrawn))
             rounds.append(left)
-        return pairs, rounds
+        return rounds
 
     def _encounter(
         self, place: tuple[int, int], entrants: tuple[int, int], results: PairScores

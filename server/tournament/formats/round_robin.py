@@ -25,22 +25,22 @@ class RoundRobin(Format):
 
     def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair]:
         """All known pairs, with those that cannot be played any more."""
-        cycle = circle(self.entrants)
+        turns = self.entrants - 1 + self.entrants % 2
         return (
             pair
             for again in range(self.rounds)
-            for number, pairings in enumerate(cycle, start=1)
+            for number, pairings in enumerate(circle(self.entrants), start=1)
             for board, entrants in enumerate(pairings, start=1)
             for pair in encounter(
                 self.games,
-                (again * len(cycle) + number, board),
+                (again * turns + number, board),
                 swapped(entrants, again),
                 opening=again,
             )
         )
 
 
-def circle(entrants: int) -> list[list[tuple[int, int]]]:
+def circle(entrants: int) -> Iterator[list[tuple[int, int]]]:
     """The pairings of each round of a round robin; the first of a pairing has the first move.
 
     The circle method: all entrants but the last stand in a circle, which turns by one place each
@@ -50,7 +50,7 @@ def circle(entrants: int) -> list[list[tuple[int, int]]]:
     second moves of an entrant differ by one at most.
     """
     ring = entrants - 1 + entrants % 2
-    return [_pairings(turn, ring, with_last=ring < entrants) for turn in range(ring)]
+    return (_pairings(turn, ring, with_last=ring < entrants) for turn in range(ring))
 
 
 def _pairings(turn: int, ring: int, *, with_last: bool) -> list[tuple[int, int]]:

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from games.core.spec import SpecError
-from server.tournament.formats.core.format import Bye, Format, absent, encounter, left_out
+from server.tournament.formats.core.format import (
+    Bye,
+    Format,
+    absent,
+    encounter,
+    finished,
+    left_out,
+)
 from server.tournament.formats.core.matching import maximum_matching
 from server.tournament.pairs import Pair, PairScores
 
-#: Pairing the last of 9 rounds of 64 entrants, or 39 of 32, takes up to 15 ms.
-MOST_COST = 40_000
+#: The most rounds; and the most of more than a few entrants, where a step of the pairing takes up
+#: to 10 ms as soon as all have met 20 others.
+MOST_ROUNDS_OF_FEW = 40
+FEW_ENTRANTS = 32
+MOST_ROUNDS = 16
+
+
+T = TypeVar("T")
+#: Work that yields after each step of a millisecond, and returns its result.
+_Steps = Generator[None, None, T]
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,13 @@ class PreviousRounds:
         return max(Counter(one for pair in self.met for one in pair).values(), default=0)
 
 
+#: The pairings of a round, the entrant with the first move first, and the entrants with a bye.
+Pairings = tuple[tuple[tuple[int, int], ...], tuple[int, ...]]
+#: The rounds that were paired last, at most so many.
+MOST_REMEMBERED = 256
+_remembered: dict[PreviousRounds, Pairings] = {}
+
+
 class Swiss(Format):
     """`rounds` rounds; in each, two entrants that meet play one pair for each game, of one opening.
 
@@ -61,11 +84,13 @@ class Swiss(Format):
 
     @classmethod
     def check_size(cls, name: str, entrants: int, games: int, rounds: int) -> None:
-        """As for any format; and a round must be paired in 20 ms."""
+        """As for any format; and the steps of a round's pairing must be short."""
         super().check_size(name, entrants, games, rounds)
-        if (cost := entrants**2 * rounds) > MOST_COST:
-            text = f"entrants squared x rounds must not exceed {MOST_COST:,} in a Swiss, "
-            raise SpecError(text + f"and is {cost:,}")
+        few = entrants <= FEW_ENTRANTS
+        if rounds > (most := MOST_ROUNDS_OF_FEW if few else MOST_ROUNDS):
+            of = "" if few else f" with more than {FEW_ENTRANTS} entrants"
+            text = f"the format {name!r} allows at most {most} rounds{of}, not {rounds:,}"
+            raise SpecError(text)
 
     def knows_more(self, known: int, results: PairScores) -> bool:
         """Whether a round is complete, so that the next one is known."""
@@ -77,20 +102,19 @@ class Swiss(Format):
 
     def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
         """The byes of the rounds that are paired."""
-        return [bye for _, byes in self._play(results, withdrawn) for bye in byes]
+        return [each for each in self._play(results, withdrawn) if isinstance(each, Bye)]
 
-    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> list[Pair]:
-        """All known pairs, with those that cannot be played any more."""
-        return [pair for pairs, _ in self._play(results, withdrawn) for pair in pairs]
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair | None]:
+        """All known pairs, with those that cannot be played any more, and None after a step."""
+        played = self._play(results, withdrawn)
+        return (each for each in played if not isinstance(each, Bye))
 
-    def _play(
-        self, results: PairScores, withdrawn: Sequence[int]
-    ) -> Iterator[tuple[list[Pair], list[Bye]]]:
-        """The pairs and the byes of each round that is known."""
+    def _play(self, results: PairScores, withdrawn: Sequence[int]) -> Iterator[Pair | Bye | None]:
+        """The pairs and byes of each round that is known; None after a step of the pairing."""
         nothing = (0,) * self.entrants
         past = PreviousRounds(nothing, nothing, nothing)
         for number in range(1, self.rounds + 1):
-            pairings, idle = pair_off(past)
+            pairings, idle = yield from _paired_off(past)
             pairs = [
                 pair
                 for board, pairing in enumerate(pairings, start=1)
@@ -99,7 +123,8 @@ class Swiss(Format):
             unplayed = [pair for pair in pairs if left_out(pair, results, withdrawn)]
             byes = [Bye(number, one, 2 * len(self.games)) for one in idle if pairs]
             byes += _walkovers(unplayed, withdrawn)
-            yield pairs, byes
+            yield from pairs
+            yield from byes
             if any(pair.key not in results for pair in pairs if pair not in unplayed):
                 return
             past = _after(past, pairs, byes, results, withdrawn)
@@ -144,8 +169,16 @@ def _after(
     )
 
 
-@functools.lru_cache(maxsize=256)
-def pair_off(past: PreviousRounds) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+def _paired_off(past: PreviousRounds) -> _Steps[Pairings]:
+    """What `pair_off` returns, in steps; remembered, as a schedule begins with the first round."""
+    if (known := _remembered.get(past)) is None:
+        if len(_remembered) >= MOST_REMEMBERED:
+            _remembered.clear()
+        known = _remembered[past] = yield from _pairing(past)
+    return known
+
+
+def pair_off(past: PreviousRounds) -> Pairings:
     """The pairings of a round, the entrant with the first move first; and the entrant with a bye.
 
     Entrants are ranked by points, and among equals as they are listed. If their number is odd, the
@@ -158,27 +191,35 @@ def pair_off(past: PreviousRounds) -> tuple[tuple[tuple[int, int], ...], tuple[i
 
     While no entrant is withdrawn, none has a second bye before each has had one.
     """
+    return finished(_pairing(past))
+
+
+def _pairing(past: PreviousRounds) -> _Steps[Pairings]:
     present = (one for one in range(len(past.points)) if one not in past.withdrawn)
     rest = sorted(present, key=lambda one: -past.points[one])
     idle: list[int] = []
     if len(rest) % 2:
-        idle = [_without_pairing(rest, past)]
+        idle = [(yield from _without_pairing(rest, past))]
         rest.remove(idle[0])
     pairings: list[tuple[int, int]] = []
     while rest:
-        one, other = rest[0], _opponent(rest, past)
+        one, other = rest[0], (yield from _opponent(rest, past))
         rest = _without(rest, one, other)
         pairings.append(_in_turn(one, other, past, even_board=len(pairings) % 2 == 1))
     return tuple(pairings), tuple(idle)
 
 
-def _without_pairing(ranked: list[int], past: PreviousRounds) -> int:
+def _without_pairing(ranked: list[int], past: PreviousRounds) -> _Steps[int]:
     fewest = min(past.byes[one] for one in ranked)
-    candidates = [one for one in reversed(ranked) if past.byes[one] == fewest]
-    return min(candidates, key=lambda one: _rematches(_without(ranked, one), past))
+    rematches: dict[int, int] = {}
+    for one in reversed(ranked):
+        if past.byes[one] == fewest:
+            rematches[one] = _rematches(_without(ranked, one), past)
+            yield
+    return min(rematches, key=rematches.__getitem__)
 
 
-def _opponent(ranked: list[int], past: PreviousRounds) -> int:
+def _opponent(ranked: list[int], past: PreviousRounds) -> _Steps[int]:
     """The opponent of the first of them."""
     one = ranked[0]
     equals = [other for other in ranked if past.points[other] == past.points[one]]
@@ -189,6 +230,7 @@ def _opponent(ranked: list[int], past: PreviousRounds) -> int:
         group[each] = len(group)
     possible = []
     for other in sorted(ranked[1:], key=lambda other: _reluctance(one, other, groups, past)):
+        yield
         again = past.times_met[frozenset((one, other))] > 0
         if again + _rematches(_without(ranked, one, other), past) > fewest:
             continue

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from support.hub_harness import HubHarness, administrator, only
-from support.tournaments import Bots, member, new_tournament, spec_of
+from support.tournaments import NAMES, Bots, last, member, new_tournament, spec_of
 
 from server.core.jobs import PAUSE_S, JobQueue
 from server.core.sessions import MATCHES_WITH_VIEWS
@@ -26,8 +27,9 @@ from server.model.messages import (
     Started,
     Tournament,
     WatchTournament,
+    Withdraw,
 )
-from server.model.tournament_spec import Openings
+from server.model.tournament_spec import Entrant, Openings
 
 
 def counted(log: list[str], name: str, slices: int) -> Callable[[float], bool]:
@@ -107,6 +109,50 @@ def test_an_administrator_that_leaves_while_openings_are_checked_has_its_tournam
     boss.hang_up()
     harness.finish_jobs()
     assert len(harness.stored) == 1
+
+
+def test_requests_are_answered_while_entrants_are_checked() -> None:
+    entrants = tuple(Entrant(f"entrant {number}", "") for number in range(256))
+    spec = replace(spec_of(format="gauntlet", anchor="Ann"), entrants=entrants)
+    harness, request = HubHarness(), CreateTournament(spec=spec)
+    boss = administrator(harness, "Zoe")
+    harness.do(harness.hub.receive(boss.number, request, harness.now))
+    harness.wait(PAUSE_S)
+    assert not boss.heard(Error)
+    harness.finish_jobs()
+    assert only(boss.inbox, Error).code is Code.BAD_TOURNAMENT
+
+
+@pytest.mark.parametrize("format_", ["swiss", "knockout"])
+def test_rounds_are_paired_in_slices_between_which_requests_are_handled(
+    format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.tournament.state.PAIRS_A_STEP", 1)
+    harness = HubHarness()
+    lines = [member(harness, name) for name in NAMES]
+    boss, tournament = new_tournament(harness, spec_of(4, format=format_, rounds=2))
+    for line in lines:
+        line.say(Join())
+    Bots(harness, *lines).play(moves=12)
+    harness.do(
+        harness.hub.receive(
+            boss.number, Withdraw(tournament=tournament.tournament, entrant="Ann"), harness.now
+        )
+    )
+    harness.wait(PAUSE_S)
+    harness.do(
+        harness.hub.receive(
+            boss.number, Withdraw(tournament=tournament.tournament, entrant="Bob"), harness.now
+        )
+    )
+    harness.finish_jobs()
+    Bots(harness, *lines).play()
+    told = last(boss)
+    assert {each.players for each in told.values() if each.round == 2} <= {
+        ("Cyd", "Dan"),
+        ("Dan", "Cyd"),
+    }
+    assert boss.heard(Tournament)[-1].over
 
 
 def test_a_new_watcher_is_sent_all_fixtures_in_order_and_then_what_happens(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Generator, Iterable, Sequence
+from typing import ClassVar, NamedTuple, TypeVar
 
 from games.core.spec import SpecError
 from server.model.tournament_spec import TournamentSpec
@@ -79,7 +79,8 @@ class Format(ABC):
 
     def pairs(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Pair]:
         """All known pairs that have been or will be played, in schedule order."""
-        return without_left_out(self.schedule(results, withdrawn), results, withdrawn)
+        known = filter(None, self.schedule(results, withdrawn))
+        return without_left_out(known, results, withdrawn)
 
     def knows_more(self, known: int, results: PairScores) -> bool:
         """Whether `results` may add pairs to the `known` ones of fewer results."""
@@ -120,8 +121,23 @@ class Format(ABC):
         return None
 
     @abstractmethod
-    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterable[Pair]:
-        """All known pairs in schedule order, with those that cannot be played any more."""
+    def schedule(self, results: PairScores, withdrawn: Sequence[int]) -> Iterable[Pair | None]:
+        """All known pairs in schedule order, with those that cannot be played any more.
+
+        None stands for a millisecond of work. A server does something else in between.
+        """
+
+
+T = TypeVar("T")
+
+
+def finished(steps: Generator[object, None, T]) -> T:
+    """What a generator returns at its end; what it yields is passed over."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
 
 def without_left_out(
