@@ -127,6 +127,8 @@ def _nested(game: Game, before: State, node: Node) -> dict[str, Any]:
         "amaf": node.amaf,
         "amaf_visits": node.amaf_visits,
         "proven": node.proven,
+        "prior": node.prior,
+        "exploration": node.exploration,
         "children": [_nested(game, after, child) for child in node.children],
     }
 
@@ -144,6 +146,11 @@ def _label(row: _Row) -> list[str]:
     parts = [" ".join(row.name.split()), f"{node.visits:,} visits", f"{node.win_rate:.1%}"]
     if node.amaf is not None:
         parts.append(f"AMAF {node.amaf:.1%} of {node.amaf_visits:,}")
+    if node.prior is not None:
+        parts.append(f"P {node.prior:.1%}")
+        parts.append(f"Q {2 * node.win_rate - 1:+.3f}")
+    if node.exploration is not None:
+        parts.append(f"U {node.exploration:.3f}")
     if node.proven is not None:
         parts.append(f"proven {PROOFS[node.proven]}")
     return parts

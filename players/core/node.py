@@ -17,6 +17,9 @@ class Node:
     a loss with best play) are from the view of the player who made the last move. `amaf` is the
     mean of the `amaf_visits` playouts in which that player chose the action at any later time; None
     if the search does not record it.
+
+    A search guided by a net has in `prior` the policy's probability of the action, and in
+    `exploration` what PUCT adds to its value, on a scale from -1 to 1, when it selects the action.
     """
 
     action: int | None  # None at the root
@@ -26,3 +29,5 @@ class Node:
     amaf_visits: int = 0
     proven: int | None = None
     children: tuple[Node, ...] = ()  # the most visited first
+    prior: float | None = None
+    exploration: float | None = None

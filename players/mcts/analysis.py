@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
@@ -106,9 +107,20 @@ def _exported_children(worker: Worker, row: int, min_visits: int, depth: int) ->
                     counted,
                     child.proven,
                     children,
+                    *_guidance(worker, row, below),
                 )
             )
     return tuple(nodes)
+
+
+def _guidance(worker: Worker, row: int, child: int) -> tuple[float | None, float | None]:
+    """Return the prior and the exploration term of a child; None for a search without a net."""
+    tree = worker.tree
+    if not len(tree.guide):
+        return None, None
+    prior = float(tree.guide["prior"][child])
+    scale = worker.selection.c * math.sqrt(tree.nodes["visits"][row])
+    return prior, float(scale * prior / (1 + tree.nodes["visits"][child]))
 
 
 def _children(worker: Worker, row: int) -> list[ActionStats]:

@@ -153,7 +153,9 @@ class NetWorker(Worker):
         """Have the net evaluate the first `n` leaves, unless the time is over."""
         self._check(n)
         leaves, planes = self._leaves, self._planes[:n]
-        self._encoding.encode_into(leaves.states[:n], leaves.last[:n], planes)
+        self._encoding.encode_into(
+            leaves.states[:n], leaves.last[:n], planes, (leaves.legal[:n], leaves.moves[:n])
+        )
         self._logits[:n], self._values[:n] = self._net.evaluate(planes)
         if self.at_root is not None and leaves.depth[0] == 0:
             legal = leaves.legal[0, : leaves.moves[0]]

@@ -45,7 +45,7 @@ class Worker:
         self._run_simulations = (
             run_simulations if self._rules.compiled else uncompiled(run_simulations)
         )
-        self._selection = selection._replace(
+        self.selection = selection._replace(
             c=float(selection.c),
             fpu=float(selection.fpu),
             k=float(selection.k),
@@ -172,7 +172,7 @@ class Worker:
             rules.key,
             self._rng,
             self._buffers,
-            self._selection,
+            self.selection,
             self._config,
             count,
         )

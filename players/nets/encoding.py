@@ -63,18 +63,23 @@ class Encoding:
         return out
 
     def encode_into(
-        self, states: NDArray[np.int64], last: NDArray[np.int64], out: NDArray[np.float32]
+        self,
+        states: NDArray[np.int64],
+        last: NDArray[np.int64],
+        out: NDArray[np.float32],
+        legal: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
     ) -> None:
         """Write the result of `encode` into a contiguous array of its shape.
 
-        Raises ValueError if a shape is wrong, or if a state has no player to move.
+        `legal` are the legal actions [n, actions] and their numbers [n], if they are known. Raises
+        ValueError if a shape is wrong, or if a state has no player to move.
         """
         states = np.ascontiguousarray(states, dtype=np.int64)
         last = np.ascontiguousarray(last, dtype=np.int64)
         self._check(states, last, out)
         planes = out.reshape(len(states), PLANES, -1)
         if self.compiled:
-            self._encode_compiled(states, last, planes)
+            self._encode_compiled(states, last, planes, legal)
         else:
             for state, action, each in zip(states.tolist(), last.tolist(), planes, strict=True):
                 self._encode_view(tuple(state), action, each)
@@ -97,7 +102,11 @@ class Encoding:
             raise ValueError("the player to move, the first number of each state, must be 1 or 2")
 
     def _encode_compiled(
-        self, states: NDArray[np.int64], last: NDArray[np.int64], planes: NDArray[np.float32]
+        self,
+        states: NDArray[np.int64],
+        last: NDArray[np.int64],
+        planes: NDArray[np.float32],
+        known: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
     ) -> None:
         game, layout = self.game, self._layout
         words, clicks = layout.words, layout.clicks
@@ -108,6 +117,9 @@ class Encoding:
         _write_cells(states, last, planes, words, clicks, drop)
         if layout.empty_is_legal:
             _mark_empty(states, planes, words, clicks, drop)
+            return
+        if known is not None:
+            _mark_known(states, planes, words, clicks, drop, *known)
             return
         origin, actions = game.board(), np.empty(game.num_actions, dtype=np.int64)
         work = (origin, origin.copy(), actions)
@@ -179,6 +191,22 @@ def _write_cells(
                     cell += drop
                 if 0 <= cell < cells:
                     played[cell] = 1.0
+
+
+@compiled(types.void(_TABLE, _OUT, _VECTOR, _TABLE, types.int64, _TABLE, _VECTOR), allocates=False)
+def _mark_known(
+    states: NDArray[np.int64],
+    out: NDArray[np.float32],
+    words: Vector,
+    clicks: NDArray[np.int64],
+    drop: int,
+    legal: NDArray[np.int64],
+    numbers: Vector,
+) -> None:
+    """Write plane 5 from the legal actions."""
+    for i in range(len(states)):
+        for j in range(numbers[i]):
+            mark(out[i, 5], states[i], words, clicks, legal[i, j], drop)
 
 
 @compiled(types.void(_TABLE, _OUT, _VECTOR, _TABLE, types.int64), allocates=False)

@@ -152,3 +152,19 @@ def test_wrong_arrays_are_refused() -> None:
         encoding.encode_into(states, last, out.transpose(0, 1, 3, 2))
     with pytest.raises(ValueError, match="1 or 2"):
         encoding.encode(np.zeros_like(states), last)
+
+
+@every_game
+def test_known_legal_actions_give_the_same_planes(spec: str) -> None:
+    game = games.load(spec)
+    encoding = Encoding(game)
+    states, last = random_positions(game, 2)
+    legal = np.zeros((len(states), game.num_actions), dtype=np.int64)
+    numbers = np.zeros(len(states), dtype=np.int64)
+    for row, state in enumerate(states.tolist()):
+        actions = game.legal_actions(tuple(state))
+        legal[row, : len(actions)] = actions
+        numbers[row] = len(actions)
+    planes = np.full((len(states), *encoding.shape), np.nan, dtype=np.float32)
+    encoding.encode_into(states, last, planes, (legal, numbers))
+    assert np.array_equal(planes, encoding.encode(states, last))
