@@ -91,6 +91,7 @@ def check(model: onnx.ModelProto, path: Path, game: Game) -> dict[str, str]:
     """
     if not model.graph.node:
         raise _refused(path, "it is not ONNX, or it is truncated: it has no operators", _KIND)
+    _check_texts(model, path)
     metadata = _check_metadata(model, path, game)
     _check_opset(model, path)
     _check_contents(model, path)
@@ -101,6 +102,15 @@ def check(model: onnx.ModelProto, path: Path, game: Game) -> dict[str, str]:
 
 def _refused(path: Path, wrong: str, expected: str) -> NetError:
     return NetError(f"{path}: {wrong}; expected {expected}")
+
+
+def _check_texts(model: onnx.ModelProto, path: Path) -> None:
+    """Check that all texts are UTF-8; the package onnx gives others as bytes. Raises NetError."""
+    for part in _parts(model):
+        for field, value in part.ListFields():
+            texts = [value] if isinstance(value, bytes) else value
+            if field.type == field.TYPE_STRING and any(isinstance(each, bytes) for each in texts):
+                raise _refused(path, f"its {field.full_name} is no text", "UTF-8")
 
 
 def _check_metadata(model: onnx.ModelProto, path: Path, game: Game) -> dict[str, str]:

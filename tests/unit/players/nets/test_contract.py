@@ -46,6 +46,13 @@ def refusal_of(model: onnx.ModelProto, path: Path) -> str:
     return refusal(path)
 
 
+def test_a_text_that_is_not_utf_8_is_refused(tmp_path: Path, whole: bytes) -> None:
+    path = tmp_path / "net.onnx"
+    for text in (b"stem/w", b"Ada", b"Conv", b"planes"):
+        path.write_bytes(whole.replace(text, b"\xff" * len(text)))
+        assert refusal(path).endswith(" is no text; expected UTF-8")
+
+
 def test_a_net_is_accepted_and_its_metadata_are_returned(tmp_path: Path, whole: bytes) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(whole)
