@@ -19,6 +19,7 @@ from players.nets.architecture import board_shape
 from players.nets.encoding import NAME, VERSION
 from players.nets.errors import NetError, require
 from players.nets.files import read_limited
+from players.nets.protobuf import count_fields
 
 if TYPE_CHECKING:
     import onnx
@@ -28,6 +29,9 @@ POLICY, VALUE = OUTPUTS = ("policy", "value")
 
 #: Largest file, in bytes: a net of 40 blocks of 256 filters, stored as float32, has 190 MB.
 LARGEST = 256 << 20
+
+#: Most fields, the parts of a file that take memory beside the numbers: a net has a few thousand.
+MOST_FIELDS = 100_000
 
 #: Oldest set of operators; those that this computer's onnx does not know yet are refused, too.
 OLDEST_OPSET = 13
@@ -76,8 +80,10 @@ def read(path: Path, game: Game) -> CheckedModel:
 
     data = read_limited(path, LARGEST, _KIND)
     try:
+        if count_fields(data, onnx.ModelProto.DESCRIPTOR, MOST_FIELDS) > MOST_FIELDS:
+            raise _refused(path, f"it has more than {MOST_FIELDS:,} fields", "fewer operators")
         model = onnx.ModelProto.FromString(data)
-    except DecodeError as error:
+    except (ValueError, DecodeError) as error:
         raise _refused(path, "it is not ONNX, or it is truncated", _KIND) from error
     model.DiscardUnknownFields()  # so that nothing reaches a runtime that was not checked
     metadata = check(model, path, game)

@@ -104,6 +104,14 @@ def test_a_file_with_changed_bytes_is_accepted_or_refused(
         contract.read(path, GAME)
 
 
+def test_millions_of_empty_operators_are_refused_before_they_are_parsed(tmp_path: Path) -> None:
+    """Parsed, they would take 170 times the memory of the file."""
+    graph = b"\x0a\x00" * 1_000_000  # two million bytes
+    path = tmp_path / "net.onnx"
+    path.write_bytes(b"\x3a\x80\x89\x7a" + graph)  # the length, 7 bits a byte
+    assert "it has more than 100,000 fields; expected fewer operators" in refusal(path)
+
+
 # Nets of something else.
 
 
