@@ -1,8 +1,9 @@
 """Tournaments: what is played, and what the results mean. No I/O, no timers, no storage.
 
 * A specification (`server.model.tournament_spec`) comes from a file by `spec_parser`, with
-  `validators` of single values, `toml_table` and `toml_lines` for faults and their lines,
-  `opening_file` and `version`. `spec_validation` checks a whole specification, a client's too.
+  `validators` of single values, `toml_text`, `toml_table` and `toml_lines` for faults and their
+  lines, `opening_file` and `version`. `spec_validation` checks a whole specification, also that
+  of a client.
 * `pairs` defines what is played: pairs of matches from one opening with colours swapped. `formats`
   say which pairs there are, `openings` where they start. `state` is a running tournament: what was
   played, and which matches are due.

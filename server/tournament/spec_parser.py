@@ -7,7 +7,6 @@ types, keys that do not exist, files of openings, versions that follow from othe
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -15,21 +14,19 @@ from typing import Any
 from games import Game
 from games.core import spec as notation
 from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
-from server.tournament import formats, opening_file, spec_validation, validators, version
+from server.tournament import (
+    formats,
+    opening_file,
+    spec_validation,
+    toml_text,
+    validators,
+    version,
+)
 from server.tournament.spec_validation import FIELDS
-from server.tournament.toml_lines import lines_of
-from server.tournament.toml_table import Faults, TomlTable
+from server.tournament.toml_table import TomlTable
+from server.tournament.toml_text import TomlSyntaxError
 from server.tournament.validators import Check
 from server.tournament.version import Files
-
-#: What newcomers to TOML mostly mean, by the beginning of tomllib's message.
-_REMEDIES = {
-    "Invalid value": " (text stands in quotes)",
-    "Illegal character '\\n'": " (the quotes are not closed)",
-    "Cannot declare ('entrants',) twice": " (each entrant begins with [[entrants]])",
-    "Cannot overwrite a value": " (the key is there twice)",
-}
-_AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 
 
 class TournamentSpecError(ValueError):
@@ -50,19 +47,9 @@ def read(
     identifies the installed players and games, for versions.
     """
     try:
-        text.encode()
-        values = tomllib.loads(text)
-        faults = Faults(where, lines_of(text))
-    except tomllib.TOMLDecodeError as error:
-        raise TournamentSpecError(f"{where}:{_located(str(error), text)}") from None
-    except RecursionError:
-        raise TournamentSpecError(
-            f"{where}:1: lists and tables are too deep in each other"
-        ) from None
-    except ValueError:
-        raise TournamentSpecError(
-            f"{where}:1: a number with thousands of digits, or no UTF-8"
-        ) from None
+        values, faults = toml_text.load(text, where)
+    except TomlSyntaxError as error:
+        raise TournamentSpecError(str(error)) from None
     spec = _tournament(TomlTable(values, (), "a tournament", faults), files, code)
     for fault in spec_validation.faults(spec):
         faults.add_new(fault.path, f"{fault.key}: {fault.text}")
@@ -70,18 +57,6 @@ def read(
         in_order = sorted(faults.found, key=lambda fault: fault[0])
         raise TournamentSpecError("\n".join(text for _, text in in_order))
     return spec
-
-
-def _located(error: str, text: str) -> str:
-    """An error of tomllib with its line, the text there and, for a usual error, the remedy."""
-    found = _AT_LINE.fullmatch(error)
-    if not found:
-        return f"1: {error}"
-    lines = text.split("\n")
-    number = min(int(found[2] or len(lines)), len(lines))
-    remedy = next((text for start, text in _REMEDIES.items() if found[1].startswith(start)), "")
-    shown = lines[number - 1].strip()
-    return f"{number}: {found[1]}{remedy}" + (f": {shown[:60]}" if shown.isprintable() else "")
 
 
 def _tournament(top: TomlTable, files: Files, code: str) -> TournamentSpec:
