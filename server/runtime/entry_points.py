@@ -25,6 +25,11 @@ def tournament() -> None:
     run("server.organizer.main")
 
 
+def training() -> None:
+    """Run the command `playout-train` from its first import on."""
+    run("players.training.main")
+
+
 def run(module: str, **options: str) -> None:
     """Import a module and call its `main`, with the arguments of this process, and `options`."""
     interrupts.install()

@@ -36,6 +36,7 @@ MODULES = {
     "playout-player": "players.client.main",
     "playout-server": "server.main",
     "playout-tournament": "server.organizer.main",
+    "playout-train": "players.training.main",
 }
 #: Where the commands are installed.
 BIN = Path(sys.executable).parent

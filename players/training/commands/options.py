@@ -1,0 +1,23 @@
+"""The arguments that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def folder_argument(command: F) -> F:
+    """Add the argument `DIR` to a command, as `path`: the folder of a run."""
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.argument("path", metavar="DIR", type=kind)(command)
+
+
+def output_argument(command: F) -> F:
+    """Add the argument `OUT.onnx` to a command, as `output`."""
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.argument("output", metavar="OUT.onnx", type=kind)(command)

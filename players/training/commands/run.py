@@ -1,0 +1,166 @@
+"""`playout-train run` and `resume`: train until a limit is reached or the user interrupts."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from players.training import limits
+from players.training.commands.options import folder_argument
+from players.training.display import TrainingDisplay, display, duration
+from players.training.errors import TrainingError, require_learning
+from players.training.record import RoundRecord
+from players.training.run_folder import RunFolder
+from players.training.settings import Limits, TrainingSettings
+from players.training.workers import Workers, cores
+from server.client.finite_range import FiniteRange
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_EPILOG = """
+\b
+Examples:
+  playout-train run DIR                     up to the limits in settings.toml
+  playout-train run DIR --minutes 15        up to a quarter of an hour
+  playout-train resume DIR --minutes 60     continue, up to an hour in all
+
+Each round, workers play against themselves with the newest net; the net learns from the samples of
+the last rounds; and a line is printed: the games, positions and evaluations so far, the evaluations
+a second, the share of self-play spent inside the net, the losses of policy and value, the first
+player's wins, ties, the mean length of games, and the net's value of the empty board for the player
+to move, from -1 to 1. Ctrl-C ends it at any time; complete rounds are stored.
+"""
+
+
+def _limit_options(command: F) -> F:
+    """Add the options that replace the limits of the settings."""
+    for option in (
+        click.option("--minutes", type=FiniteRange(0), help="Stop after this time in all."),
+        click.option("--evaluations", type=FiniteRange(0), help="Stop after so many in all: 25e6."),
+        click.option("--rounds", type=click.IntRange(0), help="Stop after so many rounds in all."),
+        click.option("--workers", type=click.IntRange(0), help="Processes that play."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(epilog=_EPILOG)
+@folder_argument
+@_limit_options
+def run(path: Path, **options: Any) -> None:
+    """Train a net from nothing in a folder made by `new`."""
+    _train(path, options, is_new=True)
+
+
+@click.command(epilog=_EPILOG)
+@folder_argument
+@_limit_options
+def resume(path: Path, **options: Any) -> None:
+    """Continue a training that was interrupted, killed, or has reached its limits."""
+    _train(path, options, is_new=False)
+
+
+def _train(path: Path, options: dict[str, Any], is_new: bool) -> None:
+    folder = RunFolder.open(path)
+    settings = _changed(folder.settings(), **options)
+    with folder.locked(), _shown(path) as shown:
+        found = folder.read_checkpoint()
+        if is_new and found:
+            raise TrainingError(
+                f"{path}: {found.record.round} rounds are complete; continue: "
+                f"playout-train resume {shlex.quote(str(path))}"
+            )
+        last = found.record if found else None
+        if not is_new:
+            shown.say(_found(folder, last))
+        folder.remove_unfinished()
+        if limits.is_over(settings.limits, last):
+            shown.say(_reached(path))
+            return
+        shown.phase("loading jax")
+        require_learning()
+        with _workers(folder, settings) as workers:  # they start while jax is imported
+            from players.training.loop import TrainingLoop
+
+            shown.phase("loading the last net and samples")
+            TrainingLoop(folder, settings, shown).run(workers)
+        shown.say(_reached(path))
+
+
+def _changed(
+    settings: TrainingSettings, workers: int | None, **limit_options: Any
+) -> TrainingSettings:
+    """The settings with the options of the command: if one limit is given, it alone counts."""
+    given = {key: value for key, value in limit_options.items() if value is not None}
+    if "evaluations" in given:
+        given["evaluations"] = int(given["evaluations"])
+    if given:
+        settings = replace(settings, limits=Limits(**given))
+    if workers is not None:
+        settings = replace(settings, processes=replace(settings.processes, workers=workers))
+    return settings
+
+
+def _found(folder: RunFolder, last: RoundRecord | None) -> str:
+    """What an earlier process has left."""
+    number = last.round + 1 if last else 1
+    parts = ["no complete round"]
+    if last:
+        parts = [
+            f"{last.round} complete rounds in {duration(last.seconds)}",
+            f"{last.games:,} games",
+            f"{last.evaluations:,} evaluations",
+            f"{len(folder.all_shards())} shards of samples",
+        ]
+    if started := folder.shards(number):
+        parts.append(f"{len(started)} of them played for round {number}, which continues")
+    if unfinished := folder.unfinished():
+        parts.append(f"{len(unfinished)} unfinished files, removed")
+    return f"Found: {', '.join(parts)}."
+
+
+def _reached(path: Path) -> str:
+    folder = shlex.quote(str(path))
+    return (
+        "A limit is reached. The newest net is in nets/; "
+        f"export it: playout-train export {folder} OUT.onnx"
+    )
+
+
+@contextlib.contextmanager
+def _workers(folder: RunFolder, settings: TrainingSettings) -> Iterator[Workers]:
+    """Worker processes, by default one for each core, until the end of the block."""
+    workers = Workers(settings.processes.workers or cores(), folder.settings_file, folder.log)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+@contextlib.contextmanager
+def _shown(path: Path) -> Iterator[TrainingDisplay]:
+    """A display, which leaves the terminal in order, also on Ctrl-C and SIGTERM."""
+    shown = display()
+
+    def interrupted(number: int, _: object) -> NoReturn:
+        signal.signal(number, signal.SIG_DFL)  # a second one ends at once
+        shown.close()
+        click.echo(
+            f"Interrupted. Continue: playout-train resume {shlex.quote(str(path))}", err=True
+        )
+        raise SystemExit(128 + number)
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGTERM, interrupted)
+    try:
+        yield shown
+    finally:
+        shown.close()

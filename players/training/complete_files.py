@@ -1,0 +1,75 @@
+"""Files that are complete or absent, whenever the process that writes them is killed.
+
+The content goes into a hidden file in the same folder, which is forced to disk and then renamed
+(`players.nets.files`). Arrays are stored as `.npz`, whose members have checksums (CRC-32) that are
+verified when they are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from players.nets.files import write_atomically
+from players.training.errors import TrainingError
+
+_ABOUT = "about"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all. Raises TrainingError if the disk refuses it."""
+    with clear_errors(path):
+        write_atomically(path, content)
+
+
+def write_arrays(path: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
+    """Write named arrays and a JSON object about them. Raises TrainingError."""
+    packed = io.BytesIO()
+    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez_compressed(packed, **{_ABOUT: text}, **arrays)  # type: ignore[arg-type]
+    write(path, packed.getvalue())
+
+
+def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays of a file and the object about them.
+
+    Raises TrainingError if the file is torn, was changed, or is something else.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as packed:
+            arrays = {name: packed[name] for name in packed.files}
+        return arrays, json.loads(arrays.pop(_ABOUT).tobytes())
+    except OSError as error:
+        raise TrainingError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise TrainingError(
+            f"{path}: is damaged or was not written by playout-train ({error}); "
+            "delete it or restore a copy"
+        ) from error
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """Return the files that killed processes were writing in a folder."""
+    return [each for each in folder.glob(".*.*") if each.is_file()]
+
+
+@contextlib.contextmanager
+def clear_errors(path: Path) -> Iterator[None]:
+    """Within the block an error of the file system becomes a TrainingError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "; free some space and resume" if error.errno in _FULL else ""
+        raise TrainingError(f"{path}: cannot be written: {error.strerror}{remedy}") from error

@@ -1,0 +1,187 @@
+"""The rounds of a run: self-play, learning, the checkpoint, the next net.
+
+A round counts when its checkpoint is written. Whatever ends this process before that, the next one
+uses the complete shards of the unfinished round and plays the rest.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from players.training import limits
+from players.training.display import TrainingDisplay
+from players.training.nets import write_net
+from players.training.record import RoundRecord
+from players.training.replay import ReplayBuffer, window
+from players.training.run_folder import Checkpoint, RunFolder
+from players.training.samples import Played, joined
+from players.training.settings import TrainingSettings
+from players.training.trainer import Learned, Trainer, learning_rate
+from players.training.worker import Job
+from players.training.workers import Workers
+
+#: Seconds between two looks at the workers.
+_POLL_S = 0.1
+
+
+class _Times(NamedTuple):
+    """When a round began, its self-play and its learning ended, in seconds of one clock."""
+
+    began: float
+    played: float
+    learned: float
+
+
+class TrainingLoop:
+    """Runs the rounds of a folder, from its last checkpoint to the limits."""
+
+    def __init__(
+        self, folder: RunFolder, settings: TrainingSettings, display: TrainingDisplay
+    ) -> None:
+        """Read the checkpoint and the shards that are learned from.
+
+        Raises TrainingError and NetError.
+        """
+        self._folder = folder
+        self._settings = settings
+        self._display = display
+        game, seed = settings.game, settings.seed
+        start = settings.net.initial(game, np.random.default_rng(seed))
+        self._trainer = Trainer(game, settings.learning, seed, start)
+        self._replay = ReplayBuffer(game, settings.learning)
+        self._last: RoundRecord | None = None
+        if checkpoint := folder.read_checkpoint():
+            self._last = checkpoint.record
+            self._trainer.restore(checkpoint.state, checkpoint.record.steps)
+        folder.restore_records(self._last)
+        self._write_net(self._done)
+        self._fill_replay()
+
+    @property
+    def _done(self) -> int:
+        """The number of complete rounds."""
+        return self._last.round if self._last else 0
+
+    def run(self, workers: Workers) -> None:
+        """Play and learn until a limit is reached. Raises TrainingError and NetError."""
+        while not limits.is_over(self._settings.limits, self._last):
+            self._round(workers)
+
+    def _round(self, workers: Workers) -> None:
+        number, began = self._done + 1, time.monotonic()
+        processes = self._settings.processes
+        if workers.is_idle:  # otherwise the round was started while the net learned
+            self._start(workers, number, net=number - 1)
+        self._wait(workers, number)
+        shards = self._folder.read_round(number, self._settings.game)
+        played = sum((each.played for each in shards), Played())
+        self._replay.add_round(number, joined([each.samples for each in shards]))
+        played_at = time.monotonic()
+        if processes.overlap:
+            self._start(workers, number + 1, net=number - 1)
+        learned, rate = self._learn(number, played.positions)
+        times = _Times(began, played_at, time.monotonic())
+        self._last = self._record(number, played, learned, rate, times)
+        self._write_net(number)
+        self._folder.write_checkpoint(Checkpoint(self._trainer.state, self._last))
+        self._folder.append_record(self._last)
+        self._folder.forget_nets(number, processes.keep_every)
+        self._folder.forget_shards(self._first_needed(number))
+        self._display.round(self._last, limits.remaining_s(self._settings.limits, self._last))
+
+    def _start(self, workers: Workers, number: int, net: int) -> None:
+        """Hand out what is missing of a round, one shard for each worker."""
+        game, folder = self._settings.game, self._folder
+        there = folder.shards(number)
+        wanted = self._settings.learning.positions_per_round
+        missing = wanted - sum(each.played.positions for each in folder.read_round(number, game))
+        count = min(workers.count, max(0, missing))
+        first = max(there, default=-1) + 1
+        workers.play([
+            Job(
+                net=str(folder.net(net)),
+                seed=_seed(self._settings.seed, number, place),
+                positions=math.ceil(missing / count),
+                shard=str(folder.shard(number, place)),
+            )
+            for place in range(first, first + count)
+        ])  # fmt: skip
+
+    def _wait(self, workers: Workers, number: int) -> None:
+        """Wait for the jobs of a round, and show how far they are."""
+        began = time.monotonic()
+        while not workers.is_idle:
+            rate = workers.evaluations / max(1e-3, time.monotonic() - began)
+            self._display.phase(
+                f"round {number}, self-play: {workers.evaluations:,} evaluations, {rate:,.0f}/s"
+            )
+            workers.poll(_POLL_S)
+
+    def _learn(self, number: int, positions: int) -> tuple[Learned, float]:
+        """Take the steps that are due after new samples; return what they brought, and the rate."""
+        learning = self._settings.learning
+        before = self._last.positions if self._last else 0
+        due = (before + positions) // learning.positions_per_step - self._trainer.step
+        rate = learning_rate(learning, limits.progress(self._settings.limits, self._last))
+
+        def tell(done: int) -> None:
+            self._display.phase(f"round {number}, learning: step {done} of {due}")
+
+        self._display.phase(f"round {number}, learning: preparing {due} steps")
+        return self._trainer.learn(self._replay, due, rate, tell), rate
+
+    def _record(
+        self, number: int, played: Played, learned: Learned, rate: float, times: _Times
+    ) -> RoundRecord:
+        before = self._last
+        self_play_s = max(1e-3, times.played - times.began)
+        round_s = max(1e-3, times.learned - times.began)
+        return RoundRecord(
+            round=number,
+            time=time.time(),
+            seconds=round_s + (before.seconds if before else 0.0),
+            games=played.games + (before.games if before else 0),
+            positions=played.positions + (before.positions if before else 0),
+            evaluations=played.evaluations + (before.evaluations if before else 0),
+            steps=self._trainer.step,
+            evaluations_per_s=played.evaluations / self_play_s,
+            games_per_s=played.games / self_play_s,
+            net_share=played.net_seconds / max(1e-9, played.seconds),
+            learning_share=(times.learned - times.played) / round_s,
+            first_player_wins=played.first_player_wins / played.games,
+            ties=played.ties / played.games,
+            plies=played.plies / played.games,
+            policy_loss=learned.policy_loss,
+            value_loss=learned.value_loss,
+            policy_entropy=learned.policy_entropy,
+            target_entropy=learned.target_entropy,
+            agreement=learned.agreement,
+            learning_rate=rate,
+            value_of_start=self._trainer.value_of_start(),
+            window=self._replay.positions,
+            shards=tuple(each.name for each in self._folder.shards(number).values()),
+        )
+
+    def _write_net(self, number: int) -> None:
+        """Write the trainer's net as that of a round."""
+        path = self._folder.net(number)
+        write_net(path, self._settings, self._trainer.parameters, self._last)
+
+    def _fill_replay(self) -> None:
+        """Read the shards that the next round learns from, too."""
+        for number in range(self._first_needed(self._done), self._done + 1):
+            if shards := self._folder.read_round(number, self._settings.game):
+                self._replay.add_round(number, joined([each.samples for each in shards]))
+
+    def _first_needed(self, number: int) -> int:
+        """The first round that is still learned from after round `number`."""
+        return max(1, number + 2 - window(self._settings.learning, number + 1))
+
+
+def _seed(*numbers: int) -> int:
+    """Mix the seed of a run, a round and a place into the seed of a job."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

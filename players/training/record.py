@@ -1,0 +1,61 @@
+"""What is recorded about a round: a line of `metrics.jsonl`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """A round of self-play and learning.
+
+    `time` is in seconds since 1970. `seconds`, `games`, `positions`, `evaluations` and `steps` are
+    totals since the start of the run, the rest is about this round: shares are from 0 to 1,
+    `plies` is the mean length of a game, losses and entropies (in nats) are means over its steps,
+    `value_of_start` is the net's value of the first position afterwards, and `net_share` the share
+    of self-play spent inside the net. `shards` names the files that the round has added.
+    """
+
+    round: int
+    time: float
+    seconds: float
+    games: int
+    positions: int
+    evaluations: int
+    steps: int
+    evaluations_per_s: float
+    games_per_s: float
+    net_share: float
+    learning_share: float
+    first_player_wins: float
+    ties: float
+    plies: float
+    policy_loss: float
+    value_loss: float
+    policy_entropy: float
+    target_entropy: float
+    agreement: float
+    learning_rate: float
+    value_of_start: float
+    window: int
+    shards: tuple[str, ...]
+
+    def line(self) -> bytes:
+        """Return the record as a line of JSON."""
+        return msgspec.json.encode(asdict(self)) + b"\n"
+
+    def scalars(self) -> dict[str, float]:
+        """Return the numbers of the record that are worth a curve, by name."""
+        names = asdict(self)
+        return {
+            name: float(value)
+            for name, value in names.items()
+            if isinstance(value, int | float) and name not in ("round", "time")
+        }
+
+
+def read_line(line: bytes) -> RoundRecord:
+    """Return the record of a line. Raises msgspec.DecodeError."""
+    return msgspec.json.decode(line, type=RoundRecord)

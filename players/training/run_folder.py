@@ -1,0 +1,227 @@
+"""The folder of a run. Everything in it is complete or absent, so it can be copied and resumed.
+
+| name | holds |
+| --- | --- |
+| `settings.toml` | the settings (`settings`) |
+| `checkpoint.npz` | parameters, optimizer and counters after the last complete round |
+| `nets/0012.onnx` | the net after round 12; 0000 is the random one of the start |
+| `shards/0012-0.npz` | samples of round 12 (`samples`), as long as they are learned from |
+| `metrics.jsonl` | a line for each round (`record`) |
+| `tensorboard/` | the same numbers as an event file, made anew from the lines at each start |
+| `workers.log` | what the worker processes wrote to standard error |
+| `lock` | locked by the process that trains |
+
+A round is complete when the checkpoint has it. The checkpoint holds the round's line of
+`metrics.jsonl` too, so that a line that was not written is added at the next start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from games import Game
+from players.training import complete_files, event_file
+from players.training import settings as settings_file
+from players.training.complete_files import clear_errors
+from players.training.errors import TrainingError
+from players.training.record import RoundRecord, read_line
+from players.training.samples import Shard, read_shard
+from players.training.settings import TrainingSettings
+
+#: The form of a checkpoint; one of another form is refused.
+_FORMAT = 1
+#: The names of the net's parameters in the state of a trainer begin with this.
+NET = "net/"
+_EVENTS = "events.out.tfevents.playout"
+_SHARD = re.compile(r"(\d+)-(\d+)\.npz")
+
+
+class Checkpoint(NamedTuple):
+    """The state of the trainer after a complete round, and the record of that round."""
+
+    state: Mapping[str, NDArray[Any]]
+    record: RoundRecord
+
+    @property
+    def parameters(self) -> dict[str, NDArray[np.float32]]:
+        """The parameters of the net, by name."""
+        own = {each: value for each, value in self.state.items() if each.startswith(NET)}
+        return {each.removeprefix(NET): value for each, value in own.items()}
+
+
+class RunFolder:
+    """The files of a run, by their meaning."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings_file = path / "settings.toml"
+        self.log = path / "workers.log"
+        self._metrics = path / "metrics.jsonl"
+        self._checkpoint = path / "checkpoint.npz"
+        self._shards = path / "shards"
+        self._nets = path / "nets"
+        self._events = path / "tensorboard" / _EVENTS
+
+    @classmethod
+    def create(cls, path: Path, settings: TrainingSettings) -> RunFolder:
+        """Make the folder of a new run. Raises TrainingError if there is something already."""
+        folder = cls(path)
+        with clear_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+            if any(path.iterdir()):
+                raise TrainingError(f"{path}: is not empty; choose a new folder for a new run")
+            for each in (folder._shards, folder._nets, folder._events.parent):
+                each.mkdir()
+        complete_files.write(folder.settings_file, settings_file.text_of(settings).encode())
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Return the folder of an existing run. Raises TrainingError if it is none."""
+        folder = cls(path)
+        if not folder.settings_file.is_file():
+            raise TrainingError(
+                f"{path}: has no settings.toml, so it is not the folder of a run; "
+                "make one: playout-train new GAME DIR"
+            )
+        with clear_errors(path):
+            for each in (folder._shards, folder._nets, folder._events.parent):
+                each.mkdir(exist_ok=True)
+        return folder
+
+    def settings(self) -> TrainingSettings:
+        """Read the settings. Raises TrainingError with all faults of the file."""
+        return settings_file.read(self.settings_file)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Within the block no other process trains here. Raises TrainingError if one does."""
+        with clear_errors(self.path / "lock"):
+            descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise TrainingError(f"{self.path}: another process trains here") from error
+            yield
+        finally:
+            os.close(descriptor)
+
+    def unfinished(self) -> list[Path]:
+        """Return the files that killed processes were writing."""
+        folders = (self.path, self._shards, self._nets, self._events.parent)
+        return [each for folder in folders for each in complete_files.unfinished(folder)]
+
+    def remove_unfinished(self) -> None:
+        """Remove the files that killed processes were writing."""
+        for each in self.unfinished():
+            each.unlink(missing_ok=True)
+
+    def is_training(self) -> bool:
+        """Return whether a process trains here at the moment."""
+        try:
+            with self.locked():
+                return False
+        except TrainingError:
+            return True
+
+    # Nets.
+
+    def net(self, number: int) -> Path:
+        """Return the path of the net after a round; 0 is that of the start."""
+        return self._nets / f"{number:04}.onnx"
+
+    def nets(self) -> dict[int, Path]:
+        """Return the nets that are there, by the round after which they were written, in order."""
+        found = {int(each.stem): each for each in self._nets.glob("*.onnx") if each.stem.isdigit()}
+        return dict(sorted(found.items()))
+
+    def forget_nets(self, last: int, keep_every: int) -> None:
+        """Remove the nets before the last two, but the first and each `keep_every`-th."""
+        for number, path in self.nets().items():
+            if number < last - 1 and number % keep_every:
+                path.unlink(missing_ok=True)
+
+    # Shards.
+
+    def shard(self, number: int, place: int) -> Path:
+        """Return the path of a round's shard of that place, from 0."""
+        return self._shards / f"{number:04}-{place}.npz"
+
+    def shards(self, number: int) -> dict[int, Path]:
+        """Return the complete shards of a round, by their places, in order."""
+        return {place: path for (round_, place), path in self.all_shards() if round_ == number}
+
+    def forget_shards(self, before: int) -> None:
+        """Remove the shards of all rounds before one."""
+        for (number, _), path in self.all_shards():
+            if number < before:
+                path.unlink(missing_ok=True)
+
+    def read_round(self, number: int, game: Game) -> list[Shard]:
+        """Read all shards of a round, in the order of their places. Raises TrainingError."""
+        return [read_shard(path, game) for path in self.shards(number).values()]
+
+    def all_shards(self) -> list[tuple[tuple[int, int], Path]]:
+        """Return all complete shards with their rounds and places, in order."""
+        found = ((_SHARD.fullmatch(each.name), each) for each in self._shards.iterdir())
+        return sorted(((int(name[1]), int(name[2])), each) for name, each in found if name)
+
+    # The checkpoint and the records.
+
+    def write_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Store a complete round: afterwards it counts. Raises TrainingError."""
+        about = {"format": _FORMAT, "record": asdict(checkpoint.record)}
+        complete_files.write_arrays(self._checkpoint, checkpoint.state, about)
+
+    def read_checkpoint(self) -> Checkpoint | None:
+        """Return the last complete round, None before the first. Raises TrainingError."""
+        if not self._checkpoint.exists():
+            return None
+        state, about = complete_files.read_arrays(self._checkpoint)
+        try:
+            if about["format"] != _FORMAT:
+                raise ValueError(f"format {about['format']}, expected {_FORMAT}")
+            return Checkpoint(state, msgspec.convert(about["record"], RoundRecord))
+        except (KeyError, ValueError) as error:
+            raise TrainingError(f"{self._checkpoint}: is of another version: {error}") from error
+
+    def records(self) -> list[RoundRecord]:
+        """Return the records of all rounds; a line that was not written to its end is left out."""
+        records = []
+        with contextlib.suppress(FileNotFoundError):
+            for line in self._metrics.read_bytes().splitlines():
+                with contextlib.suppress(msgspec.DecodeError):
+                    records.append(read_line(line))
+        return records
+
+    def restore_records(self, last: RoundRecord | None) -> list[RoundRecord]:
+        """Write the records up to the last complete round anew, and the event file from them."""
+        records = [each for each in self.records() if last and each.round < last.round]
+        records += [last] if last else []
+        complete_files.write(self._metrics, b"".join(each.line() for each in records))
+        start = records[0].time if records else 0.0
+        events = [event_file.header(start), *map(_event, records)]
+        complete_files.write(self._events, b"".join(events))
+        return records
+
+    def append_record(self, record: RoundRecord) -> None:
+        """Append a record to both files. Raises TrainingError."""
+        for path, content in ((self._metrics, record.line()), (self._events, _event(record))):
+            with clear_errors(path), path.open("ab") as file:
+                file.write(content)
+
+
+def _event(record: RoundRecord) -> bytes:
+    return event_file.scalars(record.time, record.round, record.scalars())

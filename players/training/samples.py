@@ -1,0 +1,113 @@
+"""Samples of self-play, and shards: files with the samples that one worker played in one round."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games import Game
+from players.training import complete_files
+from players.training.errors import TrainingError
+
+#: The form of a shard; a file of another form is refused.
+FORMAT = 1
+
+
+class Samples(NamedTuple):
+    """Positions, and what was learned about them: a row of each array is one position.
+
+    `last` is the last action before the position, -1 without one. `policy` is the share of the
+    visits of each action and sums to 1. `outcome` is 1, 0 or -1 for the player to move, and
+    `search_value` the search's estimate of it, from -1 to 1.
+    """
+
+    states: NDArray[np.int16]
+    last: NDArray[np.int16]
+    policy: NDArray[np.float32]
+    outcome: NDArray[np.float32]
+    search_value: NDArray[np.float32]
+
+    @property
+    def positions(self) -> int:
+        """The number of rows of each array."""
+        return int(self.last.shape[0])
+
+
+_KINDS = (np.int16, np.int16, np.float32, np.float32, np.float32)
+
+
+@dataclass(frozen=True)
+class Played:
+    """Counts of the games of a shard, or the sums over several shards.
+
+    `plies` are all moves of the games, `net_seconds` the time inside the net and `seconds` the
+    whole time, both summed over workers.
+    """
+
+    games: int = 0
+    positions: int = 0
+    evaluations: int = 0
+    plies: int = 0
+    first_player_wins: int = 0
+    ties: int = 0
+    net_seconds: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Played) -> Played:
+        return Played(*(
+            getattr(self, each.name) + getattr(other, each.name) for each in fields(Played)
+        ))  # fmt: skip
+
+
+class Shard(NamedTuple):
+    """The samples of one worker in one round, and the counts of the games they come from."""
+
+    samples: Samples
+    played: Played
+
+
+def write_shard(path: Path, game: Game, shard: Shard) -> None:
+    """Write a shard completely or not at all. Raises TrainingError."""
+    about = {"format": FORMAT, "game": str(game), "played": asdict(shard.played)}
+    arrays = {
+        name: array.astype(kind)
+        for (name, array), kind in zip(shard.samples._asdict().items(), _KINDS, strict=True)
+    }
+    complete_files.write_arrays(path, arrays, about)
+
+
+def read_shard(path: Path, game: Game) -> Shard:
+    """Read a shard and check that it fits the game. Raises TrainingError."""
+    arrays, about = complete_files.read_arrays(path)
+    if about.get("format") != FORMAT or about.get("game") != str(game):
+        raise TrainingError(
+            f"{path}: has samples of {about.get('game')} in format {about.get('format')}, "
+            f"expected {game} in format {FORMAT}"
+        )
+    try:
+        shard = Shard(Samples(**arrays), Played(**about["played"]))
+    except (KeyError, TypeError) as error:
+        raise TrainingError(f"{path}: its contents are not those of a shard: {error}") from error
+    _require_shapes(path, shard.samples, game)
+    return shard
+
+
+def joined(parts: list[Samples]) -> Samples:
+    """Return the rows of all parts, in order. Raises ValueError without parts."""
+    return Samples(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _require_shapes(path: Path, samples: Samples, game: Game) -> None:
+    """Raises TrainingError if the arrays do not fit each other and the game."""
+    widths = {"states": (len(game.initial_state()),), "policy": (game.num_actions,)}
+    for name, array in samples._asdict().items():
+        expected = (*samples.last.shape[:1], *widths.get(name, ()))
+        if array.shape != expected or not np.isfinite(array).all():
+            raise TrainingError(
+                f"{path}: {name} has the shape {array.shape} or numbers that are not finite, "
+                f"expected {expected}"
+            )

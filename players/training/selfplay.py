@@ -1,0 +1,177 @@
+"""Self-play of a net: many games at a time, which yield samples to learn from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games import KernelGame
+from games.core.random import seeded
+from players.core.rules import rules_of
+from players.mcts import selfplay
+from players.mcts.callback import Callback
+from players.mcts.puct import PuctConfig, new_boards, new_leaves
+from players.mcts.selfplay import Schedule, new_games, play_games, share
+from players.mcts.tree import new_forest
+from players.nets.encoding import Encoding
+from players.training.samples import Samples
+
+#: The net: planes [n, plane, row, column] to logits [n, action] and values [n].
+Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+@dataclass(frozen=True)
+class SelfPlaySettings:
+    """How games are played; the defaults learned six by six, four in a row, in minutes."""
+
+    games: int = 128  # at a time, which is the batch of the net
+    simulations: int = 128  # of a full search; only the moves of full searches are samples
+    quick_simulations: int = 24  # of the other searches
+    full_share: float = 0.25  # of the moves
+    c_puct: float = 1.5
+    fpu_reduction: float = 0.25  # an unvisited move has its parent's value less this, in -1 to 1
+    dirichlet_alpha: float = 10.0  # of the noise at the root, divided by the number of actions
+    noise: float = 0.25  # weight of that noise
+    temperature_plies: int = 6  # moves before this ply are drawn in proportion to their visits
+    random_openings: float = 0.5  # share of games that begin with random moves
+    opening_plies: int = 4  # most of them
+    solver: bool = False  # backpropagate proofs
+    decisive: bool = False  # decisive playouts find wins and losses within two plies
+
+
+@dataclass(frozen=True)
+class SelfPlayResult:
+    """Samples, and what it took to make them; games that go on count when they have ended."""
+
+    samples: Samples
+    games: int
+    plies: int
+    first_player_wins: int
+    ties: int
+    simulations: int
+    evaluations: int
+    net_seconds: float
+    seconds: float
+
+
+class SelfPlay:
+    """Games of a net against itself, which go on from one call of `play` to the next."""
+
+    def __init__(self, game: KernelGame, settings: SelfPlaySettings, seed: int) -> None:
+        """Start the games. Raises MemoryError if their trees do not fit into memory."""
+        self._game, self._settings = game, settings
+        self._rules = rules_of(game)
+        self._encoding = Encoding(game)
+        self._rows = 1 + (settings.simulations + 2) * game.num_actions
+        self._tree = new_forest(settings.games, self._rows)
+        self._leaves = new_leaves(game, settings.games)
+        self._boards = new_boards(game, game.board())
+        self._state = np.zeros(len(game.initial_state()), dtype=np.int64)
+        self._planes = np.zeros((settings.games, *self._encoding.shape), dtype=np.float32)
+        self._logits = np.zeros((settings.games, game.num_actions), dtype=np.float32)
+        self._values = np.zeros(settings.games, dtype=np.float32)
+        self._rng = seeded(seed)
+        self._noise = np.random.default_rng(seed)
+        self._games: selfplay.Games | None = None
+        self._net_seconds = 0.0
+
+    def play(self, evaluate: Evaluate, samples: int) -> SelfPlayResult:
+        """Play until the games that ended have `samples` or some more; `evaluate` is the net.
+
+        Raises what `evaluate` raises; the samples of games that ended before are lost.
+        """
+        started, self._net_seconds = time.perf_counter(), 0.0
+        settings, rules = self._settings, self._rules
+        games = self._room(samples)
+        callback = Callback(lambda n: self._evaluate(evaluate, n))
+        play_games(
+            games,
+            self._tree,
+            self._rows,
+            self._game.board(),
+            rules.legal,
+            rules.play,
+            (rules.decisive if settings.decisive else None) or rules.playout,
+            rules.write,
+            callback,
+            self._rng,
+            self._boards,
+            self._leaves,
+            self._logits,
+            self._values,
+            PuctConfig(
+                settings.c_puct,
+                settings.fpu_reduction,
+                True,
+                settings.solver,
+                settings.decisive and rules.decisive is not None,
+            ),
+            Schedule(
+                settings.simulations,
+                settings.quick_simulations,
+                share(settings.full_share),
+                share(settings.random_openings),
+                settings.opening_plies,
+                settings.temperature_plies,
+            ),
+            samples,
+            self._state,
+        )
+        callback.raise_error()
+        n = int(games.counters[selfplay.SAMPLES])
+        counters = games.counters
+        return SelfPlayResult(
+            Samples(
+                games.done_states[:n],
+                games.done_actions[:n],
+                games.done_policies[:n],
+                games.done_outcomes[:n],
+                games.done_values[:n],
+            ),
+            games=int(counters[selfplay.GAMES]),
+            plies=int(counters[selfplay.PLIES]),
+            first_player_wins=int(counters[selfplay.FIRST_WINS]),
+            ties=int(counters[selfplay.TIES]),
+            simulations=int(counters[selfplay.SIMULATIONS]),
+            evaluations=int(counters[selfplay.EVALUATIONS]),
+            net_seconds=self._net_seconds,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _room(self, samples: int) -> selfplay.Games:
+        """Return the games with empty room for `samples` and those of the games that end last."""
+        fresh = new_games(self._game, self._settings.games, samples)
+        if self._games is not None:
+            done = {name: getattr(fresh, name) for name in fresh._fields if "done" in name}
+            fresh = self._games._replace(**done, counters=fresh.counters)
+        self._games = fresh
+        return fresh
+
+    def _evaluate(self, evaluate: Evaluate, n: int) -> None:
+        """Evaluate all rows, so that the batch has always the same size."""
+        leaves = self._leaves
+        self._encoding.encode_into(leaves.states, leaves.last, self._planes)
+        before = time.perf_counter()
+        logits, values = evaluate(self._planes)
+        self._net_seconds += time.perf_counter() - before
+        self._logits[:] = logits
+        self._values[:] = values
+        if self._settings.noise > 0:
+            self._add_noise(n)
+
+    def _add_noise(self, n: int) -> None:
+        """Mix noise into the policy of the roots of full searches (Silver et al. 2017)."""
+        assert self._games is not None
+        leaves, weight = self._leaves, self._settings.noise
+        full = self._games.full[leaves.tree[:n]] == 1
+        for leaf in np.flatnonzero((leaves.depth[:n] == 0) & full):
+            legal = leaves.legal[leaf, : leaves.moves[leaf]]
+            policy = np.exp(self._logits[leaf, legal] - self._logits[leaf, legal].max())
+            policy /= policy.sum()
+            alpha = self._settings.dirichlet_alpha / len(legal)
+            noise = self._noise.dirichlet(np.full(len(legal), alpha))
+            self._logits[leaf, legal] = np.log((1 - weight) * policy + weight * noise + 1e-9)

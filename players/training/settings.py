@@ -1,0 +1,242 @@
+"""The settings of a run: a TOML file, with defaults that follow from the size of the game.
+
+`TABLES` has each key with its check and its meaning. From it the file of a new run is written and a
+file is checked; a fault is reported with its line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import games
+from games import Game
+from players.nets.architecture import Architecture
+from players.nets.backends import EXTRAS, PRECISIONS
+from players.training.errors import TrainingError
+from players.training.selfplay import SelfPlaySettings
+from server.tournament import toml_text, validators
+from server.tournament.toml_table import TomlTable
+from server.tournament.toml_text import TomlSyntaxError
+from server.tournament.validators import Check, number, one_of, truth, visible, whole
+
+#: The ways in which the learning rate changes during a run.
+SCHEDULES = ("constant", "cosine")
+_MANY = 10**9
+
+
+@dataclass(frozen=True)
+class LearningSettings:
+    """How the net is trained; `TABLES` has the meaning of each field."""
+
+    positions_per_round: int = 3000
+    least_rounds: int = 4
+    most_rounds: int = 25
+    batch: int = 256
+    positions_per_step: int = 64
+    learning_rate: float = 2e-3
+    schedule: str = "constant"
+    weight_decay: float = 1e-4
+    outcome_weight: float = 0.5
+    symmetries: bool = True
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run ends: at the first of these; 0 is no limit."""
+
+    rounds: int = 0
+    evaluations: int = 0
+    minutes: float = 0.0
+
+
+@dataclass(frozen=True)
+class ProcessSettings:
+    """How a run uses the machine; `TABLES` has the meaning of each field."""
+
+    workers: int = 0
+    backend: str = "auto"
+    precision: str = "auto"
+    overlap: bool = False
+    keep_every: int = 10
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Everything that a run depends on, besides the machine."""
+
+    game: Game
+    seed: int = 1
+    author: str = "unknown"
+    licence: str = "unknown"
+    net: Architecture = field(default_factory=Architecture)
+    self_play: SelfPlaySettings = field(default_factory=SelfPlaySettings)
+    learning: LearningSettings = field(default_factory=LearningSettings)
+    limits: Limits = field(default_factory=Limits)
+    processes: ProcessSettings = field(default_factory=ProcessSettings)
+
+
+class Key(NamedTuple):
+    """The check of a value, and what the value means, for the comment in the file."""
+
+    check: Check[Any]
+    meaning: str
+
+
+#: The keys above the tables, besides the game.
+TOP: Mapping[str, Key] = {
+    "seed": Key(whole(0, 2**63 - 1), "the same seed and one worker give the same nets"),
+    "author": Key(visible(200), "for the metadata of the nets: your name"),
+    "licence": Key(visible(200), "and what others may do with them, as in MIT"),
+}
+
+#: The tables of the file, which are fields of `TrainingSettings`, and their keys.
+TABLES: Mapping[str, Mapping[str, Key]] = {
+    "net": {
+        "blocks": Key(whole(0, 40), "residual blocks of two 3x3 convolutions"),
+        "filters": Key(whole(1, 1024), "planes between the convolutions"),
+        "head_planes": Key(whole(1, 256), "planes of the policy and value heads"),
+        "value_hidden": Key(whole(1, 4096), "units of the value head"),
+    },
+    "self_play": {
+        "games": Key(whole(1, 4096), "games that a worker plays at a time: the net's batch"),
+        "simulations": Key(whole(2, 100_000), "of a move that is learned from"),
+        "quick_simulations": Key(whole(2, 100_000), "of the other moves"),
+        "full_share": Key(number(0.01, 1), "share of the moves that are learned from"),
+        "c_puct": Key(number(0, 100), "exploration constant of PUCT"),
+        "fpu_reduction": Key(number(0, 2), "unvisited moves: the parent's value minus this"),
+        "dirichlet_alpha": Key(number(0.01, 1000), "noise at the root, divided by its moves"),
+        "noise": Key(number(0, 1), "share of the noise in the policy at the root"),
+        "temperature_plies": Key(whole(0, 1000), "moves of a game that are drawn by visits"),
+        "random_openings": Key(number(0, 1), "share of the games with random first moves"),
+        "opening_plies": Key(whole(0, 100), "random first moves at most"),
+        "solver": Key(truth, "proven results count instead of the net's value"),
+        "decisive": Key(truth, "the search sees wins and losses within two moves"),
+    },
+    "learning": {
+        "positions_per_round": Key(whole(1, _MANY), "samples between two nets"),
+        "least_rounds": Key(whole(1, 10_000), "learns from this many rounds at first"),
+        "most_rounds": Key(whole(1, 10_000), "and from this many at last"),
+        "batch": Key(whole(1, 65_536), "samples of a step"),
+        "positions_per_step": Key(whole(1, 65_536), "a step for this many new samples"),
+        "learning_rate": Key(number(0, 1), "of AdamW"),
+        "schedule": Key(one_of("schedule", SCHEDULES), "constant, or cosine down to 0"),
+        "weight_decay": Key(number(0, 1), "of AdamW"),
+        "outcome_weight": Key(number(0, 1), "of the result in the value; the search's the rest"),
+        "symmetries": Key(truth, "turn and reflect samples at random"),
+    },
+    "limits": {
+        "rounds": Key(whole(0, _MANY), "rounds of self-play and learning"),
+        "evaluations": Key(whole(0, 10**15), "positions that the net evaluates in self-play"),
+        "minutes": Key(number(0, 10_000_000), "of running; interruptions are not counted"),
+    },
+    "processes": {
+        "workers": Key(whole(0, 1024), "processes that play; 0: one for each core"),
+        "backend": Key(
+            one_of("backend", ("auto", *EXTRAS)), "what evaluates nets; auto: the faster"
+        ),
+        "precision": Key(one_of("precision", PRECISIONS), "of self-play"),
+        "overlap": Key(truth, "play with the last net while the next one learns"),
+        "keep_every": Key(
+            whole(1, _MANY), "nets that are kept: each of this many, the first, the last"
+        ),
+    },
+}
+_COMMENTS = {
+    "limits": "The run ends at the first of these; 0: no limit.",
+}
+
+
+def defaults(game: Game) -> TrainingSettings:
+    """Return settings that suit the size of a game: its cells, its actions and its longest match.
+
+    Nets stay below a megabyte, and the evaluations suffice for an evening on a small machine.
+    """
+    view = game.view(game.initial_state())
+    cells = view.rows * view.columns
+    plies = game.max_plies
+    net = Architecture(
+        filters=32 if cells <= 64 else 40, head_planes=_head_planes(cells, game.num_actions)
+    )
+    self_play = SelfPlaySettings(
+        temperature_plies=max(2, min(8, plies // 6)), opening_plies=max(1, min(4, plies // 6))
+    )
+    return TrainingSettings(
+        game, net=net, self_play=self_play, limits=Limits(evaluations=20_000 * cells**2)
+    )
+
+
+def _head_planes(cells: int, actions: int) -> int:
+    """The most planes, from 2 to 8, with which the dense layers have 130,000 weights at most."""
+    return max(2, min(8, 130_000 // (cells * (actions + Architecture().value_hidden))))
+
+
+def read(path: Path) -> TrainingSettings:
+    """Read a file of settings. Raises TrainingError with all its faults, a line for each."""
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise TrainingError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TrainingError(f"{path}: is not encoded in UTF-8") from error
+    return parse(text, str(path))
+
+
+def parse(text: str, where: str) -> TrainingSettings:
+    """Return the settings of a text; `where` names it in errors. Raises TrainingError.
+
+    A key that is missing has the default of the game.
+    """
+    try:
+        values, faults = toml_text.load(text, where)
+    except TomlSyntaxError as error:
+        raise TrainingError(str(error)) from None
+    top = TomlTable(values, (), "the settings", faults)
+    game = top.need("game", validators.game, games.load("tic_tac_toe"))
+    settings = defaults(game)
+    settings = replace(
+        settings,
+        **{key: top.take(key, each.check, getattr(settings, key)) for key, each in TOP.items()},
+    )
+    for name in TABLES:
+        table = top.table(name, f"[{name}]")
+        settings = replace(settings, **{name: _taken(table, name, getattr(settings, name))})
+    top.close()
+    if faults.found:
+        raise TrainingError("\n".join(fault for _, fault in sorted(faults.found)))
+    return settings
+
+
+def text_of(settings: TrainingSettings) -> str:
+    """Return the file of these settings, with a comment on each key."""
+    lines = [f"game = {_toml(str(settings.game))}", *_written(settings, TOP)]
+    for name, keys in TABLES.items():
+        lines += ["", f"[{name}]"]
+        lines += [f"# {_COMMENTS[name]}"] if name in _COMMENTS else []
+        lines += _written(getattr(settings, name), keys)
+    return "\n".join(lines) + "\n"
+
+
+def _written(values: Any, keys: Mapping[str, Key]) -> list[str]:
+    """A line for each key: its value and its meaning."""
+    written = {key: f"{key} = {_toml(getattr(values, key))}" for key in keys}
+    width = max(map(len, written.values()))
+    return [f"{written[key]:{width}}  # {each.meaning}" for key, each in keys.items()]
+
+
+def _taken(table: TomlTable, name: str, usual: Any) -> Any:
+    """The values of a table, the defaults of the game where it has none."""
+    taken = {
+        key: table.take(key, each.check, getattr(usual, key)) for key, each in TABLES[name].items()
+    }
+    table.close()
+    return replace(usual, **taken)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value) if isinstance(value, str) else str(value)

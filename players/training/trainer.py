@@ -1,0 +1,126 @@
+"""The trainer: a net's parameters with the state of their optimizer, and the steps of learning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import optax
+from numpy.typing import NDArray
+from platformdirs import user_cache_path
+
+from games import Game
+from players.nets.encoding import Encoding
+from players.training import model
+from players.training.errors import TrainingError
+from players.training.replay import ReplayBuffer
+from players.training.run_folder import NET
+from players.training.settings import LearningSettings
+
+Parameters = Mapping[str, NDArray[np.float32]]
+
+
+# Compiled steps are kept between processes: compiling takes longer than the steps of a round.
+jax.config.update("jax_compilation_cache_dir", str(user_cache_path("playout") / "jax"))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
+class Learned(NamedTuple):
+    """What the steps of a round brought: means over all batches (see `model.Losses`)."""
+
+    steps: int
+    policy_loss: float
+    value_loss: float
+    policy_entropy: float
+    target_entropy: float
+    agreement: float
+
+
+class Trainer:
+    """Trains a net by AdamW; a step depends on its number and on the seed, and on nothing else."""
+
+    def __init__(self, game: Game, settings: LearningSettings, seed: int, start: Parameters):
+        self.step = 0
+        self._game = game
+        self._settings = settings
+        self._seed = seed
+        self._optimizer = optax.chain(
+            optax.scale_by_adam(), optax.add_decayed_weights(settings.weight_decay)
+        )
+        self._parameters: Any = dict(start)
+        self._moments = self._optimizer.init(self._parameters)
+        self._update = jax.jit(self._updated)
+        self._evaluate = jax.jit(model.evaluate)
+
+    @property
+    def parameters(self) -> dict[str, NDArray[np.float32]]:
+        """The present parameters of the net, by name."""
+        return {name: np.asarray(value) for name, value in self._parameters.items()}
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that `restore` needs, besides the number of steps, as named arrays."""
+        moments = enumerate(jax.tree.leaves(self._moments))
+        return {
+            **{f"{NET}{name}": value for name, value in self.parameters.items()},
+            **{f"optimizer/{place}": np.asarray(leaf) for place, leaf in moments},
+        }
+
+    def restore(self, state: Mapping[str, NDArray[Any]], step: int) -> None:
+        """Continue from a state. Raises TrainingError if it is that of another net."""
+        leaves, structure = jax.tree.flatten(self._moments)
+        own = self.state
+        if {name: each.shape for name, each in own.items()} != {
+            name: each.shape for name, each in state.items()
+        }:
+            raise TrainingError(
+                "the checkpoint has a net of another size than the settings: "
+                "restore [net] in settings.toml, or begin a new run"
+            )
+        self.step = step
+        self._parameters = {name: state[f"{NET}{name}"] for name in self._parameters}
+        self._moments = structure.unflatten([state[f"optimizer/{i}"] for i in range(len(leaves))])
+
+    def learn(
+        self, replay: ReplayBuffer, steps: int, rate: float, tell: Callable[[int], None]
+    ) -> Learned:
+        """Take so many steps at a learning rate; `tell` gets the number of steps so far.
+
+        Raises TrainingError if the loss is no longer a number.
+        """
+        sums = np.zeros(len(model.Losses._fields))
+        for done in range(steps):
+            batch = replay.draw(np.random.default_rng([self._seed, self.step]))
+            self._parameters, self._moments, losses = self._update(
+                self._parameters, self._moments, batch, rate
+            )
+            sums += np.array(losses)
+            self.step += 1
+            tell(done + 1)
+        if not np.isfinite(sums).all():
+            raise TrainingError(
+                "the loss is no longer a number: choose a lower learning_rate, and begin a new run"
+            )
+        return Learned(steps, *(sums / max(1, steps)).tolist())
+
+    def value_of_start(self) -> float:
+        """Return the net's value of the first position for the player to move, from -1 to 1."""
+        start = np.array([self._game.initial_state()], dtype=np.int64)
+        planes = Encoding(self._game).encode(start, np.array([-1], dtype=np.int64))
+        return float(self._evaluate(self._parameters, planes)[1][0])
+
+    def _updated(self, parameters: Any, moments: Any, batch: Any, rate: Any) -> Any:
+        gradients, losses = jax.grad(model.loss, has_aux=True)(parameters, batch)
+        updates, moments = self._optimizer.update(gradients, moments, parameters)
+        changed = jax.tree.map(lambda value, update: value - rate * update, parameters, updates)
+        return changed, moments, losses
+
+
+def learning_rate(settings: LearningSettings, progress: float) -> float:
+    """Return the learning rate at a share of the run, from 0 to 1."""
+    if settings.schedule == "cosine":
+        return settings.learning_rate * (1 + math.cos(math.pi * min(1.0, progress))) / 2
+    return settings.learning_rate

@@ -1,0 +1,159 @@
+"""A worker process: reads jobs and plays against itself, and writes a shard for each.
+
+It reads jobs from standard input and writes reports to standard output, a line of JSON each. It
+ends when its standard input does, so that it never outlives the process that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from queue import SimpleQueue
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from games import Game, KernelGame
+from players.nets import net as nets
+from players.nets.errors import NetError
+from players.training.errors import TrainingError
+from players.training.samples import Played, Shard, write_shard
+from players.training.selfplay import SelfPlay
+from players.training.settings import TrainingSettings, read
+
+#: Seconds between two reports of how many positions were evaluated.
+_REPORT_S = 0.25
+
+
+class Job(msgspec.Struct, frozen=True):
+    """Samples to play: how many, with which net and seed, and the shard to write."""
+
+    net: str
+    seed: int
+    positions: int
+    shard: str
+
+
+class WorkerReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many positions a worker has evaluated in its job; at last its end or its error."""
+
+    evaluations: int = 0
+    done: bool = False
+    error: str = ""
+
+
+class _Counted:
+    """The evaluation of a net, which reports now and then how much it has evaluated."""
+
+    def __init__(self, net: nets.Net) -> None:
+        self._net = net
+        self._evaluations = 0
+        self._reported_at = time.monotonic()
+
+    def evaluate(
+        self, planes: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the net's logits and values."""
+        self._evaluations += len(planes)
+        if time.monotonic() > self._reported_at + _REPORT_S:
+            self._reported_at = time.monotonic()
+            _send(WorkerReport(self._evaluations))
+        return self._net.evaluate(planes)
+
+
+def main() -> None:
+    """Do the jobs of standard input, with the settings of the run folder in the arguments."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that trains
+    try:
+        worker = SelfPlayWorker(read(Path(sys.argv[1])))
+        for job in _jobs():
+            _send(WorkerReport(worker.do(job), done=True))
+    except (TrainingError, NetError) as error:
+        _send(WorkerReport(error=str(error)))
+
+
+class SelfPlayWorker:
+    """Plays jobs; games that have not ended go on in the next job, with its net."""
+
+    def __init__(self, settings: TrainingSettings) -> None:
+        self._settings = settings
+        self._backend = settings.processes.backend
+        self._self_play: SelfPlay | None = None
+
+    def do(self, job: Job) -> int:
+        """Play a job and write its shard; return how many positions were evaluated.
+
+        Raises TrainingError and NetError.
+        """
+        settings, net = self._settings, self._net(job)
+        if self._self_play is None:
+            self._self_play = SelfPlay(compiled(settings.game), settings.self_play, job.seed)
+        try:
+            result = self._self_play.play(_Counted(net).evaluate, job.positions)
+        finally:
+            net.close()
+        played = Played(
+            games=result.games,
+            positions=result.samples.positions,
+            evaluations=result.evaluations,
+            plies=result.plies,
+            first_player_wins=result.first_player_wins,
+            ties=result.ties,
+            net_seconds=result.net_seconds,
+            seconds=result.seconds,
+        )
+        write_shard(Path(job.shard), settings.game, Shard(result.samples, played))
+        return result.evaluations
+
+    def _net(self, job: Job) -> nets.Net:
+        """Load the net of a job; which runtime is the fastest is found out once."""
+        net = nets.load(
+            Path(job.net),
+            self._settings.game,
+            backend=self._backend,
+            precision=self._settings.processes.precision,
+            batch=self._settings.self_play.games,
+        )
+        self._backend = net.backend
+        return net
+
+
+def compiled(game: Game) -> KernelGame:
+    """Return a game with compiled rules. Raises TrainingError for any other."""
+    if not isinstance(game, KernelGame):
+        raise TrainingError(
+            f"{game}: training needs compiled rules, as all games that come with Playout have; "
+            "see docs/writing-a-game.md"
+        )
+    return game
+
+
+def _jobs() -> Iterator[Job]:
+    """Yield the jobs; a thread reads them, and ends the process with its standard input."""
+    lines = SimpleQueue[bytes]()
+
+    # Unbuffered: the interpreter cannot end while a thread holds the lock of a buffer.
+    stdin = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115
+
+    def read_lines() -> None:
+        for line in stdin:
+            lines.put(line)
+        os._exit(0)  # also in the middle of a job, whose shard is complete or absent
+
+    threading.Thread(target=read_lines, daemon=True).start()
+    while True:
+        yield msgspec.json.decode(lines.get(), type=Job)
+
+
+def _send(report: WorkerReport) -> None:
+    os.write(sys.stdout.fileno(), msgspec.json.encode(report) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from players.training import complete_files
+from players.training.errors import TrainingError
+
+
+def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    complete_files.write_arrays(path, {"net/w": np.arange(3)}, {"round": 7})
+    arrays, about = complete_files.read_arrays(path)
+    assert about == {"round": 7}
+    assert arrays.keys() == {"net/w"}
+    assert arrays["net/w"].tolist() == [0, 1, 2]
+
+
+def test_a_full_disk_is_a_clear_error_and_the_old_file_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "a.npz"
+    complete_files.write(path, b"old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(TrainingError, match=r"a.npz: .*No space left.*free some space and resume"):
+        complete_files.write(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert complete_files.unfinished(tmp_path) == []
+
+
+def test_a_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="No such file"):
+        complete_files.read_arrays(tmp_path / "a.npz")
+
+
+def test_a_pickle_in_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, about=np.array([{}], dtype=object))
+    with pytest.raises(TrainingError, match="is damaged"):
+        complete_files.read_arrays(path)
+
+
+def test_files_of_killed_processes_are_found(tmp_path: Path) -> None:
+    complete_files.write(tmp_path / "a.npz", b"")
+    (tmp_path / ".a.npz.x7").write_bytes(b"half")
+    assert complete_files.unfinished(tmp_path) == [tmp_path / ".a.npz.x7"]

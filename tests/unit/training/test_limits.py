@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+from support.training import round_record
+
+from players.training import limits
+from players.training.settings import Limits
+
+LAST = round_record(10, evaluations=1_000_000, seconds=120.0)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "share", "remaining_s"),
+    [
+        (Limits(), 0.0, None),
+        (Limits(rounds=20), 0.5, 120.0),
+        (Limits(evaluations=4_000_000), 0.25, 360.0),
+        (Limits(minutes=8), 0.25, 360.0),
+        (Limits(minutes=8, rounds=20), 0.5, 120.0),
+        (Limits(rounds=5), 1.0, 0.0),
+    ],
+)
+def test_the_limit_that_comes_first_counts(
+    chosen: Limits, share: float, remaining_s: float | None
+) -> None:
+    assert limits.progress(chosen, LAST) == share
+    assert limits.is_over(chosen, LAST) == (share == 1)
+    assert limits.remaining_s(chosen, LAST) == pytest.approx(remaining_s)
+
+
+def test_a_run_without_a_round_is_not_over() -> None:
+    assert limits.progress(Limits(rounds=1), None) == 0

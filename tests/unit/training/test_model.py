@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import games
+from players.nets import net, writer
+from players.nets.architecture import Architecture
+from players.nets.encoding import Encoding
+
+pytest.importorskip("jax")
+pytest.importorskip("onnx")
+
+from players.training import model
+
+METADATA = {"author": "a", "licence": "MIT", "trained": "not at all"}
+
+
+@pytest.mark.parametrize("game", ["mnk(m=3,n=4,k=3)", "connect_four", "nim", "othello(size=4)"])
+def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, game: str) -> None:
+    rules = games.load(game)
+    random = np.random.default_rng(1)
+    parameters = {
+        name: array + random.standard_normal(array.shape).astype(np.float32) / 10
+        for name, array in Architecture(blocks=2, filters=8).initial(rules, random).items()
+    }
+    writer.write(tmp_path / "net.onnx", rules, parameters, METADATA)
+    loaded = net.load(tmp_path / "net.onnx", rules, backend="onnxruntime")
+    start = np.array([rules.initial_state()] * 3, np.int64)
+    planes = Encoding(rules).encode(start, np.full(3, -1, np.int64))
+    logits, values = model.evaluate(parameters, planes)
+    expected_logits, expected_values = loaded.evaluate(planes)
+    np.testing.assert_allclose(logits, expected_logits, atol=1e-4)
+    np.testing.assert_allclose(values, expected_values, atol=1e-4)

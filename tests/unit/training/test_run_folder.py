@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.training import round_record
+
+import games
+from players.training import settings
+from players.training.errors import TrainingError
+from players.training.record import read_line
+from players.training.run_folder import Checkpoint, RunFolder
+
+SETTINGS = settings.defaults(games.load("mnk(m=3,n=3,k=3)"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.create(tmp_path / "run", SETTINGS)
+
+
+def test_a_new_folder_can_be_opened_and_has_the_settings(folder: RunFolder) -> None:
+    assert RunFolder.open(folder.path).settings() == SETTINGS
+    assert folder.read_checkpoint() is None
+    assert folder.records() == []
+
+
+def test_a_new_run_needs_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(TrainingError, match="is not empty"):
+        RunFolder.create(tmp_path, SETTINGS)
+
+
+def test_another_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"has no settings.toml.*playout-train new"):
+        RunFolder.open(tmp_path)
+
+
+def test_a_folder_is_locked_by_one_process_at_a_time(folder: RunFolder) -> None:
+    with folder.locked():
+        assert folder.is_training()
+        with pytest.raises(TrainingError, match="another process trains here"), folder.locked():
+            pass
+    assert not folder.is_training()
+
+
+def test_a_checkpoint_is_read_as_it_was_written(folder: RunFolder) -> None:
+    state = {"net/stem/w": np.ones(3, np.float32), "optimizer/0": np.array(7)}
+    folder.write_checkpoint(Checkpoint(state, round_record(4)))
+    read = folder.read_checkpoint()
+    assert read
+    assert read.record == round_record(4)
+    assert read.parameters.keys() == {"stem/w"}
+    assert read.state["optimizer/0"] == 7
+
+
+def test_a_torn_checkpoint_is_refused(folder: RunFolder) -> None:
+    folder.write_checkpoint(Checkpoint({}, round_record(4)))
+    path = folder.path / "checkpoint.npz"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(TrainingError, match=r"checkpoint.npz: is damaged"):
+        folder.read_checkpoint()
+
+
+def test_the_record_that_was_not_written_is_restored_from_the_checkpoint(folder: RunFolder) -> None:
+    folder.restore_records(None)
+    folder.append_record(round_record(1))
+    with (folder.path / "metrics.jsonl").open("ab") as file:
+        file.write(round_record(2).line()[:30])
+    folder.restore_records(round_record(2))
+    assert folder.records() == [round_record(1), round_record(2)]
+    folder.append_record(round_record(3))
+    assert folder.records() == [round_record(1), round_record(2), round_record(3)]
+
+
+def test_records_after_the_checkpoint_are_removed(folder: RunFolder) -> None:
+    for number in (1, 2, 3):
+        folder.append_record(round_record(number))
+    folder.restore_records(round_record(2))
+    assert folder.records() == [round_record(1), round_record(2)]
+
+
+def test_a_record_is_a_line_of_json() -> None:
+    assert round_record(3).line().count(b"\n") == 1
+    assert read_line(round_record(3).line()) == round_record(3)
+
+
+def test_shards_are_found_by_round_and_place_and_others_are_ignored(folder: RunFolder) -> None:
+    for name in ("0002-1.npz", "0002-0.npz", "0010-0.npz", ".0002-2.npz.x", "notes.txt"):
+        (folder.path / "shards" / name).touch()
+    assert list(folder.shards(2)) == [0, 1]
+    assert folder.shards(10) == {0: folder.shard(10, 0)}
+    folder.forget_shards(before=10)
+    assert folder.shards(2) == {}
+    assert list(folder.shards(10)) == [0]
+
+
+def test_unfinished_files_are_removed(folder: RunFolder) -> None:
+    folder.net(1).touch()
+    half = folder.net(1).with_name(".0001.onnx.ab")
+    half.touch()
+    assert folder.unfinished() == [half]
+    folder.remove_unfinished()
+    assert folder.unfinished() == []
+    assert list(folder.nets()) == [1]
+
+
+def test_the_first_net_the_last_two_and_each_tenth_stay(folder: RunFolder) -> None:
+    for number in range(25):
+        folder.net(number).touch()
+    folder.forget_nets(24, keep_every=10)
+    assert list(folder.nets()) == [0, 10, 20, 23, 24]

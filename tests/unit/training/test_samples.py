@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import games
+from players.training.errors import TrainingError
+from players.training.samples import Played, Samples, Shard, joined, read_shard, write_shard
+
+GAME = games.load("mnk(m=3,n=3,k=3)")
+PLAYED = Played(games=2, positions=3, evaluations=40, plies=12, net_seconds=0.5, seconds=1.0)
+
+
+def some_samples(n: int = 3) -> Samples:
+    states = np.array([GAME.initial_state()] * n, dtype=np.int16)
+    policy = np.full((n, GAME.num_actions), 1 / GAME.num_actions, dtype=np.float32)
+    zeros = np.zeros(n, dtype=np.float32)
+    return Samples(states, np.full(n, -1, dtype=np.int16), policy, zeros, zeros + 0.25)
+
+
+def test_a_shard_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "0001-0.npz"
+    write_shard(path, GAME, Shard(some_samples(), PLAYED))
+    read = read_shard(path, GAME)
+    assert read.played == PLAYED
+    for array, written in zip(read.samples, some_samples(), strict=True):
+        np.testing.assert_array_equal(array, written)
+        assert array.dtype == written.dtype
+    assert [each.name for each in tmp_path.iterdir()] == ["0001-0.npz"]
+
+
+def test_a_shard_that_was_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "0001-0.npz"
+    write_shard(path, GAME, Shard(some_samples(), PLAYED))
+    whole = path.read_bytes()
+    for size in range(0, len(whole), 101):
+        path.write_bytes(whole[:size])
+        with pytest.raises(TrainingError, match=r"0001-0.npz: is damaged"):
+            read_shard(path, GAME)
+
+
+def test_a_shard_with_a_changed_byte_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "0001-0.npz"
+    write_shard(path, GAME, Shard(some_samples(300), PLAYED))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(TrainingError, match=r"0001-0.npz: "):
+        read_shard(path, GAME)
+
+
+def test_a_shard_of_another_game_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "0001-0.npz"
+    write_shard(path, GAME, Shard(some_samples(), PLAYED))
+    with pytest.raises(TrainingError, match=r"has samples of mnk.*expected nim"):
+        read_shard(path, games.load("nim"))
+
+
+def test_a_shard_with_numbers_that_are_not_finite_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "0001-0.npz"
+    samples = some_samples()
+    samples.outcome[1] = np.nan
+    write_shard(path, GAME, Shard(samples, PLAYED))
+    with pytest.raises(TrainingError, match="outcome has"):
+        read_shard(path, GAME)
+
+
+def test_samples_are_joined_in_order() -> None:
+    both = joined([some_samples(2), some_samples(1)._replace(outcome=np.ones(1, np.float32))])
+    assert both.positions == 3
+    assert both.outcome.tolist() == [0, 0, 1]
+
+
+def test_counts_are_added() -> None:
+    assert Played(4, 6, 80, 24, net_seconds=1.0, seconds=2.0) == PLAYED + PLAYED
