@@ -63,6 +63,8 @@ class Database:
         self.url, self._engine = open_engine(url, only_read=only_read)
         self.kind = self.url.get_backend_name()
         self._connection: sa.Connection | None = None
+        #: The identity of the journal of that connection, which only SQLite has.
+        self._journal: FileIdentity | None = None
         self._lock_file: IO[str] | None = None
         self._was_written = False
         #: The file of a SQLite database that is locked: another one at its path is not written.
@@ -202,6 +204,24 @@ class Database:
         if found != self.file:
             text = f"the database file {self.path} was replaced by another one"
             raise StorageError(f"{text}: put the first one back, or restart the server")
+        self._check_journal()
+
+    def _check_journal(self) -> None:
+        """Raise StorageError if the journal of the connection for writing was deleted or replaced.
+
+        SQLite would go on writing to the deleted file, which nobody can open after a crash. What it
+        holds is copied into the database file.
+        """
+        if self._connection is None or self.path is None:
+            return
+        journal = self.path.with_name(f"{self.path.name}-wal")
+        found = identity_of(journal)
+        if self._journal is None:
+            self._journal = found
+        elif found != self._journal:
+            self._connection.connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+            text = f"the file {journal} of the database was deleted or replaced"
+            raise StorageError(f"{text}: restart the server")
 
     def _write_nothing(self, connection: sa.Connection) -> None:
         """Write a row as it is, which fails if the disk is full."""
@@ -238,7 +258,7 @@ class Database:
 
     def drop_connection(self) -> None:
         """Close the connection for writing, which may be broken; the next `save` makes another."""
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._journal = self._connection, None, None
         if connection:
             with contextlib.suppress(SQLAlchemyError):
                 connection.invalidate()

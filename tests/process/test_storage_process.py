@@ -217,6 +217,20 @@ def test_health_is_bad_while_the_file_of_an_idle_server_is_another_one(
         wait_until(lambda: ask(server, "/healthz")[0] == 200, "a good state of health")
 
 
+def test_health_is_bad_after_the_journal_of_an_idle_server_was_deleted(
+    url: str, tmp_path: Path
+) -> None:
+    with running_server("--database", url, "--http", "127.0.0.1:0") as server:
+        wait_until(lambda: ask(server, "/healthz")[0] == 200, "a good state of health")
+        with dueling(server) as two_clients:
+            two_clients.play(1)
+            (tmp_path / "kept.db-wal").unlink()
+            wait_until(lambda: ask(server, "/healthz")[0] == 503, "a bad state of health")
+            assert "kept.db-wal" in ask(server, "/healthz")[1]
+            server.process.kill()
+        assert kept(url, two_clients).moves == moves(1)
+
+
 def test_health_is_bad_until_the_database_can_be_written_for_the_first_time(
     url: str, tmp_path: Path
 ) -> None:

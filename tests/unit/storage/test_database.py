@@ -243,6 +243,24 @@ def test_a_file_that_was_replaced_is_not_written(tmp_path: Path) -> None:
     database.close()
 
 
+def test_a_journal_that_is_gone_is_noticed_and_what_it_held_is_kept(tmp_path: Path) -> None:
+    path, told = tmp_path / "kept.db", Told()
+    database = locked(path)
+    writer = Writer(database, told, 0)
+    writer.check()
+    database.save([played("m", 0)])
+    path.with_name("kept.db-wal").unlink()
+    writer.check()
+    with pytest.raises(StorageError, match=r"kept.db-wal .* was deleted or replaced: restart the"):
+        database.save([played("m", 1)])
+    copy = tmp_path / "after a crash.db"
+    copy.write_bytes(path.read_bytes())
+    (left,) = Database(f"sqlite:///{copy}").unfinished()
+    assert len(left.moves) >= 1
+    assert [bool(fault) for fault in told.faults] == [False, True]
+    database.close()
+
+
 def test_a_full_disk_is_noticed_before_anything_is_to_be_stored(tmp_path: Path) -> None:
     path = tmp_path / "kept.db"
     database, told = locked(path), Told()
