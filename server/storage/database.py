@@ -7,20 +7,15 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-import alembic.command
-import alembic.config
-import alembic.util
 import sqlalchemy as sa
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.model.records import Account, MovePlayed, Record, StoredMatch, StoredTournament
+from server.storage import versions
 from server.storage.engine import (
     FileIdentity,
     InUse,
@@ -42,11 +37,10 @@ from server.storage.rows import (
 )
 from server.storage.schema import accounts, matches, moves, suspensions, tournaments
 from server.storage.statements import insert, writes
+from server.storage.versions import stored_version
 
 #: PostgreSQL's advisory lock that says that a server uses the database. Any number will do.
 _LOCK = 0x706C61796F7574
-#: The version of the tables, as Alembic stores it.
-_version = sa.table("alembic_version", sa.column("version_num"))
 _ANOTHER = "name another one with --database URL"
 #: The number of matches that are read or added at a time.
 _CHUNK = 200
@@ -84,11 +78,9 @@ class Database:
 
     def migrate(self) -> None:
         """Create the tables, or upgrade those of an earlier version. Raises StorageError."""
-        config = _alembic_config()
         with self._usable() as connection:
-            self._revision(connection)
-            config.attributes["connection"] = connection
-            alembic.command.upgrade(config, "head")
+            if self._version(connection) != versions.known()[-1]:
+                versions.upgrade(connection)
 
     def require(self, *, create: bool = False) -> None:
         """Check that it has the tables of this version; with `create`, create them if it has none.
@@ -97,9 +89,9 @@ class Database:
         """
         if not create:
             self.require_file()
-        latest = _scripts().get_current_head()
+        latest = versions.known()[-1]
         with self._usable() as connection:
-            found = self._revision(connection)
+            found = self._version(connection)
         if found == latest:
             return
         if found is not None:
@@ -114,16 +106,14 @@ class Database:
         if self.path and not self.path.exists():
             raise StorageError(f"there is no database {self.path}; {_ANOTHER}")
 
-    def _revision(self, connection: sa.Connection) -> str | None:
+    def _version(self, connection: sa.Connection) -> str | None:
         """The version of the tables; None without tables. Raises StorageError if it is unknown."""
-        scripts = _scripts()
-        found = MigrationContext.configure(connection).get_current_revision()
-        if found is not None and found not in {each.revision for each in scripts.walk_revisions()}:
+        found = versions.version_of(connection)
+        if found is not None and found not in versions.known():
             raise StorageError(
                 f"the database {self.shown} is of a newer version of Playout: its tables are of "
-                f"version {found}, and this version knows those up to "
-                f"{scripts.get_current_head()}. Install the newer version, or choose another "
-                "database with --database URL"
+                f"version {found}, and this version knows those up to {versions.known()[-1]}. "
+                "Install the newer version, or choose another database with --database URL"
             )
         return found
 
@@ -134,7 +124,7 @@ class Database:
                 make_private(self.path)
             with self._engine.begin() as connection:
                 yield connection
-        except (SQLAlchemyError, OSError, alembic.util.CommandError) as error:
+        except (SQLAlchemyError, OSError) as error:
             raise StorageError(
                 f"cannot use the database {self.shown}: {first_line(error)}"
             ) from error
@@ -226,10 +216,10 @@ class Database:
     def _write_nothing(self, connection: sa.Connection) -> None:
         """Write a row as it is, which fails if the disk is full."""
         with connection.begin():
-            version = connection.scalar(sa.select(_version.c.version_num))
+            version = connection.scalar(sa.select(stored_version.c.version_num))
             # To another value and back: SQLite does not write a value that stays the same.
             for value in (f"{version}+", version):
-                connection.execute(_version.update().values(version_num=value))
+                connection.execute(stored_version.update().values(version_num=value))
 
     def _save(self, connection: sa.Connection, records: Sequence[Record]) -> None:
         rows: dict[Any, list[tuple[Any, ...]]] = {kind: [] for kind in self._writes}
@@ -400,18 +390,6 @@ class Database:
                     ended=match_ended_of(row),
                 )
             last = rows[-1].id
-
-
-def _alembic_config() -> alembic.config.Config:
-    config = alembic.config.Config()
-    config.set_main_option("script_location", "server.storage:migrations")
-    return config
-
-
-@cache
-def _scripts() -> ScriptDirectory:
-    """Return the migrations of this version, which are read from their files once."""
-    return ScriptDirectory.from_config(_alembic_config())
 
 
 def _moves_of(connection: sa.Connection, ids: list[str]) -> dict[str, list[MovePlayed]]:

@@ -44,7 +44,7 @@ POINTS = [
     ("playout-player", ("nim", "random"), "llvmlite.binding"),
     ("playout-player", ("nim", "random"), "games.nim"),
     ("playout-tournament", ("list",), "server.organizer.main"),
-    ("playout-tournament", ("list",), "alembic"),
+    ("playout-tournament", ("list",), "sqlalchemy"),
 ]
 
 

@@ -41,7 +41,7 @@ MODULES = {
 #: Where the commands are installed.
 BIN = Path(sys.executable).parent
 _SEARCHES = ("players.minimax", "players.rave", "players.uct", "games.core.lookahead")
-_STORAGE = ("server.storage.database", "server.storage.writer", "sqlalchemy.dialects.sqlite")
+_STORAGE = ("server.storage.database", "server.storage.writer", "alembic.command")
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
 _lock = Lock()
 

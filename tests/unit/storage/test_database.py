@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from msgspec import structs
 from support.waiting import wait_until
 from testbed.postgres import Postgres
@@ -32,7 +34,7 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from server.storage import Database, StorageError
+from server.storage import Database, StorageError, versions
 from server.storage.engine import UnstorableError, without_power_cuts
 from server.storage.ipc import decode_records, encode_records
 from server.storage.schema import metadata
@@ -145,6 +147,14 @@ def test_the_migrations_make_what_the_schema_says(database: Database) -> None:
     with sa.create_engine(database.url).connect() as connection:
         found = compare_metadata(MigrationContext.configure(connection), metadata)
     assert found == []
+
+
+def test_the_known_versions_are_those_of_alembic() -> None:
+    config = Config()
+    config.set_main_option("script_location", "server.storage:migrations")
+    scripts = ScriptDirectory.from_config(config)
+    latest_first = [each.revision for each in scripts.walk_revisions()]
+    assert list(versions.known()) == latest_first[::-1]
 
 
 def test_two_servers_do_not_use_one_database(url: str, database: Database) -> None:
