@@ -145,7 +145,7 @@ def some_rule(choose: random.Random) -> Selection:
 
 def test_the_child_with_the_best_score_is_chosen() -> None:
     choose, tree = random.Random(1), interpreted(new_tree(0.01, amaf=True))
-    for _ in range(repetitions(5000, short=300)):
+    for _ in range(repetitions(5000, short=100)):
         family(choose, tree)
         selection = some_rule(choose)
         wanted, chosen = scores(tree, selection), select(tree, ROOT, selection)

@@ -189,8 +189,8 @@ def shares_with(test: Sprt, elo: float) -> Floats:
 
 
 #: Simulated tests, and how many of them may be wrong: 5 %; of few, three standard deviations more.
-RUNS = repetitions(2000, short=300)
-MOST_WRONG = repetitions(100, short=27)
+RUNS = repetitions(2000, short=100)
+MOST_WRONG = repetitions(100, short=12)
 
 
 def accepted(test: Sprt, elo: float, seed: int, runs: int = RUNS) -> tuple[int, int]:
