@@ -189,7 +189,7 @@ def _check_tensor(tensor: onnx.TensorProto, path: Path) -> None:
     if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
         where = ", ".join(_short(each.value) for each in tensor.external_data[:1])
         wrong = f"its array {name} is in another file ({where or 'not named'})"
-        raise _refused(path, wrong, "all numbers inside the file")
+        raise _refused(path, wrong, "all numbers inside it, as onnx.save puts them")
     try:
         with np.errstate(all="ignore"):
             numbers = onnx.numpy_helper.to_array(tensor).astype(np.float32)

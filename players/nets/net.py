@@ -6,6 +6,7 @@ logits, values = net.evaluate(encoding.encode(states, last))
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,10 +47,10 @@ class Net:
         Values are from -1 to 1, for the player to move. Raises NetError if a number is not finite.
         """
         policy, value = self._backend.evaluate(planes)
-        if not np.isfinite(policy.sum() + value.sum()):
+        if not math.isfinite(policy.sum() + value.sum()):
             wrong = f"{self.path} computed NaN or infinity"
             raise NetError(f"{wrong}; expected finite policy logits and values")
-        return policy, np.clip(value[:, 0], -1, 1)
+        return policy, np.minimum(np.maximum(value[:, 0], -1), 1)  # np.clip takes twice as long
 
     def close(self) -> None:
         """Release the runtime. The net is not used afterwards."""

@@ -346,7 +346,7 @@ REFUSED: dict[Callable[[onnx.ModelProto], None], str] = {
     local_function: "it has a function; expected operators and dense arrays only",
     loop: "it has operators with subgraphs, such as loops and conditions; expected one graph",
     training: "it has operators with subgraphs",
-    external_array: "is in another file (../../etc/passwd); expected all numbers inside the file",
+    external_array: "is in another file (../../etc/passwd); expected all numbers inside it",
     external_array_nowhere: "is in another file (not named)",
     external_constant: "its array hidden is in another file (../../etc/passwd)",
     external_array_in_a_subgraph: "its array hidden is in another file (../../etc/passwd)",
