@@ -1,0 +1,164 @@
+"""`playout-train` as a process: a small training is killed, interrupted and resumed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.commands import Command, finish, invoke, run, start
+from support.waiting import wait_until
+
+import games
+from players.training.run_folder import RunFolder
+from players.training.samples import read_shard
+
+for _package in ("jax", "optax", "onnx", "onnxruntime"):
+    pytest.importorskip(_package)
+
+GAME = "mnk(m=3,n=3,k=3)"
+#: Rounds of a second: a net of 700 weights, few simulations, no time for choosing a runtime.
+SMALL = (
+    "net.blocks=1",
+    "net.filters=4",
+    "net.head_planes=2",
+    "net.value_hidden=4",
+    "self_play.games=8",
+    "self_play.simulations=8",
+    "self_play.quick_simulations=4",
+    "learning.positions_per_round=60",
+    "learning.batch=16",
+    "learning.least_rounds=100",  # so that all shards stay
+    "processes.backend=onnxruntime",
+    "processes.workers=2",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """The folder of a new run."""
+    path = tmp_path / "run"
+    changes = [word for each in SMALL for word in ("--set", each)]
+    code, output = invoke("playout-train", "new", GAME, str(path), *changes)
+    assert code == 0, output
+    return RunFolder.open(path)
+
+
+def children(command: Command) -> list[int]:
+    """The process ids of the workers of a training."""
+    tasks = Path(f"/proc/{command.pid}/task")
+    listed = (Path(task, "children").read_text() for task in tasks.iterdir())
+    return [int(each) for line in listed for each in line.split()]
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there; one that has ended but was not waited for is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def started(folder: RunFolder, command: str, rounds: int, at: int) -> Command:
+    """A training that has completed round `at`."""
+    process = start("playout-train", command, str(folder.path), "--rounds", str(rounds))
+    wait_until(lambda: len(folder.records()) >= at or process.poll() is not None, f"round {at}")
+    assert process.poll() is None, finish(process)
+    return process
+
+
+def resumed(folder: RunFolder, rounds: int) -> str:
+    code, output = run("playout-train", "resume", str(folder.path), "--rounds", str(rounds))
+    assert code == 0, output
+    return output
+
+
+def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
+    """Each round is recorded once, and its shards are there and count once."""
+    records = folder.records()
+    assert [each.round for each in records] == list(range(1, rounds + 1))
+    recorded = [name for each in records for name in each.shards]
+    assert len(set(recorded)) == len(recorded)
+    shards = [path for _, path in folder.all_shards()]
+    assert {path.name for path in shards} >= set(recorded)
+    game = games.load(GAME)
+    counted = [path for path in shards if path.name in recorded]
+    played = [read_shard(path, game).played for path in counted]
+    assert sum(each.positions for each in played) == records[-1].positions
+    assert sum(each.games for each in played) == records[-1].games
+    assert folder.unfinished() == []
+    checkpoint = folder.read_checkpoint()
+    assert checkpoint
+    assert checkpoint.record == records[-1]
+    assert checkpoint.record.steps == records[-1].positions // 64
+
+
+def test_a_training_goes_on_after_kill_9_of_all_its_processes(folder: RunFolder) -> None:
+    process = started(folder, "run", rounds=50, at=1)
+    workers = children(process)
+    process.kill()
+    finish(process)
+    wait_until(lambda: not any(map(is_running, workers)), "the end of the workers")
+    done = len(folder.records())
+    output = resumed(folder, rounds=done + 2)
+    assert f"Found: {done} complete rounds" in output or f"Found: {done + 1}" in output
+    assert_nothing_is_lost(folder, done + 2)
+
+
+def test_a_training_goes_on_without_a_worker_that_was_killed(folder: RunFolder) -> None:
+    process = started(folder, "run", rounds=4, at=1)
+    os.kill(children(process)[0], signal.SIGKILL)
+    code, output = finish(process)
+    assert code == 0, output
+    assert_nothing_is_lost(folder, 4)
+
+
+def test_ctrl_c_ends_a_training_with_one_line_that_says_how_to_continue(folder: RunFolder) -> None:
+    process = started(folder, "run", rounds=50, at=1)
+    workers = children(process)
+    process.send_signal(signal.SIGINT)
+    code, output = finish(process)
+    assert code == 130
+    assert output.rstrip().endswith(f"Interrupted. Continue: playout-train resume {folder.path}")
+    assert "Traceback" not in output
+    wait_until(lambda: not any(map(is_running, workers)), "the end of the workers")
+
+
+def test_one_worker_and_one_backend_give_the_same_net_for_a_seed(tmp_path: Path) -> None:
+    nets = list(trained_twice(tmp_path))
+    assert nets[0] == nets[1]
+
+
+def trained_twice(path: Path) -> Iterator[bytes]:
+    """The parameters of two trainings with the same settings."""
+    for name in ("first", "second"):
+        folder = path / name
+        changes = [word for each in SMALL for word in ("--set", each)]
+        for words in (
+            ("new", GAME, str(folder), *changes),
+            ("run", str(folder), "--rounds", "2", "--workers", "1"),
+        ):
+            code, output = run("playout-train", *words)
+            assert code == 0, output
+        checkpoint = RunFolder.open(folder).read_checkpoint()
+        assert checkpoint
+        yield b"".join(value.tobytes() for value in checkpoint.parameters.values())
+
+
+def test_a_trained_net_is_exported_with_its_metadata(folder: RunFolder, tmp_path: Path) -> None:
+    assert run("playout-train", "run", str(folder.path), "--rounds", "1")[0] == 0
+    code, output = run("playout-train", "status", str(folder.path))
+    assert code == 0
+    assert "1 block" in output
+    assert "0001.onnx" in output
+    code, output = run(
+        "playout-train", "export", str(folder.path), str(tmp_path / "n.onnx"), "--author", "Ada"
+    )
+    assert code == 0, output
+    from players.nets import net
+
+    loaded = net.load(tmp_path / "n.onnx", games.load(GAME), backend="onnxruntime")
+    assert loaded.metadata["author"] == "Ada"
+    assert "1 round" in loaded.metadata["trained"]
