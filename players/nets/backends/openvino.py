@@ -6,7 +6,10 @@ read in place, and, when it is first needed, for any number.
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,25 @@ from players.nets.errors import require
 _DEVICE = "CPU"
 
 
+@contextmanager
+def _without_telemetry() -> Iterator[None]:
+    """Make its package openvino_telemetry look as if it was not installed.
+
+    Otherwise, the import of OpenVINO 2026.4 forks a process that sends a message to Google
+    Analytics, unless the user has declined in a file.
+    """
+    name = "openvino_telemetry"
+    before = sys.modules.get(name)
+    sys.modules[name] = None  # type: ignore[assignment]  # so that its import is an ImportError
+    try:
+        yield
+    finally:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+
+
 class OpenVinoBackend:
     """A compiled model of OpenVINO on the processor, with a request for each thread that asks."""
 
@@ -26,7 +48,8 @@ class OpenVinoBackend:
 
     def __init__(self, model: bytes, threads: int, batch: int, precision: str) -> None:
         """Take a checked ONNX file. Raises any exception if the runtime refuses it."""
-        openvino = require(self.name, EXTRAS[self.name])
+        with _without_telemetry():
+            openvino = require(self.name, EXTRAS[self.name])
         self._core = openvino.Core()
         self.precision = self._best_precision() if precision == "auto" else precision
         self._config = {

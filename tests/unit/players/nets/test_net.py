@@ -167,6 +167,30 @@ def test_neither_players_nor_nets_import_what_is_optional() -> None:
     assert done.stdout == "set()\n"
 
 
+def test_loading_starts_no_process_and_opens_no_connection(path: Path) -> None:
+    """OpenVINO's import forks a process that sends a message to Google Analytics."""
+    program = f"""
+import sys
+watched = "os.fork", "os.posix_spawn", "subprocess.Popen", "socket.connect", "socket.getaddrinfo"
+seen = []
+sys.addaudithook(lambda event, arguments: event in watched and seen.append(event))
+import os, games
+from players.nets.net import load
+load({str(path)!r}, games.load("tic_tac_toe"), "openvino")
+load({str(path)!r}, games.load("tic_tac_toe"), "onnxruntime")
+print(seen, "openvino_telemetry" in sys.modules, flush=True)
+os._exit(0)  # its thread, if there is one, would wait for the process
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[4],
+    )
+    assert done.stdout == "[] False\n"
+
+
 def test_wrong_options_are_refused(path: Path) -> None:
     for options, text in (
         ({"backend": "torch"}, "backend of a net is 'torch'; expected auto, onnxruntime, openvino"),
