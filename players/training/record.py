@@ -1,10 +1,12 @@
-"""What is recorded about a round: a line of `metrics.jsonl`."""
+"""What is recorded about a round, a line of `metrics.jsonl`, and about an evaluation."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
 import msgspec
+
+from players.training.evaluation import NetScore
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,15 @@ class RoundRecord:
         }
 
 
-def read_line(line: bytes) -> RoundRecord:
-    """Return the record of a line. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(line, type=RoundRecord)
+@dataclass(frozen=True)
+class EvaluationRecord:
+    """The score of the net of a round against an opponent: a line of `evaluations.jsonl`."""
+
+    round: int
+    opponent: str
+    terms: str
+    score: NetScore
+
+    def line(self) -> bytes:
+        """Return the record as a line of JSON."""
+        return msgspec.json.encode(self) + b"\n"

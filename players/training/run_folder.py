@@ -7,6 +7,7 @@
 | `nets/0012.onnx` | the net after round 12; 0000 is the random one of the start |
 | `shards/0012-0.npz` | samples of round 12 (`samples`), as long as they are learned from |
 | `metrics.jsonl` | a line for each round (`record`) |
+| `evaluations.jsonl` | a line for each evaluation (`record`) |
 | `tensorboard/` | the same numbers as an event file, made anew from the lines at each start |
 | `workers.log` | what the worker processes wrote to standard error |
 | `lock` | locked by the process that trains |
@@ -24,7 +25,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -35,9 +36,11 @@ from players.training import complete_files, event_file
 from players.training import settings as settings_file
 from players.training.complete_files import clear_errors
 from players.training.errors import TrainingError
-from players.training.record import RoundRecord, read_line
+from players.training.record import EvaluationRecord, RoundRecord
 from players.training.samples import Shard, read_shard
 from players.training.settings import TrainingSettings
+
+T = TypeVar("T")
 
 #: The form of a checkpoint; one of another form is refused.
 _FORMAT = 1
@@ -68,6 +71,7 @@ class RunFolder:
         self.settings_file = path / "settings.toml"
         self.log = path / "workers.log"
         self._metrics = path / "metrics.jsonl"
+        self._evaluations = path / "evaluations.jsonl"
         self._checkpoint = path / "checkpoint.npz"
         self._shards = path / "shards"
         self._nets = path / "nets"
@@ -199,12 +203,7 @@ class RunFolder:
 
     def records(self) -> list[RoundRecord]:
         """Return the records of all rounds; a line that was not written to its end is left out."""
-        records = []
-        with contextlib.suppress(FileNotFoundError):
-            for line in self._metrics.read_bytes().splitlines():
-                with contextlib.suppress(msgspec.DecodeError):
-                    records.append(read_line(line))
-        return records
+        return _lines(self._metrics, RoundRecord)
 
     def restore_records(self, last: RoundRecord | None) -> list[RoundRecord]:
         """Write the records up to the last complete round anew, and the event file from them."""
@@ -221,6 +220,25 @@ class RunFolder:
         for path, content in ((self._metrics, record.line()), (self._events, _event(record))):
             with clear_errors(path), path.open("ab") as file:
                 file.write(content)
+
+    def evaluations(self) -> list[EvaluationRecord]:
+        """Return the evaluations; a line that was not written to its end is left out."""
+        return _lines(self._evaluations, EvaluationRecord)
+
+    def append_evaluation(self, record: EvaluationRecord) -> None:
+        """Append the result of an evaluation. Raises TrainingError."""
+        with clear_errors(self._evaluations), self._evaluations.open("ab") as file:
+            file.write(record.line())
+
+
+def _lines(path: Path, kind: type[T]) -> list[T]:
+    """The records of a file with one a line, without those that cannot be read."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for line in path.read_bytes().splitlines():
+            with contextlib.suppress(msgspec.DecodeError):
+                found.append(msgspec.json.decode(line, type=kind))
+    return found
 
 
 def _event(record: RoundRecord) -> bytes:

@@ -9,7 +9,6 @@ from support.training import round_record
 import games
 from players.training import settings
 from players.training.errors import TrainingError
-from players.training.record import read_line
 from players.training.run_folder import Checkpoint, RunFolder
 
 SETTINGS = settings.defaults(games.load("mnk(m=3,n=3,k=3)"))
@@ -79,11 +78,6 @@ def test_records_after_the_checkpoint_are_removed(folder: RunFolder) -> None:
         folder.append_record(round_record(number))
     folder.restore_records(round_record(2))
     assert folder.records() == [round_record(1), round_record(2)]
-
-
-def test_a_record_is_a_line_of_json() -> None:
-    assert round_record(3).line().count(b"\n") == 1
-    assert read_line(round_record(3).line()) == round_record(3)
 
 
 def test_shards_are_found_by_round_and_place_and_others_are_ignored(folder: RunFolder) -> None:

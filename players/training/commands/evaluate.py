@@ -1,0 +1,137 @@
+"""`playout-train evaluate`: plays a net of a run against another player."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+import players
+from games import Game, SpecError
+from games.core import spec
+from games.core.spec import Spec
+from players import Limit
+from players.alphazero import AlphaZero
+from players.training.commands.options import folder_argument
+from players.training.display import display
+from players.training.errors import TrainingError
+from players.training.evaluation import EvaluationTerms, MakePlayer, played, score
+from players.training.record import EvaluationRecord
+from players.training.run_folder import RunFolder
+from players.training.workers import cores
+from server.client.finite_range import FiniteRange
+from server.tournament.openings import OpeningError
+
+_EPILOG = """
+\b
+Examples:
+  playout-train evaluate DIR                             against the net of the start
+  playout-train evaluate DIR --against "uct" --time 0.1
+  playout-train evaluate DIR --against other.onnx --simulations 400 --pairs 100
+  playout-train evaluate DIR --against other.onnx --simulations 400
+                --options c_puct=5,batch=1,solver=false,decisive=false,reuse=false
+
+A pair is two matches from an opening of random moves, with colours swapped. With --simulations,
+several pairs are played at a time; with --time, one. Results are stored in the folder of the run,
+and `report` shows them.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@folder_argument
+@click.option(
+    "--against",
+    metavar="NET|PLAYER",
+    help="A net, or a player with options.  [default: the net of the start]",
+)
+@click.option("--pairs", default=50, show_default=True, type=click.IntRange(1), help="Of matches.")
+@click.option("--time", type=FiniteRange(0, min_open=True), help="Seconds a move for both.")
+@click.option("--simulations", type=click.IntRange(1), help="A move, for both.  [default: 400]")
+@click.option(
+    "--options", default="", metavar="K=V,...", help="Options of alphazero, for all nets."
+)
+@click.option("--round", "number", type=click.IntRange(0), help="[default: the newest net]")
+@click.option("--plies", default=2, show_default=True, type=click.IntRange(0), help="Of openings.")
+@click.option("--seed", default=1, show_default=True, help="Of the openings.")
+def evaluate(
+    path: Path,
+    against: str | None,
+    pairs: int,
+    time: float | None,
+    simulations: int | None,
+    options: str,
+    number: int | None,
+    plies: int,
+    seed: int,
+) -> None:
+    """Play pairs of matches with a net of the run in DIR, and show its score and Elo."""
+    folder = RunFolder.open(path)
+    game = folder.settings().game
+    number = max(folder.nets(), default=0) if number is None else number
+    limit = Limit(time, simulations if time or simulations else 400)
+    try:
+        both = (
+            _with_net(game, _net(folder, number), options),
+            _opponent(game, against or str(_net(folder, 0)), options),
+        )
+    except SpecError as error:
+        raise click.UsageError(str(error)) from error
+    terms = EvaluationTerms(game, both, limit, plies, seed)
+    opponent = _shown(against, folder)
+    shown = display()
+    results = []
+    try:
+        shown.phase(f"round {number} against {opponent}: no pair yet")
+        for result in played(terms, pairs, 1 if time else cores()):
+            results.append(result)
+            shown.phase(f"round {number} against {opponent}: {score(results)}")
+    except OpeningError as error:
+        raise TrainingError(str(error)) from error
+    finally:
+        shown.close()
+    found = score(results)
+    folder.append_evaluation(EvaluationRecord(number, opponent, _terms(limit, options), found))
+    click.echo(f"round {number} against {opponent}, {_terms(limit, options)}: {found}")
+
+
+def _net(folder: RunFolder, number: int) -> Path:
+    """The net after a round. Raises TrainingError if it was not kept."""
+    nets = folder.nets()
+    if number not in nets:
+        kept = ", ".join(map(str, nets)) or "none"
+        raise TrainingError(f"{folder.path}: there is no net of round {number}; kept are: {kept}")
+    return nets[number]
+
+
+def _with_net(game: Game, net: Path, options: str) -> MakePlayer:
+    """Players with a net; the first one is made at once. Raises SpecError."""
+    given: Spec = spec.parse(f"alphazero({options})")
+    arguments = spec.bind(AlphaZero, given, skip=1) | {"net": str(net)}
+
+    def make() -> AlphaZero:
+        return AlphaZero(game, **arguments)  # type: ignore[arg-type]
+
+    make().close()
+    return make
+
+
+def _opponent(game: Game, against: str, options: str) -> MakePlayer:
+    """Players by their description, or with a net, with the same options. Raises SpecError."""
+    if re.search(r"\.onnx$", against):
+        return _with_net(game, Path(against), options)
+    players.load(against, game).close()
+    return lambda: players.load(against, game)
+
+
+def _shown(against: str | None, folder: RunFolder) -> str:
+    """The opponent in a line of text; a net of this run by its place in the folder."""
+    if against is None:
+        return "round 0"
+    return Path(against).name if against.endswith(".onnx") else against
+
+
+def _terms(limit: Limit, options: str) -> str:
+    """The limit of a move and the options, as text."""
+    move = f"{limit.seconds:g} s" if limit.seconds else f"{limit.simulations} simulations"
+    return f"{move} a move" + (f", {options}" if options else "")

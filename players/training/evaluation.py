@@ -1,0 +1,134 @@
+"""How strong a net is: pairs of matches against a player, from random openings, colours swapped.
+
+The statistics are those of tournaments (`server.tournament.evidence`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import games
+from games import Game, State
+from players import Limit, Player, Resigned
+from server.model.tournament_spec import Openings
+from server.tournament.evidence import evidence, pentanomial
+from server.tournament.openings import Book
+from server.tournament.pairs import Pair, PairScore
+
+#: Makes a new player for a pair, so that pairs are independent.
+MakePlayer = Callable[[], Player]
+
+
+@dataclass(frozen=True)
+class EvaluationTerms:
+    """Two players, the limit of a move, and the length of the random openings."""
+
+    game: Game
+    players: tuple[MakePlayer, MakePlayer]
+    limit: Limit
+    plies: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class NetScore:
+    """The results of the first player: shares from 0 to 1, Elo points, at 95 % confidence.
+
+    None is an unknown or infinite number.
+    """
+
+    pairs: int
+    won: int
+    tied: int
+    lost: int
+    share: float
+    low: float
+    high: float
+    elo: float | None
+    elo_low: float | None
+    elo_high: float | None
+
+    def __str__(self) -> str:
+        """The score and the difference in Elo, each with its interval."""
+        counts = f"+{self.won} ={self.tied} -{self.lost}"
+        score = f"{self.share:.1%} ({self.low:.1%} to {self.high:.1%})"
+        bounds = (self.elo_low, self.elo, self.elo_high)
+        low, elo, high = ("unknown" if each is None else f"{each:+.0f}" for each in bounds)
+        return f"{2 * self.pairs} games, {counts}: {score}, Elo {elo} ({low} to {high})"
+
+
+def played(terms: EvaluationTerms, pairs: int, threads: int) -> Iterator[PairScore]:
+    """Play so many pairs, several at a time; yield the points of the first player in each.
+
+    Raises OpeningError if there is no opening of that length.
+    """
+    book = Book(str(terms.game), Openings(plies=terms.plies), terms.seed)
+    openings = [book[number] for number in range(pairs)]
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(lambda opening: _pair(terms, opening), openings)
+
+
+def score(pairs: Sequence[PairScore]) -> NetScore:
+    """Return the score of the first player in pairs, of which there is one or more."""
+    pair = Pair((1, 1, 1), "", (0, 1), 0)
+    found = evidence(pentanomial(0, [(pair, each) for each in pairs]))
+    points = Counter(each for both in pairs for each in both)
+    return NetScore(
+        pairs=len(pairs),
+        won=points[1.0],
+        tied=points[0.5],
+        lost=points[0.0],
+        share=found.score or 0.0,
+        low=_share_at(found.elo_low, 0.0),
+        high=_share_at(found.elo_high, 1.0),
+        elo=found.elo,
+        elo_low=found.elo_low,
+        elo_high=found.elo_high,
+    )
+
+
+def _share_at(elo: float | None, unknown: float) -> float:
+    """The expected share of the points at a difference in Elo."""
+    return unknown if elo is None else 1 / (1 + 10 ** (-elo / 400))
+
+
+def _pair(terms: EvaluationTerms, opening: Sequence[int]) -> PairScore:
+    """Play the two matches of an opening with new players."""
+    first, second = (make() for make in terms.players)
+    try:
+        return PairScore(
+            _match(terms, (first, second), opening)[0],
+            _match(terms, (second, first), opening)[1],
+        )
+    finally:
+        first.close()
+        second.close()
+
+
+def _match(
+    terms: EvaluationTerms, seats: tuple[Player, Player], opening: Sequence[int]
+) -> tuple[float, float]:
+    """Play a match; return the points of both seats. Players are notified as by a server."""
+    game = terms.game
+    states: tuple[State, ...] = (game.initial_state(),)
+    for number, seat in enumerate(seats, start=1):
+        seat.started(number, "opponent", states)
+    prepared = iter(opening)
+    while not (winner := game.winner(states[-1])):
+        mover = game.current_player(states[-1])
+        action = next(prepared, None)
+        if action is None:
+            try:
+                action = seats[mover - 1].choose(states, terms.limit).action
+            except Resigned:
+                winner = 3 - mover
+                break
+        states = (*states, game.next_state(states[-1], action))
+        for seat in seats:
+            seat.moved(mover, action, states)
+    for seat in seats:
+        seat.ended(winner, "")
+    return games.RETURNS[winner]

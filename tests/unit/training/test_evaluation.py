@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+import games
+import players
+from players import Limit
+from players.training.evaluation import EvaluationTerms, played, score
+from server.tournament.openings import OpeningError
+from server.tournament.pairs import PairScore
+
+GAME = games.load("tic_tac_toe")
+
+
+def terms(first: str, second: str, plies: int = 1) -> EvaluationTerms:
+    both = (lambda: players.load(first, GAME), lambda: players.load(second, GAME))
+    return EvaluationTerms(GAME, both, Limit(simulations=300), plies, seed=1)
+
+
+def test_the_stronger_player_scores_more_whichever_place_it_has() -> None:
+    assert score(list(played(terms("minimax", "random"), 8, threads=2))).share > 0.6
+    assert score(list(played(terms("random", "minimax"), 8, threads=2))).share < 0.4
+
+
+def test_the_interval_of_a_score_is_that_of_its_elo() -> None:
+    found = score([PairScore(1, 0.5), PairScore(1, 0), PairScore(0.5, 0.5), PairScore(1, 1)])
+    assert (found.won, found.tied, found.lost) == (4, 3, 1)
+    assert found.low < found.share == 0.6875 < found.high
+    assert found.elo_low is not None
+    assert found.low == pytest.approx(1 / (1 + 10 ** (-found.elo_low / 400)))
+
+
+def test_a_score_without_a_loss_has_an_open_interval() -> None:
+    found = score([PairScore(1, 1)] * 3)
+    assert (found.share, found.high, found.elo, found.elo_high) == (1, 1, None, None)
+    assert 0 < found.low < 1
+    assert str(found).startswith("6 games, +6 =0 -0: 100.0%")
+
+
+def test_openings_that_no_match_has_are_an_error() -> None:
+    with pytest.raises(OpeningError):
+        list(played(terms("random", "random", plies=9), 1, threads=1))
