@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from players.nets.errors import NetError
-from players.training.commands import evaluate, export, import_, new, resume, run, status
+from players.training.commands import evaluate, export, import_, new, report, resume, run, status
 from players.training.errors import TrainingError
 
 EPILOG = """
@@ -19,6 +19,7 @@ Examples:
   playout-train resume four --minutes 20       continue, up to 20 minutes in all
   playout-train status four                    how far it is
   playout-train evaluate four --against uct    how strong it is
+  playout-train report four                    its curves as four/report.html
   playout-train export four four.onnx          the net, for alphazero(net=four.onnx)
   playout-train import best_policy_8_8_5.model net.onnx
                                                a net of AlphaZero_Gomoku
@@ -49,5 +50,5 @@ def main() -> None:
     """Train nets by self-play, from nothing, for the player alphazero."""
 
 
-for command in (new, run, resume, status, evaluate, export, import_):
+for command in (new, run, resume, status, evaluate, report, export, import_):
     main.add_command(command)

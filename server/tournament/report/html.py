@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 
 from server.export.text import plain
@@ -47,7 +47,13 @@ Link = Callable[[CellEntrants], str]
 
 def write(report: Report) -> str:
     """The whole page, which loads nothing from elsewhere."""
-    title = _shown(report.name)
+    lines = [f"<li>{_shown(line)}</li>" for line in summary(report)]
+    return page(report.name, ["<ul>", *lines, "</ul>", *sections(report)])
+
+
+def page(name: str, body: Iterable[str]) -> str:
+    """A page with a title and a body in HTML, which loads nothing from elsewhere."""
+    title = _shown(name)
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -60,10 +66,7 @@ def write(report: Report) -> str:
         "</head>",
         "<body>",
         f"<h1>{title}</h1>",
-        "<ul>",
-        *(f"<li>{_shown(line)}</li>" for line in summary(report)),
-        "</ul>",
-        *sections(report),
+        *body,
         "</body>",
         "</html>",
     ]
@@ -73,15 +76,16 @@ def write(report: Report) -> str:
 def sections(report: Report, link: Link = lambda entrants: "") -> Iterator[str]:
     """Yields all charts and tables, each as a section with its heading."""
     if plot := charts.ratings(report):
-        yield _section("Ratings", plot)
+        yield section("Ratings", plot)
     for each in report.head_to_head:
         if each.test and (plot := charts.llr(each.test)):
-            yield _section("Log-likelihood ratio over pairs", plot)
+            yield section("Log-likelihood ratio over pairs", plot)
     for table in tables(report):
-        yield _section(table.title, _table(table, link))
+        yield section(table.title, _table(table, link))
 
 
-def _section(title: str, content: str) -> str:
+def section(title: str, content: str) -> str:
+    """A section of a page: its heading, which is escaped, and its content in HTML."""
     return f"<section>\n<h2>{_shown(title)}</h2>\n{content}\n</section>"
 
 

@@ -1,0 +1,99 @@
+"""The curves of a run as one HTML file, with the plots and the style of tournament reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from players.training.display import duration
+from players.training.record import EvaluationRecord, RoundRecord
+from players.training.settings import TrainingSettings
+from server.tournament.report import html, plot
+from server.tournament.report.plot import Plane
+
+_HEIGHT = 220
+#: Each curve: a title, the number of a record, and the bounds of the axis where they are given.
+_CURVES: tuple[tuple[str, str, tuple[float, float] | None], ...] = (
+    ("Value of the first position, for the player to move", "value_of_start", (-1.05, 1.05)),
+    ("Loss of the policy (cross entropy)", "policy_loss", None),
+    ("Loss of the value (squared error)", "value_loss", None),
+    ("Entropy of the net's policy, in nats", "policy_entropy", None),
+    ("Positions where the net's best action is the search's", "agreement", (0, 1)),
+    ("Games that the first player wins", "first_player_wins", (0, 1)),
+    ("Ties", "ties", (0, 1)),
+    ("Plies of a game", "plies", None),
+    ("Evaluations a second", "evaluations_per_s", None),
+)
+
+
+def write(
+    settings: TrainingSettings,
+    records: Sequence[RoundRecord],
+    evaluations: Sequence[EvaluationRecord],
+) -> str:
+    """Return the page; there is at least one record. Curves are over millions of evaluations."""
+    body = ["<ul>", *(f"<li>{escape(line)}</li>" for line in _summary(settings, records[-1]))]
+    body.append("</ul>")
+    for opponent, terms in dict.fromkeys((each.opponent, each.terms) for each in evaluations):
+        own = [each for each in evaluations if (each.opponent, each.terms) == (opponent, terms)]
+        body.append(html.section(f"Elo against {opponent}, {terms}", _elo(records, own)))
+    for title, name, bounds in _CURVES:
+        points = [(_millions(each), float(getattr(each, name))) for each in records]
+        body.append(html.section(title, _curve(title, points, bounds)))
+    return html.page(f"Training of {settings.game}", body)
+
+
+def _summary(settings: TrainingSettings, last: RoundRecord) -> Iterator[str]:
+    net = settings.net
+    yield f"A net of {net.blocks} blocks of {net.filters} filters, seed {settings.seed}"
+    yield f"{last.round} rounds in {duration(last.seconds)}: {last.games:,} games"
+    yield f"{last.positions:,} samples, {last.evaluations:,} evaluations"
+    yield "The axis at the bottom of each curve is in millions of evaluations"
+
+
+def _millions(record: RoundRecord) -> float:
+    return record.evaluations / 1e6
+
+
+def _across(records: Sequence[RoundRecord]) -> tuple[float, float]:
+    return 0.0, max(1e-6, _millions(records[-1]))
+
+
+def _curve(
+    title: str, points: Sequence[tuple[float, float]], bounds: tuple[float, float] | None
+) -> str:
+    up = bounds or plot.around([value for _, value in points])
+    plane = Plane((0.0, max(1e-6, points[-1][0])), up, _HEIGHT)
+    parts = [*_grid(plane, points[-1][0]), plane.curve("curve", points)]
+    return plot.svg(title, _HEIGHT, parts)
+
+
+def _elo(records: Sequence[RoundRecord], evaluations: Sequence[EvaluationRecord]) -> str:
+    """Elo after some rounds with its 95 % interval; an infinite end is at the edge."""
+    millions = {each.round: _millions(each) for each in records}
+    known = [
+        each
+        for one in evaluations
+        for each in (one.score.elo, one.score.elo_low, one.score.elo_high)
+        if each is not None
+    ]
+    low, high = plot.around([*known, 0.0])
+    plane = Plane(_across(records), (low, high), _HEIGHT)
+    parts = [*_grid(plane, _across(records)[1])]
+    for one in sorted(evaluations, key=lambda each: each.round):
+        x, score = millions.get(one.round, 0.0), one.score
+        ends = [
+            (x, low if score.elo_low is None else score.elo_low),
+            (x, high if score.elo_high is None else score.elo_high),
+        ]
+        parts.append(plane.curve("bar", ends))
+        if score.elo is not None:
+            parts.append(plane.dot("dot", (x, score.elo)))
+    return plot.svg("Elo with 95% error bars", _HEIGHT, parts)
+
+
+def _grid(plane: Plane, last: float) -> Iterator[str]:
+    """Round numbers at both axes; those at the bottom are millions, also fractions of one."""
+    yield from plane.level_grid()
+    marks = plot.Axis(0.0, max(1e-6, last)).marks()
+    yield from plane.upright_grid((each, f"{each:g} M") for each in marks)
