@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import NoReturn, Protocol
 
 import click
 from rich.console import Console, RenderableType
@@ -62,6 +63,30 @@ def display() -> TrainingDisplay:
     """The display that suits standard output: a live line on a terminal, otherwise lines."""
     console = Console()
     return LivePhase(console) if console.is_terminal else PlainLines()
+
+
+@contextlib.contextmanager
+def showing(advice: str = "") -> Iterator[TrainingDisplay]:
+    """A display until the end of the block.
+
+    Ctrl-C and SIGTERM then leave the terminal in order, print one line with the advice, and end the
+    process at once: all files are complete or absent at any time, and workers end by themselves.
+    """
+    shown = display()
+
+    def interrupted(number: int, _: object) -> NoReturn:
+        signal.signal(number, signal.SIG_DFL)
+        shown.close()
+        click.echo(f"Interrupted. {advice}".rstrip(), err=True)
+        os._exit(128 + number)
+
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGTERM, interrupted)
+    try:
+        yield shown
+    finally:
+        shown.close()
 
 
 class _Phase:

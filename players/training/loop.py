@@ -29,11 +29,11 @@ _POLL_S = 0.1
 
 
 class _Times(NamedTuple):
-    """When a round began, its self-play and its learning ended, in seconds of one clock."""
+    """How long a round took, and its self-play and its learning, which may overlap others'."""
 
-    began: float
-    played: float
-    learned: float
+    round_s: float
+    self_play_s: float
+    learning_s: float
 
 
 class TrainingLoop:
@@ -84,7 +84,10 @@ class TrainingLoop:
         if processes.overlap:
             self._start(workers, number + 1, net=number - 1)
         learned, rate = self._learn(number, played.positions)
-        times = _Times(began, played_at, time.monotonic())
+        learned_at = time.monotonic()
+        # With `overlap`, self-play began before the round did.
+        self_play_s = max(1e-3, played_at - began, played.seconds / workers.count)
+        times = _Times(learned_at - began, self_play_s, learned_at - played_at)
         self._last = self._record(number, played, learned, rate, times)
         self._write_net(number)
         self._folder.write_checkpoint(Checkpoint(self._trainer.state, self._last))
@@ -138,20 +141,18 @@ class TrainingLoop:
         self, number: int, played: Played, learned: Learned, rate: float, times: _Times
     ) -> RoundRecord:
         before = self._last
-        self_play_s = max(1e-3, times.played - times.began)
-        round_s = max(1e-3, times.learned - times.began)
         return RoundRecord(
             round=number,
             time=time.time(),
-            seconds=round_s + (before.seconds if before else 0.0),
+            seconds=times.round_s + (before.seconds if before else 0.0),
             games=played.games + (before.games if before else 0),
             positions=played.positions + (before.positions if before else 0),
             evaluations=played.evaluations + (before.evaluations if before else 0),
             steps=self._trainer.step,
-            evaluations_per_s=played.evaluations / self_play_s,
-            games_per_s=played.games / self_play_s,
+            evaluations_per_s=played.evaluations / times.self_play_s,
+            games_per_s=played.games / times.self_play_s,
             net_share=played.net_seconds / max(1e-9, played.seconds),
-            learning_share=(times.learned - times.played) / round_s,
+            learning_share=times.learning_s / max(1e-3, times.round_s),
             first_player_wins=played.first_player_wins / played.games,
             ties=played.ties / played.games,
             plies=played.plies / played.games,

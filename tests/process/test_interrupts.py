@@ -45,6 +45,8 @@ POINTS = [
     ("playout-player", ("nim", "random"), "games.nim"),
     ("playout-tournament", ("list",), "server.organizer.main"),
     ("playout-tournament", ("list",), "sqlalchemy"),
+    ("playout-train", ("status", "."), "players.training.main"),
+    ("playout-train", ("new", "nim"), "games.nim"),
 ]
 
 

@@ -14,7 +14,7 @@ from games.core.spec import Spec
 from players import Limit
 from players.alphazero import AlphaZero
 from players.training.commands.options import folder_argument
-from players.training.display import display
+from players.training.display import showing
 from players.training.errors import TrainingError
 from players.training.evaluation import EvaluationTerms, MakePlayer, played, score
 from players.training.record import EvaluationRecord
@@ -79,17 +79,15 @@ def evaluate(
         raise click.UsageError(str(error)) from error
     terms = EvaluationTerms(game, both, limit, plies, seed)
     opponent = _shown(against, folder)
-    shown = display()
     results = []
-    try:
+    with showing() as shown:
         shown.phase(f"round {number} against {opponent}: no pair yet")
-        for result in played(terms, pairs, 1 if time else cores()):
-            results.append(result)
-            shown.phase(f"round {number} against {opponent}: {score(results)}")
-    except OpeningError as error:
-        raise TrainingError(str(error)) from error
-    finally:
-        shown.close()
+        try:
+            for result in played(terms, pairs, 1 if time else cores()):
+                results.append(result)
+                shown.phase(f"round {number} against {opponent}: {score(results)}")
+        except OpeningError as error:
+            raise TrainingError(str(error)) from error
     found = score(results)
     folder.append_evaluation(EvaluationRecord(number, opponent, _terms(limit, options), found))
     click.echo(f"round {number} against {opponent}, {_terms(limit, options)}: {found}")

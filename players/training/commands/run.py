@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from players.training import limits
 from players.training.commands.options import folder_argument
-from players.training.display import TrainingDisplay, display, duration
+from players.training.display import duration, showing
 from players.training.errors import TrainingError, require_learning
 from players.training.record import RoundRecord
 from players.training.run_folder import RunFolder
@@ -70,7 +69,10 @@ def resume(path: Path, **options: Any) -> None:
 def _train(path: Path, options: dict[str, Any], is_new: bool) -> None:
     folder = RunFolder.open(path)
     settings = _changed(folder.settings(), **options)
-    with folder.locked(), _shown(path) as shown:
+    with (
+        folder.locked(),
+        showing(f"Continue: playout-train resume {shlex.quote(str(path))}") as shown,
+    ):
         found = folder.read_checkpoint()
         if is_new and found:
             raise TrainingError(
@@ -142,25 +144,3 @@ def _workers(folder: RunFolder, settings: TrainingSettings) -> Iterator[Workers]
         yield workers
     finally:
         workers.close()
-
-
-@contextlib.contextmanager
-def _shown(path: Path) -> Iterator[TrainingDisplay]:
-    """A display, which leaves the terminal in order, also on Ctrl-C and SIGTERM."""
-    shown = display()
-
-    def interrupted(number: int, _: object) -> NoReturn:
-        signal.signal(number, signal.SIG_DFL)  # a second one ends at once
-        shown.close()
-        click.echo(
-            f"Interrupted. Continue: playout-train resume {shlex.quote(str(path))}", err=True
-        )
-        raise SystemExit(128 + number)
-
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, interrupted)
-    signal.signal(signal.SIGTERM, interrupted)
-    try:
-        yield shown
-    finally:
-        shown.close()
