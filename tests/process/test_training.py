@@ -162,3 +162,14 @@ def test_a_trained_net_is_exported_with_its_metadata(folder: RunFolder, tmp_path
     loaded = net.load(tmp_path / "n.onnx", games.load(GAME), backend="onnxruntime")
     assert loaded.metadata["author"] == "Ada"
     assert "1 round" in loaded.metadata["trained"]
+
+
+def test_a_net_is_evaluated_and_the_report_has_its_elo(folder: RunFolder) -> None:
+    assert run("playout-train", "run", str(folder.path), "--rounds", "1")[0] == 0
+    words = ("--against", "random", "--pairs", "2", "--simulations", "4")
+    code, output = run("playout-train", "evaluate", str(folder.path), *words)
+    assert code == 0, output
+    assert "round 1 against random, 4 simulations a move: 4 games" in output
+    code, output = run("playout-train", "report", str(folder.path))
+    assert code == 0, output
+    assert "Elo against random" in (folder.path / "report.html").read_text(encoding="utf-8")
