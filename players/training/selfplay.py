@@ -154,7 +154,9 @@ class SelfPlay:
     def _evaluate(self, evaluate: Evaluate, n: int) -> None:
         """Evaluate all rows, so that the batch has always the same size."""
         leaves = self._leaves
-        self._encoding.encode_into(leaves.states, leaves.last, self._planes)
+        self._encoding.encode_into(
+            leaves.states, leaves.last, self._planes, (leaves.legal, leaves.moves)
+        )
         before = time.perf_counter()
         logits, values = evaluate(self._planes)
         self._net_seconds += time.perf_counter() - before

@@ -133,7 +133,7 @@ DEEP = msgpack.packb({"type": 0})[:-1] + b"\x91" * 1000 + b"\xc0"
         ({"type": None}, "unknown_type"),
         ({"type": "pong"}, "unknown_type"),
         ({"type": "Hello"}, "unknown_type"),
-        (DEEP, "unknown_type"),
+        (DEEP, "malformed"),
         ({"type": "hello"}, "invalid"),
         (HELLO | {"name": None}, "invalid"),
         (HELLO | {"name": 5}, "invalid"),

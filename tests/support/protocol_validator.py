@@ -149,9 +149,9 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     "int or string": lambda value: _is_int(value) or isinstance(value, str),
     "number": _is_number,
     "bool": lambda value: isinstance(value, bool),
-    "lists": lambda value: isinstance(value, list),
+    "lists": lambda value: isinstance(value, (list, tuple)),
     "map of lists": lambda value: isinstance(value, dict)
-    and all(isinstance(each, list) for each in value.values()),
+    and all(isinstance(each, (list, tuple)) for each in value.values()),
 }  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def _list(at_most: bool, count: int | None, element: str) -> Check:
     check = _check(element)
 
     def faults(path: str, value: Any) -> list[str]:
-        if not isinstance(value, list):
+        if not isinstance(value, (list, tuple)):  # before it is packed, it may be a tuple
             return [f"{path}: not a list: {value!r}"]
         if count is not None and (len(value) > count or (len(value) < count and not at_most)):
             return [f"{path}: {len(value)} items"]
