@@ -67,6 +67,9 @@ FINDABLE = {
         ]
     )
 }
+#: With `nice`, a bot that is started as installed takes over 30 s to connect beside busy processes;
+#: then the server ends it.
+PATIENT = {"server.core.handlers.bots.CONNECT_S": 200.0}
 OFFERED = ("random", "uct(time=0.3)")
 SUMMON = ChallengeBot(player="uct(time=0.3)", game=GAME, clock="60+1", seat=1)
 
@@ -510,7 +513,7 @@ def test_a_bot_moves_like_anybody() -> None:
 def server() -> Iterator[RunningServer]:
     """A real server that offers bots, also some that fail."""
     offered = [f"--bot={player}" for player in ("random", "utc", "failing_players:ExitingPlayer")]
-    with running_server("--bots", "2", *offered, env=FINDABLE) as server:
+    with running_server("--bots", "2", *offered, env=FINDABLE, changed=PATIENT) as server:
         yield server
         code, log = server.stop()
     assert code == 0, log
@@ -610,7 +613,9 @@ def test_who_hangs_up_leaves_no_process_behind(server: RunningServer) -> None:
 def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
     with (
         running_server(
-            "--bots", "2", "--bot", "failing_players:StuckPlayer", env=FINDABLE
+            *("--bots", "2", "--bot", "failing_players:StuckPlayer"),
+            env=FINDABLE,
+            changed=PATIENT,
         ) as server,
         RawClient(server.host, server.port) as bob,
     ):

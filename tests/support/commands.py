@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,12 +25,23 @@ NOT_NICE = {
     "server.net.bot_processes.PLAYER_NICENESS": 0,
     "server.organizer.supervisor.PLAYER_NICENESS": 0,
 }
+#: Runs a command with new values of constants: its arguments are these, the module, and its words.
+_WITH_CHANGES = """
+import importlib, json, sys
+changed, module, *sys.argv = sys.argv[1:]
+for constant, value in json.loads(changed).items():
+    owner, _, name = constant.rpartition(".")
+    setattr(importlib.import_module(owner), name, value)
+from server.runtime import entry_points
+entry_points.run(module)
+"""
 
 
 def start(command: str, *arguments: str, **options: Any) -> Command:
     """Start a command with pipes in text mode; its errors are in its output.
 
-    In another folder, or with another PYTHONPATH, it may import something else than the others.
+    `changed` are new values of constants, as in `{"package.module.NAME": 1}`. In another folder, or
+    with another PYTHONPATH, it may import something else than the others, and is no copy.
     """
     path = options.get("env", os.environ).get("PYTHONPATH")
     if "cwd" not in options and path == os.environ.get("PYTHONPATH"):
@@ -40,7 +53,11 @@ def start(command: str, *arguments: str, **options: Any) -> Command:
         "stderr": subprocess.STDOUT,
         "text": True,
     }
-    return subprocess.Popen([BIN / command, *arguments], **(given | options))
+    words = [str(BIN / command)]
+    if changed := options.pop("changed", None):
+        words = [sys.executable, "-P", "-c", _WITH_CHANGES, json.dumps(changed), MODULES[command]]
+        words.append(str(BIN / command))
+    return subprocess.Popen([*words, *arguments], **(given | options))
 
 
 def finish(process: Command, said: str | None = None) -> tuple[int, str]:
