@@ -16,7 +16,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("games", "server", "players")
+PACKAGES = ("bridges", "games", "server", "players")
 
 #: Public classes that are defined twice, each with the reason.
 DEFINED_TWICE: dict[str, str] = {}

@@ -1,0 +1,1 @@
+"""Programs that make Playout usable from other programs, and other programs usable from Playout."""
