@@ -17,18 +17,32 @@ import sys
 from games import Game, SpecError
 from games.core import plugins, spec
 from players.core.node import Node
-from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult, Resigned
+from players.core.player import (
+    ActionStats,
+    Cancelled,
+    Info,
+    Limit,
+    MatchClock,
+    Player,
+    PlayerError,
+    PlayResult,
+    Resigned,
+    TimeLeft,
+)
 
 __all__ = [
     "ActionStats",
     "Cancelled",
     "Info",
     "Limit",
+    "MatchClock",
     "Node",
     "PlayResult",
     "Player",
+    "PlayerError",
     "Resigned",
     "SpecError",
+    "TimeLeft",
     "find",
     "load",
     "names",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from games import Game, State
 from players.core.player import Info, Player
@@ -66,6 +66,8 @@ class ActiveMatch:
     #: All states so far, the present one last.
     states: list[State]
     clocks: tuple[ClockState, ClockState] | None
+    #: The actions between the states.
+    moves: list[int] = field(default_factory=list)
     doing: Doing = Doing.NOTHING
     #: The ply at which the player began with what it is doing.
     since: int = 0

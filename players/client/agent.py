@@ -284,7 +284,7 @@ class Agent:
         states = [player.game.initial_state()]
         for action in event.moves:
             states.append(player.game.next_state(states[-1], action))
-        match = self._match = ActiveMatch(event, player, states, event.clocks)
+        match = self._match = ActiveMatch(event, player, states, event.clocks, list(event.moves))
         opponent = event.players[2 - match.seat]
         self._driver.notify(match, player.started, match.seat, opponent, tuple(states))
         return match

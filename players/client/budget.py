@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from players.core.player import Limit
+from players.core.player import Limit, MatchClock, TimeLeft
 from server.model.messages import ClockState, TimeControl
 
 #: The time that a move takes besides thinking and the network, and the largest share of a short
@@ -21,21 +21,23 @@ LEAST_S = 0.001
 
 def limit_for_move(
     time_control: TimeControl | None,
-    left: ClockState | None,
+    clocks: tuple[ClockState, ClockState] | None,
+    seat: int,
     *,
     lag_s: float,
     ply: int,
     max_plies: int,
 ) -> Limit:
-    """The limit for move number `ply` of at most `max_plies`; no limit without a clock.
+    """The limit for move number `ply` of at most `max_plies`, of the player with that seat.
 
-    `lag_s` is the time that a message takes to the server and back. Main time is spread over the
-    expected moves, and at most half of it goes into one move if no period follows. A period is used
-    nearly to its end, because unused time of a period is lost.
+    Without a clock there is no limit. `lag_s` is the time that a message takes to the server and
+    back. Main time is spread over the expected moves, and at most half of it goes into one move if
+    no period follows. A period is used nearly to its end, because unused time of a period is lost.
     """
-    if time_control is None or left is None:
+    if time_control is None or clocks is None:
         return Limit()
-    main_s, period_s = _main_and_period(time_control, left)
+    left = (_time_left(time_control, clocks[0]), _time_left(time_control, clocks[1]))
+    main_s, period_s = left[seat - 1].main_s, left[seat - 1].period_s
     overhead_s = lag_s + _overhead(time_control, max_plies)
     moves = _own_moves(max_plies - ply)
     expected = min(MOST_MOVES, max(FEWEST_MOVES, moves))
@@ -48,14 +50,18 @@ def limit_for_move(
         share_s = EAGERNESS * spare_s / expected + INCREMENT_SHARE * max(0.0, gain_s)
         seconds = min(share_s, spare_s / 2)
     seconds = max(LEAST_S, seconds)
-    return Limit(seconds, time_carries_over=seconds <= main_s)
+    start = TimeLeft(time_control.main_s, time_control.periods, time_control.period_s)
+    clock = MatchClock(start, time_control.increment_s, left, overhead_s)
+    return Limit(seconds, time_carries_over=seconds <= main_s, clock=clock)
 
 
-def _main_and_period(time_control: TimeControl, left: ClockState) -> tuple[float, float]:
-    """The remaining main time, and the part of a period that one move may use."""
-    if left.periods < time_control.periods:  # then `main_s` is the rest of the present period
-        return 0.0, left.main_s or time_control.period_s
-    return left.main_s, time_control.period_s
+def _time_left(time_control: TimeControl, clock: ClockState) -> TimeLeft:
+    """A clock with the present period among the periods."""
+    if clock.periods == time_control.periods:
+        return TimeLeft(clock.main_s, clock.periods, time_control.period_s)
+    if clock.main_s:  # of the present period, which the server does not count any more
+        return TimeLeft(0.0, clock.periods + 1, clock.main_s)
+    return TimeLeft(0.0, clock.periods, time_control.period_s)
 
 
 def _overhead(time_control: TimeControl, max_plies: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -16,7 +17,7 @@ from players.client import report
 from players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
 from players.client.budget import limit_for_move
 from players.client.console import PlayerConsole
-from players.core.player import Cancelled, Info, PlayResult, Resigned
+from players.core.player import Cancelled, Info, PlayerError, PlayResult, Resigned
 from server.client.connection import ServerConnection
 from server.model.messages import Move, Resign
 
@@ -65,6 +66,7 @@ class MatchDriver:
         mover = match.game.current_player(before)
         self._console.move(match, action, state)
         match.states.append(state)
+        match.moves.append(action)
         self.notify(match, match.player.moved, mover, action, tuple(match.states))
         info, match.info = match.info, None
         if info:
@@ -91,15 +93,16 @@ class MatchDriver:
             self.resign(match)
 
     def _choose(self, match: ActiveMatch) -> None:
-        clocks = match.clocks
         self._console.turn(match)
         limit = limit_for_move(
             match.started.time_control,
-            clocks[match.seat - 1] if clocks else None,
+            match.clocks,
+            match.seat,
             lag_s=self.connection.round_trip_s,
             ply=match.ply,
             max_plies=match.game.max_plies,
         )
+        limit = replace(limit, moves=tuple(match.moves))
         longest_s = match.player.longest_s(limit)
         is_short = longest_s is not None and longest_s <= _SHORT_S
         run = maybeDeferred if is_short else self._thread
@@ -159,5 +162,8 @@ class MatchDriver:
 
     def _report_fault(self, failure: Failure) -> None:
         self._counts.faults += 1
+        if failure.check(PlayerError):
+            self._console.show(f"The player resigns its match: {failure.getErrorMessage()}")
+            return
         self._console.show("The player failed, and resigns its match:")
         failure.printTraceback(sys.stderr)

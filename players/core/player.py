@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from games import Game, State
@@ -19,17 +19,55 @@ class Resigned(Exception):
     """Raised by `choose` to resign the match instead of choosing an action."""
 
 
+class PlayerError(Exception):
+    """Raised by a player that cannot continue its match, which is resigned.
+
+    The message is for people: what was wrong, and where.
+    """
+
+
+@dataclass(frozen=True)
+class TimeLeft:
+    """A player's clock: `main_s` seconds of main time, and periods.
+
+    `periods` counts the periods left, with the present one, of which `period_s` seconds are left.
+    """
+
+    main_s: float
+    periods: int = 0
+    period_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class MatchClock:
+    """The time control of a match, and both clocks at the moment when a player has to move.
+
+    A player starts with `start`. `increment_s` seconds are added after each move; a period that a
+    move does not use up is restored. `left` is the clocks of seat 1 and of seat 2. `overhead_s` is
+    how much of a move's time passes outside the player, in the network and the client.
+    """
+
+    start: TimeLeft
+    increment_s: float
+    left: tuple[TimeLeft, TimeLeft]
+    overhead_s: float = 0.0
+
+
 @dataclass(frozen=True)
 class Limit:
     """Limits on the search for one move: seconds and simulations; None means no limit.
 
     `time_carries_over` says whether unused time is added to later moves: true for main time and
-    increments, false for periods. If true, a search may stop early.
+    increments, false for periods. If true, a search may stop early. `clock` is for players that
+    divide their time themselves; it is None in a match without clocks and outside matches. `moves`
+    has the actions of the match so far, where the caller knows them: those between the `states`.
     """
 
     seconds: float | None = None
     simulations: int | None = None
     time_carries_over: bool = False
+    clock: MatchClock | None = None
+    moves: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +126,8 @@ class Player(ABC):
     human = False
     #: Whether it thinks on the opponent's time: then `ponder` is called.
     ponders: bool = False
+    #: The name and version of the program that plays, if it is another one than Playout.
+    version: str = ""
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -128,6 +168,13 @@ class Player(ABC):
     def ready(self) -> None:
         """Allow searches again after `cancel`."""
         self.cancelled.clear()
+
+    def check(self) -> Iterator[str]:
+        """Try whether the player can play, and yield lines about it, for `playout-player --check`.
+
+        Raises PlayerError.
+        """
+        yield from ()
 
     def close(self) -> None:
         """Release threads and memory. The player is not used afterwards."""

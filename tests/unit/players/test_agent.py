@@ -16,7 +16,18 @@ from twisted.python.failure import Failure
 import games
 from games import Game, SpecError, State
 from games.core import spec
-from players import ActionStats, Cancelled, Info, Limit, Node, Player, PlayResult, Resigned
+from players import (
+    ActionStats,
+    Cancelled,
+    Info,
+    Limit,
+    Node,
+    Player,
+    PlayerError,
+    PlayResult,
+    Resigned,
+    TimeLeft,
+)
 from players.client.active_match import STEPS, Doing, MoveQuery
 from players.client.agent import Agent
 from players.client.console import PlayerConsole
@@ -305,6 +316,27 @@ def test_a_move_is_chosen_and_sent_once() -> None:
     harness.play(TAKE_3)
     harness.think()
     assert harness.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
+    assert [each.moves for each in harness.player.limits] == [(), (TAKE_1, TAKE_3)]
+
+
+def test_a_player_is_told_the_clocks_of_both(harness: AgentHarness) -> None:
+    harness.start(clock=ClockState(59.0, 0))
+    harness.think()
+    clock = harness.player.limits[0].clock
+    assert clock is not None
+    assert (clock.start, clock.left) == (TimeLeft(60.0), (TimeLeft(59.0), TimeLeft(59.0)))
+
+
+def test_a_player_that_cannot_continue_resigns_and_says_why(harness: AgentHarness) -> None:
+    def fail() -> PlayResult:
+        raise PlayerError("the engine has crashed")
+
+    harness.player.answer = fail
+    harness.start()
+    harness.think()
+    assert harness.sent() == [Resign(id="resign", match="m")]
+    assert "The player resigns its match: the engine has crashed\n" in harness.shown
+    assert harness.agent.counts.faults == 1
 
 
 def test_a_move_of_the_wrong_kind_is_thought_over_again(harness: AgentHarness) -> None:
@@ -364,6 +396,7 @@ def test_a_choice_is_dropped_when_the_match_went_on_elsewhere(harness: AgentHarn
     harness.think()
     assert harness.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
     assert harness.player.calls == [("choose", 0), ("choose", 2)]
+    assert harness.player.limits[-1].moves == (TAKE_2, TAKE_2)
 
 
 def test_a_match_that_is_over_ends_the_choice(harness: AgentHarness) -> None:
@@ -998,6 +1031,7 @@ def test_a_match_that_another_process_began_is_continued(tournament: TournamentH
     assert tournament.sent() == [Move(id=2, match="m", ply=2, action=TAKE_1)]
     (limit,) = tournament.player.limits
     assert limit.seconds
+    assert limit.moves == (TAKE_2, TAKE_3)
 
 
 def test_matches_whose_player_is_gone_are_left_to_the_server() -> None:

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.scale import repetitions
 
-from players import Limit
+from players import Limit, TimeLeft
 from players.client.budget import LEAST_S, OVERHEAD_S, OVERHEAD_SHARE, limit_for_move
 from server.core.clock import Clock
 from server.model.messages import ClockState, TimeControl
@@ -19,13 +19,21 @@ PLIES = 60
 
 
 def seconds_for(clock: str, left: ClockState, ply: int = 0, lag_s: float = 0.0) -> float:
-    limit = limit_for_move(parse_time_control(clock), left, lag_s=lag_s, ply=ply, max_plies=PLIES)
+    limit = limit_of(clock, left, lag_s=lag_s, ply=ply)
     assert limit.seconds is not None
     return limit.seconds
 
 
+def limit_of(clock: str, left: ClockState, ply: int = 0, lag_s: float = 0.0) -> Limit:
+    """The limit of the second player, whose clock shows `left`; the other's is full."""
+    control = parse_time_control(clock)
+    assert control is not None
+    both = (ClockState(control.main_s, control.periods), left)
+    return limit_for_move(control, both, 2, lag_s=lag_s, ply=ply, max_plies=PLIES)
+
+
 def test_without_a_clock_there_is_no_limit() -> None:
-    assert limit_for_move(None, None, lag_s=0.0, ply=0, max_plies=40) == Limit()
+    assert limit_for_move(None, None, 1, lag_s=0.0, ply=0, max_plies=40) == Limit()
 
 
 @pytest.mark.parametrize(
@@ -63,8 +71,29 @@ def test_a_sensible_share_is_used(clock: str, left: ClockState, least: float, mo
     ],
 )
 def test_what_is_not_used_is_kept_or_lost(clock: str, left: ClockState, saves: bool) -> None:
-    limit = limit_for_move(parse_time_control(clock), left, lag_s=0.0, ply=0, max_plies=PLIES)
-    assert limit.time_carries_over is saves
+    assert limit_of(clock, left).time_carries_over is saves
+
+
+@pytest.mark.parametrize(
+    ("clock", "left", "told"),
+    [
+        ("300+3", ClockState(12.5, 0), TimeLeft(12.5)),
+        ("1/move", ClockState(0.0, 1), TimeLeft(0.0, 1, 1.0)),
+        ("1/move", ClockState(0.4, 0), TimeLeft(0.0, 1, 0.4)),
+        ("600+5x30", ClockState(600.0, 5), TimeLeft(600.0, 5, 30.0)),
+        ("600+5x30", ClockState(12.0, 3), TimeLeft(0.0, 4, 12.0)),  # within the second period
+        ("600+5x30", ClockState(0.0, 3), TimeLeft(0.0, 3, 30.0)),
+    ],
+)
+def test_a_player_is_told_both_clocks(clock: str, left: ClockState, told: TimeLeft) -> None:
+    control = parse_time_control(clock)
+    assert control is not None
+    start = TimeLeft(control.main_s, control.periods, control.period_s)
+    given = limit_of(clock, left, lag_s=0.5).clock
+    assert given is not None
+    assert (given.start, given.increment_s) == (start, control.increment_s)
+    assert given.left == (start, told)
+    assert given.overhead_s > 0.5
 
 
 def test_the_network_is_taken_off() -> None:
@@ -142,13 +171,13 @@ def test_no_flag_falls_in_a_whole_match(
     referee, now = Clock(control), 0.0
     for move, ply in enumerate(range(0, max_plies, 2)):
         referee.start(1, now)
-        left = referee.clock_states(now)[0]
-        limit = limit_for_move(control, left, lag_s=lag_s, ply=ply, max_plies=max_plies)
+        clocks = referee.clock_states(now)
+        limit = limit_for_move(control, clocks, 1, lag_s=lag_s, ply=ply, max_plies=max_plies)
         assert limit.seconds is not None
         thought_s = limit.seconds * used_shares[move % len(used_shares)]
         now += thought_s + lag_s + late_s * overheads[move % len(overheads)]
         assert referee.stop(now), (
-            f"{spell_time_control(control)}: too late at ply {ply} with {left}"
+            f"{spell_time_control(control)}: too late at ply {ply} with {clocks[0]}"
         )
         if control.periods:
             assert referee.clock_states(now)[0].periods == control.periods
