@@ -40,6 +40,8 @@ from server.model.messages import ChallengeBot, Join, Seek
 ANY = "any"
 #: Options that a tournament decides.
 _TERMS = ("clock", "opponent", "challenge_bot", "seat", "matches", "rated")
+#: Most characters of `software` in `hello`.
+_LONGEST_SOFTWARE = 64
 
 EPILOG = """
 \b
@@ -55,6 +57,8 @@ Examples:
   playout-player nim uct --host play.example --tls    on another machine
   playout-player any uct --tournament any --name Bob  all tournaments where Bob is entered
   playout-player --options uct                        the options of uct
+  playout-player othello "engine(name=rhino)"         a program of others, of engines.toml
+  playout-player othello "engine(name=rhino)" --check   is it ready to play?
 
 In a tournament, a player plays until it is stopped. Ctrl-C and SIGTERM
 resign no match then: another player of the same account continues it.
@@ -160,7 +164,14 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     "--check",
     is_flag=True,
     help="Only check that PLAYER can play GAME, or the games of --warm, and show how many threads "
-    "it thinks with.",
+    "it thinks with; an engine shows what it is, and plays two moves.",
+)
+@click.option(
+    "--engines",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="File that describes engines, for engine(name=...).  [default: engines.toml in the "
+    "current folder, then in the user's configuration folder]",
 )
 @click.option("--rated", is_flag=True, help="Play rated matches; needs --name.")
 @click.option("--show", is_flag=True, help="Show the board after each move.")
@@ -206,6 +217,7 @@ def main(
     warm: tuple[str, ...],
     options: tuple[str, ...],
     check: bool,
+    engines: Path | None,
     rated: bool,
     show: bool,
     quiet: bool,
@@ -224,8 +236,10 @@ def main(
     if challenge_bot is not None and (rated or opponent is not None):
         raise click.UsageError("--challenge-bot names the opponent, in a match that is not rated: "
                                "leave --opponent and --rated out")  # fmt: skip
+    if engines is not None:
+        options += (_engines_option(player, engines),)
     if check:
-        click.echo(f"threads: {_player_cache(player, options, known).threads}")
+        _check(player, options, known)
         return
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament}
@@ -233,7 +247,7 @@ def main(
     account = None if guest or name is None else _account(name, (host, port), token_file)
     tls_config = tls_settings(host, tls, ca, tls_name)
     cache = _player_cache(player, options, known)
-    identity = _identity(player, name, account, human=cache.make.human)
+    identity = _identity(player, name, account, cache)
     if tournament is None:
         rules = str(games.load(game))
         wanted = _match_request(rules, challenge_bot, opponent, clock=clock, seat=seat, rated=rated)
@@ -283,14 +297,34 @@ def _play(
     return agent.counts, codes[0] if codes else 1
 
 
+def _check(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> None:
+    """Show that the player can play. Raises UsageError, ClickException."""
+    cache = _player_cache(player, options, known)
+    try:
+        for line in cache.check():
+            click.echo(line)
+    except players.PlayerError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        cache.close()
+
+
+def _engines_option(player: str, file: Path) -> str:
+    """The option of the player that has the file of --engines. Raises UsageError."""
+    if spec.parse(player).name != "engine":
+        raise click.UsageError("--engines is for PLAYER engine(name=...) only")
+    return f"file={file}"
+
+
 def _identity(
-    player: str, name: str | None, account: tokens.SavedAccount | None, *, human: bool
+    player: str, name: str | None, account: tokens.SavedAccount | None, cache: PlayerCache
 ) -> Identity:
     """The identity of the player; without a name, one from the player's own and a random number."""
+    software = f"playout-player {version('playout')}"
     return Identity(
         name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
-        "human" if human else "bot",
-        f"playout-player {version('playout')}",
+        "human" if cache.make.human else "bot",
+        (f"{cache.version}, {software}" if cache.version else software)[:_LONGEST_SOFTWARE],
         account,
         any_name=name is None,
         session=os.environ.get("PLAYOUT_SESSION"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import games
 import players
@@ -37,6 +38,22 @@ class PlayerCache:
         option = spec.parameters_of(self.make, skip=1).get("threads")
         threads = self._options.get("threads", option.default if option else None)
         return threads if isinstance(threads, int) else 1
+
+    @property
+    def version(self) -> str:
+        """The name and version of the program that plays; empty for Playout itself."""
+        return next((each.version for each in self._made.values() if each.version), "")
+
+    def check(self) -> Iterator[str]:
+        """Try the players of all games met so far, and yield lines about them.
+
+        Raises PlayerError.
+        """
+        yield f"threads: {self.threads}"
+        if self.version:
+            yield f"version: {self.version}"
+        for player in self._made.values():
+            yield from player.check()
 
     def close(self) -> None:
         """Release the resources of all players."""

@@ -1,1 +1,6 @@
-"""Engines of other programs, as processes that speak the protocols of the field."""
+"""Engines: programs of others that play through GTP, UCI or the Gomocup protocol.
+
+The player `engine(name=...)` is in `players/engine.py`. `config` reads `engines.toml`; `process`
+runs an engine and, through `guard`, ends whatever it leaves behind; `client` is what all protocols
+have in common, `gtp` and `gomocup` are protocols; `vertices` names cells as they do.
+"""

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -33,6 +33,16 @@ _CHECK_S = 600.0
 #: Largest tournament in a message: what the server takes, less the other fields of the message.
 _MAX_BYTES = ADMINISTRATORS_FRAME - 100
 _DIGEST = re.compile(r"[0-9a-f]{12}")
+#: What `playout-player --check` writes of the program of others that plays.
+_VERSION = re.compile(r"^version: (.+)$", re.MULTILINE)
+_LONGEST_VERSION = 64
+
+
+class _PlayerCheck(NamedTuple):
+    """What is wrong with a player, and the version that it says."""
+
+    fault: str | None = None
+    version: str | None = None
 
 
 class SpecFileError(click.ClickException):
@@ -46,10 +56,17 @@ class SpecFileError(click.ClickException):
 
 
 def read_and_check(path: Path) -> TournamentSpec:
-    """The tournament of a file, all of whose entrants can be started. Raises SpecFileError."""
+    """The tournament of a file, all of whose entrants can be started. Raises SpecFileError.
+
+    An engine of others has the version that it says, unless the file gives one.
+    """
     spec = read(path)
-    check(spec, path.parent, path)
-    return spec
+    said = check(spec, path.parent, path)
+    entrants = tuple(
+        replace(each, version=said[place]) if place in said and _is_digest(each.version) else each
+        for place, each in enumerate(spec.entrants)
+    )
+    return replace(spec, entrants=entrants)
 
 
 def read(path: Path) -> TournamentSpec:
@@ -112,18 +129,22 @@ def files_in(folder: Path) -> version.Files:
     return content
 
 
-def check(spec: TournamentSpec, folder: Path, file: Path | None = None) -> None:
+def check(spec: TournamentSpec, folder: Path, file: Path | None = None) -> dict[int, str]:
     """Raises SpecFileError if a player or a command cannot be started in the folder.
 
-    `file`: the tournament file, so that the error names the lines.
+    `file`: the tournament file, so that the error names the lines. Returns the versions of the
+    engines of others, by the place of the entrant.
     """
-    faults = [*_missing(spec.entrants, folder), *_unusable(spec, folder)]
+    checks = list(_checks(spec, folder))
+    faults = [*_missing(spec.entrants, folder)]
+    faults += [(place, check.fault) for place, check in checks if check.fault]
     if faults:
         lines = lines_of(file.read_text(encoding="utf-8")) if file else {}
         raise SpecFileError("\n".join(
             f"{_where(file, lines, place)}{spec.entrants[place].name}: {fault}"
             for place, fault in sorted(faults)
         ))  # fmt: skip
+    return {place: check.version for place, check in checks if check.version}
 
 
 def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
@@ -135,7 +156,7 @@ def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
     return [
         each.name
         for each in entrants
-        if _DIGEST.fullmatch(each.version) and each.version != _version(each, files)
+        if _is_digest(each.version) and each.version != _version(each, files)
     ]
 
 
@@ -152,6 +173,11 @@ def differences(spec: TournamentSpec, stored: TournamentSpec) -> list[str]:
         for key in TournamentSpec.__dataclass_fields__
         if getattr(same, key) != getattr(stored, key)
     ]
+
+
+def _is_digest(version: str) -> bool:
+    """Whether a version was computed, and not given."""
+    return _DIGEST.fullmatch(version) is not None
 
 
 def _version(entrant: Entrant, files: version.Files) -> str:
@@ -177,18 +203,16 @@ def _missing(entrants: Iterable[Entrant], folder: Path) -> Iterator[tuple[int, s
             yield place, f"there is no program {program!r} that can be run"
 
 
-def _unusable(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, str]]:
-    """The players that cannot be loaded: the place of the entrant, and the error."""
+def _checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, _PlayerCheck]]:
+    """The checks of all players: the place of the entrant, and the result."""
     places = [place for place, each in enumerate(spec.entrants) if each.player]
     with ThreadPoolExecutor(estimate.cores()) as pool:
-        faults = pool.map(lambda place: _fault(spec.entrants[place], spec, folder), places)
-        for place, fault in zip(places, faults, strict=True):
-            if fault:
-                yield place, fault
+        found = pool.map(lambda place: _check_player(spec.entrants[place], spec, folder), places)
+        yield from zip(places, found, strict=True)
 
 
-def _fault(entrant: Entrant, spec: TournamentSpec, folder: Path) -> str | None:
-    """The error of a player that cannot play this tournament, otherwise None."""
+def _check_player(entrant: Entrant, spec: TournamentSpec, folder: Path) -> _PlayerCheck:
+    """Whether a player can play this tournament."""
     warm = [word for game in spec.games for word in ("--warm", game)]
     options = ("--tournament", "any", "--check", *warm)
     words = own("players.client.main:main", *options, "--", "any", entrant.player or "")
@@ -197,11 +221,13 @@ def _fault(entrant: Entrant, spec: TournamentSpec, folder: Path) -> str | None:
         if done.returncode < 0:  # it was killed: no fault of the player
             done = _run(words, folder)
     except subprocess.TimeoutExpired:
-        return f"is not ready after {_CHECK_S:g} seconds"
+        return _PlayerCheck(f"is not ready after {_CHECK_S:g} seconds")
     if done.returncode == 0:
-        return None
+        version = _VERSION.search(done.stdout)
+        return _PlayerCheck(version=version[1][:_LONGEST_VERSION] if version else None)
     output = (done.stderr or done.stdout).strip().splitlines()
-    return output[-1].removeprefix("Error: ") if output else f"exit code {done.returncode}"
+    last = output[-1].removeprefix("Error: ") if output else f"exit code {done.returncode}"
+    return _PlayerCheck(last)
 
 
 def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

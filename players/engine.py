@@ -1,0 +1,104 @@
+"""An engine of others as a player: a program that speaks GTP, UCI or the Gomocup protocol."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from games import Game, SpecError, State
+from players.core.player import Limit, Player, PlayResult
+from players.engines import config
+from players.engines.client import EngineClient, Position
+from players.engines.gomocup import GomocupClient
+from players.engines.gtp import GtpClient
+from players.engines.process import EngineError
+
+_CLIENTS: dict[str, type[EngineClient]] = {"gtp": GtpClient, "gomocup": GomocupClient}
+#: Limit of the moves of a check.
+_CHECK = Limit(seconds=1.0)
+
+
+class Engine(Player):
+    """Plays as an engine of `engines.toml`, a file in the current folder or the user's
+    configuration folder, or another `file`. `name` is the name of its table there."""
+
+    def __init__(self, game: Game, name: str, file: str = "") -> None:
+        super().__init__(game)
+        self._config = config.find(name, file)
+        self._config.require_game(str(game))
+        self._config.require_program()
+        self._client: EngineClient | None = None
+        self._is_new_match = True
+        try:
+            self._client = self._started()
+        except (EngineError, ValueError) as error:
+            raise SpecError(str(error)) from error
+        self.version = _version(self._client.title, self._config)
+
+    def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
+        legal = self.game.legal_actions(states[-1])
+        if len(legal) == 1:  # GRhino has no move to pass with
+            return PlayResult(legal[0])
+        position = Position(states, _moves(self.game, states, limit))
+        client = self._ready()
+        try:
+            if self._is_new_match:
+                client.new_match()
+                self._is_new_match = False
+            return client.choose(position, limit)
+        except EngineError:
+            self.close()
+            raise
+
+    def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
+        self._is_new_match = True
+
+    def close(self) -> None:
+        client, self._client = self._client, None
+        if client:
+            client.close()
+
+    def check(self) -> Iterator[str]:
+        client = self._ready()
+        yield f"{self.game}, {self._config.protocol}: {client.title}"
+        yield from client.describe()
+        states = [self.game.initial_state()]
+        for number in (1, 2):
+            if self.game.winner(states[-1]):
+                return
+            action = self.choose(states, _CHECK).action
+            yield f"move {number}: {self.game.action_name(states[-1], action)}"
+            states.append(self.game.next_state(states[-1], action))
+        self._is_new_match = True
+
+    def _ready(self) -> EngineClient:
+        """The client of an engine that waits for commands; it is started again if need be."""
+        if self._client:
+            try:
+                self._client.settle()
+            except EngineError:
+                self.close()
+        if self._client is None:
+            self._client = self._started()
+        return self._client
+
+    def _started(self) -> EngineClient:
+        self._is_new_match = True
+        return _CLIENTS[self._config.protocol](self._config, self.game, self.cancelled)
+
+
+def _moves(game: Game, states: Sequence[State], limit: Limit) -> tuple[int, ...]:
+    """The actions between the states: those of the limit, or found by trying the legal ones."""
+    if limit.moves is not None and len(limit.moves) == len(states) - 1:
+        return limit.moves
+    return tuple(
+        next(each for each in game.legal_actions(before) if game.next_state(before, each) == after)
+        for before, after in pairwise(states)
+    )
+
+
+def _version(title: str, engine: config.EngineConfig) -> str:
+    """The engine's name and version, and a digest of how it is started."""
+    digest = hashlib.sha256("\0".join(engine.digest_words).encode()).hexdigest()
+    return f"{title[:50]} {digest[:6]}"

@@ -1,0 +1,124 @@
+"""What the clients of all protocols have in common: an engine that plays one game."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from games import Game, State
+from players.core.player import Limit, MatchClock, PlayResult, TimeLeft
+from players.engines.config import EngineConfig
+from players.engines.process import PING_S, EngineProcess
+
+#: Seconds after a player's time for a move is up, until an engine counts as hanging.
+MARGIN_S = 10.0
+#: Longest time for a move without any limit.
+UNLIMITED_S = 600.0
+
+
+@dataclass(frozen=True)
+class Position:
+    """The position in which an engine has to move: its match from the first position on."""
+
+    states: Sequence[State]
+    moves: tuple[int, ...]
+
+    @property
+    def seat(self) -> int:
+        """The seat of the player to move: 1 moves first, 2 second."""
+        return self.states[-1][0]
+
+
+class EngineClient(ABC):
+    """Speaks with an engine through one protocol, about one game.
+
+    All methods but `cancel` are called in one thread at a time. They raise EngineError if the
+    engine cannot be used any longer, and Cancelled if the move is not needed any more.
+    """
+
+    #: The command that makes an engine exit.
+    farewell = "quit"
+
+    def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
+        """Start the engine, and wait until it is ready."""
+        self.config = config
+        self.game = game
+        #: The engine's name and version, as it says.
+        self.title = config.name
+        self.process = EngineProcess(config, cancelled)
+        try:
+            self._start(time.monotonic() + config.start_s)
+        except BaseException:
+            self.close()
+            raise
+
+    @abstractmethod
+    def _start(self, deadline: float) -> None:
+        """Ask the engine for its name and its abilities, and set its options."""
+
+    @abstractmethod
+    def new_match(self) -> None:
+        """Forget the position: another match begins."""
+
+    @abstractmethod
+    def choose(self, position: Position, limit: Limit) -> PlayResult:
+        """Let the engine choose a legal action. Raises also Resigned."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Read the rest of an answer that was cancelled."""
+
+    def describe(self) -> Iterable[str]:
+        """Return lines about the engine's abilities, for people."""
+        return ()
+
+    def close(self) -> None:
+        """End the engine, and all processes that it has started."""
+        self.process.close(self.farewell)
+
+    def ping_deadline(self) -> float:
+        """The time by which a command has to be answered that is no move."""
+        return time.monotonic() + PING_S
+
+    def require_legal(self, action: int | None, position: Position, answer: str) -> int:
+        """Return the action if it is one, and legal. Raises EngineError."""
+        state = position.states[-1]
+        legal = self.game.legal_actions(state)
+        if action is None or action not in legal:
+            names = ", ".join(self.game.action_name(state, each) for each in legal[:20])
+            more = f" and {len(legal) - 20} more" if len(legal) > 20 else ""
+            raise self.process.fault(
+                f"has answered {_shown(answer)}: not legal; legal are {names}{more}"
+            )
+        return action
+
+
+def clock_of(limit: Limit) -> MatchClock | None:
+    """The clock of a match; for a limit in seconds one with a period of that length."""
+    if limit.clock or limit.seconds is None:
+        return limit.clock
+    move = TimeLeft(0.0, 1, limit.seconds)
+    return MatchClock(move, 0.0, (move, move))
+
+
+def move_deadline(limit: Limit, seat: int) -> float:
+    """The time at which an engine counts as hanging that has not chosen a move."""
+    clock = clock_of(limit)
+    if clock is None:
+        return time.monotonic() + UNLIMITED_S
+    left = clock.left[seat - 1]
+    later_s = max(0, left.periods - 1) * clock.start.period_s
+    return time.monotonic() + left.main_s + left.period_s + later_s + MARGIN_S
+
+
+def is_short(limit: Limit, config: EngineConfig) -> bool:
+    """Whether a move has less time than the engine can be limited to."""
+    return limit.seconds is not None and limit.seconds < config.short_s
+
+
+def _shown(answer: str) -> str:
+    printable = "".join(each if each.isprintable() else "\ufffd" for each in answer[:80])
+    return f"'{printable}'"

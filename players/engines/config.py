@@ -1,0 +1,193 @@
+"""Reads `engines.toml`: how the engines of this machine are started, and how they speak."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from platformdirs import user_config_path
+
+import games
+from games import SpecError
+from games.core import spec
+from server.tournament import toml_text, validators
+from server.tournament.toml_table import Faults, TomlTable
+
+FILE = "engines.toml"
+PROTOCOLS = ("gtp", "uci", "gomocup")
+#: Seconds that an engine may take to start, by default.
+START_S = 30.0
+
+#: The value of an option of an engine.
+Value = str | int | float | bool
+Options = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class EngineConfig:
+    """A table of `engines.toml`.
+
+    `command` is the words of a command, run in `folder`. `options` are sent when the engine has
+    started, `short` before a move of less than `short_s` seconds. `games` restricts the games; ()
+    for all. `variant` is the UCI_Variant, `first_row` where a board's row 1 is in GTP: top, bottom,
+    or "" for what is usual at the game.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    protocol: str
+    folder: Path
+    games: tuple[str, ...] = ()
+    options: Options = field(default_factory=dict)
+    short_s: float = 1.0
+    short: Options = field(default_factory=dict)
+    start_s: float = START_S
+    variant: str = ""
+    first_row: str = ""
+
+    @property
+    def digest_words(self) -> tuple[str, ...]:
+        """What decides how the engine plays, as words."""
+        options = (*sorted(self.options.items()), self.short_s, *sorted(self.short.items()))
+        return (*self.command, self.protocol, self.variant, *map(str, options))
+
+    def require_game(self, game: str) -> None:
+        """Raises SpecError if the engine is not for this game.
+
+        It is if `games` has the game's name, with no parameters that differ from the game's.
+        """
+        given = spec.parse(game)
+        allowed = map(spec.parse, self.games)
+        if self.games and not any(
+            each.name == given.name and each.options.items() <= given.options.items()
+            for each in allowed
+        ):
+            listed = ", ".join(self.games)
+            raise SpecError(f"the engine {self.name!r} is for {listed}, not for {game}")
+
+    def require_program(self) -> None:
+        """Raises SpecError unless the command can be run on this machine."""
+        if not self.folder.is_dir():
+            raise SpecError(f"the engine {self.name!r}: there is no folder {self.folder}")
+        if shutil.which(self._program, path=search_path()) is None:
+            raise SpecError(
+                f"the engine {self.name!r}: there is no program {self.command[0]!r} that can be run"
+            )
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command with the path of its program."""
+        return (shutil.which(self._program, path=search_path()) or "", *self.command[1:])
+
+    @property
+    def _program(self) -> str:
+        name = self.command[0]
+        return str(self.folder / name) if os.sep in name else name
+
+
+def find(name: str, file: str = "") -> EngineConfig:
+    """Return the engine of that name.
+
+    It is looked for in `file`, or else in `engines.toml` of the current folder, then of the user's
+    configuration folder. Raises SpecError.
+    """
+    known: list[str] = []
+    for path in [Path(file)] if file else default_files():
+        if file or path.is_file():
+            engines = read(path)
+            if name in engines:
+                return engines[name]
+            known.extend(engines)
+    if not known:
+        places = file or " or ".join(map(str, default_files()))
+        raise SpecError(
+            f"there is no engine {name!r}: describe it in {places}; see docs/engines.md"
+        )
+    raise spec.unknown("engine", name, known)
+
+
+def default_files() -> tuple[Path, Path]:
+    """The files in which engines are looked for, the first one first."""
+    return Path(FILE), user_config_path("playout") / FILE
+
+
+def read(path: Path) -> dict[str, EngineConfig]:
+    """Return the engines of a file by name. Raises SpecError with a line for each fault."""
+    try:
+        values, faults = toml_text.load(path.read_bytes().decode(), str(path))
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: is not encoded in UTF-8") from error
+    except toml_text.TomlSyntaxError as error:
+        raise SpecError(str(error)) from error
+    root = TomlTable(values, (), "the file", faults)
+    engines = {name: _engine(name, root, path, faults) for name in values}
+    if faults.found:
+        raise SpecError("\n".join(text for _, text in sorted(faults.found)))
+    return engines
+
+
+def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineConfig:
+    """The engine of a table, or anything if it has faults."""
+    table = root.table(name, f"the engine {name}")
+    protocol = table.need("protocol", validators.one_of("protocol", PROTOCOLS), "gtp")
+    config = EngineConfig(
+        name=name,
+        command=tuple(shlex.split(table.need("command", validators.command, "false"))),
+        protocol=protocol,
+        folder=path.absolute().parent / table.take("folder", validators.text, "."),
+        games=tuple(table.elements("games", _game, "")) if "games" in table else (),
+        options=_options(table, "options"),
+        short_s=table.take("short_s", validators.number(0, 3600), 1.0),
+        short=_options(table, "short"),
+        start_s=table.take("start_s", validators.number(0.1, 3600), START_S),
+        variant=table.take("variant", validators.visible(100), ""),
+        first_row=table.take("first_row", validators.one_of("first_row", ("top", "bottom")), ""),
+    )
+    table.close()
+    for key, text in _misplaced(config):
+        table.fault(text, key)
+    return config
+
+
+def _options(table: TomlTable, key: str) -> Options:
+    """The options in a table within an engine's."""
+    options: dict[str, Value] = {}
+    nothing: dict[str, object] = {}
+    for name, value in table.take(key, validators.table, nothing).items():
+        if not isinstance(value, Value):
+            table.fault(f"{key}: {name} must be text, a number, true or false", key, name)
+        elif "\n" in f"{name}{value}" or "\r" in f"{name}{value}":
+            table.fault(f"{key}: {name} must be one line", key, name)
+        else:
+            options[name] = value
+    return options
+
+
+def _misplaced(config: EngineConfig) -> Iterator[tuple[str, str]]:
+    """The keys that are for another protocol, each with its fault."""
+    for key, value, protocol in (
+        ("variant", config.variant, "uci"),
+        ("first_row", config.first_row, "gtp"),
+    ):
+        if value and config.protocol != protocol:
+            yield key, f"{key} is for protocol = {protocol!r}, not for {config.protocol!r}"
+
+
+def search_path() -> str:
+    """Return the folders in which programs are looked for: also those of games on Debian."""
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/games", "/usr/games"])
+
+
+def _game(value: object) -> str:
+    """A game, with or without parameters. Raises SpecError."""
+    text = validators.text(value)
+    name = spec.parse(text).name
+    if name not in games.names():
+        raise spec.unknown("game", name, games.names())
+    return text

@@ -1,0 +1,208 @@
+"""A running engine: lines to it and from it, each with a deadline, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO
+
+from platformdirs import user_log_path
+
+from players.core.player import Cancelled, PlayerError
+from players.engines import guard
+from players.engines.config import EngineConfig, search_path
+
+#: Seconds in which an engine has to read a command, and to answer one that is no move.
+PING_S = 10.0
+#: Seconds that an engine may take to exit after it was told to.
+QUIT_S = 2.0
+#: Most bytes that an engine may write as the answer to one command, and to its log.
+MAX_ANSWER = 16 * 2**20
+MAX_LOG = 2**20
+#: Longest time in which a cancellation is not noticed.
+_NOTICE_S = 0.02
+_CHUNK = 65536
+_TAIL = 2000
+
+
+class EngineError(PlayerError):
+    """An engine that cannot be used any longer, and why; it has to be started again."""
+
+
+class EngineProcess:
+    """An engine that was started, and runs until `close`.
+
+    All methods are called in one thread at a time. A line has no end of line.
+    """
+
+    def __init__(self, config: EngineConfig, cancelled: threading.Event) -> None:
+        """Start the engine. While `cancelled` is set, `line` raises Cancelled.
+
+        Raises EngineError if the engine cannot be started.
+        """
+        self._name = config.name
+        self._cancelled = cancelled
+        self._command = ""
+        self._pending = bytearray()
+        self._answered = 0
+        self._log, self._log_path = _open_log(config.name)
+        control, self._control = os.pipe()
+        words = [sys.executable, "-I", "-S", guard.__file__]
+        numbers = map(str, (control, self._log.fileno(), MAX_LOG))
+        try:
+            self._process = subprocess.Popen(
+                [*words, *numbers, *config.words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                cwd=config.folder,
+                env=_environment(),
+                process_group=0,
+                pass_fds=(control, self._log.fileno()),
+                bufsize=0,
+            )
+        except OSError as error:
+            os.close(self._control)
+            raise EngineError(f"the engine {self._name} cannot be started: {error}") from error
+        finally:
+            os.close(control)
+        assert self._process.stdin
+        assert self._process.stdout
+        self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
+        for descriptor in (self._input, self._output):
+            os.set_blocking(descriptor, False)
+
+    def send(self, line: str) -> None:
+        """Write a command. Raises EngineError if the engine does not read it."""
+        self._command, self._answered = line, 0
+        left, deadline = f"{line}\n".encode(), time.monotonic() + PING_S
+        while left:
+            try:
+                left = left[os.write(self._input, left) :]
+            except BlockingIOError:
+                if not _ready(self._input, select.POLLOUT, deadline - time.monotonic()):
+                    raise self.fault(f"does not read its input for {PING_S:g} seconds") from None
+            except BrokenPipeError:
+                raise self._death("has closed its input") from None
+
+    def line(self, deadline: float) -> str:
+        """Return the next line, before `deadline` as of `time.monotonic`.
+
+        Raises EngineError, and Cancelled.
+        """
+        searched = 0
+        while (end := self._pending.find(b"\n", searched)) < 0:
+            searched = len(self._pending)
+            self._pending += self._read(deadline)
+        text = self._pending[:end].decode(errors="replace")
+        del self._pending[: end + 1]
+        return text.rstrip("\r")
+
+    def fault(self, what: str) -> EngineError:
+        """Return an error: the engine's name, what it did, and the command that it was given."""
+        after = f", given {self._command!r}" if self._command else ""
+        return EngineError(f"the engine {self._name} {what}{after}{self._last_words()}")
+
+    def close(self, farewell: str = "") -> None:
+        """Send a last command, and end the engine with all processes that it has started."""
+        if self._control < 0:
+            return
+        with contextlib.suppress(EngineError, subprocess.TimeoutExpired):
+            if farewell and self._process.poll() is None:
+                self.send(farewell)
+                self._process.wait(QUIT_S)
+        self._end()
+
+    def _end(self) -> None:
+        os.close(self._control)  # the guard kills the engine, unless it has exited
+        self._control = -1
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(PING_S)
+        for stream in (self._process.stdin, self._process.stdout, self._log):
+            if stream:
+                stream.close()
+
+    def _read(self, deadline: float) -> bytes:
+        """Wait for more output, and return it."""
+        while True:
+            if self._cancelled.is_set():
+                raise Cancelled
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise self.fault("has not answered in time")
+            if _ready(self._output, select.POLLIN, min(_NOTICE_S, left_s)):
+                break
+        chunk = os.read(self._output, _CHUNK)
+        if not chunk:
+            raise self._death("has closed its output")
+        self._answered += len(chunk)
+        if self._answered > MAX_ANSWER:
+            raise self.fault(f"has written more than {MAX_ANSWER // 2**20} MB without an answer")
+        return chunk
+
+    def _death(self, what: str) -> EngineError:
+        """The error of an engine that has closed a pipe, mostly because it has exited."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            what = _how_it_ended(self._process.wait(QUIT_S))
+        return self.fault(what)
+
+    def _last_words(self) -> str:
+        """A sentence with the last line of the log, and where that is."""
+        with contextlib.suppress(OSError, ValueError):
+            size = os.fstat(self._log.fileno()).st_size
+            tail = os.pread(self._log.fileno(), _TAIL, max(0, size - _TAIL))
+            lines = tail.decode(errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+            if last:
+                shown = "".join(each if each.isprintable() else "\ufffd" for each in last[:200])
+                return f"; its last error, in {self._log_path}: {shown}"
+        return ""
+
+
+def _ready(descriptor: int, event: int, seconds: float) -> bool:
+    """Whether a descriptor can be read or written within some seconds."""
+    poll = select.poll()
+    poll.register(descriptor, event)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
+
+
+def _environment() -> dict[str, str]:
+    """The environment of an engine: no variable with a token, and the folders of games."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
+    return kept | {"PATH": search_path()}
+
+
+def _how_it_ended(code: int) -> str:
+    """In words, by the exit code of the guard."""
+    if code > 128:
+        return f"was ended by a signal ({signal.strsignal(code - 128) or code - 128})"
+    return f"has exited with code {code}"
+
+
+def _open_log(name: str) -> tuple[IO[bytes], Path]:
+    """A new log for an engine: the first file of its name that no other process writes to."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
+    folder = user_log_path("playout")
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in range(1, 1000):
+            path = folder / f"engine-{plain}-{number}.log"
+            file = path.open("a+b")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.close()
+                continue
+            file.truncate(0)
+            return file, path
+    return tempfile.TemporaryFile(), Path(os.devnull)

@@ -1,0 +1,43 @@
+"""Tiny engines for tests, and whether their processes have ended."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from support.waiting import wait_until
+
+_PROGRAM = Path(__file__).with_name("tiny_engine.py")
+
+
+class TinyEngine:
+    """An `engines.toml` in a folder, with an engine `tiny` that has one fault."""
+
+    def __init__(self, where: Path, protocol: str = "gtp", fault: str = "none", **keys: str):
+        """`keys` are further keys of its table, as TOML."""
+        self.file = where / "engines.toml"
+        self._pids = where / "pids"
+        words = [sys.executable, "-I", "-S", str(_PROGRAM), protocol, fault, str(self._pids)]
+        command = " ".join(f"'{word}'" for word in words)
+        table = {"command": f'"{command}"', "protocol": f'"{protocol}"', **keys}
+        lines = [f"{key} = {value}" for key, value in table.items()]
+        self.file.write_text("\n".join(["[tiny]", *lines, ""]))
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that were started, and their children."""
+        return list(map(int, self._pids.read_text().split())) if self._pids.exists() else []
+
+    def require_gone(self) -> None:
+        """Wait until all its processes have ended."""
+        for pid in self.pids:
+            wait_until(lambda pid=pid: not _runs(pid), f"the end of process {pid}")  # type: ignore[misc]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

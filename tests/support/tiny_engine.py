@@ -1,0 +1,169 @@
+"""A tiny engine that puts a stone on the first free cell, or misbehaves in one way.
+
+    python -I -S tiny_engine.py PROTOCOL FAULT PIDS
+
+It appends its process id, and those of its children, to the file PIDS.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+LETTERS = "ABCDEFGHJKLMNOPQRST"
+protocol, fault, pids = sys.argv[1:]
+taken: set[tuple[int, int]] = set()
+#: The size of the board, the number of moves chosen, and of moves refused.
+counts = {"size": 0, "moves": 0, "refused": 0}
+
+
+def note_pid() -> None:
+    with open(pids, "a") as file:
+        file.write(f"{os.getpid()}\n")
+
+
+def hang() -> None:
+    while True:
+        signal.pause()
+
+
+def fork(*, in_new_session: bool) -> None:
+    """Start a child that ignores everything but SIGKILL."""
+    if os.fork() == 0:
+        if in_new_session:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        note_pid()
+        hang()
+
+
+def say(text: str) -> None:
+    os.write(1, text.encode())
+
+
+def chosen() -> tuple[int, int]:
+    """The row and column of the next stone, from the top left."""
+    counts["moves"] += 1
+    moves, size = counts["moves"], counts["size"]
+    if fault == f"hang {moves}":
+        hang()
+    if fault == f"die {moves}":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if fault == f"exit {moves}":
+        os.write(2, b"no memory left\n")
+        os._exit(3)
+    if fault == f"flood {moves}":
+        while True:
+            say("info " * 10_000)
+    if fault == f"close {moves}":
+        os.close(1)
+        hang()
+    cells = ((row, column) for row in range(size) for column in range(size))
+    cell = next(each for each in cells if each not in taken)
+    if fault == f"illegal {moves}":
+        return next(iter(taken), (size - 1, size))
+    taken.add(cell)
+    return cell
+
+
+def gtp(line: str) -> str | None:
+    """The answer to a command of GTP, without its number; None at the end."""
+    command, *words = line.split()
+    size = counts["size"]
+    if command == "boardsize":
+        counts["size"] = int(words[0])
+        taken.clear()
+    elif command == "clear_board":
+        taken.clear()
+    elif command == "play":
+        cell = (size - int(words[1][1:]), LETTERS.index(words[1][0]))
+        if fault == "refuse" or (fault == "refuse once" and not counts["refused"]):
+            counts["refused"] += 1
+            return "? illegal move"
+        taken.add(cell)
+    elif command == "genmove":
+        row, column = chosen()
+        if fault == "binary":
+            return "= \0\xff\x1b[31m\x07"
+        return f"= {LETTERS[column]}{size - row}"
+    known = "name version protocol_version list_commands boardsize clear_board play genmove quit"
+    answers = {"protocol_version": "2", "name": "Tiny", "version": "1.0"}
+    answers["list_commands"] = (known + " level").replace(" ", "\n")
+    return f"= {answers.get(command, '')}"
+
+
+def speak_gtp(lines: Iterator[str]) -> None:
+    for line in lines:
+        number, _, command = line.strip().partition(" ")
+        if command == "quit":
+            say(f"={number}\n\n")
+            return
+        answer = gtp(command) or ""
+        if fault == "chatter":
+            say("Loading the book ...\n\n")
+        say(f"{answer[0]}{number}{answer[1:]}\n\n")
+
+
+def gomocup(line: str, lines: Iterator[str]) -> str:
+    """The answer to a command of a brain; empty for none."""
+    command, _, rest = line.partition(" ")
+    if command == "ABOUT":
+        return 'name="Tiny", version="1.0", author="nobody"'
+    if command == "START":
+        counts["size"] = int(rest)
+        taken.clear()
+        return "OK"
+    if command in ("BEGIN", "TURN", "BOARD"):
+        stones = [rest] if command == "TURN" else []
+        if command == "BOARD":
+            taken.clear()
+            stones = list(iter(lambda: next(lines).strip(), "DONE"))
+        taken.update((int(each.split(",")[1]), int(each.split(",")[0])) for each in stones)
+        say("MESSAGE Depth 3-5 | Eval 100 | Node 2K\r\n")
+        row, column = chosen()
+        return f"{column},{row}"
+    return "" if command == "INFO" else f"UNKNOWN {command}"
+
+
+def speak_gomocup(lines: Iterator[str]) -> None:
+    for line in lines:
+        if line.strip() == "END":
+            return
+        if answer := gomocup(line.strip(), lines):
+            say(f"{answer}\r\n")
+
+
+def main() -> None:
+    note_pid()
+    if fault == "hang":
+        hang()
+    if fault == "silent exit":
+        sys.exit(5)
+    if fault == "errors":
+        for _ in range(200):
+            os.write(2, b"warning " * 4096 + b"\n")
+    if fault == "children":
+        fork(in_new_session=False)
+        fork(in_new_session=True)
+    if fault == "deaf":
+        sys.stdin.close()
+        os.close(0)
+        hang()
+    speaks: dict[str, Callable[[Iterator[str]], None]] = {
+        "gtp": speak_gtp,
+        "gomocup": speak_gomocup,
+    }
+    speaks[protocol](iter(sys.stdin.readline, ""))
+    if fault == "no quit":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        hang()
+    if fault == "crash at quit":
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+main()

@@ -1,0 +1,232 @@
+"""players.engine: engines of others as players, well-behaved and not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.engines import TinyEngine
+from support.waiting import wait_until
+
+import games
+import players
+from games import Game, SpecError, State
+from players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
+from players.engines import client, process
+
+GAME = games.load("mnk(m=5,n=5,k=5)")
+LIMIT = Limit(seconds=5.0)
+#: No time for a move, so that the engine hangs as soon as the margin is over.
+NO_TIME = Limit(
+    seconds=0.001, clock=MatchClock(TimeLeft(0.001), 0.0, (TimeLeft(0.001), TimeLeft(0.001)))
+)
+
+Make = Callable[..., tuple[Player, TinyEngine]]
+
+
+@pytest.fixture(autouse=True)
+def _logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(process, "QUIT_S", 0.2)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes a player; when the test is over, none of its processes runs any longer."""
+    made: list[Player] = []
+    started: list[TinyEngine] = []
+
+    def player(
+        fault: str = "none", protocol: str = "gtp", game: Game = GAME, **keys: str
+    ) -> tuple[Player, TinyEngine]:
+        started.append(TinyEngine(tmp_path, protocol, fault, **keys))
+        made.append(players.load(f"engine(name=tiny,file={started[-1].file})", game))
+        return made[-1], started[-1]
+
+    yield player
+    for each in made:
+        each.close()
+    for tiny in started:
+        tiny.require_gone()
+
+
+def states_after(*moves: int) -> list[State]:
+    """The states of a match with these moves."""
+    states = [GAME.initial_state()]
+    for action in moves:
+        states.append(GAME.next_state(states[-1], action))
+    return states
+
+
+def played(player: Player, plies: int, limit: Limit = LIMIT) -> list[int]:
+    """The moves of a match that the player plays against itself."""
+    states, moves = [GAME.initial_state()], list[int]()
+    for _ in range(plies):
+        moves.append(player.choose(states, limit).action)
+        states.append(GAME.next_state(states[-1], moves[-1]))
+    return moves
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "gomocup"])
+def test_an_engine_plays_both_sides(make: Make, protocol: str) -> None:
+    player, _ = make(protocol=protocol)
+    assert played(player, 4) == [0, 1, 2, 3]
+    assert player.version.startswith("Tiny 1.0 ")
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "gomocup"])
+def test_an_engine_takes_up_a_match_in_its_middle(make: Make, protocol: str) -> None:
+    player, _ = make(protocol=protocol)
+    states = states_after(0, 7, 1)
+    assert player.choose(states, Limit(5.0, moves=(0, 7, 1))).action == 2
+    assert player.choose(states[:2], LIMIT).action == 1  # out of step: another match
+    assert player.choose(states, LIMIT).action == 2
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "gomocup"])
+def test_a_new_match_starts_from_the_empty_board(make: Make, protocol: str) -> None:
+    player, tiny = make(protocol=protocol)
+    for _ in range(2):
+        player.started(1, "Bob", [GAME.initial_state()])
+        assert played(player, 3) == [0, 1, 2]
+    assert len(tiny.pids) == 1
+
+
+def test_the_messages_of_a_brain_become_its_analysis(make: Make) -> None:
+    player, _ = make(protocol="gomocup")
+    info = player.choose([GAME.initial_state()], LIMIT).info
+    assert info is not None
+    assert (info.depth, info.simulations) == (3, 2000)
+    assert 0.6 < info.win_rate < 0.7
+
+
+def test_an_engine_that_refuses_a_move_gets_the_position_again(make: Make) -> None:
+    player, tiny = make("refuse once")
+    assert player.choose(states_after(), LIMIT).action == 0
+    assert player.choose(states_after(0, 7), LIMIT).action == 1
+    assert len(tiny.pids) == 1
+
+
+def test_an_engine_that_refuses_a_move_twice_is_given_up(make: Make) -> None:
+    player, _ = make("refuse")
+    with pytest.raises(PlayerError, match=r"has answered '\? illegal move', given '\d+ play b A5'"):
+        player.choose(states_after(0, 7), LIMIT)
+
+
+# Faults.
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("hang", "has not answered in time, given '1 protocol_version'"),
+        ("silent exit", "has exited with code 5"),
+        ("deaf", "has not answered in time"),
+    ],
+)
+def test_an_engine_that_does_not_start_is_explained(make: Make, fault: str, told: str) -> None:
+    with pytest.raises(SpecError) as error:
+        make(fault, start_s="0.5")
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "gomocup"])
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("hang 3", "has not answered in time"),
+        ("die 3", "was ended by a signal (Segmentation fault)"),
+        ("exit 3", "its last error, in "),
+        ("close 3", "has closed its output"),
+        ("illegal 3", "not legal; legal are c1, d1, e1"),
+        ("flood 3", "has written more than "),
+    ],
+)
+def test_a_fault_names_the_command_and_the_engine_is_started_again(
+    make: Make, protocol: str, fault: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MARGIN_S", 0.5)
+    monkeypatch.setattr(process, "MAX_ANSWER", 2**18)
+    player, tiny = make(fault, protocol)
+    states = states_after(*played(player, 2))
+    limit = NO_TIME if fault.startswith("hang") else LIMIT
+    with pytest.raises(PlayerError) as error:
+        player.choose(states, limit)
+    assert told in str(error.value)
+    assert "given '" in str(error.value)
+    tiny.require_gone()
+    assert player.choose(states, LIMIT).action == 2
+    assert len(tiny.pids) == 2
+
+
+def test_an_engine_that_was_killed_resigns_one_match_only(make: Make) -> None:
+    player, tiny = make()
+    played(player, 1)
+    os.kill(tiny.pids[0], signal.SIGKILL)
+    with pytest.raises(PlayerError, match=r"ended by a signal \(Killed\)"):
+        player.choose([GAME.initial_state()], LIMIT)
+    assert played(player, 2) == [0, 1]
+
+
+@pytest.mark.parametrize("fault", ["errors", "chatter", "children", "no quit", "crash at quit"])
+def test_an_engine_that_is_only_untidy_plays(make: Make, fault: str) -> None:
+    player, tiny = make(fault)
+    assert played(player, 3) == [0, 1, 2]
+    if fault == "children":
+        wait_until(lambda: len(tiny.pids) == 3)
+
+
+def test_bytes_that_are_no_text_are_an_illegal_answer(make: Make) -> None:
+    player, _ = make("binary")
+    with pytest.raises(PlayerError) as error:
+        played(player, 1)
+    assert "not legal" in str(error.value)
+    assert str(error.value).isprintable()
+
+
+def test_a_late_answer_is_not_taken_for_the_next(make: Make) -> None:
+    player, tiny = make("hang 1")
+    thinking = threading.Thread(target=cancel_when_asked, args=(player, tiny))
+    thinking.start()
+    with pytest.raises(Cancelled):
+        player.choose([GAME.initial_state()], LIMIT)
+    thinking.join()
+
+
+def cancel_when_asked(player: Player, tiny: TinyEngine) -> None:
+    wait_until(lambda: tiny.pids)
+    player.cancel()
+
+
+# The file.
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"protcol": '"gtp"'}, "engines.toml:4: unknown key of the engine tiny 'protcol'; did you"),
+        ({"games": '["otello"]'}, "engines.toml:4: games: unknown game 'otello'; did you mean"),
+        ({"games": '["othello"]'}, "is for othello, not for mnk(m=5,n=5)"),
+        ({"start_s": "-1"}, "engines.toml:4: start_s: must be a number from 0.1 to 3600, not -1"),
+        ({"folder": '"nowhere"'}, "there is no folder"),
+        ({"variant": '"chess"'}, "engines.toml:4: variant is for protocol = 'uci', not for 'gtp'"),
+        ({"options": "{ lvel = 3 }"}, "unknown command 'lvel'; did you mean 'level'?"),
+        ({"options": '{ level = "3\\n4" }'}, "options: level must be one line"),
+    ],
+)
+def test_faults_of_the_file_are_told_with_their_lines(
+    make: Make, keys: dict[str, str], told: str
+) -> None:
+    with pytest.raises(SpecError) as error:
+        make(**keys)
+    assert told in str(error.value)
+
+
+def test_an_unknown_engine_is_told_with_the_nearest(tmp_path: Path) -> None:
+    tiny = TinyEngine(tmp_path)
+    with pytest.raises(SpecError, match="unknown engine 'tinny'; did you mean 'tiny'"):
+        players.load(f"engine(name=tinny,file={tiny.file})", GAME)
