@@ -1,4 +1,8 @@
-"""Gomoku: five or more in a row on a square board, with the rules and kernels of `mnk`."""
+"""Gomoku: five in a row on a square board, with the rules and kernels of `mnk`.
+
+`gomoku` is what tournaments of engines call freestyle, `gomoku(exact=true)` what they call standard
+gomoku.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,17 @@ class Gomoku(MNK):
 
     about = (
         "Players take turns to put a stone on an empty cell of a square board. The first player "
-        "with five or more in a row, vertically, horizontally or diagonally, wins. Every empty "
-        "cell is a legal move. A full board without five in a row is a tie."
+        "with five or more in a row, vertically, horizontally or diagonally, wins; with `exact`, "
+        "the first with exactly five. Every empty cell is a legal move. A full board without a "
+        "winner is a tie."
     )
     about_parameters: ClassVar = {
         "size": f"rows and columns, 1 to {MAX_SIDE}",
         "connect": "stones in a row that win, 1 to the size",
+        "exact": "whether more stones in a row do not win",
     }
 
-    def __init__(self, size: int = 15, connect: int = 5) -> None:
+    def __init__(self, size: int = 15, connect: int = 5, exact: bool = False) -> None:
         checked("gomoku", "size", size, 1, MAX_SIDE)
         checked("gomoku", "connect", connect, 1, size)
-        super().__init__(size, size, connect)
+        super().__init__(size, size, connect, exact)

@@ -1,4 +1,4 @@
-"""m,n,k: k or more in a row on m columns and n rows.
+"""m,n,k: k in a row on m columns and n rows, k or more or exactly k.
 
 Actions are the cells, row by row, as in OpenSpiel. `gomoku` is the same game under another name.
 """
@@ -31,12 +31,13 @@ from games.core.symmetries import of_placements
 # board: the header below, then for each player the lines of all four directions, a word each:
 # rows, columns, falling diagonals, rising diagonals. A stone is one bit in each of its four lines,
 # so that shifts find a row of k, without a loop over cells and without a branch. Last, for each
-# player and row, the cells where a stone completes a row of k, some of them taken since; _NOTED has
-# a bit for each row with such cells.
+# player and row, the cells where a stone completes a row of k or more, some of them taken since;
+# _NOTED has a bit for each row with such cells.
 _M, _N, _RECIPROCAL, _EMPTY, _K, _NOTED, _SHIFTS = 2, 3, 4, 5, 6, 7, 9
-_LINES = 14
+_EXACT = 14  # -1 if more than k in a row do not win, otherwise 0
+_LINES = 15
 
-MAX_SIDE = 19
+MAX_SIDE = 20
 
 
 @helper
@@ -47,27 +48,47 @@ def lines_of(m: int, n: int) -> int:
 
 @inlined
 def put(board: Board, player: int, action: int) -> bool:
-    """Put a stone on an empty cell, and return whether it makes a row of k."""
+    """Put a stone on an empty cell, or take it back.
+
+    Returns whether there is a winning row in the four lines through the cell.
+    """
     m, n = board[_M], board[_N]
-    row = action * board[_RECIPROCAL] >> 16  # action // m, exact for every cell of 19x19
+    row = action * board[_RECIPROCAL] >> 16  # action // m, exact for every cell of 20x20
     column = action - row * m
     first = _LINES + (player - 1) * lines_of(m, n)
     level = first + row
     upright = first + n + column
     falling = first + n + m + row - column + m - 1
     rising = first + n + m + m + n - 1 + row + column
-    board[level] |= 1 << column
-    board[upright] |= 1 << row
-    board[falling] |= 1 << column
-    board[rising] |= 1 << column
-    # Two lines per word, with a gap between them; after each shift, a bit marks the start of a
-    # longer run. The shifts add up to k - 1; the unused ones are 0 and change nothing.
+    board[level] ^= 1 << column
+    board[upright] ^= 1 << row
+    board[falling] ^= 1 << column
+    board[rising] ^= 1 << column
+    # Two lines per word, with a gap between them.
     straight = board[level] | board[upright] << 32
     oblique = board[falling] | board[rising] << 32
-    for i in range(_SHIFTS, _LINES):
-        straight &= straight >> board[i]
-        oblique &= oblique >> board[i]
-    return (straight | oblique) != 0
+    return (winning_rows(board, straight) | winning_rows(board, oblique)) != 0
+
+
+@inlined
+def winning_rows(board: Board, stones: int) -> int:
+    """Return a bit for the start of each row of k; if it must be exactly k, of no longer row.
+
+    After each shift, a bit marks the start of a longer run. The shifts add up to k - 1; the unused
+    ones are 0 and change nothing.
+    """
+    runs = stones
+    for i in range(_SHIFTS, _EXACT):
+        runs &= runs >> board[i]
+    return runs & ~((stones << 1 | stones >> board[_K]) & board[_EXACT])
+
+
+@helper
+def wins_with(board: Board, player: int, action: int) -> bool:
+    """Return whether a stone on an empty cell would make a winning row."""
+    wins = put(board, player, action)
+    put(board, player, action)
+    return wins
 
 
 @inlined
@@ -151,7 +172,11 @@ def note_all(board: Board) -> None:
 
 @inlined
 def winning_cell(board: Board, player: int) -> int:
-    """Return the first empty cell where a stone makes a row of k, or -1."""
+    """Return the first empty cell where a stone makes a winning row, or -1.
+
+    A stone on a recorded cell may make more than k in a row, which does not win under the exact
+    rule.
+    """
     m, n = board[_M], board[_N]
     lines = lines_of(m, n)
     rows = board[_NOTED + player - 1]
@@ -160,15 +185,18 @@ def winning_cell(board: Board, player: int) -> int:
         rows &= rows - 1
         places = board[_LINES + 2 * lines + (player - 1) * n + row]
         places &= ~(board[_LINES + row] | board[_LINES + lines + row])
-        if places:
-            return row * m + np.int64(trailing_zeros(places))
+        while places:
+            action = row * m + np.int64(trailing_zeros(places))
+            if board[_EXACT] == 0 or wins_with(board, player, action):
+                return action
+            places &= places - 1
         board[_NOTED + player - 1] &= ~(1 << row)
     return -1
 
 
 @kernel
 def start(board: Board, params: Vector) -> None:
-    m, n, k = params
+    m, n, k, exact = params
     board[:] = 0
     board[0] = 1
     board[_M] = m
@@ -176,8 +204,9 @@ def start(board: Board, params: Vector) -> None:
     board[_RECIPROCAL] = (1 << 16) // m + 1
     board[_EMPTY] = m * n
     board[_K] = k
+    board[_EXACT] = -exact
     run = 1
-    for i in range(_SHIFTS, _LINES):
+    for i in range(_SHIFTS, _EXACT):
         board[i] = min(run, k - run)
         run += board[i]
     note_all(board)
@@ -300,24 +329,25 @@ class MNK(KernelGame):
 
     about = (
         "Players take turns to put a stone on an empty cell of a board with m columns and n rows. "
-        "The first player with k or more in a row, vertically, horizontally or diagonally, wins; a "
-        "full board without k in a row is a tie."
+        "The first player with k or more in a row, vertically, horizontally or diagonally, wins; "
+        "with `exact`, the first with exactly k. A full board without a winner is a tie."
     )
     about_parameters: ClassVar = {
         "m": f"columns, 1 to {MAX_SIDE}",
         "n": f"rows, 1 to {MAX_SIDE}",
         "k": "stones in a row that win, 1 to the length of the longer side",
+        "exact": "whether more than k stones in a row do not win",
     }
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive)
 
-    def __init__(self, m: int = 15, n: int = 15, k: int = 5) -> None:
+    def __init__(self, m: int = 15, n: int = 15, k: int = 5, exact: bool = False) -> None:
         checked("mnk", "m", m, 1, MAX_SIDE)
         checked("mnk", "n", n, 1, MAX_SIDE)
         checked("mnk", "k", k, 1, max(m, n))
-        self.m, self.n, self.k = m, n, k
+        self.m, self.n, self.k, self.exact = m, n, k, exact
         size = _LINES + 2 * uncompiled(lines_of)(m, n) + 2 * n
-        super().__init__((m, n, k), board=size, state=2 + m * n, actions=m * n, plies=m * n)
+        super().__init__((m, n, k, exact), board=size, state=2 + m * n, actions=m * n, plies=m * n)
 
     @functools.cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:

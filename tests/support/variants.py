@@ -15,11 +15,12 @@ VARIANTS = [
     "othello(passes=false)",
     "mnk(m=3,n=3,k=3)",
     "mnk(m=6,n=6,k=4)",
+    "mnk(m=6,n=5,k=3,exact=true)",
     "mnk(m=8,n=8,k=5)",
-    "mnk(m=19,n=19,k=5)",
+    "mnk(m=20,n=9,k=5,exact=true)",
     "mnk(m=1,n=7,k=3)",
-    "mnk(m=19,n=2,k=19)",
-    "gomoku(size=19)",
+    "mnk(m=20,n=2,k=20)",
+    "gomoku(size=20)",
     "gomoku(size=1,connect=1)",
 ]
 

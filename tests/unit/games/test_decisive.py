@@ -20,7 +20,9 @@ SPECS = (
     "mnk(m=5,n=4,k=1)",
     "mnk(m=5,n=5,k=2)",
     "gomoku(size=9)",
-    "gomoku(size=19)",
+    "gomoku(size=9,exact=true)",
+    "mnk(m=6,n=6,k=3,exact=true)",
+    "gomoku(size=20)",
 )
 
 

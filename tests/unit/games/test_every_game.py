@@ -238,7 +238,7 @@ def test_defaults_are_not_spelled_out() -> None:
     [
         ("othello(size=7)", "4, 6 or 8"),
         ("mnk(k=9,m=3,n=3)", "from 1 to 3"),
-        ("mnk(m=20)", "from 1 to 19"),
+        ("mnk(m=21)", "from 1 to 20"),
         ("gomoku(size=4)", "from 1 to 4"),
         ("nim(max_take=0)", "from 1 to 100"),
         ("nim(chips=0)", "from 1 to 1000"),

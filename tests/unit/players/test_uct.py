@@ -194,7 +194,7 @@ def test_memory_too_small_for_a_root_is_refused(player: str) -> None:
         players.load(player, games.load("gomoku"))
 
 
-@pytest.mark.parametrize("spec", ["gomoku(size=19)", "nim(chips=1000,max_take=100)"])
+@pytest.mark.parametrize("spec", ["gomoku(size=20)", "nim(chips=1000,max_take=100)"])
 def test_flat_has_memory_for_every_action(spec: str) -> None:
     """Each of many threads can visit every action."""
     game = games.load(spec)

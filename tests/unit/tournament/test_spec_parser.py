@@ -119,7 +119,7 @@ def test_a_player_that_thinks_in_threads_needs_as_many_cores() -> None:
         ("plies", "ply", "8: unknown key of openings 'ply'"),
         ('"round_robin"', '"round_robbin"', "3: format: unknown format 'round_robbin'; did you"),
         ('"connect_four"', '"connect_for"', "2: games: unknown game 'connect_for'; did you mean"),
-        ("m=8", "m=80", "2: games: mnk: m must be from 1 to 19, not 80"),
+        ("m=8", "m=80", "2: games: mnk: m must be from 1 to 20, not 80"),
         ("m=8", "q=8", "2: games: unknown option of mnk 'q'"),
         ('"mnk(m=8,n=8,k=5)"', '\n"connect_four"', "3: games: connect_four is there twice"),
         ('"mnk(m=8,n=8,k=5)"', "\n\n7", "4: games: must be text in quotes, not 7"),
