@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from games import Game, State
 from players.core.player import Info
+from players.mcts.noise import add_noise
 from players.mcts.puct import PuctConfig
 from players.mcts.searcher import TreeSearch
 from players.mcts.selection import HAND_SELECTED, PUCT, Selection
@@ -17,6 +18,8 @@ from players.mcts.simulate import SearchConfig
 from players.mcts.worker import Worker
 
 MAX_BATCH = 1024
+#: Of the noise at the root: for the usual number of legal actions n, alpha is 10 / n.
+_CONCENTRATION = 10.0
 
 
 class AlphaZero(TreeSearch):
@@ -110,11 +113,7 @@ class AlphaZero(TreeSearch):
         return next((each for each in legal if self.game.next_state(before, each) == after), -1)
 
     def _add_noise(self, legal: NDArray[np.int64], logits: NDArray[np.float32]) -> None:
-        """Mix Dirichlet noise into the policy of the root, with alpha = 10 / legal actions."""
-        policy = np.exp(logits[legal] - logits[legal].max())
-        policy /= policy.sum()
-        noise = self._draw.dirichlet(np.full(len(legal), 10 / len(legal)))
-        logits[legal] = np.log((1 - self._noise) * policy + self._noise * noise + 1e-9)
+        add_noise(logits, legal, self._noise, _CONCENTRATION, self._draw)
 
     def _pick(self, info: Info) -> int:
         best = info.actions[0]

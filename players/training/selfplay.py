@@ -14,6 +14,7 @@ from games.core.random import seeded
 from players.core.rules import rules_of
 from players.mcts import selfplay
 from players.mcts.callback import Callback
+from players.mcts.noise import add_noise
 from players.mcts.puct import PuctConfig, new_boards, new_leaves
 from players.mcts.selfplay import Schedule, new_games, play_games, share
 from players.mcts.tree import new_forest
@@ -166,14 +167,11 @@ class SelfPlay:
             self._add_noise(n)
 
     def _add_noise(self, n: int) -> None:
-        """Mix noise into the policy of the roots of full searches (Silver et al. 2017)."""
+        """Add noise to the policy of the roots of full searches."""
         assert self._games is not None
-        leaves, weight = self._leaves, self._settings.noise
+        leaves, settings = self._leaves, self._settings
         full = self._games.full[leaves.tree[:n]] == 1
         for leaf in np.flatnonzero((leaves.depth[:n] == 0) & full):
             legal = leaves.legal[leaf, : leaves.moves[leaf]]
-            policy = np.exp(self._logits[leaf, legal] - self._logits[leaf, legal].max())
-            policy /= policy.sum()
-            alpha = self._settings.dirichlet_alpha / len(legal)
-            noise = self._noise.dirichlet(np.full(len(legal), alpha))
-            self._logits[leaf, legal] = np.log((1 - weight) * policy + weight * noise + 1e-9)
+            logits = self._logits[leaf]
+            add_noise(logits, legal, settings.noise, settings.dirichlet_alpha, self._noise)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,15 +154,24 @@ def test_a_trained_net_is_exported_with_its_metadata(folder: RunFolder, tmp_path
     assert code == 0
     assert "1 block" in output
     assert "0001.onnx" in output
-    code, output = run(
-        "playout-train", "export", str(folder.path), str(tmp_path / "n.onnx"), "--author", "Ada"
-    )
+    file = tmp_path / "my net (1).onnx"
+    code, output = run("playout-train", "export", str(folder.path), str(file), "--author", "Ada")
     assert code == 0, output
     from players.nets import net
 
-    loaded = net.load(tmp_path / "n.onnx", games.load(GAME), backend="onnxruntime")
+    printed = shlex.split(output.partition("play with it: ")[2])
+    assert printed == ["playout-player", GAME, f"alphazero(net={file})"]
+    loaded = net.load(file, games.load(GAME), backend="onnxruntime")
     assert loaded.metadata["author"] == "Ada"
     assert "1 round" in loaded.metadata["trained"]
+
+
+def test_a_net_that_no_option_could_name_is_not_written(folder: RunFolder, tmp_path: Path) -> None:
+    file = tmp_path / "a,b.onnx"
+    code, output = run("playout-train", "export", str(folder.path), str(file))
+    assert code == 2
+    assert "has a comma" in output
+    assert not file.exists()
 
 
 def test_a_net_is_evaluated_and_the_report_has_its_elo(folder: RunFolder) -> None:

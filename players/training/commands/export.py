@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,8 +32,8 @@ def export(path: Path, output: Path, author: str | None, licence: str | None, ha
         raise TrainingError(f"{path}: no round is complete, so there is no net that has learned")
     record = checkpoint.record
     write_net(output, settings, checkpoint.parameters, record, half)
+    play = ["playout-player", str(settings.game), f"alphazero(net={output})"]
     click.echo(
         f"{output}: {output.stat().st_size / 1000:,.0f} kB, the net after round {record.round} "
-        f"({record.evaluations:,} evaluations); play with it: "
-        f'playout-player "{settings.game}" "alphazero(net={output})"'
+        f"({record.evaluations:,} evaluations); play with it: {shlex.join(play)}"
     )

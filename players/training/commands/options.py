@@ -20,4 +20,14 @@ def folder_argument(command: F) -> F:
 def output_argument(command: F) -> F:
     """Add the argument `OUT.onnx` to a command, as `output`."""
     kind = click.Path(path_type=Path, dir_okay=False)
-    return click.argument("output", metavar="OUT.onnx", type=kind)(command)
+    return click.argument("output", metavar="OUT.onnx", type=kind, callback=_loadable)(command)
+
+
+def _loadable(_: click.Context, __: click.Parameter, path: Path) -> Path:
+    """Return the path if a player's option can name it. Raises BadParameter."""
+    if "," in str(path):
+        raise click.BadParameter(
+            f"{path} has a comma, which separates the options of alphazero(net=...); "
+            "choose another name"
+        )
+    return path
