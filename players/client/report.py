@@ -22,6 +22,11 @@ def analysis(info: Info) -> Analysis:
             (int(each.action), int(each.visits), float(each.win_rate))
             for each in info.actions[:_ACTIONS]
         ),
+        policy=tuple(
+            (int(each.action), round(float(each.prior), 4))
+            for each in info.actions[:_ACTIONS]
+            if each.prior is not None
+        ),
     )
 
 

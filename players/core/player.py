@@ -74,7 +74,7 @@ class Limit:
 class ActionStats:
     """Statistics of a search about one action; `wins` counts a tie as one half.
 
-    `amaf` and `proven` are as in `Node`, for the player who would play the action.
+    `amaf`, `proven` and `prior` are as in `Node`, for the player who would play the action.
     """
 
     action: int
@@ -82,6 +82,7 @@ class ActionStats:
     wins: float
     amaf: float | None = None
     proven: int | None = None
+    prior: float | None = None
 
     @property
     def win_rate(self) -> float:

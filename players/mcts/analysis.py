@@ -134,10 +134,13 @@ def _children(worker: Worker, row: int) -> list[ActionStats]:
         amaf = tree.amaf[rows]
         columns = zip(amaf["average"].tolist(), amaf["visits"].tolist(), strict=True)
         means = [mean if count else None for mean, count in columns]
+    priors: list[float | None] = [None] * len(actions)
+    if len(tree.guide):
+        priors = tree.guide["prior"][rows].tolist()
     return [
-        ActionStats(action, count, value / 2, mean, _PROOF_VALUE[proof])
-        for action, count, value, mean, proof in zip(
-            actions, visits, values, means, proofs, strict=True
+        ActionStats(action, count, value / 2, mean, _PROOF_VALUE[proof], prior)
+        for action, count, value, mean, proof, prior in zip(
+            actions, visits, values, means, proofs, priors, strict=True
         )
     ]
 
@@ -150,6 +153,7 @@ def _merged(one: ActionStats, other: ActionStats) -> ActionStats:
         one.wins + other.wins,
         sum(amaf) / len(amaf) if amaf else None,
         other.proven if one.proven is None else one.proven,
+        one.prior,
     )
 
 

@@ -143,7 +143,9 @@ def _names(game: Game, state: State, pv: Sequence[int]) -> Iterator[str]:
 def _candidates(game: Game, state: State, info: Analysis) -> Iterator[Candidate]:
     """The most visited legal moves, the most visited first."""
     view, legal = game.view(state), game.legal_actions(state)
+    priors = dict(info.policy)
     for action, visits, win_rate in nlargest(NAMED, info.actions, key=lambda each: each[1]):
         if action in legal:
             name = game.action_name(state, action)
-            yield Candidate(action, name, _cells(view, action), visits, win_rate)
+            cells, prior = _cells(view, action), priors.get(action)
+            yield Candidate(action, name, cells, visits, win_rate, prior)

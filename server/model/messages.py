@@ -139,6 +139,8 @@ class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     pv: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
     #: Action, visits and win rate of the most visited actions.
     actions: Annotated[tuple[tuple[Action, Count, Fraction], ...], Meta(max_length=400)] = ()
+    #: Action and the probability that a net gives it before the search.
+    policy: Annotated[tuple[tuple[Action, Fraction], ...], Meta(max_length=400)] = ()
 
 
 class Board(Struct, frozen=True):
@@ -154,14 +156,18 @@ class Board(Struct, frozen=True):
     row_labels: tuple[str, ...]
 
 
-class Candidate(Struct, frozen=True, gc=False):
-    """One of the moves that a bot has visited most: its name, and its cells on the board."""
+class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
+    """One of the moves that a bot has visited most: its name, and its cells on the board.
+
+    `prior` is the probability that a net gave it before the search.
+    """
 
     action: int
     name: str
     cells: tuple[int, ...]
     visits: int
     win_rate: float
+    prior: float | None = None
 
 
 class PositionView(Struct, frozen=True, omit_defaults=True):

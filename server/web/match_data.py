@@ -26,7 +26,8 @@ from server.model.time_control import parse_time_control
 from server.storage.results import linked
 
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
-_CANDIDATES, _PV_MOVES = 5, 10
+#: With a net's policy there are more candidates, for the heat map on the board.
+_CANDIDATES, _CANDIDATES_WITH_POLICY, _PV_MOVES = 5, 20, 10
 
 
 class PositionData(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -156,7 +157,8 @@ def _position(
 
 
 def _shortened(info: Analysis) -> Analysis:
-    candidates = nlargest(_CANDIDATES, info.actions, key=lambda each: each[1])
+    shown = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
+    candidates = nlargest(shown, info.actions, key=lambda each: each[1])
     rounded = tuple((action, visits, round(win_rate, 4)) for action, visits, win_rate in candidates)
     return structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded)
 
@@ -164,7 +166,7 @@ def _shortened(info: Analysis) -> Analysis:
 def _numbers(info: Analysis) -> Analysis:
     """The analysis without its moves."""
     win_rate, seconds = (each and round(each, 4) for each in (info.win_rate, info.seconds))
-    return structs.replace(info, pv=(), actions=(), win_rate=win_rate, seconds=seconds)
+    return structs.replace(info, pv=(), actions=(), policy=(), win_rate=win_rate, seconds=seconds)
 
 
 def _result(ended: MatchEnded) -> MatchResult:

@@ -28,6 +28,23 @@ def over(site: BrowserSite) -> Iterator[str]:
         yield two_clients.match
 
 
+@pytest.fixture
+def guided(site: BrowserSite) -> Iterator[str]:
+    """A finished match whose moves have the policy of a net."""
+    with RawClient(*where(site)) as first, RawClient(*where(site)) as second:
+        two_clients = TwoClients(first, second)
+        for ply, action in enumerate(WON):
+            free = [each for each in range(9) if each not in WON[:ply]]
+            info = {
+                "win_rate": 0.5,
+                "actions": [[each, 90 if each == action else 10, 0.5] for each in free],
+                "policy": [[each, 0.5 if each == free[-1] else 0.01] for each in free],
+            }
+            mover = two_clients.players[ply % 2]
+            mover.ask("move", match=two_clients.match, ply=ply, action=action, info=info)
+        yield two_clients.match
+
+
 def where(site: BrowserSite) -> tuple[str, int]:
     return site.server.host, site.server.port
 
@@ -89,6 +106,36 @@ def test_a_finished_match_is_gone_through_by_keyboard(people: BrowserUsers, over
         assert current.count() == (ply > 0)
         if ply:
             expect(current).to_contain_text(str(ply))
+
+
+def test_the_policy_and_the_visits_of_a_search_are_shown_on_the_board(
+    people: BrowserUsers, guided: str
+) -> None:
+    page = people.come(f"/matches/{guided}?ply=1")
+    expect(page.locator("#analysis th")).to_contain_text(["Move", "Visits", "Win rate", "Policy"])
+    heat = page.locator("#board .layer.heat > g")
+
+    def hottest() -> object:
+        rects = heat.locator("rect").all()
+        hottest = max(rects, key=lambda each: float(str(each.get_attribute("fill-opacity"))))
+        return hottest.evaluate("each => each.parentNode.getAttribute('transform')")
+
+    def place(cell: int) -> str:
+        return f"translate({20 + 40 * (cell % 3)} {20 + 40 * (cell // 3)})"
+
+    expect(heat).to_have_count(9)
+    assert hottest() == place(WON[0]), "the search liked the move that was played"
+    page.get_by_label("Policy of the net").check()
+    assert hottest() == place(8), "the net preferred the last free cell"
+    page.get_by_label("Nothing").check()
+    expect(heat).to_have_count(0)
+
+
+def test_without_a_net_nothing_is_tinted(people: BrowserUsers, over: str) -> None:
+    page = people.come(f"/matches/{over}?ply=1")
+    expect(page.locator("#analysis")).to_contain_text("to win")
+    expect(page.get_by_label("Policy of the net")).to_be_hidden()
+    expect(page.locator("#board .layer.heat > g")).to_have_count(0)
 
 
 def test_an_address_leads_to_a_position_and_keeps_it(people: BrowserUsers, over: str) -> None:

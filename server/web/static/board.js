@@ -9,6 +9,8 @@ const CELL = 40;
 const EDGE = 2;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const FALL_MS = 60;
+/** Steps of the opacity of a tint, and the greatest, at which pieces still stand out. */
+const [HEAT_LEVELS, HEAT_OPACITY] = [10, 0.55];
 /** Narrower cells are hard to hit with a finger, so that a move needs a second tap there. */
 const FINGER_PX = 32;
 
@@ -29,6 +31,8 @@ export class BoardView {
   #marksAbove;
   #cells = new Map();
   #view = { cells: [], last: [] };
+  /** Shares from 0 to 1 by cell. */
+  #heat = new Map();
   #legalMoves = [];
   #mover = 1;
   #picked = [];
@@ -60,6 +64,7 @@ export class BoardView {
   show(view, legalMoves = [], mover = 1) {
     const fell = this.#board.geometry === "columns" && isNext(this.#view, view);
     this.#view = view;
+    this.#heat = new Map();
     this.#legalMoves = legalMoves;
     this.#mover = mover;
     this.#picked = [];
@@ -73,6 +78,12 @@ export class BoardView {
     this.#flipped = !this.#flipped;
     this.#build();
     this.#draw();
+  }
+
+  /** Tint cells by their shares, a Map from cell to 0..1, until the next position is shown. */
+  tint(heat) {
+    this.#heat = heat;
+    this.#drawHeat();
   }
 
   /** Mark these cells, such as those of a candidate move. */
@@ -154,8 +165,10 @@ export class BoardView {
   /** Layers by name, the lowest first. */
   #makeLayers() {
     const { geometry, piece: style } = this.#board;
+    const opacity = (level) => (HEAT_OPACITY * level) / HEAT_LEVELS;
     const circle = (r) => () => svg("circle", { r });
     const draws = {
+      heat: (level) => svg("rect", { ...tint(geometry), "fill-opacity": opacity(level) }),
       under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
       pieces: (value) => piece(style, value),
       over: circle(5.5),
@@ -213,6 +226,7 @@ export class BoardView {
     const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
     layers.hint.show(new Map());
+    this.#drawHeat();
     if (this.#options.small) return;
     const free = cells.filter((value) => value === 0).length <= this.#targets.size;
     this.#svg.classList.toggle("is-free", free);
@@ -225,6 +239,13 @@ export class BoardView {
       element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
     }
     this.#showButtons(exact(this.#legalMoves, this.#picked));
+  }
+
+  #drawHeat() {
+    const most = Math.max(...this.#heat.values());
+    const level = (share) => Math.round((share / most) * HEAT_LEVELS);
+    const levels = [...this.#heat].map(([cell, share]) => [cell, level(share)]);
+    this.#layers.heat.show(new Map(levels.filter(([, each]) => each > 0)));
   }
 
   #describe(cell) {
@@ -393,6 +414,13 @@ class Layer {
       this.element.append(element);
     }
   }
+}
+
+/** The shape of a tint: the whole cell, or a ring around the hole of a disc. */
+function tint(geometry) {
+  const inset = geometry === "columns" ? 2 : 0.5;
+  const size = CELL - 2 * inset;
+  return { x: -size / 2, y: -size / 2, width: size, height: size, rx: geometry === "columns" ? 18 : 2 };
 }
 
 /** Does `after` have exactly one new piece? */

@@ -51,7 +51,8 @@ class MatchPage {
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
     this.#graph = new WinRateGraph(part("graph"), go, (text) => (part("win-rate").textContent = text));
-    this.#analysis = new AnalysisPanel(part("analysis"), (cells) => this.#board.highlight(cells));
+    const point = (cells) => this.#board.highlight(cells);
+    this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
     part("flip").hidden = !this.#board.flippable;
     this.#setClocks();
     this.#show();

@@ -83,13 +83,18 @@ def test_what_the_mover_thinks_is_drawn_for_those_who_watch_only() -> None:
     zoe = watcher(harness, "Zoe")
     for client in (eve, zoe):
         client.ask(Watch(match=match), Started)
-    thought = Analysis(pv=(4, 0, 4, 8), actions=((0, 7, 0.25), (4, 9, 0.5), (99, 50, 1.0)))
+    thought = Analysis(
+        pv=(4, 0, 4, 8),
+        actions=((0, 7, 0.25), (4, 9, 0.5), (99, 50, 1.0)),
+        policy=((4, 0.75), (99, 0.25)),
+    )
     ann.say(Move(match=match, ply=0, action=4, info=thought))
     (update,) = eve.heard(Update)
     assert update.view
     assert update.view.pv == ("b2", "a1"), "up to what is not legal"
     tops = [(top.action, top.name, top.cells, top.visits) for top in update.view.candidates]
     assert tops == [(4, "b2", (4,), 9), (0, "a1", (0,), 7)], "and nothing that is not legal"
+    assert [top.prior for top in update.view.candidates] == [0.75, None]
     for player in (ann, bob):
         (update,) = player.heard(Update)
         assert update.view

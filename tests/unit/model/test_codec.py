@@ -81,6 +81,7 @@ THOUGHT = Analysis(
     proven=-1,
     pv=(4, 0, 8),
     actions=((4, 700, 0.625), (0, 500, 0.25)),
+    policy=((4, 0.5), (0, 0.125)),
 )
 SPEC = TournamentSpec(
     name="is it better?",
