@@ -33,7 +33,7 @@ from players.mcts.puct import (
     discard,
     simulate,
 )
-from players.mcts.tree import LOSS, TREE, UNKNOWN, WIN, Tree
+from players.mcts.tree import LOSS, TIE, TREE, UNKNOWN, WIN, Tree
 
 #: Random shares are compared with a number below this.
 _WHOLE = 2**16
@@ -72,6 +72,7 @@ class Games(NamedTuple):
     done_values: NDArray[np.float32]  # [row]
     done_outcomes: NDArray[np.float32]  # [row] 1, 0 or -1 for the player to move
     counters: NDArray[np.int64]  # see SAMPLES and the following
+    weights: NDArray[np.float32]  # [child] working memory
 
 
 _VECTOR, _TABLE = types.int64[::1], types.int64[:, ::1]
@@ -81,7 +82,7 @@ _GAMES = types.NamedTuple(
         _TABLE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR,
         _SHORTS, _SHORT_ROW, _SHORT_ROW, types.float32[:, :, ::1], _FLOAT_ROW,
         _SHORT_ROW, types.int16[::1], _FLOAT_ROW, types.float32[::1], types.float32[::1],
-        _VECTOR,
+        _VECTOR, types.float32[::1],
     ],
     Games,
 )  # fmt: skip
@@ -122,6 +123,7 @@ def new_games(game: KernelGame, at_a_time: int, samples: int) -> Games:
         done_values=np.zeros(rows, dtype=np.float32),
         done_outcomes=np.zeros(rows, dtype=np.float32),
         counters=np.zeros(7, dtype=np.int64),
+        weights=np.zeros(actions, dtype=np.float32),
     )
 
 
@@ -183,32 +185,57 @@ def start_game(
 
 
 @inlined
-def chosen_child(tree: Tree, root: int, drawn: bool, rng: Rng) -> int:
-    """Return the row of a proven win, or one drawn by its visits, or the most visited one."""
-    first = np.int64(tree.nodes[root].first_child)
-    last = first + tree.nodes[root].width
-    best, most, total = int(first), -1, 0
-    for child in range(first, last):
-        each = tree.nodes[child]
-        visits = int(each.visits) + 1
-        if each.proof == WIN:
-            visits += 1 << 40
-        elif each.proof == LOSS:
-            visits = 0
-        if visits > most:
-            best, most = child, visits
-        total += each.visits
-    if drawn and total > 0 and most < 1 << 40:
-        pick = draw(rng, total)
-        for child in range(first, last):
-            pick -= tree.nodes[child].visits
-            if pick < 0:
-                return child
-    return best
+def weigh_children(tree: Tree, root: int, weights: Any) -> Any:
+    """Set the weight of each child of a root, by its rank among them; return their sum.
+
+    The weights are the visits, with what is proven: only a win counts if there is one, a loss does
+    not count if there is anything else, and a tie counts as much as all others together if none of
+    these has a mean above it: the search does not visit a proven child again.
+    """
+    first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
+    wins, losses, ties, visits, hope = 0, 0, 0, np.float32(0.0), np.float32(0.0)
+    for i in range(width):
+        each = tree.nodes[first + i]
+        wins += each.proof == WIN
+        losses += each.proof == LOSS
+        ties += each.proof == TIE
+        visits += np.float32(each.visits)
+        if each.proof == UNKNOWN and each.visits > 0:
+            hope = max(hope, each.average)
+    total = np.float32(0.0)
+    for i in range(width):
+        each = tree.nodes[first + i]
+        weight = np.float32(each.visits)
+        if wins > 0:
+            weight = np.float32(1.0) if each.proof == WIN else np.float32(0.0)
+        elif each.proof == LOSS and losses < width:
+            weight = np.float32(0.0)
+        elif each.proof == TIE and hope < np.float32(0.5):
+            weight = visits / np.float32(ties)
+        weights[i] = weight
+        total += weight
+    return total
 
 
 @inlined
-def record(games: Games, number: int, tree: Tree, root: int, best: int) -> None:
+def chosen_child(tree: Tree, root: int, weights: Any, total: Any, drawn: bool, rng: Rng) -> int:
+    """Return the row of the child with the greatest weight, or of one drawn by its weight."""
+    first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
+    best = 0
+    for i in range(width):
+        if weights[i] > weights[best]:
+            best = i
+    if drawn and total > 0:
+        left = np.float32(draw(rng, _WHOLE)) / np.float32(_WHOLE) * total
+        for i in range(width):
+            left -= weights[i]
+            if left < 0:
+                return int(first + i)
+    return int(first + best)
+
+
+@inlined
+def record(games: Games, number: int, tree: Tree, root: int, weights: Any, total: Any) -> None:
     """Add the position and what its search found to the samples of a game."""
     row = games.length[number]
     board = games.boards[number]
@@ -216,19 +243,12 @@ def record(games: Games, number: int, tree: Tree, root: int, best: int) -> None:
     games.actions[number, row] = games.last[number]
     games.players[number, row] = board[0]
     each = tree.nodes[root]
-    won = tree.nodes[best].proof == WIN
-    total = np.float32(0.0)
     first = np.int64(each.first_child)
     for action in range(games.policies.shape[2]):
         games.policies[number, row, action] = np.float32(0.0)
-    for child in range(first, first + each.width):
-        visits = np.float32(tree.nodes[child].visits)
-        if won:
-            visits = np.float32(1.0) if child == best else np.float32(0.0)
-        games.policies[number, row, tree.nodes[child].action] = visits
-        total += visits
-    for child in range(first, first + each.width):
-        games.policies[number, row, tree.nodes[child].action] /= max(total, np.float32(1.0))
+    for i in range(each.width):
+        share = weights[i] / max(total, np.float32(1.0))
+        games.policies[number, row, tree.nodes[first + i].action] = share
     # The mean of a root is that of the player who moved into it.
     games.values[number, row] = np.float32(1.0) - np.float32(2.0) * max(
         np.float32(0.0), each.average
@@ -301,12 +321,13 @@ def play_games(
                 elif games.left[number] <= 0 or tree.nodes[root].proof != UNKNOWN:
                     board = games.boards[number]
                     drawn = games.ply[number] < schedule.temperature_plies
-                    best = chosen_child(tree, root, drawn, rng)
+                    total = weigh_children(tree, root, games.weights)
+                    best = chosen_child(tree, root, games.weights, total, drawn, rng)
                     if games.full[number] == 1:
                         write(board, state)
                         for word in range(len(state)):
                             games.states[number, games.length[number], word] = state[word]
-                        record(games, number, tree, root, best)
+                        record(games, number, tree, root, games.weights, total)
                     games.last[number] = tree.nodes[best].action
                     play(board, games.last[number])
                     games.ply[number] += 1

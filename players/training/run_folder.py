@@ -43,7 +43,7 @@ from players.training.settings import TrainingSettings
 T = TypeVar("T")
 
 #: The form of a checkpoint; one of another form is refused.
-_FORMAT = 1
+_FORMAT = 2
 #: The names of the net's parameters in the state of a trainer begin with this.
 NET = "net/"
 _EVENTS = "events.out.tfevents.playout"

@@ -40,6 +40,7 @@ class LearningSettings:
     learning_rate: float = 2e-3
     schedule: str = "constant"
     weight_decay: float = 1e-4
+    averaging: float = 0.99
     outcome_weight: float = 0.5
     symmetries: bool = True
 
@@ -125,6 +126,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "learning_rate": Key(number(0, 1), "of AdamW"),
         "schedule": Key(one_of("schedule", SCHEDULES), "constant, or cosine down to 0"),
         "weight_decay": Key(number(0, 1), "of AdamW"),
+        "averaging": Key(number(0, 0.99999), "the net that plays is a moving average; its decay"),
         "outcome_weight": Key(number(0, 1), "of the result in the value; the search's the rest"),
         "symmetries": Key(truth, "turn and reflect samples at random"),
     },

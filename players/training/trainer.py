@@ -21,6 +21,8 @@ from players.training.run_folder import NET
 from players.training.settings import LearningSettings
 
 Parameters = Mapping[str, NDArray[np.float32]]
+#: Begins the names of the parameters that the next step starts from.
+_TRAINED = "trained/"
 
 
 # Compiled steps are kept between processes: compiling takes longer than the steps of a round.
@@ -51,14 +53,15 @@ class Trainer:
             optax.scale_by_adam(), optax.add_decayed_weights(settings.weight_decay)
         )
         self._parameters: Any = dict(start)
+        self._average: Any = dict(start)
         self._moments = self._optimizer.init(self._parameters)
         self._update = jax.jit(self._updated)
         self._evaluate = jax.jit(model.evaluate)
 
     @property
     def parameters(self) -> dict[str, NDArray[np.float32]]:
-        """The present parameters of the net, by name."""
-        return {name: np.asarray(value) for name, value in self._parameters.items()}
+        """The parameters of the net that plays: moving averages of the trained ones, by name."""
+        return {name: np.asarray(value) for name, value in self._average.items()}
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
@@ -66,6 +69,7 @@ class Trainer:
         moments = enumerate(jax.tree.leaves(self._moments))
         return {
             **{f"{NET}{name}": value for name, value in self.parameters.items()},
+            **{f"{_TRAINED}{name}": np.asarray(each) for name, each in self._parameters.items()},
             **{f"optimizer/{place}": np.asarray(leaf) for place, leaf in moments},
         }
 
@@ -81,7 +85,8 @@ class Trainer:
                 "restore [net] in settings.toml, or begin a new run"
             )
         self.step = step
-        self._parameters = {name: state[f"{NET}{name}"] for name in self._parameters}
+        self._average = {name: state[f"{NET}{name}"] for name in self._parameters}
+        self._parameters = {name: state[f"{_TRAINED}{name}"] for name in self._parameters}
         self._moments = structure.unflatten([state[f"optimizer/{i}"] for i in range(len(leaves))])
 
     def learn(
@@ -94,8 +99,8 @@ class Trainer:
         sums = np.zeros(len(model.Losses._fields))
         for done in range(steps):
             batch = replay.draw(np.random.default_rng([self._seed, self.step]))
-            self._parameters, self._moments, losses = self._update(
-                self._parameters, self._moments, batch, rate
+            self._parameters, self._average, self._moments, losses = self._update(
+                self._parameters, self._average, self._moments, batch, rate, self._decay()
             )
             sums += np.array(losses)
             self.step += 1
@@ -110,13 +115,20 @@ class Trainer:
         """Return the net's value of the first position for the player to move, from -1 to 1."""
         start = np.array([self._game.initial_state()], dtype=np.int64)
         planes = Encoding(self._game).encode(start, np.array([-1], dtype=np.int64))
-        return float(self._evaluate(self._parameters, planes)[1][0])
+        return float(self._evaluate(self._average, planes)[1][0])
 
-    def _updated(self, parameters: Any, moments: Any, batch: Any, rate: Any) -> Any:
+    def _decay(self) -> float:
+        """The decay of the moving average; shorter at first, so that the start is forgotten."""
+        return min(self._settings.averaging, (1 + self.step) / (10 + self.step))
+
+    def _updated(
+        self, parameters: Any, average: Any, moments: Any, batch: Any, rate: Any, decay: Any
+    ) -> Any:
         gradients, losses = jax.grad(model.loss, has_aux=True)(parameters, batch)
         updates, moments = self._optimizer.update(gradients, moments, parameters)
         changed = jax.tree.map(lambda value, update: value - rate * update, parameters, updates)
-        return changed, moments, losses
+        average = jax.tree.map(lambda old, new: new + decay * (old - new), average, changed)
+        return changed, average, moments, losses
 
 
 def learning_rate(settings: LearningSettings, progress: float) -> float:
