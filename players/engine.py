@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from games import Game, SpecError, State
 from players.core.player import Limit, Player, PlayResult
 from players.engines import config
-from players.engines.client import EngineClient, Position
+from players.engines.client import EngineClient, Position, is_short
 from players.engines.gomocup import GomocupClient
 from players.engines.gtp import GtpClient
 from players.engines.process import EngineError
@@ -30,6 +31,7 @@ class Engine(Player):
         self._config.require_program()
         self._client: EngineClient | None = None
         self._is_new_match = True
+        self._has_warned = False
         try:
             self._client = self._started()
         except (EngineError, ValueError) as error:
@@ -40,6 +42,7 @@ class Engine(Player):
         legal = self.game.legal_actions(states[-1])
         if len(legal) == 1:  # GRhino has no move to pass with
             return PlayResult(legal[0])
+        self._warn_of_short_moves(limit)
         position = Position(states, _moves(self.game, states, limit))
         client = self._ready()
         try:
@@ -71,6 +74,18 @@ class Engine(Player):
             yield f"move {number}: {self.game.action_name(states[-1], action)}"
             states.append(self.game.next_state(states[-1], action))
         self._is_new_match = True
+
+    def _warn_of_short_moves(self, limit: Limit) -> None:
+        """Tell the user, once, that the engine cannot be limited to the time that it has."""
+        if not self._has_warned and is_short(limit, self._config) and not self._config.short:
+            self._has_warned = True
+            print(
+                f"The engine {self._config.name} cannot be limited to less than "
+                f"{self._config.short_s:g} s for a move, and may lose on time. If its command "
+                "limits it, set short_s = 0 in engines.toml; otherwise see short in "
+                "docs/engines.md.",
+                file=sys.stderr,
+            )
 
     def _ready(self) -> EngineClient:
         """The client of an engine that waits for commands; it is started again if need be."""

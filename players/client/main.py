@@ -321,8 +321,10 @@ def _identity(
 ) -> Identity:
     """The identity of the player; without a name, one from the player's own and a random number."""
     software = f"playout-player {version('playout')}"
+    wanted = spec.parse(player)
+    label = wanted.options.get("name", wanted.name.split(":")[-1])  # of an engine, its own
     return Identity(
-        name or f"{spec.parse(player).name.split(':')[-1][:27]}-{secrets.token_hex(2)}",
+        name or f"{label[:27]}-{secrets.token_hex(2)}",
         "human" if cache.make.human else "bot",
         (f"{cache.version}, {software}" if cache.version else software)[:_LONGEST_SOFTWARE],
         account,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,10 @@ FILE = "engines.toml"
 PROTOCOLS = ("gtp", "uci", "gomocup")
 #: Seconds that an engine may take to start, by default.
 START_S = 30.0
+#: Seconds below which an engine cannot be limited by time: GTP has whole seconds.
+SHORTEST_S = {"gtp": 1.0, "uci": 0.0, "gomocup": 0.0}
 
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,27}")
 #: The value of an option of an engine.
 Value = str | int | float | bool
 Options = Mapping[str, Value]
@@ -43,7 +47,7 @@ class EngineConfig:
     folder: Path
     games: tuple[str, ...] = ()
     options: Options = field(default_factory=dict)
-    short_s: float = 1.0
+    short_s: float = 0.0
     short: Options = field(default_factory=dict)
     start_s: float = START_S
     variant: str = ""
@@ -135,6 +139,8 @@ def read(path: Path) -> dict[str, EngineConfig]:
 def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineConfig:
     """The engine of a table, or anything if it has faults."""
     table = root.table(name, f"the engine {name}")
+    if not _NAME.fullmatch(name):
+        table.fault(f"the name {name!r} must be letters of English, digits, - and _, at most 27")
     protocol = table.need("protocol", validators.one_of("protocol", PROTOCOLS), "gtp")
     config = EngineConfig(
         name=name,
@@ -143,7 +149,7 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
         folder=path.absolute().parent / table.take("folder", validators.text, "."),
         games=tuple(table.elements("games", _game, "")) if "games" in table else (),
         options=_options(table, "options"),
-        short_s=table.take("short_s", validators.number(0, 3600), 1.0),
+        short_s=table.take("short_s", validators.number(0, 3600), SHORTEST_S[protocol]),
         short=_options(table, "short"),
         start_s=table.take("start_s", validators.number(0.1, 3600), START_S),
         variant=table.take("variant", validators.visible(100), ""),

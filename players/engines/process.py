@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
 import select
 import signal
 import subprocess
@@ -191,12 +190,11 @@ def _how_it_ended(code: int) -> str:
 
 def _open_log(name: str) -> tuple[IO[bytes], Path]:
     """A new log for an engine: the first file of its name that no other process writes to."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
     folder = user_log_path("playout")
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(1, 1000):
-            path = folder / f"engine-{plain}-{number}.log"
+            path = folder / f"engine-{name}-{number}.log"
             file = path.open("a+b")
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from support.waiting import wait_until
@@ -31,13 +33,18 @@ class TinyEngine:
 
     def require_gone(self) -> None:
         """Wait until all its processes have ended."""
-        for pid in self.pids:
-            wait_until(lambda pid=pid: not _runs(pid), f"the end of process {pid}")  # type: ignore[misc]
+        require_gone(self.pids)
 
 
-def _runs(pid: int) -> bool:
+def require_gone(pids: Iterable[int]) -> None:
+    """Wait until these processes have ended."""
+    for pid in pids:
+        wait_until(partial(_has_ended, pid), f"the end of process {pid}")
+
+
+def _has_ended(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return False
-    return True
+        return True
+    return False

@@ -1,4 +1,4 @@
-"""What some tests need beside Python: Node, PostgreSQL, Chromium."""
+"""What some tests need beside Python: Node, PostgreSQL, Chromium, engines of others."""
 
 from __future__ import annotations
 

@@ -65,7 +65,9 @@ def chosen() -> tuple[int, int]:
         hang()
     cells = ((row, column) for row in range(size) for column in range(size))
     cell = next(each for each in cells if each not in taken)
-    if fault == f"illegal {moves}":
+    with open(pids) as file:
+        is_first = len(file.readlines()) == 1
+    if fault == f"illegal {moves}" or (is_first and fault == f"illegal {moves} once"):
         return next(iter(taken), (size - 1, size))
     taken.add(cell)
     return cell

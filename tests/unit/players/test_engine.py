@@ -226,6 +226,17 @@ def test_faults_of_the_file_are_told_with_their_lines(
     assert told in str(error.value)
 
 
+def test_the_user_is_warned_of_moves_too_short_to_limit_the_engine(
+    make: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    player, _ = make()
+    assert played(player, 2, Limit(seconds=0.5)) == [0, 1]
+    assert capsys.readouterr().err.count("less than 1 s for a move, and may lose on time") == 1
+    limited, _ = make(short="{ level = 3 }")
+    assert played(limited, 2, Limit(seconds=0.5)) == [0, 1]
+    assert capsys.readouterr().err == ""
+
+
 def test_an_unknown_engine_is_told_with_the_nearest(tmp_path: Path) -> None:
     tiny = TinyEngine(tmp_path)
     with pytest.raises(SpecError, match="unknown engine 'tinny'; did you mean 'tiny'"):

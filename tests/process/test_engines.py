@@ -1,0 +1,155 @@
+"""Engines of others in matches and tournaments, as processes: GRhino, and tiny ones with faults."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from support.commands import RunningServer, finish, finish_all, run, running_server, start
+from support.engines import TinyEngine, require_gone
+from support.requirements import skip_without
+from support.waiting import wait_until
+
+from players.engines.config import search_path
+from server.model.messages import Reason
+from server.model.tournament_spec import loads
+from server.storage import Database
+
+TOURNAMENT = """
+name = "GRhino"
+games = ["othello"]
+format = "match"
+rounds = 2
+clock = "30/move"
+concurrency = 1
+openings = { plies = 4 }
+[[entrants]]
+name = "GRhino"
+player = "engine(name=rhino)"
+[[entrants]]
+name = "uct"
+player = "uct(simulations=200)"
+"""
+
+
+@pytest.fixture
+def rhino(tmp_path: Path) -> Path:
+    """A folder with an `engines.toml` for GRhino, and a log of what it is told.
+
+    The file `commands` has its commands, `pids` its processes.
+    """
+    program = shutil.which("gtp-rhino", path=search_path())
+    if program is None:
+        skip_without("GRhino, an engine for Othello (apt install grhino)")
+    inner = f"echo $$ >>pids; exec {program} -l 1"
+    command = f"tee -a commands | sh -c {shlex.quote(inner)}"
+    (tmp_path / "rhino.sh").write_text(command)
+    (tmp_path / "engines.toml").write_text(
+        '[rhino]\ncommand = "sh rhino.sh"\nprotocol = "gtp"\ngames = ["othello"]\n'
+    )
+    return tmp_path
+
+
+def pids(folder: Path) -> list[int]:
+    """The processes of GRhino that were started."""
+    file = folder / "pids"
+    return list(map(int, file.read_text().split())) if file.exists() else []
+
+
+def test_grhino_plays_whole_matches_against_uct(rhino: Path, server: RunningServer) -> None:
+    engines = ("--engines", str(rhino / "engines.toml"))
+    several = ("--matches", "2", "--clock", "30/move", *server.address)
+    theirs = start("playout-player", "othello", "engine(name=rhino)", *engines, *several)
+    ours = start("playout-player", "othello", "uct(simulations=200)", *several)
+    for code, output in finish_all(theirs, ours):
+        assert code == 0, output
+        assert output.count("(rules)") == 2
+    require_gone(pids(rhino))
+
+
+def test_a_tournament_goes_on_when_its_engine_is_killed_in_a_match(
+    rhino: Path, tmp_path: Path
+) -> None:
+    (rhino / "SPEC.toml").write_text(TOURNAMENT)
+    url = f"sqlite:///{tmp_path}/t.db"
+    options = ("--database", url, "--http", "none")
+    tournament = start("playout-tournament", "run", str(rhino / "SPEC.toml"), *options)
+    commands = rhino / "commands"
+    # Two are of the check.
+    wait_until(lambda: commands.exists() and commands.read_text().count("genmove") > 5)
+    os.kill(pids(rhino)[-1], signal.SIGKILL)
+    code, output = finish(tournament)
+    assert code == 0, output
+    database = Database(url, only_read=True)
+    ended = [each.ended for each in database.finished_since(0.0)]
+    (created,) = (each.created for each in database.tournaments())
+    database.close()
+    assert sorted(each.reason for each in ended if each) == sorted(
+        [Reason.RESIGNATION, *3 * [Reason.RULES]]
+    )
+    assert loads(created.spec).entrants[0].version.startswith("GTP GRhino 0.")
+    assert "rhino.sh" not in created.spec
+    require_gone(pids(rhino))
+
+
+def in_home(folder: Path) -> Mapping[str, str]:
+    """The environment of a user whose configuration is in a folder."""
+    return os.environ | {"XDG_CONFIG_HOME": str(folder), "XDG_STATE_HOME": str(folder)}
+
+
+def tiny(folder: Path, fault: str) -> TinyEngine:
+    """An engine in the configuration of a user."""
+    (folder / "playout").mkdir()
+    return TinyEngine(folder / "playout", "gtp", fault)
+
+
+GAME = "mnk(m=4,n=4,k=4)"
+
+
+def test_a_fault_resigns_the_match_and_the_next_one_is_played(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    engine = tiny(tmp_path, "illegal 2 once")
+    several = ("--matches", "2", *server.address)
+    theirs = start("playout-player", GAME, "engine(name=tiny)", *several, env=in_home(tmp_path))
+    ours = start("playout-player", GAME, "random", *several)
+    (code, output), (other_code, other_output) = finish_all(theirs, ours)
+    assert code == 1, output
+    assert other_code == 0, other_output
+    assert "The player resigns its match: the engine tiny has answered " in output
+    assert "Traceback" not in output
+    assert "(resignation)" in output
+    assert "(rules)" in output
+    engine.require_gone()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_process_is_left_when_the_player_is_ended(
+    tmp_path: Path, server: RunningServer, how: signal.Signals
+) -> None:
+    engine = tiny(tmp_path, "children")
+    words = (GAME, "engine(name=tiny)", *server.address)
+    player = start("playout-player", *words, env=in_home(tmp_path))
+    wait_until(lambda: len(engine.pids) == 3)
+    assert player.stdout
+    wait_until(lambda: "waiting for an opponent" in player.stdout.readline())
+    player.send_signal(how)
+    finish(player)
+    engine.require_gone()
+
+
+def test_the_server_offers_an_engine_as_a_bot(tmp_path: Path) -> None:
+    engine = tiny(tmp_path, "none")
+    bots = ("--bots", "1", "--bot", "engine(name=tiny)")
+    with running_server(*bots, env=dict(in_home(tmp_path))) as server:
+        challenge = ("--challenge-bot", "engine(name=tiny)")
+        code, output = run("playout-player", GAME, "random", *challenge, *server.address)
+        assert code == 0, output
+        assert "(rules)" in output
+        assert server.stop()[0] == 0
+    engine.require_gone()
