@@ -13,6 +13,7 @@ Games of other packages are found through the entry point group `playout.games`.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import sys
 
 from games.core import plugins, spec
@@ -57,11 +58,22 @@ __all__ = [
 ]
 
 _GROUP = "playout.games"
+#: Games that need a package that is not installed by default.
+_NEEDS = {"open_spiel": "pyspiel"}
 
 
 def names() -> list[str]:
-    """Return the names of all games, including those of other packages, sorted."""
-    return plugins.names(sys.modules[__name__], _GROUP)
+    """Return the names of all games, including those of other packages, sorted.
+
+    Games whose optional package is not installed are left out; `load` says how to install it.
+    """
+    found = plugins.names(sys.modules[__name__], _GROUP)
+    return [name for name in found if name not in _NEEDS or _is_installed(_NEEDS[name])]
+
+
+@functools.cache
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 @functools.lru_cache(maxsize=256)

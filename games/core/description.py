@@ -13,12 +13,17 @@ Value = int | float | bool | str
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a game; `default` is None if it is required. `about` may be empty."""
+    """A parameter of a game; `about` may be empty. `choices` are the only values of a text, if any.
+
+    `default` is None if it is required, or if it is optional and has no value by default.
+    """
 
     name: str
     kind: str
     default: Value | None
     about: str = ""
+    choices: tuple[str, ...] = ()
+    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,13 @@ class Description:
     name: str
     about: str
     parameters: tuple[Parameter, ...]
+
+    @property
+    def example(self) -> str:
+        """A specification of the game: required parameters have the first of their choices."""
+        required = [each for each in self.parameters if each.required]
+        options = ",".join(f"{each.name}={each.choices[0]}" for each in required if each.choices)
+        return f"{self.name}({options})" if options else self.name
 
 
 def described(name: str, make: type[Game]) -> Description:
@@ -41,6 +53,8 @@ def described(name: str, make: type[Game]) -> Description:
             spec.wanted(each.annotation),
             None if each.default is each.empty else each.default,
             make.about_parameters.get(key, ""),
+            spec.choices(each.annotation),
+            each.default is each.empty,
         )
         for key, each in spec.parameters_of(make).items()
     )

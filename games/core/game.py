@@ -7,7 +7,7 @@ import string
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from games.core.view import BoardView, draw
 State = tuple[int, ...]
 
 TIE = -1
+
+Number = TypeVar("Number", bound=float)
 
 
 class IllegalAction(ValueError):
@@ -88,13 +90,17 @@ class Game(ABC):
         return str(action)
 
     def parse_action(self, state: State, text: str) -> int:
-        """Return the legal action that `text` names, in upper or lower case.
+        """Return the legal action that `text` names.
 
-        Raises IllegalAction, whose message lists the legal actions.
+        Upper and lower case matter only between two names that differ in nothing else, as Bxc3 and
+        bxc3 in chess. Raises IllegalAction, whose message lists the legal actions.
         """
-        wanted = text.strip().lower()
-        for action in self.legal_actions(state):
-            if self.action_name(state, action).lower() == wanted:
+        wanted = text.strip()
+        names = {self.action_name(state, action): action for action in self.legal_actions(state)}
+        if wanted in names:
+            return names[wanted]
+        for name, action in names.items():
+            if name.lower() == wanted.lower():
                 return action
         raise IllegalAction(self._explain(state, repr(text.strip())))
 
@@ -202,7 +208,7 @@ def square_name(row: int, column: int) -> str:
     return f"{string.ascii_lowercase[column]}{row + 1}"
 
 
-def checked(game: str, key: str, value: int, low: int, high: int) -> int:
+def checked(game: str, key: str, value: Number, low: int, high: int) -> Number:
     """Return `value` if it is from `low` to `high`. Raises SpecError with both bounds."""
     if not low <= value <= high:
         raise spec.SpecError(f"{game}: {key} must be from {low} to {high}, not {value}")

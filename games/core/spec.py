@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 _SPEC = re.compile(r"\s*([\w.:-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 MAX_LENGTH = 500
@@ -93,7 +94,9 @@ def bind(make: type, spec: Spec, *, skip: int = 0) -> dict[str, int | float | bo
         arguments[key] = _convert(spec.name, key, text, parameters[key].annotation)
     for key, parameter in parameters.items():
         if parameter.default is parameter.empty and key not in arguments:
-            raise SpecError(f"{spec.name} needs the option {key!r}: {spec.name}({key}=...)")
+            listed = ", ".join(choices(parameter.annotation))
+            text = f"{spec.name} needs the option {key!r}: {spec.name}({key}=...)"
+            raise SpecError(text + (f" (there are: {listed})" if listed else ""))
     return arguments
 
 
@@ -120,8 +123,15 @@ def wanted(annotation: object) -> str:
     return _WANTED.get(_without_none(annotation), "text")
 
 
+def choices(annotation: object) -> tuple[str, ...]:
+    """Return the texts that a parameter annotated `Literal["one", "other"]` accepts, else ()."""
+    return typing.get_args(annotation) if typing.get_origin(annotation) is Literal else ()
+
+
 def _convert(name: str, key: str, text: str, annotation: object) -> int | float | bool | str:
     kind = _without_none(annotation)
+    if (allowed := choices(kind)) and text not in allowed:
+        raise unknown(f"{key} of {name}", text, allowed)
     try:
         if kind is bool:
             return _BOOLS[text.lower()]

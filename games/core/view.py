@@ -22,8 +22,8 @@ class BoardView:
     cells: tuple[int, ...]
     clicks: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     #: grid: squares. columns: pieces fall, any cell of a column can be clicked. heap: no
-    #: coordinates.
-    geometry: Literal["grid", "columns", "heap"] = "grid"
+    #: coordinates. text: the position is `text`, there are no cells, and moves go by their names.
+    geometry: Literal["grid", "columns", "heap", "text"] = "grid"
     #: The kind of piece; a hint for drawing.
     piece: Literal["mark", "disc", "stone", "chip"] = "mark"
     #: Cells per block in each direction, separated by heavy lines; 0 for no blocks.
@@ -32,6 +32,8 @@ class BoardView:
     blocks: tuple[int, ...] = ()
     #: A text for people about what the cells do not show.
     note: str = ""
+    #: The position as lines of text, for a game without cells.
+    text: str = ""
 
     @property
     def column_labels(self) -> tuple[str, ...]:
@@ -51,6 +53,9 @@ SYMBOLS = {0: ".", 1: "X", 2: "O"}
 
 def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
     """Yield the drawing in pieces of text, each with its cell; None for labels and gaps."""
+    if view.geometry == "text":
+        yield view.text + "\n", None
+        return
     width = max((len(label) for label in view.column_labels), default=1)
     step = view.block or view.columns
     yield "  ", None

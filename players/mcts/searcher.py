@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games import Game, SpecError, State
+from players.core.limits import tighter
 from players.core.node import Node
 from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
 from players.mcts import analysis
@@ -21,7 +22,6 @@ from players.mcts.simulate import SearchConfig
 from players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS
 from players.mcts.worker import Worker
 
-DEFAULT_S = 1.0
 MAX_THREADS = 256
 
 
@@ -106,7 +106,7 @@ class TreeSearch(Player):
         if self.game.winner(states[-1]):
             raise ValueError("there is nothing to choose: the game is over")
         started = clock.perf_counter()
-        limit = _tighter(limit, self._limit)
+        limit = tighter(limit, self._limit)
         seconds = float("inf") if limit.seconds is None else limit.seconds
         simulations = MAX_SIMULATIONS if limit.simulations is None else limit.simulations
         self._set_root(states, seconds)
@@ -125,7 +125,7 @@ class TreeSearch(Player):
         return info.actions[0].action
 
     def longest_s(self, limit: Limit) -> float | None:
-        return _tighter(limit, self._limit).seconds
+        return tighter(limit, self._limit).seconds
 
     def _with_immediate_win(self, state: State, info: Info) -> Info:
         """Put an action that wins at once, if any, in front of those that win later."""
@@ -245,14 +245,3 @@ class TreeSearch(Player):
 
     def _error(self, message: str) -> SpecError:
         return SpecError(f"{type(self).__name__.lower()}: {message}")
-
-
-def _tighter(given: Limit, own: Limit) -> Limit:
-    """Return the smaller of both limits; without any limit, DEFAULT_S seconds."""
-    seconds = min((s for s in (given.seconds, own.seconds) if s is not None), default=None)
-    simulations = min(
-        (n for n in (given.simulations, own.simulations) if n is not None), default=None
-    )
-    if seconds is None and simulations is None:
-        seconds = DEFAULT_S
-    return Limit(seconds, simulations, given.time_carries_over)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games import BoardView, Game, State
+from players.nets.errors import NetError
 
 #: Positions that are compared at least, and at most if something is still unknown, as for the four
 #: cells of Othello that no action names; between two of them some plies are played.
@@ -47,8 +48,13 @@ class Layout(NamedTuple):
 
 
 def layout_of(game: Game) -> Layout:
-    """Return the layout of a game, the same at each call."""
+    """Return the layout of a game, the same at each call.
+
+    Raises NetError for a game whose view has no cells.
+    """
     state = game.initial_state()
+    if not game.view(state).cells:
+        raise NetError(f"nets need a game whose view has cells, and {game} has none")
     seen = _Seen(game.num_actions, len(game.view(state).cells), len(state))
     for n, state in enumerate(islice(_positions(game), 0, MOST * APART, APART)):
         view = game.view(state)

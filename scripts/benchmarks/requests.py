@@ -82,7 +82,7 @@ def run(bench: Bench) -> list[ResultTable]:
     """Return a table of the longest times that legal and illegal requests hold the loop."""
     rounds = bench.pick(20, 2)
     for name in games.names():
-        games.load(name)
+        games.load(games.describe(name).example)
     games.load(LARGEST)
     table = ResultTable("How long a request holds the event loop", COLUMNS)
     collector.exclude_existing_objects()

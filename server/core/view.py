@@ -103,6 +103,7 @@ def position_view_of(
         pv=(),
         candidates=(),
         blocks=tuple(map(int, shape.blocks)),
+        text=shape.text,
     )
     if ply == 0:
         return view

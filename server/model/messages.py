@@ -148,7 +148,7 @@ class Board(Struct, frozen=True):
 
     rows: int
     columns: int
-    geometry: Literal["grid", "columns", "heap"]
+    geometry: Literal["grid", "columns", "heap", "text"]
     piece: Literal["mark", "disc", "stone", "chip"]
     #: A heavy line is drawn after every `block` cells, 0 for none.
     block: int
@@ -175,7 +175,8 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
 
     `last` are the cells of the move that led here, and `name` is its name. `pv` (the moves that the
     mover expected) and `candidates` come from the mover's analysis. `blocks` gives for each block
-    of the board, row by row, the player that has won it, 0 for none.
+    of the board, row by row, the player that has won it, 0 for none. `text` is the position of a
+    game without cells.
     """
 
     cells: tuple[int, ...]
@@ -185,6 +186,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
     candidates: tuple[Candidate, ...]
     name: str | None = None
     blocks: tuple[int, ...] = ()
+    text: str = ""
 
 
 class LegalMove(Struct, frozen=True, gc=False):

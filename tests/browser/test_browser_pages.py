@@ -42,7 +42,7 @@ CUP = TournamentSpec(
     name="autumn cup",
     games=(
         "tic_tac_toe", "nim", "connect_four", "othello(size=6)", "mnk(m=6,n=6,k=4)",
-        "gomoku(size=9)", "ultimate_tic_tac_toe",
+        "gomoku(size=9)", "ultimate_tic_tac_toe", "open_spiel(game=clobber)",
     ),
     format="round_robin",
     rounds=1,

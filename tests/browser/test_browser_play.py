@@ -28,7 +28,7 @@ from testbed.machine import reserve_port
 import games
 
 #: Small parameters of each game, so that whole matches are short.
-GAMES: dict[str, dict[str, int]] = {
+GAMES: dict[str, dict[str, int | str]] = {
     "tic_tac_toe": {},
     "nim": {},
     "connect_four": {},
@@ -36,6 +36,7 @@ GAMES: dict[str, dict[str, int]] = {
     "mnk": {"m": 5, "n": 4, "k": 3},
     "gomoku": {"size": 5, "connect": 4},
     "ultimate_tic_tac_toe": {},
+    "open_spiel": {"game": "clobber", "rows": 2, "columns": 4},
 }
 
 
@@ -45,7 +46,7 @@ def test_all_games_are_played() -> None:
 
 @pytest.mark.parametrize(("game", "parameters"), GAMES.items(), ids=GAMES)
 def test_a_whole_match_is_played_by_clicking(
-    people: BrowserUsers, site: BrowserSite, game: str, parameters: dict[str, int]
+    people: BrowserUsers, site: BrowserSite, game: str, parameters: dict[str, int | str]
 ) -> None:
     page = people.come()
     match = start_match(page, game, **parameters)

@@ -208,6 +208,7 @@ def test_the_table_of_games() -> None:
     described = {bare(row[0]): row[1:] for row in rows}
     built_in = {path.stem for path in (ROOT / "games").glob("*.py")} - {"__init__"}
     assert set(described) == built_in
+    del described["open_spiel"]  # its numbers depend on the game of the library
     for name, (parameters, items, _, actions, _) in described.items():
         given = ",".join(re.findall(r"`(\w+=\w+)`", parameters))
         game = games.load(f"{name}({given})")

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import pytest
 from support.commands import RunningServer, finish_all, running_server, start
 from support.scale import repetitions
-
-import games
+from support.variants import COMPILED
 
 MATCHES = repetitions(20, short=6)
 
@@ -33,7 +32,7 @@ def tally(output: str) -> tuple[int, ...]:
     return tuple(int(number) for number in found.groups())
 
 
-@pytest.mark.parametrize("game", games.names())
+@pytest.mark.parametrize("game", COMPILED)
 def test_random_and_uct_play_matches_without_an_illegal_move(
     host: RunningServer, game: str
 ) -> None:

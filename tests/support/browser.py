@@ -126,7 +126,11 @@ def start_match(page: Page, game: str, seat: str = "first", **parameters: object
     page.get_by_label("Opponent").select_option(label="random")
     page.get_by_label("Game", exact=True).select_option(game)
     for name, value in parameters.items():
-        page.locator(f"#parameter-{name}").fill(str(value))
+        field = page.locator(f"#parameter-{name}")
+        if field.evaluate("field => field.localName") == "select":
+            field.select_option(str(value))
+        else:
+            field.fill(str(value))
     page.get_by_role("radio", name=seat).check(force=True)
     page.get_by_role("button", name="Play", exact=True).click()
     return arrive(page)

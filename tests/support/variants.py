@@ -25,4 +25,9 @@ VARIANTS = [
 ]
 
 
-every_game = pytest.mark.parametrize("spec", games.names() + VARIANTS)
+#: Each game once; required parameters have their first choice.
+EXAMPLES = [games.describe(name).example for name in games.names()]
+#: The games whose rules are compiled, without those of other libraries.
+COMPILED = [name for name in EXAMPLES if name in games.names()]
+
+every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)

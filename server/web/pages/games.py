@@ -49,7 +49,7 @@ def _entries() -> list[_GameEntry]:
 def _entry(name: str) -> _GameEntry | None:
     """None for a plug-in game that fails."""
     try:
-        game = games.load(name)
+        game = games.load(games.describe(name).example)
         states, moves = _example(game)
         drawing = {
             "board": board_of(game),

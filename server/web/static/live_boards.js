@@ -1,10 +1,10 @@
 // Small boards of running matches. Those that are in view are watched.
 
-import { BoardView } from "./board.js";
 import { html } from "./elements.js";
 import { updateKeyedList } from "./keyed_list.js";
 import { matchAddress } from "./navigation.js";
 import { clockText, gameText } from "./overview.js";
+import { newBoard } from "./text_board.js";
 
 /** How long a match is shown after its end. */
 const ENDED_SHOWN_MS = 4000;
@@ -98,7 +98,7 @@ export class LiveBoards {
   }
 
   #start(card, { board, view, players }) {
-    if (!card.boardView) card.boardView = new BoardView(card.slot, board, { small: true, players });
+    if (!card.boardView) card.boardView = newBoard(card.slot, board, { small: true, players });
     this.#update(card, { view });
   }
 

@@ -2,7 +2,6 @@
 
 import { session } from "./account.js";
 import { AnalysisPanel } from "./analysis.js";
-import { BoardView } from "./board.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { MatchRecord } from "./match_record.js";
@@ -11,6 +10,7 @@ import { MoveList } from "./move_list.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
 import { ServerConnection } from "./server_connection.js";
+import { newBoard } from "./text_board.js";
 import { WinRateGraph } from "./win_rate_graph.js";
 
 const TICK_MS = 100;
@@ -43,7 +43,7 @@ class MatchPage {
     this.#record = new MatchRecord(data);
     this.#browser = new PositionBrowser(this.#record.last, plyOf(location.search));
     this.#clocks = new Clocks(this.#record.timeControl);
-    this.#board = new BoardView(part("board"), this.#record.board, {
+    this.#board = newBoard(part("board"), this.#record.board, {
       label: `Board of ${this.#record.game}`,
       players: this.#record.players,
       onChoose: (action) => this.#play(action),

@@ -4,9 +4,10 @@ const LISTED = 12;
 
 /** The legal move that `text` names, {move}, or why there is none, {fault}. */
 export function parseMove(text, legalMoves) {
-  const wanted = text.trim().toLowerCase();
+  const wanted = text.trim();
   if (!wanted) return { fault: "Type a move first." };
-  const move = legalMoves.find(({ name }) => name.toLowerCase() === wanted);
+  const isWanted = ({ name }) => name.toLowerCase() === wanted.toLowerCase();
+  const move = legalMoves.find(({ name }) => name === wanted) ?? legalMoves.find(isWanted);
   if (move) return { move };
   const names = legalMoves.slice(0, LISTED).map(({ name }) => name);
   const more = legalMoves.length > LISTED ? ` and ${legalMoves.length - LISTED} more` : "";

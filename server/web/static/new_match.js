@@ -210,7 +210,7 @@ function group(label, options) {
   return options.length ? html("optgroup", { label }, ...options) : null;
 }
 
-function parameterField({ name, default: defaultValue, about }) {
+function parameterField({ name, default: defaultValue, about, choices = [] }) {
   const id = `parameter-${name}`;
   const label = name.replaceAll("_", " ");
   const hint = about && html("span", { class: "hint", id: `${id}-hint` }, about);
@@ -218,6 +218,12 @@ function parameterField({ name, default: defaultValue, about }) {
   if (typeof defaultValue === "boolean") {
     const input = html("input", { id, type: "checkbox", ...(defaultValue && { checked: "" }), ...described });
     return html("div", { class: "field" }, html("label", { class: "choice" }, input, label), hint);
+  }
+  if (choices.length) {
+    const options = choices.map((each) => option(each, each.replaceAll("_", " ")));
+    const input = html("select", { id, ...described }, ...options);
+    if (defaultValue !== null) input.value = defaultValue;
+    return html("div", { class: "field" }, html("label", { for: id }, label), input, hint);
   }
   const numeric = typeof defaultValue === "number" ? { inputmode: "decimal" } : {};
   const value = defaultValue ?? "";

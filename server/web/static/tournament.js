@@ -1,8 +1,8 @@
 // The page of a running tournament: draws its running matches, and refreshes its tables.
 
-import { BoardView } from "./board.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { ServerConnection } from "./server_connection.js";
+import { newBoard } from "./text_board.js";
 
 const PROGRESS_MS = 2000, TABLES_MS = 5000;
 /** The wait after the end of a match, in which the next one most likely begins. */
@@ -56,7 +56,7 @@ class RunningBoards {
     if (!board) return;
     if (event.type === "started" && event.board) {
       board.element.replaceChildren();
-      board.boardView = new BoardView(board.element, event.board, { small: true });
+      board.boardView = newBoard(board.element, event.board, { small: true });
     }
     if (event.view) board.boardView?.show(event.view);
     if (event.type === "ended") onEnded();

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
-from support.variants import VARIANTS, every_game
+from support.variants import EXAMPLES, VARIANTS, every_game
 
 import games
 from games import TIE, BoardView, Game, IllegalAction, State
@@ -162,7 +162,7 @@ def _winner(stored: StoredMatch) -> int:
 def test_sgf_is_for_games_of_placing_stones() -> None:
     found = {
         spec.partition("(")[0]
-        for spec in games.names() + VARIANTS
+        for spec in EXAMPLES + VARIANTS
         if writer("auto")(PlayedGame(spec).kept).startswith("(;")
     }
     assert found == {"gomoku", "mnk", "othello", "tic_tac_toe"}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.scale import repetitions
+from support.variants import EXAMPLES
 
-import games
 from server.model.tournament_spec import (
     Adjudication,
     Entrant,
@@ -381,7 +381,7 @@ def test_text_that_is_not_unicode_is_refused() -> None:
 @given(
     rounds=st.integers(1, 10**6),
     seed=st.integers(-(2**53) + 1, 2**53 - 1),
-    game=st.sampled_from(games.names()),
+    game=st.sampled_from(EXAMPLES),
     bounds=st.tuples(st.floats(-1000, 0), st.floats(0.001, 1000), st.floats(0.001, 0.499)),
     how=st.sampled_from([{"player": "uct"}, {"command": "bot '\"é"}, {}]),
 )

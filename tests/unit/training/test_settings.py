@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 import pytest
+from support.variants import COMPILED
 
 import games
 from players.training import settings
@@ -10,7 +11,7 @@ from players.training.errors import TrainingError
 from players.training.settings import Limits, TrainingSettings
 
 
-@pytest.mark.parametrize("game", games.names())
+@pytest.mark.parametrize("game", COMPILED)
 def test_the_file_of_a_new_run_has_the_defaults_of_its_game(game: str) -> None:
     chosen = settings.defaults(games.load(game))
     assert settings.parse(settings.text_of(chosen), "settings.toml") == chosen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.variants import COMPILED
 
 import games
 from games import BoardView
@@ -90,7 +91,7 @@ def test_a_text_that_is_no_cell_in_gomocup_is_refused(text: str) -> None:
         cell_at(text, 15, 10)
 
 
-@pytest.mark.parametrize("name", games.names())
+@pytest.mark.parametrize("name", COMPILED)
 def test_every_game_is_played_by_single_clicks(name: str) -> None:
     view = view_of(name)
     assert has_single_clicks(view)

@@ -1,0 +1,185 @@
+"""Games of OpenSpiel: for two players, in turns, without chance or hidden information.
+
+The rules, the names of actions and their numbers are OpenSpiel's. The package is optional: it is
+imported when the first of these games is loaded.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from games.core import spec
+from games.core.game import TIE, State, checked
+from games.core.history_game import MOST_PLIES, HistoryGame
+from games.core.view import BoardView
+
+if TYPE_CHECKING:
+    import pyspiel
+
+GameName = Literal[
+    "amazons", "antichess", "breakthrough", "checkers", "chess", "chinese_checkers", "clobber",
+    "connect_four", "crazyhouse", "cursor_go", "dots_and_boxes", "go", "gomoku", "havannah", "hex",
+    "hive", "lines_of_action", "mancala", "mnk", "nim", "nine_mens_morris", "othello", "oware",
+    "pentago", "quoridor", "shogi", "tic_tac_toe", "twixt", "ultimate_tic_tac_toe", "xiangqi", "y",
+]  # fmt: skip
+
+#: The options of games beside their name, each with the lowest and the highest value. Others keep
+#: OpenSpiel's defaults: with some it computes for minutes, fails, or starts with the game over.
+BOUNDS: Mapping[str, Mapping[str, tuple[int, int]]] = {
+    "breakthrough": {"rows": (4, 8), "columns": (2, 8)},
+    "clobber": {"rows": (2, 10), "columns": (2, 10)},
+    "dots_and_boxes": {"num_rows": (1, 7), "num_cols": (1, 7)},
+    "go": {"board_size": (2, 19), "komi": (-400, 400)},
+    "havannah": {"board_size": (2, 10), "swap": (0, 1)},
+    "hex": {"board_size": (1, 19), "swap": (0, 1)},
+    "twixt": {"board_size": (5, 12)},
+    "y": {"board_size": (2, 19)},
+}
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: Positions of chess and its relatives as OpenSpiel writes them: rows, then what they do not show.
+_FEN = re.compile(r"((?:[\w+~]+/)+[\w+~]+)(\[\w*\])? (.*)", re.DOTALL)
+_CELLS = re.compile(r"\+?[A-Za-z]~?|\d+")
+#: Longer lines are broken, such as the moves of hive.
+_WIDTH = 80
+
+
+def _about(option: str) -> str:
+    parts = [f"{game} {low} to {high}" for game, low, high in _bounds_of(option)]
+    return f"of {', '.join(parts)}; empty for OpenSpiel's default"
+
+
+def _bounds_of(option: str) -> list[tuple[str, int, int]]:
+    return [(game, *each[option]) for game, each in BOUNDS.items() if option in each]
+
+
+class OpenSpiel(HistoryGame["pyspiel.State"]):
+    """A game of OpenSpiel; player 1 is the one that moves first."""
+
+    about = (
+        "Games of OpenSpiel, a library of games for research: breakthrough, chess, clobber, go, "
+        "hex and others. Its own documentation has the rules. Positions are shown as text, and "
+        f"moves are chosen by name. A match that is not over after {MOST_PLIES:,} moves is a tie."
+    )
+    about_parameters: ClassVar = {
+        "game": "OpenSpiel's name of the game",
+        **{
+            option: _about(option)
+            for option in ("board_size", "rows", "columns", "num_rows", "num_cols", "komi")
+        },
+        "swap": "of havannah and hex: the second player may take over the first move",
+    }
+
+    def __init__(
+        self,
+        game: GameName,
+        board_size: int | None = None,
+        rows: int | None = None,
+        columns: int | None = None,
+        num_rows: int | None = None,
+        num_cols: int | None = None,
+        komi: float | None = None,
+        swap: bool = False,
+    ) -> None:
+        options: dict[str, float | None] = {
+            "board_size": board_size,
+            "rows": rows,
+            "columns": columns,
+            "num_rows": num_rows,
+            "num_cols": num_cols,
+            "komi": komi,
+            "swap": swap or None,
+        }
+        given = {key: value for key, value in options.items() if value is not None}
+        #: OpenSpiel's game.
+        self.peer = _loaded(game, given)
+        self._first_mover = self.peer.new_initial_state().current_player()
+        actions, plies = self.peer.num_distinct_actions(), self.peer.max_game_length()
+        super().__init__(actions=actions, plies=plies)
+
+    def first_position(self) -> pyspiel.State:
+        return self.peer.new_initial_state()
+
+    def position_after(self, position: pyspiel.State, action: int) -> pyspiel.State:
+        after = position.clone()
+        after.apply_action(action)
+        return after
+
+    def actions_in(self, position: pyspiel.State) -> tuple[int, ...]:
+        return tuple(position.legal_actions())
+
+    def mover_in(self, position: pyspiel.State) -> int:
+        return 1 if position.current_player() == self._first_mover else 2
+
+    def outcome_in(self, position: pyspiel.State) -> int:
+        if not position.is_terminal():
+            return 0
+        points = position.returns()
+        first, second = points[self._first_mover], points[1 - self._first_mover]
+        return TIE if first == second else 1 if first > second else 2
+
+    def action_name(self, state: State, action: int) -> str:
+        position = self.position(state)
+        name: str = position.action_to_string(position.current_player(), action)
+        return " ".join(name.split())
+
+    def view(self, state: State) -> BoardView:
+        clicks = dict.fromkeys(self.legal_actions(state), ())
+        return BoardView(0, 0, (), clicks, geometry="text", text=_text(str(self.position(state))))
+
+
+def _loaded(game: str, options: Mapping[str, float]) -> pyspiel.Game:
+    """Return OpenSpiel's game with those options. Raises SpecError."""
+    _check(game, options)
+    try:
+        import pyspiel
+    except ImportError as error:
+        text = f"its games need OpenSpiel ({error}): pip install 'playout[open_spiel]'"
+        raise spec.SpecError(f"open_spiel: {text}") from error
+    players = {"players": 2} if game == "chinese_checkers" else {}
+    try:
+        return pyspiel.load_game(game, {**options, **players})
+    except pyspiel.SpielError as error:
+        reason = str(error).splitlines()[0]
+        raise spec.SpecError(f"open_spiel: OpenSpiel cannot load {game}: {reason}") from error
+
+
+def _check(game: str, options: Mapping[str, float]) -> None:
+    allowed = BOUNDS.get(game, {})
+    for key, value in options.items():
+        if key not in allowed:
+            raise spec.unknown(f"option of open_spiel(game={game})", key, allowed)
+        checked(f"open_spiel(game={game})", key, value, *allowed[key])
+
+
+def _text(drawing: str) -> str:
+    """Return a drawing without colours; FEN, the notation of chess, as rows and columns."""
+    plain = _COLOURS.sub("", drawing)
+    if found := _FEN.fullmatch(plain):
+        rows, hand, rest = found.groups()
+        plain = f"{_board(rows.split('/'))}\n{' '.join(filter(None, (hand, rest)))}"
+    lines = (line.rstrip() for line in plain.rstrip().splitlines())
+    return "\n".join(line if len(line) <= _WIDTH else textwrap.fill(line, _WIDTH) for line in lines)
+
+
+def _board(rows: Sequence[str]) -> str:
+    """Return the rows of FEN with their coordinates: of chess, or of shogi on nine rows."""
+    if len(rows) == 9:
+        files, ranks = "987654321", "abcdefghi"
+    else:
+        files, ranks = "abcdefgh", "87654321"
+    drawn = [
+        "".join(cell.rjust(2) for cell in _cells(row)) + f"  {rank}"
+        for row, rank in zip(rows, ranks, strict=False)
+    ]
+    return "\n".join([*drawn, "".join(file.rjust(2) for file in files)])
+
+
+def _cells(row: str) -> Iterator[str]:
+    """Yield the cells of a row of FEN: a number stands for that many empty ones."""
+    for token in _CELLS.findall(row):
+        yield from "." * int(token) if token.isdigit() else (token,)

@@ -1,0 +1,46 @@
+// Shows the positions of games without cells as the server's text; moves are chosen by their names.
+
+import { BoardView } from "./board.js";
+import { html } from "./elements.js";
+
+/** The board for a match: a drawing, or a text if its game has no cells. */
+export function newBoard(container, board, options) {
+  const Kind = board.geometry === "text" ? TextBoard : BoardView;
+  return new Kind(container, board, options);
+}
+
+/** Has the methods and the options of BoardView. */
+class TextBoard {
+  flippable = false;
+  #options;
+  #text;
+  #buttons = html("div", { class: "board-choices" });
+
+  constructor(container, board, options = {}) {
+    this.#options = options;
+    const { small, label } = options;
+    // Wide positions are scrolled, with the keyboard too.
+    const attributes = small
+      ? { class: "board-text is-small", "aria-hidden": "true" }
+      : { class: "board-text", role: "region", tabindex: 0, "aria-label": label ?? "Board" };
+    this.#text = html("pre", attributes);
+    container.append(this.#text);
+    if (!small) container.append(this.#buttons);
+  }
+
+  /** Show a position, and a button for each of the legal moves. */
+  show(view, legalMoves = []) {
+    this.#text.textContent = view.text;
+    if (this.#options.small) return;
+    this.#buttons.replaceChildren(...legalMoves.map((move) => this.#button(move)));
+  }
+
+  /** Cells are not shown. */
+  highlight() {}
+
+  #button({ action, name }) {
+    const button = html("button", { type: "button", class: "button small" }, name);
+    button.addEventListener("click", () => this.#options.onChoose?.(action));
+    return button;
+  }
+}
