@@ -96,12 +96,15 @@ class Game(ABC):
         bxc3 in chess. Raises IllegalAction, whose message lists the legal actions.
         """
         wanted = text.strip()
-        names = {self.action_name(state, action): action for action in self.legal_actions(state)}
-        if wanted in names:
-            return names[wanted]
-        for name, action in names.items():
-            if name.lower() == wanted.lower():
+        alike: int | None = None
+        for action in self.legal_actions(state):
+            name = self.action_name(state, action)
+            if name == wanted:
                 return action
+            if name.lower() == wanted.lower():
+                alike = action
+        if alike is not None:
+            return alike
         raise IllegalAction(self._explain(state, repr(text.strip())))
 
     def view(self, state: State) -> BoardView:

@@ -68,7 +68,7 @@ def test_notation_names_each_move_and_is_read_back(spec: str) -> None:
     for state in sample(random_match(game, 2)[0], short=10):
         names = {game.action_name(state, action): action for action in game.legal_actions(state)}
         assert len(names) == len(game.legal_actions(state))
-        for name, action in names.items():
+        for name, action in sample(list(names.items()), short=20):
             assert game.parse_action(state, f" {name} ") == action
             if sum(each.lower() == name.lower() for each in names) == 1:
                 assert game.parse_action(state, name.upper()) == action
