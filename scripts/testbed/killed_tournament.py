@@ -10,8 +10,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 import click
 
@@ -37,22 +39,47 @@ class KillCounts:
     seconds: float = 0.0
 
 
-def run_tournament(spec: Path, url: str, log: Path, kills: int = 0, seed: int = 1) -> KillCounts:
+class Runner(Protocol):
+    """A process of playout-tournament, as `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+
+    def poll(self) -> int | None:
+        """Return the exit code, None before the end."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end, and return the exit code."""
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+
+
+def _start(*words: str, **streams: Any) -> Runner:
+    return subprocess.Popen([COMMAND, *words], **streams)
+
+
+def run_tournament(
+    spec: Path,
+    url: str,
+    log: Path,
+    kills: int = 0,
+    seed: int = 1,
+    start: Callable[..., Runner] = _start,
+) -> KillCounts:
     """Run a tournament to its end, killing `kills` processes at random moments and resuming it.
 
-    Raises ClickException if it exits with an error.
+    `start` starts playout-tournament with arguments and streams. Raises ClickException if it exits
+    with an error.
     """
     counts, draw = KillCounts(), random.Random(seed)
     started, command = time.monotonic(), ["run", str(spec)]
     with contextlib.ExitStack() as stack:
         out = stack.enter_context(log.open("ab"))
         while True:
-            runner = subprocess.Popen(
-                [COMMAND, *command, f"--database={url}"],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-            )
+            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out}
+            runner = start(*command, f"--database={url}", **streams)
             try:
                 _kill_some(runner, counts, kills, draw, started)
                 code = runner.wait(PATIENCE_S)
@@ -76,7 +103,7 @@ def _has_started(url: str) -> bool:
 
 
 def _kill_some(
-    runner: subprocess.Popen[bytes],
+    runner: Runner,
     counts: KillCounts,
     kills: int,
     draw: random.Random,
@@ -107,7 +134,10 @@ def _children(pid: int) -> list[int]:
 
 def _is_server(pid: int) -> bool:
     with contextlib.suppress(FileNotFoundError):
-        return b"server.main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        name = Path(f"/proc/{pid}/comm").read_text()
+        if name.startswith("python"):  # others are copies of a process, with its command line
+            name = Path(f"/proc/{pid}/cmdline").read_text()
+        return "server.main" in name
     return False
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
+from support.commands import start
 from support.scale import repetitions
 from testbed.killed_tournament import run_tournament, stored, violations
 
@@ -33,6 +35,7 @@ def test_whatever_is_killed_the_same_matches_are_played(tmp_path: Path) -> None:
     spec.write_text(SPEC.format(rounds=repetitions(2, short=1)))
     url = f"sqlite:///{tmp_path}/tournament.db"
     kills = repetitions(3, short=2)
-    disturbed = run_tournament(spec, url, log, kills=kills, seed=5)
+    tournament = partial(start, "playout-tournament")
+    disturbed = run_tournament(spec, url, log, kills=kills, seed=8, start=tournament)
     assert disturbed.kills.total() >= kills - 1, log.read_text()
     assert violations(stored(url)) == []

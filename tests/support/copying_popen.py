@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 #: How Playout starts Python: see `server.runtime.subprocesses`.
@@ -42,12 +43,13 @@ def _interpret(
     _forget_signals()
     if first:
         first()
+    option, program, *arguments = words[len(_PYTHON) :]
+    Path("/proc/self/comm").write_text(program[:15])  # for who looks for a process of a kind
     os.environ.clear()
     os.environ.update(environment)
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
     sys.modules.pop("twisted.internet.reactor", None)
-    option, program, *arguments = words[len(_PYTHON) :]
     sys.argv = [option, *arguments]
     code = _code_of(partial(_run, option, program))
     sys.stdout.flush()
