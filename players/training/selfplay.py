@@ -40,8 +40,8 @@ class SelfPlaySettings:
     temperature_plies: int = 6  # moves before this ply are drawn in proportion to their visits
     random_openings: float = 0.5  # share of games that begin with random moves
     opening_plies: int = 4  # most of them
-    solver: bool = False  # backpropagate proofs
-    decisive: bool = False  # decisive playouts find wins and losses within two plies
+    solver: bool = True  # backpropagate proofs
+    decisive: bool = True  # decisive playouts find wins and losses within two plies
 
 
 @dataclass(frozen=True)
