@@ -19,6 +19,7 @@ from players.engines.config import EngineConfig
 from players.engines.gtp_analysis import analysis
 from players.engines.process import EngineError
 from players.engines.vertices import (
+    FROM_TOP,
     GtpVertices,
     VertexError,
     action_at,
@@ -28,8 +29,6 @@ from players.engines.vertices import (
 
 _ANSWER = re.compile(r"([=?])(\d*)[ \t]*(.*)")
 _COLOURS = ("b", "w")
-#: Games in which engines call the top row 1.
-_FROM_TOP = ("othello",)
 #: Hundredths of a second between two reports of an analysis.
 _REPORT_CS = 50
 
@@ -46,7 +45,7 @@ class GtpClient(EngineClient):
         view = game.view(game.initial_state())
         if view.rows != view.columns or not view.clicks or not has_single_clicks(view):
             raise ValueError(f"GTP needs a square board, and moves of one cell: not {game}")
-        row = config.first_row or ("top" if spec.parse(str(game)).name in _FROM_TOP else "bottom")
+        row = config.first_row or ("top" if spec.parse(str(game)).name in FROM_TOP else "bottom")
         self._vertices = GtpVertices(view.rows, view.columns, from_top=row == "top")
         self._commands: tuple[str, ...] = ()
         self._number = 0

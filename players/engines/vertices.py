@@ -19,6 +19,9 @@ GTP_COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 #: The most rows and columns of a board in GTP.
 MAX_GTP_SIDE = len(GTP_COLUMNS)
 
+#: Games in which programs call the top row 1.
+FROM_TOP = ("othello",)
+
 _GTP_VERTEX = re.compile("([A-HJ-Z])([1-9][0-9]?)", re.IGNORECASE)
 _COORDINATES = re.compile(r"\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*", re.ASCII)
 

@@ -30,6 +30,11 @@ def training() -> None:
     run("players.training.main")
 
 
+def engine() -> None:
+    """Run the command `playout-engine` from its first import on."""
+    run("bridges.engine.main")
+
+
 def run(module: str, **options: str) -> None:
     """Import a module and call its `main`, with the arguments of this process, and `options`."""
     interrupts.install()

@@ -33,6 +33,7 @@ from server.runtime import entry_points
 
 #: The modules of the commands; the function is `main`.
 MODULES = {
+    "playout-engine": "bridges.engine.main",
     "playout-player": "players.client.main",
     "playout-server": "server.main",
     "playout-tournament": "server.organizer.main",

@@ -1,0 +1,271 @@
+"""A Gomocup brain: the protocol of Piskvork and of the tournaments of gomoku engines.
+
+https://plastovicka.github.io/protocl2en.htm. Lines end in CR LF. A cell is `x,y`, column and row
+from 0 at the top left. Boards have 5 to 20 rows and columns; the rules are five or more in a row
+(`INFO rule 0`) and exactly five (`INFO rule 1`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+
+import games
+from bridges.engine.gomocup_limits import GomocupLimits
+from bridges.engine.line_input import LineInput
+from bridges.engine.local_match import LocalMatch
+from bridges.engine.memory import within_memory
+from games import SpecError, State
+from games.core import spec
+from games.mnk import MAX_SIDE
+from players.core.player import Cancelled, Limit, PlayerError, PlayResult, Resigned
+from players.engines.vertices import VertexError, cell_at, coordinates
+
+FIVE = 5
+OWN, OTHER = 1, 2
+#: The bits of `INFO rule`: exactly five, a continuous game (which changes nothing here), and rules
+#: that Playout does not have.
+_EXACT, _CONTINUOUS = 1, 2
+_RULES = {4: "renju", 8: "caro"}
+
+_FIELD = re.compile(r"\s*(.*?)\s*,\s*([0-9]{1,2})\s*", re.ASCII)
+
+
+class GomocupError(ValueError):
+    """Raised for a command that fails; its text is the answer after `ERROR`."""
+
+
+class GomocupBrain:
+    """Answers the commands of one manager, until `END` or the end of its input."""
+
+    def __init__(self, wanted: spec.Spec, lines: LineInput) -> None:
+        self._wanted = wanted
+        self._lines = lines
+        self._limits = GomocupLimits()
+        self._sides: tuple[int, int] | None = None  # columns and rows
+        self._match: LocalMatch | None = None
+        self._made_for: tuple[object, ...] = ()
+        self._commands: dict[str, Callable[[str], str | None]] = {
+            "START": self._start,
+            "RECTSTART": self._rectstart,
+            "RESTART": self._restart,
+            "BEGIN": self._begin,
+            "TURN": self._turn,
+            "BOARD": self._board,
+            "TAKEBACK": self._takeback,
+            "INFO": self._info,
+            "ABOUT": self._about,
+        }
+
+    def run(self) -> None:
+        """Answer commands until `END` or the end of the input."""
+        try:
+            while not _is_end(line := self._lines.next()):
+                assert line is not None
+                self._answer(line)
+        except Cancelled:  # END came while the player was thinking
+            pass
+        finally:
+            if self._match:
+                self._match.close()
+
+    def _answer(self, line: str) -> None:
+        name, _, rest = line.strip().partition(" ")
+        if not name:
+            return
+        handler = self._commands.get(name.upper())
+        if handler is None:
+            _write(f"UNKNOWN command {name[:40]!r}")
+            return
+        try:
+            answer = handler(rest.strip())
+        except (GomocupError, VertexError, SpecError, PlayerError) as error:
+            answer = f"ERROR {error}"
+        except Cancelled:
+            raise
+        except Exception as error:  # the player may be any program
+            traceback.print_exc()
+            answer = f"ERROR the player failed: {error!r}"
+        if answer:
+            _write(" ".join(answer.split()))
+
+    # Commands, which return their answer.
+
+    def _about(self, _: str) -> str:
+        own = version("playout")
+        return f'name="Playout {self._wanted.name}", version="{own}", author="Playout authors"'
+
+    def _info(self, rest: str) -> None:
+        key, _, value = rest.partition(" ")
+        self._limits.set(key.lower(), value.strip())
+
+    def _start(self, rest: str) -> str:
+        if not re.fullmatch("[0-9]{1,3}", rest):
+            raise GomocupError(f"expected START SIZE, not {rest[:40]!r}")
+        return self._open(int(rest), int(rest))
+
+    def _rectstart(self, rest: str) -> str:
+        found = re.fullmatch(r"([0-9]{1,3})\s*,\s*([0-9]{1,3})", rest)
+        if not found:
+            raise GomocupError(f"expected RECTSTART WIDTH,HEIGHT, not {rest[:40]!r}")
+        return self._open(int(found[1]), int(found[2]))
+
+    def _open(self, columns: int, rows: int) -> str:
+        if not (FIVE <= columns <= MAX_SIDE and FIVE <= rows <= MAX_SIDE):
+            raise GomocupError(f"unsupported size: expected {FIVE} to {MAX_SIDE} rows and columns")
+        self._sides = columns, rows
+        self._prepared().clear()
+        self._limits.restart()
+        return "OK"
+
+    def _restart(self, _: str) -> str:
+        self._prepared().clear()
+        self._limits.restart()
+        return "OK"
+
+    def _begin(self, _: str) -> str:
+        match = self._prepared()
+        if any(match.state[2:]):
+            raise GomocupError("BEGIN needs an empty board")
+        return self._move(match)
+
+    def _turn(self, rest: str) -> str:
+        match = self._prepared()
+        cell = self._cell(rest)
+        if match.winner:
+            raise GomocupError("the game is over")
+        if match.state[2 + cell]:
+            raise GomocupError(f"there is a stone at {rest} already")
+        match.play(cell)
+        return self._move(match)
+
+    def _board(self, _: str) -> str:
+        lines = []
+        while (line := self._lines.next()) is not None and line.strip().upper() != "DONE":
+            lines.append(line)
+        match = self._prepared()
+        cells = self._owners(lines, len(match.state) - 2)
+        own, other = cells.count(OWN), cells.count(OTHER)
+        if own not in (other, other - 1):
+            raise GomocupError(
+                f"with {own} own stones and {other} of the opponent it is not our turn"
+            )
+        seat = {OWN: 1, OTHER: 2} if own == other else {OWN: 2, OTHER: 1}
+        stones = tuple(seat.get(owner, 0) for owner in cells)
+        match.clear((seat[OWN], 0, *stones))
+        return self._move(match)
+
+    def _owners(self, lines: list[str], size: int) -> list[int]:
+        """Return the owner of each cell, from the lines after BOARD. Raises GomocupError."""
+        owners = [0] * size
+        for line in filter(str.strip, lines):
+            found = _FIELD.fullmatch(line)
+            if not found or int(found[2]) not in (OWN, OTHER):
+                raise GomocupError(f"expected x,y,1 or x,y,2 or DONE, not {line[:40]!r}")
+            cell = self._cell(found[1])
+            if owners[cell]:
+                raise GomocupError(f"there are two stones at {found[1]}")
+            owners[cell] = int(found[2])
+        return owners
+
+    def _takeback(self, rest: str) -> str:
+        match = self._prepared()
+        cell = self._cell(rest)
+        stones = list(match.state[2:])
+        if not stones[cell]:
+            raise GomocupError(f"there is no stone at {rest}")
+        seat, stones[cell] = stones[cell], 0
+        match.clear((seat, 0, *stones))
+        return "OK"
+
+    # The player.
+
+    def _prepared(self) -> LocalMatch:
+        """Return the match, with a player made for the present settings. Raises SpecError."""
+        if self._sides is None:
+            raise GomocupError("there is no board: START comes first")
+        settings = (self._sides, self._limits.rule, self._limits.memory_bytes)
+        if self._match is None or self._made_for != settings:
+            state = self._match.state if self._match else None
+            same_board = self._made_for[:1] == settings[:1]
+            if self._match:
+                self._match.close()
+                self._match = None  # so that its memory is free
+            self._match = self._new_match()
+            self._made_for = settings
+            if state and same_board:
+                self._match.clear(state)
+        return self._match
+
+    def _new_match(self) -> LocalMatch:
+        assert self._sides
+        for bit, name in _RULES.items():
+            if self._limits.rule & bit:
+                raise GomocupError(f"the rules of {name} are not supported")
+        columns, rows = self._sides
+        exact = str(bool(self._limits.rule & _EXACT)).lower()
+        game = games.load(
+            f"gomoku(size={rows},exact={exact})"
+            if rows == columns
+            else f"mnk(m={columns},n={rows},exact={exact})"
+        )
+        return within_memory(game, self._wanted, self._limits.memory_bytes)
+
+    def _move(self, match: LocalMatch) -> str:
+        """Let the player move; return its move."""
+        if match.winner:
+            raise GomocupError("the game is over")
+        plies = sum(stone != 0 for stone in match.state[2:])
+        limit = self._limits.limit(match.mover, plies, match.game.max_plies)
+        started = time.monotonic()
+        result = self._choose(match, limit)
+        self._limits.used(time.monotonic() - started)
+        if result.info and result.info.simulations:
+            _write(f"MESSAGE {self._message(result, match.state)}")
+        match.play(result.action)
+        return self._text(result.action)
+
+    def _choose(self, match: LocalMatch, limit: Limit) -> PlayResult:
+        match.player.ready()
+        with self._lines.watched(match.player.cancel, _ends_next):
+            try:
+                return match.choose(limit)
+            except Resigned:
+                raise GomocupError("the player resigns, which this protocol cannot say") from None
+
+    def _message(self, result: PlayResult, state: State) -> str:
+        assert result.info
+        info = result.info
+        moves = " ".join(self._text(action) for action in info.pv[:10])
+        return (
+            f"{info.simulations} simulations in {info.seconds:.2f} s, "
+            f"win rate {100 * info.win_rate:.1f}%, depth {info.depth}, expects {moves}"
+        )
+
+    def _cell(self, text: str) -> int:
+        assert self._sides
+        columns, rows = self._sides
+        return cell_at(text, rows, columns)
+
+    def _text(self, action: int) -> str:
+        assert self._sides
+        return coordinates(action, self._sides[0])
+
+
+def _is_end(line: str | None) -> bool:
+    """Return whether a line, or the end of the input, ends the brain."""
+    return line is None or line.strip().upper() == "END"
+
+
+def _ends_next(lines: Sequence[str | None]) -> bool:
+    """Return whether the next line ends the brain: commands before it are carried out."""
+    return bool(lines) and _is_end(lines[0])
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(f"{line}\r\n")
+    sys.stdout.flush()
