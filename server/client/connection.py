@@ -16,7 +16,7 @@ from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
 from server.client.tls import TlsSettings, Verified
-from server.model.codec import decode_event, encode
+from server.model.codec import UnknownEvent, decode_event, encode
 from server.model.messages import (
     Code,
     Error,
@@ -186,6 +186,8 @@ class ServerConnection:
         """Decode a frame, answer it or pass it on."""
         try:
             event = decode_event(frame)
+        except UnknownEvent:  # from a later server
+            return
         except ValueError as error:
             self._listener.unusable(str(error))
             return

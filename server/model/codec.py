@@ -64,6 +64,10 @@ class Unreadable(ValueError):
         self.request_id = request_id
 
 
+class UnknownEvent(ValueError):
+    """An event of a type that this version does not know, from a later server: to be ignored."""
+
+
 def encode(message: Request | Event) -> bytes:
     """Returns a message as MessagePack, without the length of the frame."""
     return _ENCODER.encode(message)  # six times as fast as msgpack.packb of its fields
@@ -159,9 +163,17 @@ def decode_json_request(frame: bytes) -> Request:
 
 
 def decode_event(frame: bytes) -> Event:
-    """Decodes an event of the server. Raises ValueError, and nothing else, for any bytes."""
+    """Decodes an event of the server. Raises ValueError, and nothing else, for any bytes.
+
+    The error is an UnknownEvent if only the type is unknown.
+    """
     try:
         raw = msgpack.unpackb(frame)
-        return msgspec.convert(raw, _EVENTS[raw["type"]])
+        kind = raw["type"]
+        if isinstance(kind, str) and kind not in _EVENTS:
+            raise UnknownEvent(f"the server sent an event of the unknown type {kind[:50]!r}")
+        return msgspec.convert(raw, _EVENTS[kind])
+    except UnknownEvent:
+        raise
     except (msgspec.ValidationError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"the server sent an event that cannot be decoded: {error}") from error

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.model.codec import (
+    UnknownEvent,
     Unreadable,
     decode_event,
     decode_json_request,
@@ -251,6 +252,11 @@ def test_events_come_back(event: Event) -> None:
 
 def test_a_client_overlooks_fields_that_it_does_not_know() -> None:
     assert decode_event(msgpack.packb({"type": "pong", "re": 1, "mood": "good"})) == Pong(re=1)
+
+
+def test_a_message_of_an_unknown_type_is_told_from_one_that_makes_no_sense() -> None:
+    with pytest.raises(UnknownEvent, match="'brand_new'"):
+        decode_event(msgpack.packb({"type": "brand_new", "mood": "good"}))
 
 
 @pytest.mark.parametrize(
