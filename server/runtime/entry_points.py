@@ -35,6 +35,11 @@ def engine() -> None:
     run("bridges.engine.main")
 
 
+def bridge() -> None:
+    """Run the command `playout-bridge` from its first import on."""
+    run("bridges.main")
+
+
 def run(module: str, **options: str) -> None:
     """Import a module and call its `main`, with the arguments of this process, and `options`."""
     interrupts.install()

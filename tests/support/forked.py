@@ -33,6 +33,7 @@ from server.runtime import entry_points
 
 #: The modules of the commands; the function is `main`.
 MODULES = {
+    "playout-bridge": "bridges.main",
     "playout-engine": "bridges.engine.main",
     "playout-player": "players.client.main",
     "playout-server": "server.main",

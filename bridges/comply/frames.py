@@ -1,0 +1,85 @@
+"""Frames between a bot and the server, with their bodies unchanged, so that faults stay visible."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgpack
+
+Message = dict[str, Any]
+_LENGTH = struct.Struct(">I")
+#: The longest body that is read; no message of a bot or of the server's in a match is longer.
+_LONGEST = 16 * 2**20
+#: The longest message in a transcript, in characters.
+_SHOWN = 400
+
+
+class NotAFrame(Exception):
+    """The bytes are no frame; the text tells the author of the bot why."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The body of a frame, as it was sent."""
+
+    body: bytes
+
+    @classmethod
+    def of(cls, message: Message) -> Frame:
+        """The frame that holds a message."""
+        return cls(msgpack.packb(message))
+
+    @cached_property
+    def message(self) -> Message:
+        """The map that the body holds; an empty map if it holds none."""
+        with contextlib.suppress(ValueError, msgpack.UnpackException, RecursionError):
+            message = msgpack.unpackb(self.body)
+            if isinstance(message, dict):
+                return message
+        return {}
+
+    @property
+    def type(self) -> object:
+        """The `type` of the message, or None."""
+        return self.message.get("type")
+
+    def __str__(self) -> str:
+        """The message as JSON, cut after some hundred characters."""
+        text = json.dumps(self.message, default=repr) if self.message else repr(self.body)
+        return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+
+
+async def read(stream: asyncio.StreamReader) -> Frame | None:
+    """Return the next frame, or None when the connection has ended. Raises NotAFrame."""
+    try:
+        head = await stream.readexactly(_LENGTH.size)
+        (length,) = _LENGTH.unpack(head)
+        if length > _LONGEST:
+            raise NotAFrame(
+                f"the bytes {head!r} are no length: expected 4 bytes, big-endian, before each body"
+            )
+        return Frame(await stream.readexactly(length))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+
+
+async def write(stream: asyncio.StreamWriter, frame: Frame, *, in_pieces: bool = False) -> None:
+    """Write a frame; with `in_pieces`, its length and its body arrive in three parts."""
+    data = _LENGTH.pack(len(frame.body)) + frame.body
+    ends = (2, _LENGTH.size + len(frame.body) // 2) if in_pieces else ()
+    with contextlib.suppress(ConnectionError):
+        for begin, end in zip((0, *ends), (*ends, len(data)), strict=True):
+            stream.write(data[begin:end])
+            await stream.drain()
+            if end < len(data):
+                await asyncio.sleep(_PIECE_S)
+
+
+#: Seconds between two parts of a frame: long enough that a bot reads the first one alone.
+_PIECE_S = 0.02

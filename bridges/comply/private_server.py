@@ -1,0 +1,71 @@
+"""The private server on which a bot is tested: on this machine, with a database of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from pathlib import Path
+
+import click
+
+from server.organizer.accounts import prepare_accounts
+from server.organizer.local_server import LocalServer, LocalServerError
+from server.runtime.subprocesses import LogFolder
+
+#: The accounts of the referee, who is an administrator, and of the bot.
+REFEREE, BOT = "referee", "bot"
+_POLL_INTERVAL_S = 0.05
+#: The rules of all games may have to be compiled first, once on a machine.
+_START_S = 300.0
+
+
+class PrivateServer:
+    """A server of its own, which can be restarted."""
+
+    def __init__(self, folder: Path) -> None:
+        """Create the database in the folder, with the accounts. Raises ClickException."""
+        url = f"sqlite:///{folder}/playout.db"
+        #: The tokens of the accounts, by name.
+        self.tokens = prepare_accounts(url, REFEREE, [BOT])
+        self._logs = LogFolder()
+        try:
+            self._server = LocalServer(url, 0, self._logs, registration="open")
+        except LocalServerError as error:
+            raise click.ClickException(str(error)) from error
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Its host and port."""
+        return self._server.address
+
+    async def start(self) -> None:
+        """Start it, and wait until it accepts connections. Raises ClickException."""
+        give_up_at = time.monotonic() + _START_S
+        try:
+            while not await self._accepts():
+                self._server.poll(time.monotonic())
+                if time.monotonic() > give_up_at:
+                    raise click.ClickException(f"the server does not start in {_START_S:g} s")
+                await asyncio.sleep(_POLL_INTERVAL_S)
+        except LocalServerError as error:
+            raise click.ClickException(str(error)) from error
+        self._server.logged_in()
+
+    async def restart(self) -> None:
+        """Stop it by SIGTERM, as an operator does, and start it again."""
+        await asyncio.to_thread(self._server.stop)
+        await self.start()
+
+    def close(self) -> None:
+        """Stop it, and remove its log."""
+        self._server.stop()
+        self._logs.wanted = False
+        self._logs.close()
+
+    async def _accepts(self) -> bool:
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection(*self.address)
+            writer.close()
+            return True
+        return False

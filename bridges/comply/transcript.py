@@ -1,0 +1,34 @@
+"""What was said in a situation, for the author of the bot."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from bridges.comply.frames import Frame
+
+
+@dataclass
+class Transcript:
+    """The messages between bot and server, and what the referee did, with seconds since the start.
+
+    `C` is the client, that is the bot, `S` the server, and `--` a remark of the referee.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    _began: float = field(default_factory=time.monotonic)
+
+    def client(self, frame: Frame) -> None:
+        """Add a message of the bot."""
+        self._add(f"C: {frame}")
+
+    def server(self, frame: Frame) -> None:
+        """Add a message that the bot was sent."""
+        self._add(f"S: {frame}")
+
+    def remark(self, text: str) -> None:
+        """Add what the referee did or saw."""
+        self._add(f"-- {text}")
+
+    def _add(self, text: str) -> None:
+        self.lines.append(f"{time.monotonic() - self._began:7.3f} {text}")

@@ -1,0 +1,258 @@
+"""One situation: starts the bot, plays a match against it, and decides whether it has passed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bridges.comply.bot_process import BotCommand, BotProcess
+from bridges.comply.frames import Frame, Message
+from bridges.comply.opponent import Opponent
+from bridges.comply.private_server import BOT, REFEREE, PrivateServer
+from bridges.comply.proxy import HOST, Link, Proxy
+from bridges.comply.situations import Situation
+from bridges.comply.transcript import Transcript
+
+T = TypeVar("T")
+
+_POLL_INTERVAL_S = 0.05
+
+
+@dataclass(frozen=True)
+class ComplyTerms:
+    """How bots are tested: their command and game, and how long one may be silent."""
+
+    command: BotCommand
+    game: str
+    patience_s: float
+    tournament: bool
+    seed: int
+
+
+@dataclass
+class Finding:
+    """The result of a situation: `problem` is None if the bot has passed.
+
+    `own_errors` are errors of the server that the bot caused by itself.
+    """
+
+    situation: str
+    duty: str
+    problem: str | None = None
+    own_errors: list[str] = field(default_factory=list)
+    transcript: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+
+
+class NotPassed(Exception):
+    """The bot has failed in a situation; the text says how."""
+
+
+class SituationTrial:
+    """Puts the bot in one situation. It is the listener of the proxy, and its arbiter."""
+
+    def __init__(
+        self, terms: ComplyTerms, situation: Situation, server: PrivateServer, number: int
+    ) -> None:
+        """`number` tells the bots' processes apart."""
+        loop = asyncio.get_running_loop()
+        self._terms, self._situation, self._server = terms, situation, server
+        self._name = f"{BOT}-{number}"
+        self._transcript = Transcript()
+        self._interference = situation.interference(self)
+        self._finding = Finding(situation.name, situation.duty)
+        self._link: Link | None = None
+        #: The seek with which the bot waits for an opponent, or the `ok` after its `join`.
+        self._waiting: asyncio.Future[Message] = loop.create_future()
+        #: The `ended` that the bot was sent.
+        self._told: asyncio.Future[Message] = loop.create_future()
+        self._unreadable: asyncio.Future[str] = loop.create_future()
+        self._messages = 0
+        self._heard_at = time.monotonic()
+        self._joins = False
+        self._restart: asyncio.Task[None] | None = None
+        self._opponent = Opponent(server, terms.seed)
+
+    async def run(self, folder: Path) -> Finding:
+        """Run the situation; the output of the bot goes to a file in the folder."""
+        proxy = Proxy(self._server.address, self)
+        bot = None
+        try:
+            bot = self._start_bot(await proxy.open(), folder)
+            await self._play(bot)
+        except NotPassed as error:
+            self._finding.problem = str(error)
+        finally:
+            if bot:
+                await bot.stop()
+                self._finding.output = bot.tail()
+            await self._opponent.close()
+            await proxy.close()
+            if self._restart:  # the next situation needs the server
+                await self._restart
+        self._finding.transcript = self._transcript.lines
+        return self._finding
+
+    def _start_bot(self, port: int, folder: Path) -> BotProcess:
+        values = {"host": HOST, "port": str(port), "game": self._terms.game, "name": self._name}
+        environment = {
+            "PLAYOUT_HOST": HOST,
+            "PLAYOUT_PORT": str(port),
+            "PLAYOUT_NAME": BOT,
+            "PLAYOUT_TOKEN": self._server.tokens[BOT],
+        }
+        if self._terms.tournament:
+            environment["PLAYOUT_TOURNAMENT"] = "any"
+        return self._terms.command.start(values, environment, folder / f"{self._name}.log")
+
+    # The course of a situation.
+
+    async def _play(self, bot: BotProcess) -> None:
+        """Play the match. Raises NotPassed."""
+        waiting = await self._unless_it_fails(self._waiting, bot, "before it asked for a match")
+        assert waiting is not None
+        assert self._link
+        before = self._interference.before_match(self._link)
+        await self._unless_it_fails(before, bot, "while it waited for an opponent")
+        await self._pair(waiting)
+        await self._unless_it_fails(self._opponent.ended, bot, "before the match was over")
+        ended = self._told.result() if self._told.done() else self._opponent.ended.result()
+        self._judge_end(ended)
+        await self._unless_it_fails(self._told, bot, "before it heard that the match was over")
+        if not self._interference.done:
+            raise NotPassed("the match was over before this could be tested: take a longer game")
+        await self._see_afterwards(bot)
+
+    async def _pair(self, waiting: Message) -> None:
+        """Start the match with the clock and the seats of the situation. Raises NotPassed."""
+        clock, seat = self._situation.clock, self._situation.seat
+        if waiting["type"] == "ok":
+            entrants = (BOT, REFEREE) if seat == 1 else (REFEREE, BOT)
+            await self._opponent.tournament(self._terms.game, clock, entrants)
+            return
+        if waiting.get("clock") not in (None, clock):
+            raise NotPassed(f"its seek names the clock {waiting['clock']}: leave clock out")
+        if waiting.get("seat") not in (None, seat):
+            raise NotPassed(f"its seek asks for seat {waiting['seat']}: leave seat out")
+        if waiting.get("opponent") not in (None, REFEREE):
+            raise NotPassed(f"its seek is for {waiting['opponent']} only: leave opponent out")
+        await self._opponent.seek(waiting, clock, 3 - seat)
+
+    def _judge_end(self, ended: Message) -> None:
+        """Raises NotPassed if the match ended otherwise than it should."""
+        expected = self._situation.end(tournament=self._terms.tournament)
+        if ended["reason"] != expected:
+            raise NotPassed(
+                f'the match ended with the reason {ended["reason"]} ("{ended["text"]}"), '
+                f"not {expected}"
+            )
+
+    async def _see_afterwards(self, bot: BotProcess) -> None:
+        """See that the bot ends with exit code 0, or is there for more. Raises NotPassed."""
+        messages = self._messages
+        if self._link:
+            await self._link.to_bot(Frame.of({"type": "ping", "seconds": 60.0}))
+        while self._messages == messages:
+            if bot.code == 0:
+                return
+            if bot.code is not None:
+                raise NotPassed(f"after the match the program {bot.how_it_ended()}")
+            if time.monotonic() - self._heard_at > self._terms.patience_s:
+                raise NotPassed("after the match it neither ends nor answers the server's ping")
+            await asyncio.sleep(_POLL_INTERVAL_S)
+
+    async def _unless_it_fails(self, event: Awaitable[T], bot: BotProcess, when: str) -> T | None:
+        """Wait for an event, and return its value; None if the bot was told that all is over.
+
+        Raises NotPassed if the program ends, or is silent for too long, or sends no frames.
+        """
+        waited = asyncio.ensure_future(event)
+        exited = asyncio.create_task(bot.exited())
+        silent = asyncio.create_task(self._silence())
+        try:
+            futures: set[asyncio.Future[Any]] = {waited, exited, silent, self._unreadable}
+            await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
+            if waited.done():
+                return waited.result()
+            if self._unreadable.done():
+                raise NotPassed(self._unreadable.result())
+            if self._told.done():
+                return None
+            if exited.done():
+                raise NotPassed(f"{when} the program {bot.how_it_ended()}")
+            raise NotPassed(f"{when} it was silent for {self._terms.patience_s:g} s")
+        finally:
+            for each in (waited, exited, silent):
+                if isinstance(each, asyncio.Task):
+                    each.cancel()
+
+    async def _silence(self) -> None:
+        """Wait until the bot has said nothing for too long."""
+        while time.monotonic() - self._heard_at < self._terms.patience_s:
+            await asyncio.sleep(_POLL_INTERVAL_S)
+
+    # The proxy's listener.
+
+    async def from_bot(self, frame: Frame, link: Link) -> None:
+        """Note a message of the bot, and let the situation interfere."""
+        self._transcript.client(frame)
+        self._heard_at = time.monotonic()
+        self._messages += 1
+        self._link = link
+        if frame.type == "join":
+            self._joins = True
+        await self._interference.from_bot(frame, link)
+
+    async def from_server(self, frame: Frame, link: Link) -> None:
+        """Let the situation interfere with a message of the server."""
+        await self._interference.from_server(frame, link)
+
+    def sent(self, frame: Frame) -> None:
+        """Note what the bot was sent."""
+        self._transcript.server(frame)
+        message = frame.message
+        match message.get("type"):
+            case "seeking" if not self._waiting.done():
+                self._waiting.set_result(message)
+            case "ok" if self._joins and not self._waiting.done():
+                self._waiting.set_result(message)
+            case "ended" if not self._told.done():
+                self._told.set_result(message)
+            case "error" if not self._is_caused(message["code"]):
+                self._finding.own_errors.append(f"{message['text']} ({message['code']})")
+
+    def _is_caused(self, code: str) -> bool:
+        return self._interference.cuts or code in self._interference.causes
+
+    def noted(self, text: str) -> None:
+        """Add a remark to the transcript."""
+        self._transcript.remark(text)
+
+    def unreadable(self, reason: str) -> None:
+        """Note that the bot sends no frames."""
+        if not self._unreadable.done():
+            self._unreadable.set_result(reason)
+
+    # The arbiter of the interference.
+
+    async def restart_server(self) -> None:
+        """Restart the server; the bot may be silent meanwhile."""
+        self.noted("the server is stopped")
+        self._restart = asyncio.create_task(self._server.restart())
+        await asyncio.shield(self._restart)
+        self.noted("the server is back")
+        self._heard_at = time.monotonic()
+
+    async def abort_match(self) -> None:
+        """End the match as an administrator."""
+        await self._opponent.abort(self._opponent.started.result()["match"])
+
+    async def next_message(self) -> None:
+        """Wait for the next message of the bot."""
+        messages = self._messages
+        while self._messages == messages:
+            await asyncio.sleep(_POLL_INTERVAL_S)

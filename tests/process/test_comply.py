@@ -1,0 +1,216 @@
+"""`playout-bridge comply`: the bot of the document passes, each broken one fails as expected."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import scale
+from support.commands import finish, invoke, start
+from support.copying_popen import CopyingPopen
+from support.waiting import wait_until
+
+from bridges.comply.bot_process import BotCommand
+from bridges.comply.private_server import PrivateServer
+from bridges.comply.referee import BotReferee
+from bridges.comply.situations import OWN_ERRORS, SITUATIONS
+from bridges.comply.trial import ComplyTerms, Finding
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "testing-a-bot.md"
+(BOT,) = re.findall(r"```python\n(\"\"\"Plays one match.*?)```", DOCUMENT.read_text(), re.DOTALL)
+#: Python as it is started by a test: as a copy of a process that has imported what it needs.
+_RUN = (
+    "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+NAMES = [each.name for each in SITUATIONS]
+CUTS = {"cut, move lost", "cut, update lost", "server restart"}
+
+STARTED = 'self.match, self.seat = message["match"], message["seat"]\n'
+UPDATE = 'case "update" if message["ply"] == self.ply:  # another one is repeated\n'
+RETRIES = "[0.1, 0.2, 0.5, 1] + [2] * 30"
+
+
+def also(at: str, line: str) -> tuple[str, str]:
+    """A fault that is one more line of the bot, after the line that ends with `at`."""
+    return at, f"{at}                {line}\n"
+
+
+#: Bots with one fault: what is replaced in the good one, and in which situations it then fails.
+FAULTS: dict[str, tuple[tuple[str, str], set[str]]] = {
+    "always takes seat 1": ((STARTED, STARTED.replace('message["seat"]', "1")), {"seat 2"}),
+    "needs main time": (
+        also(STARTED, 'assert message.get("time_control", {"main_s": 1})["main_s"]'),
+        {"clock per move", "late move"},
+    ),
+    "knows no fractions": (
+        also(STARTED, 'assert "." not in message["clock"]'),
+        {"clock with increment"},
+    ),
+    "knows one period": (
+        also(STARTED, 'assert message.get("time_control", {"periods": 0})["periods"] <= 1'),
+        {"clock with periods"},
+    ),
+    "needs a clock": (also(STARTED, 'message["clocks"]'), {"no clock"}),
+    "takes ping for an error": (also('case "ping":\n', "sys.exit(1)"), {"ping"}),
+    "refuses what it does not know": (
+        (
+            'match message["type"]:',
+            'assert "brand_new" not in message\n        match message["type"]:',
+        ),
+        {"unknown messages"},
+    ),
+    "takes a read for a frame": (
+        (
+            "self.stream.read(size)  # waits for all of it",
+            "self.socket.recv(size)\n        assert len(data) in (0, size)",
+        ),
+        {"frames in parts"},
+    ),
+    "gives up when it is too fast": (('"rate_limited"', '"no such code"'), {"rate_limited"}),
+    "gives up after an illegal move": (('"illegal_action"', '"no such code"'), {"illegal_action"}),
+    "knows no repeated update": (
+        (UPDATE, 'case "update":\n                assert message["ply"] == self.ply\n'),
+        {"repeated move"},
+    ),
+    "gives up when it is late": (('("match_over", "wrong_ply")', '("wrong_ply",)'), {"late move"}),
+    "knows no match without a winner": (
+        also('case "ended":\n', 'assert message["winner"]'),
+        {"match aborted"},
+    ),
+    "does not come back": ((RETRIES, "[0.1]"), CUTS),
+    "gives up during a restart": ((RETRIES, "[0.1, 0.1]"), {"server restart"}),
+    "misses nothing while it is away": (
+        also(STARTED, 'assert len(message["moves"]) == self.ply'),
+        {"cut, update lost"},
+    ),
+    "first plays something illegal": (
+        (
+            "            self.move()\n\n",
+            "            self.legal = [99] if ply < 2 else self.legal\n"
+            "            self.move()\n"
+            '            self.legal = message["legal_actions"]\n\n',
+        ),
+        {OWN_ERRORS},
+    ),
+}
+
+
+def command_of(path: Path) -> str:
+    return f'{sys.executable} -P -c "{_RUN}" {path} {{host}} {{port}} {{game}} {{name}}'
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PrivateServer]:
+    """A private server; it and the bots are copies of this process."""
+    monkeypatch.setattr(subprocess, "Popen", CopyingPopen)
+    server = PrivateServer(tmp_path)
+    asyncio.run(server.start())
+    yield server
+    server.close()
+
+
+def findings(server: PrivateServer, folder: Path, program: str, names: set[str]) -> list[Finding]:
+    """Put a program through the situations of these names."""
+    path = folder / "bot.py"
+    path.write_text(program)
+    terms = ComplyTerms(BotCommand.of(command_of(path)), "tic_tac_toe", 100.0, False, 1)
+    situations = [each for each in SITUATIONS if each.name in names]
+
+    async def collect() -> list[Finding]:
+        referee = BotReferee(server, folder)
+        return [each async for each in referee.findings(terms, situations)]
+
+    return asyncio.run(collect())
+
+
+def test_a_bot_with_one_fault_fails_in_the_situations_of_this_fault_only(
+    server: PrivateServer, tmp_path: Path
+) -> None:
+    for fault, ((good, bad), expected) in FAULTS.items():
+        assert BOT.count(good) == 1, fault
+        names = set(NAMES) if scale.slow else {"seat 1", *expected}
+        found = findings(server, tmp_path, BOT.replace(good, bad), names)
+        assert {each.situation for each in found if each.problem} == expected, (fault, found)
+
+
+def test_every_situation_is_failed_by_some_fault() -> None:
+    covered = set().union(*(expected for _, expected in FAULTS.values()))
+    assert set(NAMES) - covered == {"seat 1"}
+
+
+def test_the_bot_of_the_document_passes_everything(tmp_path: Path) -> None:
+    path = tmp_path / "bot.py"
+    path.write_text(BOT)
+    folder = tmp_path / "transcripts"
+    process = start(
+        "playout-bridge", "comply", "tic_tac_toe", command_of(path), "--transcripts", str(folder)
+    )
+    code, output = finish(process)
+    assert code == 0, output
+    assert "18 passed, 0 failed" in output
+    assert '"type": "started"' in (folder / "seat_2.txt").read_text()
+
+
+def test_a_player_of_ours_passes_in_a_tournament(tmp_path: Path) -> None:
+    player = "import players.client.main as m; m.main()"
+    process = start(
+        *("playout-bridge", "comply", "nim", "--tournament"),
+        f"{sys.executable} -P -c '{player}' any random",
+        *("--only", "illegal_action", "--only", "cut, move lost", "--only", "unknown messages"),
+    )
+    code, output = finish(process)
+    assert code == 0, output
+
+
+def test_a_failure_is_shown_with_its_transcript_and_the_output_of_the_bot() -> None:
+    process = start(
+        *("playout-bridge", "comply", "nim", "--only", "seat 1"),
+        f"{sys.executable} -P -c 'import sys; sys.exit(7)'",
+    )
+    code, output = finish(process)
+    assert code == 1
+    assert "FAILED: before it asked for a match the program has ended with exit code 7" in output
+    assert "1 passed, 1 failed" in output
+
+
+def test_ctrl_c_ends_the_bot_and_the_server(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    program = (
+        "import os, sys, time; print(os.getpid(), file=open(sys.argv[1], 'w')); time.sleep(999)"
+    )
+    process = start("playout-bridge", "comply", "nim", f'{sys.executable} -P -c "{program}" {pid}')
+    number = int(wait_until(lambda: pid.exists() and pid.read_text(), "the bot to start"))
+    process.send_signal(signal.SIGINT)
+    code, output = finish(process)
+    assert code == 130
+    assert output.endswith("Interrupted.\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nim", ""], "the command is empty"),
+        (["nim", "'unclosed"], "is no command: No closing quotation"),
+        (["nym", "bot"], "did you mean 'nim'"),
+        (["nim", "bot", "--only", "seat 3"], "is not one of 'seat 1'"),
+    ],
+)
+def test_bad_usage_is_explained(arguments: list[str], told: str) -> None:
+    code, output = invoke("playout-bridge", "comply", *arguments)
+    assert code == 2
+    assert told in " ".join(output.split())
+
+
+def test_the_document_has_the_table_of_situations() -> None:
+    rows = [f"| `{each.name}` | {each.about} | {each.duty} |" for each in SITUATIONS]
+    assert "\n".join(rows) in DOCUMENT.read_text()
+    assert all(each.about in invoke("playout-bridge", "comply", "--list")[1] for each in SITUATIONS)
