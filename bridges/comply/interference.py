@@ -193,7 +193,7 @@ class LostMove(Interference):
         await self.lose(link)
 
     async def lose(self, link: Link) -> None:
-        """Lose the connection."""
+        """Called for the first move, which is not passed on."""
         link.close("the connection is cut before the move arrives")
 
 

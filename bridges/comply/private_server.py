@@ -36,7 +36,7 @@ class PrivateServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Its host and port."""
+        """Its host and its port, which stays the same."""
         return self._server.address
 
     async def start(self) -> None:

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import click
 from click.core import ParameterSource
-from platformdirs import user_data_path
 
 import games
 import players
@@ -29,11 +28,17 @@ from players.client.identity import Identity
 from players.client.options import described
 from players.client.play_request import PlayRequest
 from players.client.player_cache import PlayerCache
+from players.client.server_options import (
+    account_of,
+    account_options,
+    require_account,
+    server_options,
+)
 from players.client.trees import FORMATS, TreeFile
 from players.core import rendering
 from server.client.connection import ServerConnection
 from server.client.finite_range import FiniteRange
-from server.client.tls import tls_options, tls_settings
+from server.client.tls import tls_settings
 from server.model.messages import ChallengeBot, Join, Seek
 
 #: GAME in a tournament, and the --tournament that stands for all in which the account is entered.
@@ -93,37 +98,8 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
 @click.command(cls=_Names, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("game")
 @click.argument("player")
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    envvar="PLAYOUT_HOST",
-    show_default=True,
-    show_envvar=True,
-    help="Host of the server.",
-)
-@click.option(
-    "--port",
-    default=4242,
-    envvar="PLAYOUT_PORT",
-    show_default=True,
-    show_envvar=True,
-    type=click.IntRange(1, 65535),
-    help="Port of the server.",
-)
-@tls_options
-@click.option(
-    "--name",
-    envvar="PLAYOUT_NAME",
-    show_envvar=True,
-    help="Your account; a new name is registered.  [default: a guest with a random name]",
-)
-@click.option("--guest", is_flag=True, help="Use --name without an account.")
-@click.option(
-    "--token-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File with the token of the account.  [default: PLAYOUT_TOKEN, or the stored token]",
-)
+@server_options
+@account_options
 @click.option(
     "--clock", help="Time control: 1/move, 300+3, 600+5x30 or none.  [default: the opponent's]"
 )
@@ -243,8 +219,8 @@ def main(
         return
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament}
-    _require_account(name, guest, [option for option, value in needing.items() if value])
-    account = None if guest or name is None else _account(name, (host, port), token_file)
+    require_account(name, guest, [option for option, value in needing.items() if value])
+    account = None if guest or name is None else account_of(name, (host, port), token_file)
     tls_config = tls_settings(host, tls, ca, tls_name)
     cache = _player_cache(player, options, known)
     identity = _identity(player, name, account, cache)
@@ -406,29 +382,6 @@ def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...])
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     return cache
-
-
-def _require_account(name: str | None, guest: bool, options: list[str]) -> None:
-    """Raises UsageError if a guest uses one of these options."""
-    if options and (guest or name is None):
-        raise click.UsageError(f"{options[0]} needs an account: --name NAME, without --guest")
-
-
-def _account(name: str, server: tuple[str, int], token_file: Path | None) -> tokens.SavedAccount:
-    """The account to play as, with its token. Raises ClickException."""
-    host, port = server
-    file = tokens.TokenFile(user_data_path("playout"), _warn)
-    try:
-        given = tokens.given(token_file, os.environ.get("PLAYOUT_TOKEN"), _warn)
-        account = tokens.SavedAccount(file, f"{host}:{port}", name, given)
-        account.token()  # so that errors show before the player connects
-    except tokens.TokenError as error:
-        raise click.ClickException(str(error)) from error
-    return account
-
-
-def _warn(text: str) -> None:
-    click.echo(f"Warning: {text}", err=True)
 
 
 def _add_current_folder(player: str) -> None:

@@ -1,0 +1,129 @@
+"""A match as an agent is shown it: its board as text, and the names of the legal moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.model.messages import Board, ClockState, Ended, LegalMove, PositionView, Started, Update
+
+_PIECES = ".XO"
+
+
+@dataclass
+class AgentMatch:
+    """A match that the agent plays, up to the last event."""
+
+    started: Started
+    ply: int
+    to_move: int
+    state: tuple[int, ...]
+    clocks: tuple[ClockState, ClockState] | None
+    view: PositionView | None
+    legal_moves: dict[str, int]
+    names: list[str] = field(default_factory=list)
+    ended: Ended | None = None
+
+    @classmethod
+    def of(cls, started: Started) -> AgentMatch:
+        """The match that has started, or is resumed."""
+        return cls(
+            started,
+            len(started.moves),
+            started.to_move,
+            started.state,
+            started.clocks,
+            started.view,
+            _named(started.legal_moves, started.legal_actions),
+        )
+
+    def updated(self, update: Update) -> None:
+        """Take a move over; an update that is repeated changes nothing."""
+        if update.ply < self.ply:
+            return
+        self.ply = update.ply + 1
+        self.to_move, self.state, self.clocks = update.to_move, update.state, update.clocks
+        self.view = update.view
+        self.legal_moves = _named(update.legal_moves, update.legal_actions)
+        name = update.view.name if update.view and update.view.name else str(update.action)
+        self.names.append(f"{update.player}: {name}")
+
+    @property
+    def seat(self) -> int:
+        """The agent's seat: 1 moves first, 2 second."""
+        assert self.started.seat is not None
+        return self.started.seat
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server has told the result."""
+        return self.ended is not None
+
+    @property
+    def waits_for_agent(self) -> bool:
+        """Whether the agent is to move."""
+        return not self.is_over and self.to_move == self.seat
+
+    def action(self, move: str) -> int | None:
+        """The action of a legal move's name, in upper or lower case; None if there is none."""
+        wanted = move.strip().casefold()
+        return next((self.legal_moves[n] for n in self.legal_moves if n.casefold() == wanted), None)
+
+    def described(self) -> dict[str, Any]:
+        """The match for the agent, as JSON."""
+        shown: dict[str, Any] = {
+            "match": self.started.match,
+            "game": self.started.game,
+            "players": list(self.started.players),
+            "you": self.seat,
+            "status": self._status(),
+            "plies": self.ply,
+            "moves_seen": self.names,
+        }
+        if self.ended:
+            shown["winner"] = self.ended.winner
+        if self.clocks:
+            shown["seconds_left"] = [self._seconds(each) for each in self.clocks]
+        board = self.started.board
+        if board and self.view:
+            shown["board"] = list(_rows(board, self.view))
+            shown["pieces"] = "X is player 1, O is player 2"
+            if self.view.note:
+                shown["note"] = self.view.note
+        else:
+            shown["state"] = list(self.state)
+        if self.waits_for_agent:
+            shown["legal_moves"] = list(self.legal_moves)
+        return shown
+
+    def _status(self) -> str:
+        if self.ended:
+            return f"over: {self.ended.text} ({self.ended.reason})"
+        return "your move" if self.waits_for_agent else "the opponent is to move"
+
+    def _seconds(self, clock: ClockState) -> float:
+        control = self.started.time_control
+        period_s = control.period_s if control else 0.0
+        return round(clock.main_s + clock.periods * period_s, 1)
+
+
+def _named(moves: tuple[LegalMove, ...] | None, actions: tuple[int, ...] | None) -> dict[str, int]:
+    """The legal actions by name; a game without names has their numbers."""
+    if moves is not None:
+        return {move.name: move.action for move in moves}
+    return {str(action): action for action in actions or ()}
+
+
+def _rows(board: Board, view: PositionView) -> Iterator[str]:
+    """The lines of a board, with the labels of its columns and rows."""
+    left = max(map(len, board.row_labels), default=0)
+    width = max(map(len, board.column_labels), default=1)
+    yield _row("", board.column_labels, left, width)
+    for row in range(board.rows):
+        cells = view.cells[row * board.columns : (row + 1) * board.columns]
+        yield _row(board.row_labels[row], [_PIECES[each] for each in cells], left, width)
+
+
+def _row(label: str, cells: Any, left: int, width: int) -> str:
+    return " ".join([label.rjust(left), *(each.rjust(width) for each in cells)]).rstrip()

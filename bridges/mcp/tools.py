@@ -1,0 +1,200 @@
+"""The tools that an agent has: it lists games, plays matches, and resigns."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from importlib.metadata import version
+from typing import Annotated, Any, ParamSpec, TypeVar, cast
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from bridges.mcp.agent_match import AgentMatch
+from bridges.mcp.agent_session import AgentError, AgentSession
+from server.model.messages import Cancel, ChallengeBot, Move, Resign, Seat, Seek, Seeking
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Described = dict[str, Any]
+
+_INSTRUCTIONS = """\
+Plays board games on a Playout server, against its bots and whoever else is there.
+Call list_games, then new_match, and then play until the status says that the match is over.
+Your clock runs while you think: new_match and play return the time that is left.
+"""
+
+Game = Annotated[str, Field(description="A game of list_games, e.g. othello(size=6)")]
+Match = Annotated[
+    str | None, Field(description="The match; may be left out while you play one only")
+]
+Wait = Annotated[
+    float, Field(ge=0, le=300, description="Longest time to wait for the opponent, in seconds")
+]
+
+
+def agent_server(session: AgentSession) -> MCPServer[Any]:
+    """Return a server with the tools of a session."""
+    server: MCPServer[Any] = MCPServer(
+        "playout", instructions=_INSTRUCTIONS, version=version("playout"), log_level="WARNING"
+    )
+    tools = AgentTools(session)
+    for tool in (
+        tools.list_games,
+        tools.new_match,
+        tools.legal_moves,
+        tools.play,
+        tools.state,
+        tools.resign,
+    ):
+        server.add_tool(_with_tool_errors(tool))
+    return server
+
+
+def _with_tool_errors(tool: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """Let the agent read why a request failed."""
+
+    @wraps(tool)
+    async def call(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return await tool(*arguments, **named)
+        except AgentError as error:
+            raise ToolError(str(error)) from error
+
+    return call
+
+
+class AgentTools:
+    """The tools; their docstrings and the descriptions of their parameters are for the agent."""
+
+    def __init__(self, session: AgentSession) -> None:
+        self._session = session
+
+    async def list_games(self) -> Described:
+        """List the games of the server, its bots, your name, and the matches that you play."""
+        welcome = await self._session.ready()
+        return {
+            "games": list(welcome.games),
+            "bots": list(welcome.bots),
+            "your_name": welcome.name,
+            "rated_matches_possible": not welcome.guest,
+            "matches": [match.started.match for match in self._running()],
+        }
+
+    async def new_match(
+        self,
+        game: Game,
+        bot: Annotated[
+            str | None, Field(description="Play against this bot of list_games; not rated")
+        ] = None,
+        opponent: Annotated[
+            str | None, Field(description="Play only against the user of this name")
+        ] = None,
+        clock: Annotated[
+            str | None,
+            Field(description="60/move, 600+30, 600+5x30 (seconds) or none; default: any"),
+        ] = None,
+        seat: Annotated[
+            int | None, Field(ge=1, le=2, description="1: move first, 2: second; default: any")
+        ] = None,
+        rated: Annotated[bool, Field(description="Whether the match counts for ratings")] = False,
+        wait_s: Wait = 60,
+    ) -> Described:
+        """Start a match, and return it when it is your move."""
+        place = cast(Seat | None, seat)
+        if bot is not None:
+            if rated or opponent is not None:
+                raise AgentError("A match against a bot has no other opponent, and is not rated.")
+            request = ChallengeBot(player=bot, game=game, clock=clock, seat=place)
+            return await self._begin(request, wait_s)
+        seek = Seek(game=game, clock=clock, rated=rated, opponent=opponent, seat=place)
+        return await self._begin(seek, wait_s)
+
+    async def legal_moves(self, match: Match = None) -> list[str]:
+        """List the names of the moves that you may play now."""
+        return list(self._to_move(match).legal_moves)
+
+    async def play(
+        self,
+        move: Annotated[str, Field(description="One of legal_moves")],
+        match: Match = None,
+        wait_s: Wait = 60,
+    ) -> Described:
+        """Play a move, wait for the opponent's answer, and return the match."""
+        played = self._to_move(match)
+        action = played.action(move)
+        if action is None:
+            legal = ", ".join(played.legal_moves)
+            raise AgentError(f"{move!r} is not a legal move. Legal moves: {legal}")
+        ply = played.ply
+        await self._session.ask(Move(match=played.started.match, ply=ply, action=action))
+        return await self._shown(played.started.match, wait_s)
+
+    async def state(self, match: Match = None, wait_s: Wait = 0) -> Described:
+        """Return a match, after waiting until it is your move or over."""
+        return await self._shown(self._named(match).started.match, wait_s)
+
+    async def resign(self, match: Match = None) -> Described:
+        """Resign a match: the opponent wins it."""
+        resigned = self._running_match(match)
+        await self._session.ask(Resign(match=resigned.started.match))
+        return resigned.described()
+
+    async def _begin(self, request: Seek | ChallengeBot, wait_s: float) -> Described:
+        """Wait for a match that a request leads to; without one, the seek is closed."""
+        session = self._session
+        before = set(session.matches)
+        session.failure = None
+        seeking = await session.ask(request)
+        begun = await session.until(
+            lambda: bool(set(session.matches) - before or session.failure), wait_s
+        )
+        new = sorted(set(session.matches) - before)
+        if new:
+            return await self._shown(new[0], wait_s)
+        if isinstance(seeking, Seeking) and not begun:
+            await session.ask(Cancel(seek=seeking.seek))
+        welcome = await session.ready()
+        raise AgentError(
+            session.failure
+            or f"Nobody has sought this match for {wait_s:g} s, so it is sought no longer. "
+            f"Try again, or play against a bot: {', '.join(welcome.bots) or 'there are none'}"
+        )
+
+    async def _shown(self, match: str, wait_s: float) -> Described:
+        """A match, when it is the agent's move, or over, or the time is up."""
+        matches = self._session.matches
+        await self._session.until(
+            lambda: matches[match].is_over or matches[match].waits_for_agent, wait_s
+        )
+        return matches[match].described()
+
+    def _running(self) -> list[AgentMatch]:
+        return [match for match in self._session.matches.values() if not match.is_over]
+
+    def _named(self, match: str | None) -> AgentMatch:
+        """The match of that identifier; without one, the only one that is being played."""
+        matches = self._session.matches
+        if match is not None:
+            if match not in matches:
+                known = ", ".join(matches) or "none; call new_match"
+                raise AgentError(f"You play no match {match!r}. Your matches: {known}")
+            return matches[match]
+        running = self._running() or list(matches.values())[-1:]
+        if len(running) != 1:
+            known = ", ".join(each.started.match for each in running) or "none; call new_match"
+            raise AgentError(f"Say which match. Your matches: {known}")
+        return running[0]
+
+    def _running_match(self, match: str | None) -> AgentMatch:
+        found = self._named(match)
+        if found.ended:
+            raise AgentError(f"Match {found.started.match} is over: {found.ended.text}.")
+        return found
+
+    def _to_move(self, match: str | None) -> AgentMatch:
+        found = self._running_match(match)
+        if not found.waits_for_agent:
+            raise AgentError("It is not your move. Call state with wait_s to wait for it.")
+        return found

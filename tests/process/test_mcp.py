@@ -1,0 +1,155 @@
+"""`playout-bridge mcp`, driven by the client of the official SDK over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp
+import pytest
+from support.commands import NOT_NICE, RunningServer, running_server
+from support.raw_client import RawClient
+
+ROOT = Path(__file__).parents[2]
+_RUN = "import sys; sys.argv[0] = 'playout-bridge'; from bridges.main import main; main()"
+
+
+class ToolCaller:
+    """Calls the tools of a bridge."""
+
+    def __init__(self, client: mcp.Client) -> None:
+        self.client = client
+
+    async def __call__(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Return what a tool says; it must not fail."""
+        result = await self.client.call_tool(tool, arguments)
+        assert not result.is_error, result.content
+        assert isinstance(result.structured_content, dict)
+        return result.structured_content
+
+    async def error(self, tool: str, **arguments: Any) -> str:
+        """Return the text with which a tool fails."""
+        result = await self.client.call_tool(tool, arguments)
+        assert result.is_error, result.structured_content
+        (content,) = result.content
+        assert isinstance(content, mcp.types.TextContent)
+        return content.text
+
+
+@asynccontextmanager
+async def agent(server: RunningServer, folder: Path, *words: str) -> AsyncIterator[ToolCaller]:
+    """An agent with a bridge of its own to the server."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)}
+    parameters = mcp.StdioServerParameters(
+        command=sys.executable,
+        args=["-P", "-c", _RUN, "mcp", *server.address, *words],
+        env=environment,
+    )
+    async with mcp.Client(parameters) as client:
+        yield ToolCaller(client)
+
+
+async def played_to_the_end(call: ToolCaller, state: dict[str, Any]) -> dict[str, Any]:
+    """Play the first legal move until the match is over."""
+    while not state["status"].startswith("over"):
+        if state["status"] == "your move":
+            state = await call("play", match=state["match"], move=state["legal_moves"][0])
+        else:
+            state = await call("state", match=state["match"], wait_s=60)
+    return state
+
+
+def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_path: Path) -> None:
+    async def play(server: RunningServer) -> None:
+        async with agent(server, tmp_path, "--name", "Ada") as call:
+            listed = await call.client.list_tools()
+            assert [tool.name for tool in listed.tools] == [
+                *("list_games", "new_match", "legal_moves", "play", "state", "resign")
+            ]
+            games = await call("list_games")
+            assert "tic_tac_toe" in games["games"]
+            assert games["bots"] == ["random"]
+            assert games["your_name"] == "Ada"
+            assert games["rated_matches_possible"]
+            await wrong_requests(call)
+            await a_match_against_a_bot(call)
+            await a_rated_match(call, server)
+
+    with running_server("--bots", "2", "--bot", "random", changed=NOT_NICE) as server:
+        asyncio.run(play(server))
+
+
+async def wrong_requests(call: ToolCaller) -> None:
+    """Requests that fail before any match is played."""
+    assert "did you mean 'tic_tac_toe'" in await call.error(
+        "new_match", game="tic_tac_two", bot="random"
+    )
+    assert "clock" in await call.error("new_match", game="nim", clock="soon")
+    assert "is not among the bots here" in await call.error("new_match", game="nim", bot="fritz")
+    assert "is not rated" in await call.error("new_match", game="nim", bot="random", rated=True)
+    nobody = await call.error("new_match", game="nim", wait_s=0)
+    assert "Nobody has sought this match for 0 s" in nobody
+    assert "random" in nobody
+    assert "Your matches: none; call new_match" in await call.error("play", move="a1")
+    assert "no match 'm1'" in await call.error("play", match="m1", move="a1")
+    assert "no match 'm1'" in await call.error("state", match="m1")
+    assert "less than or equal to 300" in await call.error("state", wait_s=1e6)
+
+
+async def a_match_against_a_bot(call: ToolCaller) -> None:
+    """A whole match, with wrong moves in it."""
+    state = await call("new_match", game="tic_tac_toe", bot="random", clock="none", seat=1)
+    assert state["status"] == "your move"
+    assert state["board"] == ["  a b c", "1 . . .", "2 . . .", "3 . . ."]
+    assert state["legal_moves"] == ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]
+    assert "'d4' is not a legal move. Legal moves: a1, b1" in await call.error("play", move="d4")
+    state = await call("play", move="B2")
+    assert state["board"][2] == "2 . X ." or "O" in state["board"][2]
+    assert "'b2' is not a legal move" in await call.error("play", move="b2")
+    assert (await call("legal_moves"))["result"] == state["legal_moves"]
+    over = await played_to_the_end(call, state)
+    assert over["winner"] in (1, 2, -1)
+    text = await call.error("play", match=over["match"], move="a1")
+    assert f"Match {over['match']} is over" in text
+    assert "is over" in await call.error("resign", match=over["match"])
+
+
+async def a_rated_match(call: ToolCaller, server: RunningServer) -> None:
+    """A rated match against another account, which the agent resigns."""
+
+    def opponent() -> dict[str, Any]:
+        with RawClient(server.host, server.port) as bob:
+            bob.ask("hello", name="Bob", protocol_min=1, protocol_max=1)
+            bob.ask("seek", game="nim(chips=5)", rated=True, seat=2, clock="none")
+            return bob.hear_until("ended")
+
+    ended = asyncio.create_task(asyncio.to_thread(opponent))
+    state = await call("new_match", game="nim(chips=5)", rated=True)
+    assert state["players"] == ["Ada", "Bob"]
+    state = await call("play", move=state["legal_moves"][0], wait_s=0)
+    assert state["status"] == "the opponent is to move"
+    assert "It is not your move" in await call.error("play", move="1")
+    assert (await call("resign"))["status"] == "over: Ada resigned (resignation)"
+    assert (await ended)["winner"] == 2
+
+
+def test_without_a_server_the_tools_say_so(tmp_path: Path) -> None:
+    async def play(server: RunningServer) -> None:
+        async with agent(server, tmp_path, "--retry-s", "0") as call:
+            assert "Start one with: playout-server" in await call.error("list_games")
+
+    with running_server() as server:
+        server.stop()
+        asyncio.run(play(server))
+
+
+@pytest.mark.parametrize("option", ["--name", "--token-file", "--host", "--tls"])
+def test_the_options_are_those_of_a_player(option: str) -> None:
+    from support.commands import invoke
+
+    assert option in invoke("playout-bridge", "mcp", "--help")[1]
