@@ -10,6 +10,7 @@ import click
 #: The module of each subcommand, in which it is called `command`.
 _MODULES = {
     "comply": "bridges.comply.command",
+    "json": "bridges.original.command",
     "mcp": "bridges.mcp.command",
 }
 
@@ -18,6 +19,8 @@ EPILOG = """
 Examples:
   playout-bridge comply connect_four "python bot.py {host} {port} {game} {name}"
                                      tests a bot in any language
+  playout-bridge json connect_four --port 4243
+                                     lets clients of the original system play
   playout-bridge mcp --name Ada      lets a language model play as Ada
 """
 

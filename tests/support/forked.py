@@ -39,6 +39,7 @@ MODULES = {
     "playout-server": "server.main",
     "playout-tournament": "server.organizer.main",
     "playout-train": "players.training.main",
+    "playout-bridge": "bridges.main",
 }
 #: Where the commands are installed.
 BIN = Path(sys.executable).parent

@@ -1,0 +1,293 @@
+"""The match of a client of the original system on a Playout server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+from msgspec import structs
+
+from bridges.original.client_line import ClientLine
+from bridges.original.rules import OriginalRules, UnknownAction, win_values
+from games import State
+from players.client.identity import Identity
+from server.client.connection import ServerConnection
+from server.model.messages import (
+    Analysis,
+    ChallengeBot,
+    Code,
+    Ended,
+    Error,
+    Event,
+    Move,
+    Notice,
+    Ping,
+    Pong,
+    Resign,
+    Seek,
+    Started,
+    Update,
+    Welcome,
+)
+
+#: The ids of requests; those of moves are their plies.
+_HELLO, _PLAY, _PING, _RESIGN = "hello", "play", "ping", "resign"
+
+
+class BridgedMatch:
+    """One client: seeks a match for it, tells it when it is to move, and sends its moves.
+
+    The client is told of a position once: it would think again. Whatever it does wrong ends its own
+    match, by resignation. It is a `ServerListener` and a `ClientListener`.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        rules: OriginalRules,
+        request: Seek | ChallengeBot,
+        identity: Identity,
+        client: ClientLine,
+        done: Callable[[BridgedMatch], None],
+        show: Callable[[str], None],
+    ) -> None:
+        """`done` is called once, when neither connection is open; `show` tells the operator."""
+        self._reactor = reactor
+        self._rules = rules
+        self._request = request
+        self._identity = identity
+        self._client = client
+        self._done = done
+        self._show = show
+        #: The connection to play over, to be set before `begin`.
+        self.server: ServerConnection
+        self._match: Started | None = None
+        #: The server has sent the match on the present connection.
+        self._is_current = False
+        self._states: list[State] = [rules.game.initial_state()]
+        self._moves: list[int] = []
+        #: The ply for which the client was asked, and its answer.
+        self._asked = -1
+        self._answer: Move | None = None
+        self._failed = self._over = False
+
+    def begin(self) -> None:
+        """Connect to the server, when the client has connected."""
+        self.server.open()
+
+    def stop(self) -> None:
+        """End the match, because the bridge ends."""
+        self._fail("The bridge has been stopped.")
+
+    # What the client does.
+
+    def line(self, line: bytes) -> None:
+        """Handle a line of the client: its action, if it is to move."""
+        if self._match is None or self._asked != len(self._moves) or self._answer is not None:
+            self.fault("it is not your turn")
+            return
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            self.fault("expected a line of JSON")
+            return
+        if not isinstance(said, dict) or said.get("type") != "action":
+            self.fault('expected {"type": "action", "message": ...}')
+            return
+        try:
+            action = self._rules.action_of(said.get("message"))
+        except UnknownAction as error:
+            self.fault(f"expected {error}")
+            return
+        if action not in self._rules.game.legal_actions(self._states[-1]):
+            self._client.send("illegal", message=said["message"])
+            self._fail("Your action is illegal: you have resigned.")
+            return
+        self._move(action, _analysis(said.get("extras")))
+
+    def fault(self, text: str) -> None:
+        """Tell the client what it did wrong, and give its match up."""
+        self._client.send("error", message=text)
+        self._fail(f"You have broken the protocol: {text}.")
+
+    def hung_up(self) -> None:
+        """Resign, as the client cannot come back to its match."""
+        if not self._over and not self._failed:
+            self._show(f"{self._identity.name} has hung up")
+            self._fail("")
+
+    # What the server does.
+
+    def connected(self) -> None:
+        """Log in as a guest."""
+        self._is_current = False
+        self.server.send(self._identity.hello())
+
+    def disconnected(self, reason: str) -> None:
+        """The connection makes itself anew; the client knows nothing of it."""
+        self._is_current = False
+
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        """Tell the operator."""
+        self._show(f"there is no server at {server}: {reason}; trying again")
+
+    def unreachable(self, reason: str) -> None:
+        """Give up."""
+        self._show(f"the server cannot be reached: {reason}")
+        self._leave("The server cannot be reached.")
+
+    def unusable(self, reason: str) -> None:
+        """Give up: another attempt would fail, too."""
+        self._show(reason)
+        self._leave("The server cannot be used.")
+
+    def received(self, event: Event) -> None:
+        """React to an event of the server."""
+        if self._over:
+            return
+        match event:
+            case Welcome():
+                self._identity.welcomed(event)
+                self.server.send(Ping(id=_PING))
+                if self._match is None and not self._failed:
+                    self.server.send(structs.replace(self._request, id=_PLAY))
+            case Pong(re=re) if re == _PING and self._match and not self._is_current:
+                self._leave("The server no longer knows the match.")
+            case Started(seat=int()):
+                self._started(event)
+            case Update(match=match) if self._match and match == self._match.match:
+                if event.ply == len(self._moves):
+                    self._append(event.action, tuple(event.state))
+                    self._advance()
+            case Ended(match=match) if self._match and match == self._match.match:
+                self._ended(event)
+            case Error():
+                self._refused(event)
+            case Notice(code="bot_failed"):
+                self._leave(event.text)
+
+    def _started(self, event: Started) -> None:
+        if self._match is None:
+            self._match = event
+            self._client.send("player", message=event.seat)
+            first, second = event.players
+            self._show(f"match {event.match}: {first} against {second}, {event.clock}")
+        self._is_current = True
+        for action in event.moves[len(self._moves) :]:
+            self._append(action, self._rules.game.next_state(self._states[-1], action))
+        if self._failed:
+            self.server.send(Resign(id=_RESIGN, match=event.match))
+        elif self._answer:  # it may have been lost with the connection
+            self.server.send(self._answer)
+        else:
+            self._advance()
+
+    def _append(self, action: int, state: State) -> None:
+        self._moves.append(action)
+        self._states.append(state)
+        self._answer = None
+
+    def _advance(self) -> None:
+        """Ask the client for its move, or pass for it, if it is to move."""
+        assert self._match
+        game, state, ply = self._rules.game, self._states[-1], len(self._moves)
+        if self._failed or game.winner(state) or game.current_player(state) != self._match.seat:
+            return
+        first = game.legal_actions(state)[0]
+        if self._rules.action_json(state, first) is None:
+            self._move(first, None)
+        elif self._asked != ply:
+            self._asked = ply
+            self._client.send("update", **self._position())
+
+    def _move(self, action: int, info: Analysis | None) -> None:
+        assert self._match
+        ply = len(self._moves)
+        self._answer = Move(id=ply, match=self._match.match, ply=ply, action=action, info=info)
+        self.server.send(self._answer)
+
+    def _position(self) -> dict[str, Any]:
+        """Return the fields of an update, with the last move that was no pass."""
+        state = self._states[-1]
+        played = [
+            (before[0], action)
+            for before, move in zip(self._states, self._moves, strict=False)
+            if (action := self._rules.action_json(before, move)) is not None
+        ]
+        mover, action = played[-1] if played else (3 - state[0], None)
+        fields: dict[str, Any] = {"board": None, "state": self._rules.state_json(state, mover)}
+        if action is not None:
+            sequence = len(played) + 1  # the number of positions so far
+            fields["last_action"] = {"player": mover, "action": action, "sequence": sequence}
+        return fields
+
+    def _ended(self, event: Ended) -> None:
+        self._show(f"match {event.match}: {event.text} ({event.reason})")
+        if event.winner == 0 or self._failed:
+            self._leave(f"The match has no result: {event.text}")
+            return
+        values = win_values(event.winner)
+        by_rules = self._rules.game.winner(self._states[-1])
+        points = self._rules.points(self._states[-1]) if by_rules else values
+        self._client.send("update", **self._position(), winners=values, points=points)
+        self._leave("")
+
+    def _refused(self, error: Error) -> None:
+        if error.re == _HELLO:
+            wait_s = self._identity.retry_s(error)
+            if wait_s is None:
+                self._leave(f"The server refuses: {error.text}")
+            else:
+                self._reactor.callLater(wait_s, self.server.send, self._identity.hello())
+        elif error.re == _PLAY:
+            self._leave(f"The server refuses the match: {error.text}")
+        elif isinstance(error.re, int) and error.code is Code.ILLEGAL_ACTION:
+            self._fail("The server refuses the action: you have resigned.")
+
+    # The end.
+
+    def _fail(self, text: str) -> None:
+        """Resign the match, decline the client, and leave when the server has ended the match."""
+        if self._failed or self._over:
+            return
+        self._failed = True
+        self._client.decline(text)
+        if self._match is None:
+            self._leave("")
+        else:
+            self.server.send(Resign(id=_RESIGN, match=self._match.match))
+
+    def _leave(self, text: str) -> None:
+        """Close both connections; `text` is for a client that has no result, if not empty."""
+        if self._over:
+            return
+        self._over = True
+        if text:
+            self._client.decline(text)
+        self._client.end()
+        self.server.close()
+        self._done(self)
+
+
+def _analysis(extras: object) -> Analysis | None:
+    """Return what the original search tells: its playouts, depth and win rate."""
+    if not isinstance(extras, dict):
+        return None
+    playouts, depth, actions = (extras.get(key) for key in ("games", "max_depth", "actions"))
+    best = actions[0] if isinstance(actions, list) and actions else None
+    percent = best.get("percent") if isinstance(best, dict) else None
+    known = Analysis(
+        simulations=playouts if _is_count(playouts) else None,
+        depth=depth if _is_count(depth) else None,
+        win_rate=percent / 100 if _is_percentage(percent) else None,
+    )
+    return known if known != Analysis() else None
+
+
+def _is_percentage(value: object) -> TypeGuard[float]:
+    return type(value) in (int, float) and 0 <= value <= 100  # type: ignore[operator]
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value < 2**31

@@ -1,0 +1,184 @@
+"""Games as the original system writes them in JSON: their states and actions, both ways."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import games
+from games import TIE, State
+from games.core import spec as specs
+
+Json = dict[str, Any]
+
+
+class UnknownAction(ValueError):
+    """Raised for JSON that names no action of the game."""
+
+
+class OriginalRules(ABC):
+    """One game: `name` is that of the original system, `spec` that of Playout."""
+
+    name: ClassVar[str]
+    spec: ClassVar[str]
+    #: The keys of an action, each with the number of its values from 0.
+    keys: ClassVar[Mapping[str, int]]
+
+    def __init__(self) -> None:
+        self.game = games.load(self.spec)
+
+    @abstractmethod
+    def parts(self, state: State) -> Json:
+        """Return the fields of a state besides the two players."""
+
+    @abstractmethod
+    def number(self, values: tuple[int, ...]) -> int:
+        """Return our action for the values of `keys`, in that order."""
+
+    @abstractmethod
+    def values(self, state: State, action: int) -> tuple[int, ...] | None:
+        """Return the values of `keys` for an action of ours; None for a pass."""
+
+    def state_json(self, state: State, previous: int) -> Json:
+        """Return a state; `previous` is the player who moved last."""
+        return {**self.parts(state), "player": state[0], "previous_player": previous}
+
+    def action_json(self, state: State, action: int) -> Json | None:
+        """Return an action; None for a pass, which the original system does not have."""
+        values = self.values(state, action)
+        return None if values is None else dict(zip(self.keys, values, strict=True))
+
+    def action_of(self, message: object) -> int:
+        """Return our action for one in JSON, legal or not. Raises UnknownAction."""
+        if not isinstance(message, dict):
+            raise UnknownAction(self._expected())
+        values = tuple(message.get(key) for key in self.keys)
+        for value, size in zip(values, self.keys.values(), strict=True):
+            if type(value) is not int or not 0 <= value < size:
+                raise UnknownAction(self._expected())
+        return self.number(values)  # type: ignore[arg-type]
+
+    def points(self, state: State) -> dict[str, float]:
+        """Return the points of a final state, by player: those of the result."""
+        return win_values(self.game.winner(state))
+
+    def _expected(self) -> str:
+        wanted = ", ".join(f"{key} from 0 to {size - 1}" for key, size in self.keys.items())
+        return f"an action of {self.name} is an object with {wanted}"
+
+
+def win_values(winner: int) -> dict[str, float]:
+    """Return the field `winners` for a winner, 1 or 2, or a tie."""
+    if winner == TIE:
+        return {"1": 0.5, "2": 0.5}
+    return {str(player): int(player == winner) for player in (1, 2)}
+
+
+class OriginalConnectFour(OriginalRules):
+    """Discs that fall: row 0 is the lowest."""
+
+    name, spec = "connect_four", "connect_four"
+    keys: ClassVar = {"column": 7}
+
+    def parts(self, state: State) -> Json:
+        cells = state[2:]
+        discs = [
+            {"type": "disc", "player": cells[(5 - row) * 7 + column], "row": row, "column": column}
+            for column in range(7)
+            for row in range(6)
+        ]
+        return {"pieces": [disc for disc in discs if disc["player"]]}
+
+    def number(self, values: tuple[int, ...]) -> int:
+        return values[0]
+
+    def values(self, state: State, action: int) -> tuple[int, ...] | None:
+        return (action,)
+
+
+class OriginalReversi(OriginalRules):
+    """Othello; a player who cannot move is left out, without a pass."""
+
+    name, spec = "reversi", "othello"
+    keys: ClassVar = {"row": 8, "column": 8}
+
+    def parts(self, state: State) -> Json:
+        discs = [
+            {"type": "disc", "player": owner, "row": cell // 8, "column": cell % 8}
+            for cell, owner in enumerate(state[2:])
+            if owner
+        ]
+        return {"pieces": discs}
+
+    def number(self, values: tuple[int, ...]) -> int:
+        return 8 * values[0] + values[1]
+
+    def values(self, state: State, action: int) -> tuple[int, ...] | None:
+        return None if action == 64 else divmod(action, 8)
+
+    def points(self, state: State) -> dict[str, float]:
+        return {str(player): state[2:].count(player) for player in (1, 2)}
+
+
+class OriginalT3(OriginalRules):
+    """Ultimate tic-tac-toe: an outer board of nine inner boards."""
+
+    name, spec = "t3", "ultimate_tic_tac_toe"
+    keys: ClassVar = {"outer-row": 3, "outer-column": 3, "inner-row": 3, "inner-column": 3}
+
+    def parts(self, state: State) -> Json:
+        cells, forced = state[2:83], state[83]
+        pieces = [
+            {"player": owner, "type": "XO"[owner - 1]}
+            | dict(zip(self.keys, self._place(action), strict=True))
+            for action, owner in enumerate(cells)
+            if owner
+        ]
+        outer = divmod(forced, 3) if forced < 9 else (None, None)
+        return {
+            "pieces": pieces,
+            "boards": [
+                {"player": owner or None, "type": kind, "outer-row": row, "outer-column": column}
+                for row in range(3)
+                for column in range(3)
+                for owner, kind in self._finished(state, 3 * row + column)
+            ],
+            "constraint": {"outer-row": outer[0], "outer-column": outer[1]},
+        }
+
+    def number(self, values: tuple[int, ...]) -> int:
+        outer_row, outer_column, inner_row, inner_column = values
+        return 9 * (3 * outer_row + outer_column) + 3 * inner_row + inner_column
+
+    def values(self, state: State, action: int) -> tuple[int, ...] | None:
+        return self._place(action)
+
+    def points(self, state: State) -> dict[str, float]:
+        winner = self.game.winner(state)
+        return {"1": 0, "2": 0} if winner == TIE else {str(winner): 1, str(3 - winner): -1}
+
+    def _place(self, action: int) -> tuple[int, ...]:
+        outer, inner = divmod(action, 9)
+        return (*divmod(outer, 3), *divmod(inner, 3))
+
+    def _finished(self, state: State, board: int) -> list[tuple[int, str]]:
+        """Return the owner and the type of a board that is finished, or nothing."""
+        owner = self.game.view(state).blocks[board]
+        if owner:
+            return [(owner, "XO"[owner - 1])]
+        full = all(state[2 + 9 * board : 11 + 9 * board])
+        return [(0, "full")] if full else []
+
+
+RULES: Mapping[str, type[OriginalRules]] = {
+    each.name: each for each in (OriginalConnectFour, OriginalReversi, OriginalT3)
+}
+
+
+def rules_named(name: str) -> OriginalRules:
+    """Return the rules of a game, by either of its names. Raises SpecError."""
+    by_name = {**RULES, **{each.spec: each for each in RULES.values()}}
+    if name not in by_name:
+        raise specs.unknown("game of the original system", name, by_name)
+    return by_name[name]()
