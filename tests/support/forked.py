@@ -39,7 +39,6 @@ MODULES = {
     "playout-server": "server.main",
     "playout-tournament": "server.organizer.main",
     "playout-train": "players.training.main",
-    "playout-bridge": "bridges.main",
 }
 #: Where the commands are installed.
 BIN = Path(sys.executable).parent
