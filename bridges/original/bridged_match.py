@@ -129,11 +129,11 @@ class BridgedMatch:
         self._is_current = False
 
     def retrying(self, server: str, reason: str, patience_s: float) -> None:
-        """Tell the operator."""
+        """Tell the operator that no server is there yet."""
         self._show(f"there is no server at {server}: {reason}; trying again")
 
     def unreachable(self, reason: str) -> None:
-        """Give up."""
+        """Decline the client, as there is no server."""
         self._show(f"the server cannot be reached: {reason}")
         self._leave("The server cannot be reached.")
 

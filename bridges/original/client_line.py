@@ -28,7 +28,7 @@ class ClientListener(Protocol):
         """The client broke the protocol; `text` says how."""
 
     def hung_up(self) -> None:
-        """The connection is closed."""
+        """The connection is closed, by either side."""
 
 
 class ClientLine(LineOnlyReceiver):
