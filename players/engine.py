@@ -13,9 +13,14 @@ from players.engines import config
 from players.engines.client import EngineClient, Position, is_short
 from players.engines.gomocup import GomocupClient
 from players.engines.gtp import GtpClient
+from players.engines.lines import LinesClient
 from players.engines.process import EngineError
 
-_CLIENTS: dict[str, type[EngineClient]] = {"gtp": GtpClient, "gomocup": GomocupClient}
+_CLIENTS: dict[str, type[EngineClient]] = {
+    "gtp": GtpClient,
+    "gomocup": GomocupClient,
+    "lines": LinesClient,
+}
 #: Limit of the moves of a check.
 _CHECK = Limit(seconds=1.0)
 

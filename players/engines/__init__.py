@@ -2,5 +2,6 @@
 
 The player `engine(name=...)` is in `players/engine.py`. `config` reads `engines.toml`; `process`
 runs an engine and, through `guard`, ends whatever it leaves behind; `client` is what all protocols
-have in common, `gtp` and `gomocup` are protocols; `vertices` names cells as they do.
+have in common, `gtp` and `gomocup` are protocols,
+`lines` is ours for scripts; `vertices` names cells as they do.
 """

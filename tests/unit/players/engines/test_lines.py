@@ -1,0 +1,91 @@
+"""Scripts that read positions as lines of JSON: the one of the document, and some with a fault."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import games
+import players
+from players import Limit, Player, PlayerError
+from players.engines import process
+
+ROOT = Path(__file__).parents[4]
+(BOT,) = re.findall(
+    r"```python\n(\"\"\"Plays at random: reads.*?)```",
+    (ROOT / "docs" / "writing-a-bot.md").read_text(),
+    re.DOTALL,
+)
+#: Prints what it was told instead of playing at random.
+SAYS = (
+    'import json, sys\nfor line in sys.stdin: print(json.loads(line)["options"]["say"], flush=True)'
+)
+LIMIT = Limit(seconds=50.0)
+
+Load = Callable[..., Player]
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
+    """Returns the player of a script, which is ended with the test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(process, "QUIT_S", 0.2)
+    loaded: list[Player] = []
+
+    def player(script: str, game: str, say: str = "") -> Player:
+        path = tmp_path / "bot.py"
+        path.write_text(script)
+        command = f"command = \"'{sys.executable}' -I -S '{path}'\""
+        table = f'[script]\n{command}\nprotocol = "lines"\noptions = {{say = "{say}"}}\n'
+        file = tmp_path / "engines.toml"
+        file.write_text(table)
+        loaded.append(players.load(f"engine(name=script,file={file})", games.load(game)))
+        return loaded[-1]
+
+    yield player
+    for each in loaded:
+        each.close()
+
+
+@pytest.mark.parametrize("name", ["connect_four", "othello(size=4)"])
+def test_the_script_of_the_document_plays_whole_matches(load: Load, name: str) -> None:
+    player, game = load(BOT, name), games.load(name)
+    states = [game.initial_state()]
+    while not game.winner(states[-1]):
+        action = player.choose(states, LIMIT).action
+        assert action in game.legal_actions(states[-1])
+        states.append(game.next_state(states[-1], action))
+
+
+def test_a_line_has_the_position_and_its_legal_actions_with_names(load: Load) -> None:
+    echo = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
+    player, game = load(echo, "nim(chips=3)"), games.load("nim(chips=3)")
+    states = [game.initial_state()]
+    states.append(game.next_state(states[0], 0))
+    with pytest.raises(PlayerError) as error:
+        player.choose(states, LIMIT)
+    assert (
+        '{"game": "nim(chips=3)", "player": 2, "state": [2, 0, 2], "moves": [0], '
+        '"legal_actions": [0, 1], "names": ["1", "2"], "seconds": 50.0, "options": {"say": ""}}'
+    ) in str(error.value)
+
+
+@pytest.mark.parametrize("say", ["9", "-1", "one", "1.0", "²", "[1]"])
+def test_an_answer_that_is_no_legal_action_is_named(load: Load, say: str) -> None:
+    player = load(SAYS, "nim", say)
+    with pytest.raises(PlayerError, match=r"not legal; legal are 1, 2, 3") as error:
+        player.choose([games.load("nim").initial_state()], LIMIT)
+    assert f"has answered '{say}'" in str(error.value)
+
+
+def test_a_script_that_ends_is_started_again(load: Load) -> None:
+    player = load("print(input() and 0)", "nim")
+    states = [games.load("nim").initial_state()]
+    assert player.choose(states, LIMIT).action == 0
+    with pytest.raises(PlayerError, match=r"has exited with code 0|has closed its"):
+        player.choose(states, LIMIT)
+    assert player.choose(states, LIMIT).action == 0
