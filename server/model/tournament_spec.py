@@ -30,11 +30,13 @@ class Entrant:
 class Openings:
     """Where pairs start: after `plies` random moves or given openings, else at the first position.
 
-    `lines`: for each game by name, the actions of each given opening.
+    `lines`: for each game by name, the actions of each given opening. `near`: random moves are at
+    most that many rows and columns from the centre of the board; 0 for anywhere.
     """
 
     plies: int = 0
     lines: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    near: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import games
-from games import Game, State
+from games import BoardView, Game, State
 from games.core.lookahead import mean_return, wins_within
 from games.core.random import Rng, draw, seeded
 from server.model.tournament_spec import Openings
@@ -47,7 +47,7 @@ class Book:
         if lines := openings.lines.get(game):
             self._more: Iterator[Opening | None] = _in_order(lines, seed)
         else:
-            self._more = attempts(games.load(game), openings.plies, seed)
+            self._more = attempts(games.load(game), openings.plies, seed, openings.near)
 
     def find(self, number: int) -> Opening | None:
         """The opening of that number; None if it is not prepared yet."""
@@ -67,22 +67,23 @@ class Book:
         return opening
 
 
-def generated(game: Game, plies: int, seed: int) -> Iterator[Opening]:
+def generated(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening]:
     """Yields openings of `plies` random legal moves, as long as there are any.
 
     No two lead to the same position, and after none the winner is clear (`is_open`). Without plies
-    there is one opening, without moves. Raises OpeningError if there is none.
+    there is one opening, without moves. Moves are at most `near` cells from the centre, unless that
+    is 0. Raises OpeningError if there is none.
     """
-    return (opening for opening in attempts(game, plies, seed) if opening is not None)
+    return (opening for opening in attempts(game, plies, seed, near) if opening is not None)
 
 
-def attempts(game: Game, plies: int, seed: int) -> Iterator[Opening | None]:
+def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Opening | None]:
     """Yields what `generated` does, and None after each step in between of a few milliseconds."""
     if plies == 0:
         yield ()
         return
     found = unsuitable = 0
-    for line in _lines(game, plies, seeded(seed)):
+    for line in _lines(game, plies, near, seeded(seed)):
         yield None
         if line is None:
             continue
@@ -94,9 +95,21 @@ def attempts(game: Game, plies: int, seed: int) -> Iterator[Opening | None]:
         elif (unsuitable := unsuitable + 1) == PATIENCE:
             break
     if not found:
+        where = f" at most {near} cells from the centre" if near else ""
         raise OpeningError(
-            f"{game}: after {plies} random plies the winner is always clear; use fewer, or a file"
+            f"{game}: after {plies} random plies{where} the winner is always clear; use fewer, or "
+            "a file"
         )
+
+
+def central_cells(view: BoardView, near: int) -> set[int]:
+    """The cells at most `near` rows and columns from the centre of a board."""
+    return {
+        cell
+        for cell in range(len(view.cells))
+        if abs(2 * (cell // view.columns) - view.rows + 1) <= 2 * near
+        and abs(2 * (cell % view.columns) - view.columns + 1) <= 2 * near
+    }
 
 
 def _in_order(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
@@ -106,7 +119,7 @@ def _in_order(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
         yield rest.pop(draw(rng, len(rest)))
 
 
-def _lines(game: Game, plies: int, rng: Rng) -> Iterator[tuple[Opening, State] | None]:
+def _lines(game: Game, plies: int, near: int, rng: Rng) -> Iterator[tuple[Opening, State] | None]:
     """Random legal moves and their final positions, each position once, until all are used.
 
     None stands for STEP moves of a longer line, and for a line that could not be completed.
@@ -115,7 +128,7 @@ def _lines(game: Game, plies: int, rng: Rng) -> Iterator[tuple[Opening, State] |
     while (0, game.initial_state()) not in exhausted:
         line: list[int] = []
         state = game.initial_state()
-        while len(line) < plies and (step := _step(game, len(line), state, exhausted, rng)):
+        while len(line) < plies and (step := _step(game, len(line), state, near, exhausted, rng)):
             action, state = step
             line.append(action)
             if len(line) % STEP == 0:
@@ -125,16 +138,25 @@ def _lines(game: Game, plies: int, rng: Rng) -> Iterator[tuple[Opening, State] |
 
 
 def _step(
-    game: Game, ply: int, state: State, exhausted: set[tuple[int, State]], rng: Rng
+    game: Game, ply: int, state: State, near: int, exhausted: set[tuple[int, State]], rng: Rng
 ) -> tuple[int, State] | None:
     """A random move to a position that is not exhausted, and that position; None if all are."""
-    actions = list(game.legal_actions(state))
+    actions = _central_actions(game, state, near) if near else list(game.legal_actions(state))
     while actions:
         action = actions.pop(draw(rng, len(actions)))
         after = game.next_state(state, action)
         if (ply + 1, after) not in exhausted:
             return action, after
     return None
+
+
+def _central_actions(game: Game, state: State, near: int) -> list[int]:
+    """The legal actions that are a click near the centre."""
+    view = game.view(state)
+    centre = central_cells(view, near)
+    return [
+        action for action, clicks in view.clicks.items() if clicks and centre.issuperset(clicks)
+    ]
 
 
 def is_open(game: Game, state: State, seed: int) -> bool:

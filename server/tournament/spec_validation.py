@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import games
+from games import BoardView
 from games.core import spec as notation
 from games.core.spec import SpecError
 from server.model.messages import MOST_EXACT
@@ -28,7 +29,7 @@ from server.model.tournament_spec import (
     TournamentSpec,
 )
 from server.tournament import formats, validators
-from server.tournament.openings import Opening
+from server.tournament.openings import Opening, central_cells
 from server.tournament.toml_lines import Path
 from server.tournament.validators import Check
 
@@ -59,7 +60,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "command": validators.command,
         "threads": validators.whole(1, 1024),
     },
-    Openings: {"plies": validators.whole(0, 100)},
+    Openings: {"plies": validators.whole(0, 100), "near": validators.whole(0, 100)},
     Adjudication: {
         "max_plies": validators.whole(0, MOST_ROUNDS),
         "proofs": validators.truth,
@@ -273,6 +274,19 @@ def _openings(spec: TournamentSpec) -> Iterator[Fault]:
             continue  # reported with the games
         if openings.plies >= game.max_plies:
             yield Fault(("openings", "plies"), f"{text} lasts at most {game.max_plies} plies")
+        elif openings.near:
+            yield from _near(text, game.view(game.initial_state()), openings)
+
+
+def _near(text: str, view: BoardView, openings: Openings) -> Iterator[Fault]:
+    """Whether random moves near the centre are possible in a game."""
+    path = ("openings", "near")
+    if not openings.plies:
+        yield Fault(path, "needs plies, the number of random moves")
+    elif view.geometry != "grid" or any(len(clicks) != 1 for clicks in view.clicks.values()):
+        yield Fault(path, f"{text} has no moves that are single cells of a grid")
+    elif len(central_cells(view, openings.near)) < openings.plies:
+        yield Fault(path, f"{text} has fewer than {openings.plies} cells so near to its centre")
 
 
 def _shown(opening: Opening) -> str:

@@ -127,6 +127,34 @@ def test_a_game_in_plain_python_has_openings_too() -> None:
         generate(Parity(), 6, 100, seed=1)
 
 
+# Near the centre.
+
+
+@pytest.mark.parametrize(("spec", "side"), [("gomoku(exact=true)", 7), ("gomoku(size=20)", 6)])
+def test_stones_near_the_centre_are_drawn_from_all_of_its_cells(spec: str, side: int) -> None:
+    """Three rows and columns from the centre are seven of 15, and six of 20."""
+    game = games.load(spec)
+    openings = list(itertools.islice(generated(game, 3, seed=1, near=3), 150))
+    width = game.view(game.initial_state()).columns
+    first = (width - side) // 2
+    drawn = {divmod(action, width) for opening in openings for action in opening}
+    region = range(first, first + side)
+    assert drawn == {(row, column) for row in region for column in region}
+    assert len({reached(game, opening) for opening in openings}) == 150
+    assert all(game.current_player(reached(game, opening)) == 2 for opening in openings)
+
+
+def test_near_the_centre_of_a_small_board_openings_end() -> None:
+    game = games.load("mnk(m=5,n=5,k=5)")
+    openings = list(generated(game, 1, seed=1, near=1))
+    assert sorted(openings) == [(cell,) for cell in (6, 7, 8, 11, 12, 13, 16, 17, 18)]
+
+
+def test_a_book_draws_near_the_centre() -> None:
+    book = Book("gomoku", Openings(plies=3, near=1), seed=3)
+    assert {divmod(action, 15)[0] for number in range(20) for action in book[number]} == {6, 7, 8}
+
+
 # In a tournament.
 
 

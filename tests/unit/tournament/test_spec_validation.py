@@ -120,6 +120,22 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
         ),
         ({"openings": Openings(plies=60)}, "openings.plies: nim lasts at most 15 plies"),
         (
+            {"openings": Openings(plies=2, near=3)},
+            "openings.near: nim has no moves that are single cells of a grid",
+        ),
+        (
+            {"games": ("gomoku",), "openings": Openings(near=3)},
+            "openings.near: needs plies, the number of random moves",
+        ),
+        (
+            {"games": ("gomoku(size=20)",), "openings": Openings(plies=5, near=1)},
+            "openings.near: gomoku(size=20) has fewer than 5 cells so near to its centre",
+        ),
+        (
+            {"games": ("gomoku",), "openings": Openings(plies=3, near=-1)},
+            "openings.near: must be a whole number from 0 to 100, not -1",
+        ),
+        (
             {"openings": Openings(2, {"nim": ((0,),)})},
             "openings: must be random plies or given openings, not both",
         ),
