@@ -39,7 +39,7 @@ class KillCounts:
     seconds: float = 0.0
 
 
-class Runner(Protocol):
+class TournamentProcess(Protocol):
     """A process of playout-tournament, as `subprocess.Popen`."""
 
     @property
@@ -53,10 +53,10 @@ class Runner(Protocol):
         """Wait for the end, and return the exit code."""
 
     def kill(self) -> None:
-        """Send SIGKILL."""
+        """Send SIGKILL to the process."""
 
 
-def _start(*words: str, **streams: Any) -> Runner:
+def _start(*words: str, **streams: Any) -> TournamentProcess:
     return subprocess.Popen([COMMAND, *words], **streams)
 
 
@@ -66,7 +66,7 @@ def run_tournament(
     log: Path,
     kills: int = 0,
     seed: int = 1,
-    start: Callable[..., Runner] = _start,
+    start: Callable[..., TournamentProcess] = _start,
 ) -> KillCounts:
     """Run a tournament to its end, killing `kills` processes at random moments and resuming it.
 
@@ -103,7 +103,7 @@ def _has_started(url: str) -> bool:
 
 
 def _kill_some(
-    runner: Runner,
+    runner: TournamentProcess,
     counts: KillCounts,
     kills: int,
     draw: random.Random,

@@ -66,12 +66,12 @@ def host() -> Iterator[RunningServer]:
 
 @pytest.fixture(scope="module")
 def bridge(host: RunningServer) -> Iterator[RunningBridge]:
-    """A bridge for connect_four, whose clients move first: they meet `Opponent`s."""
+    """A bridge for connect_four, whose clients move first: they meet `NativeOpponent`s."""
     with running_bridge(host, "connect_four", "--seat", "1") as bridge:
         yield bridge
 
 
-class Opponent(RawClient):
+class NativeOpponent(RawClient):
     """Plays on the server directly, as player 2."""
 
     def __init__(self, server: RunningServer) -> None:
@@ -96,8 +96,8 @@ class Opponent(RawClient):
 
 
 @pytest.fixture
-def opponent(host: RunningServer) -> Iterator[Opponent]:
-    with Opponent(host) as opponent:
+def opponent(host: RunningServer) -> Iterator[NativeOpponent]:
+    with NativeOpponent(host) as opponent:
         yield opponent
 
 
@@ -147,7 +147,7 @@ def test_a_client_plays_a_match_against_uct(host: RunningServer, game: str) -> N
 
 
 def test_the_first_messages_are_those_of_the_original(
-    host: RunningServer, bridge: RunningBridge, opponent: Opponent
+    host: RunningServer, bridge: RunningBridge, opponent: NativeOpponent
 ) -> None:
     with OriginalClient("connect_four", bridge.port) as client:
         opponent.meet()
@@ -181,7 +181,7 @@ GARBAGE = {
 
 @pytest.mark.parametrize("sent", GARBAGE.values(), ids=GARBAGE)
 def test_who_breaks_the_protocol_loses_and_is_told_why(
-    bridge: RunningBridge, opponent: Opponent, sent: bytes
+    bridge: RunningBridge, opponent: NativeOpponent, sent: bytes
 ) -> None:
     with OriginalClient("connect_four", bridge.port) as client:
         opponent.meet()
@@ -194,7 +194,9 @@ def test_who_breaks_the_protocol_loses_and_is_told_why(
             assert "protocol" in client.hear_until("decline")["message"]
 
 
-def test_an_illegal_action_loses_and_is_returned(bridge: RunningBridge, opponent: Opponent) -> None:
+def test_an_illegal_action_loses_and_is_returned(
+    bridge: RunningBridge, opponent: NativeOpponent
+) -> None:
     with OriginalClient("connect_four", bridge.port) as client:
         opponent.meet()
         for _ in range(3):
@@ -209,9 +211,9 @@ def test_an_illegal_action_loses_and_is_returned(bridge: RunningBridge, opponent
 
 
 def test_who_hangs_up_loses_and_no_other_match_is_touched(
-    host: RunningServer, bridge: RunningBridge, opponent: Opponent
+    host: RunningServer, bridge: RunningBridge, opponent: NativeOpponent
 ) -> None:
-    with Opponent(host) as other, OriginalClient("connect_four", bridge.port) as steady:
+    with NativeOpponent(host) as other, OriginalClient("connect_four", bridge.port) as steady:
         other.meet()
         assert steady.next_turn()
         with OriginalClient("connect_four", bridge.port) as client:
@@ -224,7 +226,7 @@ def test_who_hangs_up_loses_and_no_other_match_is_touched(
 
 
 def test_who_hangs_up_before_a_match_leaves_no_seek(
-    bridge: RunningBridge, opponent: Opponent
+    bridge: RunningBridge, opponent: NativeOpponent
 ) -> None:
     with OriginalClient("connect_four", bridge.port):
         while not (seeks := opponent.ask("list")["seeks"]):
@@ -238,7 +240,7 @@ def test_a_silent_client_loses_on_time_and_is_told_the_result(host: RunningServe
     options = ("--seat", "1", "--clock", "1+0.1")
     with (
         running_bridge(host, "t3", *options) as bridge,
-        Opponent(host) as opponent,
+        NativeOpponent(host) as opponent,
         OriginalClient("t3", bridge.port) as client,
     ):
         opponent.say("seek", game="ultimate_tic_tac_toe", seat=2)
@@ -254,7 +256,7 @@ def test_a_silent_client_loses_on_time_and_is_told_the_result(host: RunningServe
 
 
 def test_the_bridge_declines_all_when_it_is_stopped(
-    host: RunningServer, opponent: Opponent
+    host: RunningServer, opponent: NativeOpponent
 ) -> None:
     options = ("--seat", "1", "--clients", "2")
     with (
