@@ -121,7 +121,7 @@ class BrowserUsers:
 # In the lobby.
 
 
-def start_match(page: Page, game: str, seat: str = "first", **parameters: object) -> str:
+def start_match(page: Page, game: str, /, seat: str = "first", **parameters: object) -> str:
     """Start a match against the first bot, wait for its page, and return its id."""
     page.get_by_label("Opponent").select_option(label="random")
     page.get_by_label("Game", exact=True).select_option(game)

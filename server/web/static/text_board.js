@@ -35,8 +35,11 @@ class TextBoard {
     this.#buttons.replaceChildren(...legalMoves.map((move) => this.#button(move)));
   }
 
-  /** Cells are not shown. */
+  /** There are no cells. */
   highlight() {}
+
+  /** There are no cells. */
+  tint() {}
 
   #button({ action, name }) {
     const button = html("button", { type: "button", class: "button small" }, name);
