@@ -12,7 +12,7 @@ from typing import Any
 
 import mcp
 import pytest
-from support.commands import NOT_NICE, RunningServer, running_server
+from support.commands import NOT_NICE, RunningServer, invoke, running_server
 from support.raw_client import RawClient
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +79,9 @@ def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_
             await wrong_requests(call)
             await a_match_against_a_bot(call)
             await a_rated_match(call, server)
+            ended = asyncio.create_task(asyncio.to_thread(opponent, server, "Cem"))
+            await call("new_match", game="nim(chips=5)", rated=True)
+        assert (await ended)["text"] == "Ada resigned"  # when the bridge's input was closed
 
     with running_server("--bots", "2", "--bot", "random", changed=NOT_NICE) as server:
         asyncio.run(play(server))
@@ -119,16 +122,18 @@ async def a_match_against_a_bot(call: ToolCaller) -> None:
     assert "is over" in await call.error("resign", match=over["match"])
 
 
+def opponent(server: RunningServer, name: str) -> dict[str, Any]:
+    """Seek a rated match with a new account, play nothing, and return how it ends."""
+    with RawClient(server.host, server.port) as seeker:
+        seeker.ask("hello", name=name, protocol_min=1, protocol_max=1)
+        seeker.ask("seek", game="nim(chips=5)", rated=True, seat=2, clock="none")
+        return seeker.hear_until("ended")
+
+
 async def a_rated_match(call: ToolCaller, server: RunningServer) -> None:
     """A rated match against another account, which the agent resigns."""
 
-    def opponent() -> dict[str, Any]:
-        with RawClient(server.host, server.port) as bob:
-            bob.ask("hello", name="Bob", protocol_min=1, protocol_max=1)
-            bob.ask("seek", game="nim(chips=5)", rated=True, seat=2, clock="none")
-            return bob.hear_until("ended")
-
-    ended = asyncio.create_task(asyncio.to_thread(opponent))
+    ended = asyncio.create_task(asyncio.to_thread(opponent, server, "Bob"))
     state = await call("new_match", game="nim(chips=5)", rated=True)
     assert state["players"] == ["Ada", "Bob"]
     state = await call("play", move=state["legal_moves"][0], wait_s=0)
@@ -138,18 +143,6 @@ async def a_rated_match(call: ToolCaller, server: RunningServer) -> None:
     assert (await ended)["winner"] == 2
 
 
-def test_without_a_server_the_tools_say_so(tmp_path: Path) -> None:
-    async def play(server: RunningServer) -> None:
-        async with agent(server, tmp_path, "--retry-s", "0") as call:
-            assert "Start one with: playout-server" in await call.error("list_games")
-
-    with running_server() as server:
-        server.stop()
-        asyncio.run(play(server))
-
-
 @pytest.mark.parametrize("option", ["--name", "--token-file", "--host", "--tls"])
 def test_the_options_are_those_of_a_player(option: str) -> None:
-    from support.commands import invoke
-
     assert option in invoke("playout-bridge", "mcp", "--help")[1]

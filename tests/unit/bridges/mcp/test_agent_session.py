@@ -1,0 +1,100 @@
+"""bridges.mcp.agent_session: what an agent reads when there is no connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from bridges.mcp.agent_session import AgentError, AgentSession
+from players.client.identity import Identity
+from server.model.messages import Code, Error, List, Ok, Ping, Request, Welcome
+
+WELCOME = Welcome(protocol=1, session="s", name="Ada", software="", games=("nim",))
+
+
+class SentRequests:
+    """A connection that keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[Request] = []
+        self.is_closed = False
+
+    def open(self) -> None:
+        pass
+
+    def send(self, request: Request) -> None:
+        self.sent.append(request)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def opened() -> tuple[AgentSession, SentRequests, list[str]]:
+    """A session, its connection, and what its operator is shown."""
+    shown: list[str] = []
+    session, connection = AgentSession(Identity("Ada", "bot", ""), shown.append), SentRequests()
+    session.open(connection)  # type: ignore[arg-type]
+    return session, connection, shown
+
+
+@pytest.mark.parametrize(
+    ("happen", "told"),
+    [
+        (
+            lambda session: session.unreachable("Connection refused"),
+            "The server cannot be reached: Connection refused. Start one with: playout-server",
+        ),
+        (
+            lambda session: session.received(
+                Error(re="hello", code=Code.NAME_TAKEN, text="the name is taken")
+            ),
+            "the name is taken (name_taken). The name Ada is taken: use another --name.",
+        ),
+    ],
+)
+def test_without_a_connection_every_request_says_why(
+    happen: Callable[[AgentSession], None], told: str
+) -> None:
+    async def ask() -> str:
+        session, connection, shown = opened()
+        session.connected()
+        happen(session)
+        assert connection.is_closed
+        assert shown == [told]
+        with pytest.raises(AgentError) as error:
+            await session.ask(List())
+        return str(error.value)
+
+    assert asyncio.run(ask()) == told
+
+
+def test_the_answer_to_a_request_is_returned_and_a_refusal_raised() -> None:
+    async def ask() -> None:
+        session, connection, _ = opened()
+        session.received(WELCOME)
+        asking = asyncio.create_task(session.ask(Ping()))
+        refused = asyncio.create_task(session.ask(Ping()))
+        await asyncio.sleep(0)
+        session.received(Ok(re=connection.sent[0].id))
+        session.received(Error(re=connection.sent[1].id, code=Code.TOO_MANY, text="too many"))
+        assert await asking == Ok(re=1)
+        with pytest.raises(AgentError, match=r"too many \(too_many\)"):
+            await refused
+
+    asyncio.run(ask())
+
+
+def test_a_request_fails_when_the_connection_is_lost() -> None:
+    async def ask() -> None:
+        session, _, _ = opened()
+        session.received(WELCOME)
+        asking = asyncio.create_task(session.ask(Ping()))
+        await asyncio.sleep(0)
+        session.disconnected("lost")
+        with pytest.raises(AgentError, match="The connection was lost"):
+            await asking
+        assert session.welcome is None
+
+    asyncio.run(ask())
