@@ -5,17 +5,22 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections import OrderedDict
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from games.core.game import TIE, Game, IllegalAction, State
 
-#: Positions that a game keeps, at most: a search revisits those that it has seen last.
-KEPT = 1024
+#: Positions that are kept for all games together, at most: a search revisits those that it has seen
+#: last. Some have kilobytes, and strangers may choose many games.
+KEPT = 2048
 #: A match that is not over after this many plies is a tie, which bounds the memory for a match: it
 #: keeps each of its states, and a state has as many numbers as plies came before it.
 MOST_PLIES = 4000
 
 Position = TypeVar("Position")
+
+#: Positions by game and moves, those that were used last at the end.
+_kept: OrderedDict[tuple[Game, State], Any] = OrderedDict()
+_lock = threading.Lock()  # searches use one game in several threads
 
 
 class HistoryGame(Game, Generic[Position]):
@@ -28,8 +33,6 @@ class HistoryGame(Game, Generic[Position]):
     def __init__(self, *, actions: int, plies: int) -> None:
         self.num_actions = actions
         self.max_plies = min(plies, MOST_PLIES)
-        self._kept: OrderedDict[State, Position] = OrderedDict()
-        self._lock = threading.Lock()  # searches use one game in several threads
 
     @abstractmethod
     def first_position(self) -> Position:
@@ -98,14 +101,16 @@ class HistoryGame(Game, Generic[Position]):
         return self.position_after(position, action)
 
     def _recall(self, moves: State) -> Position | None:
-        with self._lock:
-            found = self._kept.get(moves)
-            if found is not None:
-                self._kept.move_to_end(moves)
+        key = self, moves
+        with _lock:
+            if key not in _kept:
+                return None
+            _kept.move_to_end(key)
+            found: Position = _kept[key]
             return found
 
     def _keep(self, moves: State, position: Position) -> None:
-        with self._lock:
-            self._kept[moves] = position
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
+        with _lock:
+            _kept[self, moves] = position
+            while len(_kept) > KEPT:
+                _kept.popitem(last=False)

@@ -99,6 +99,13 @@ test("a typed move may be in upper or lower case", () => {
   assert.equal(text.parseMove("pass", MOVES).move.action, 2);
 });
 
+test("upper and lower case count between two moves that differ in nothing else", () => {
+  const moves = ["Bxc6", "bxc6", "Nf3"].map((name, action) => ({ name, action, cells: [] }));
+  assert.equal(text.parseMove("Bxc6", moves).move.action, 0);
+  assert.equal(text.parseMove("bxc6", moves).move.action, 1);
+  assert.equal(text.parseMove("nf3", moves).move.action, 2);
+});
+
 test("for an impossible move the legal ones are listed", () => {
   assert.match(text.parseMove("c3", MOVES).fault, /“c3” is not possible.*a1, b2, Pass\.$/);
   assert.match(text.parseMove(" ", MOVES).fault, /Type/);

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
-from games.core.spec import SpecError, bind, canonical, parameters_of, parse, wanted
+from games.core.spec import SpecError, bind, canonical, choices, parameters_of, parse, wanted
 
 
 class Search:
@@ -77,3 +79,27 @@ def test_the_type_of_a_parameter_in_words() -> None:
     words = {name: wanted(each.annotation) for name, each in parameters_of(Closed, 1).items()}
     assert words == {"name": "text", "deep": "true or false"}
     assert wanted(parameters_of(Search)["time"].annotation) == "a number"
+
+
+class Chosen:
+    def __init__(self, kind: Literal["short", "long"], size: int = 3) -> None:
+        pass
+
+
+def test_a_text_may_have_choices() -> None:
+    assert bind(Chosen, parse("chosen(kind=long)")) == {"kind": "long"}
+    assert canonical("chosen", Chosen, {"kind": "long", "size": 3}) == "chosen(kind=long)"
+    found = {name: choices(each.annotation) for name, each in parameters_of(Chosen).items()}
+    assert found == {"kind": ("short", "long"), "size": ()}
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("chosen", r"needs the option 'kind': chosen\(kind=...\) \(there are: short, long\)"),
+        ("chosen(kind=shart)", "unknown kind of chosen 'shart'; did you mean 'short'"),
+    ],
+)
+def test_a_text_that_is_no_choice_is_refused_with_the_choices(spec: str, told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        bind(Chosen, parse(spec))
