@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import dataclass, field
 
 from bridges.comply.frames import Frame
+
+#: The last lines that are kept: a bot may send messages without end.
+_LINES = 10_000
 
 
 @dataclass
@@ -15,7 +19,7 @@ class Transcript:
     `C` is the client, that is the bot, `S` the server, and `--` a remark of the referee.
     """
 
-    lines: list[str] = field(default_factory=list)
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_LINES))
     _began: float = field(default_factory=time.monotonic)
 
     def client(self, frame: Frame) -> None:

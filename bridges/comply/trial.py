@@ -20,6 +20,10 @@ from bridges.comply.transcript import Transcript
 T = TypeVar("T")
 
 _POLL_INTERVAL_S = 0.05
+#: A situation lasts at most this multiple of the time that a bot may be silent.
+_LONGEST = 20
+#: The bot's own errors that are kept of each situation.
+_ERRORS = 20
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class SituationTrial:
         self._told: asyncio.Future[Message] = loop.create_future()
         self._unreadable: asyncio.Future[str] = loop.create_future()
         self._messages = 0
-        self._heard_at = time.monotonic()
+        self._began_at = self._heard_at = time.monotonic()
         self._joins = False
         self._restart: asyncio.Task[None] | None = None
         self._opponent = Opponent(server, terms.seed)
@@ -94,7 +98,7 @@ class SituationTrial:
             await proxy.close()
             if self._restart:  # the next situation needs the server
                 await self._restart
-        self._finding.transcript = self._transcript.lines
+        self._finding.transcript = list(self._transcript.lines)
         return self._finding
 
     def _start_bot(self, port: int, folder: Path) -> BotProcess:
@@ -161,7 +165,7 @@ class SituationTrial:
                 return
             if bot.code is not None:
                 raise NotPassed(f"after the match the program {bot.how_it_ended()}")
-            if time.monotonic() - self._heard_at > self._terms.patience_s:
+            if self._hangs():
                 raise NotPassed("after the match it neither ends nor answers the server's ping")
             await asyncio.sleep(_POLL_INTERVAL_S)
 
@@ -184,16 +188,25 @@ class SituationTrial:
                 return None
             if exited.done():
                 raise NotPassed(f"{when} the program {bot.how_it_ended()}")
-            raise NotPassed(f"{when} it was silent for {self._terms.patience_s:g} s")
+            raise NotPassed(f"{when} {self._how_it_hung()}")
         finally:
             for each in (waited, exited, silent):
                 if isinstance(each, asyncio.Task):
                     each.cancel()
 
     async def _silence(self) -> None:
-        """Wait until the bot has said nothing for too long."""
-        while time.monotonic() - self._heard_at < self._terms.patience_s:
+        """Wait until the bot has said nothing for too long, or said much to no end."""
+        while not self._hangs():
             await asyncio.sleep(_POLL_INTERVAL_S)
+
+    def _hangs(self) -> bool:
+        now, patience_s = time.monotonic(), self._terms.patience_s
+        return now - self._heard_at > patience_s or now - self._began_at > _LONGEST * patience_s
+
+    def _how_it_hung(self) -> str:
+        if time.monotonic() - self._heard_at > self._terms.patience_s:
+            return f"it was silent for {self._terms.patience_s:g} s"
+        return f"{_LONGEST * self._terms.patience_s:g} s had passed"
 
     # The proxy's listener.
 
@@ -224,6 +237,7 @@ class SituationTrial:
                 self._told.set_result(message)
             case "error" if not self._is_caused(message["code"]):
                 self._finding.own_errors.append(f"{message['text']} ({message['code']})")
+                del self._finding.own_errors[_ERRORS:]
 
     def _is_caused(self, code: str) -> bool:
         return self._interference.cuts or code in self._interference.causes

@@ -29,6 +29,8 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "testing-a-bot.md"
 _RUN = (
     "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 )
+#: Long enough for a machine that is busy.
+PATIENT = ("--patience-s", "100")
 NAMES = [each.name for each in SITUATIONS]
 CUTS = {"cut, move lost", "cut, update lost", "server restart"}
 
@@ -150,7 +152,13 @@ def test_the_bot_of_the_document_passes_everything(tmp_path: Path) -> None:
     path.write_text(BOT)
     folder = tmp_path / "transcripts"
     process = start(
-        "playout-bridge", "comply", "tic_tac_toe", command_of(path), "--transcripts", str(folder)
+        "playout-bridge",
+        "comply",
+        "tic_tac_toe",
+        command_of(path),
+        "--transcripts",
+        str(folder),
+        *PATIENT,
     )
     code, output = finish(process)
     assert code == 0, output
@@ -163,6 +171,7 @@ def test_a_player_of_ours_passes_in_a_tournament(tmp_path: Path) -> None:
     process = start(
         *("playout-bridge", "comply", "nim", "--tournament"),
         f"{sys.executable} -P -c '{player}' any random",
+        *PATIENT,
         *("--only", "illegal_action", "--only", "cut, move lost", "--only", "unknown messages"),
     )
     code, output = finish(process)
@@ -178,6 +187,24 @@ def test_a_failure_is_shown_with_its_transcript_and_the_output_of_the_bot() -> N
     assert code == 1
     assert "FAILED: before it asked for a match the program has ended with exit code 7" in output
     assert "1 passed, 1 failed" in output
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("s.sendall(b'GET / HTTP/1.1'); s.recv(1)", "FAILED: the bytes b'GET ' are no length"),
+        ("[s.sendall(b'\\0\\0\\0\\1?') for _ in iter(int, 1)]", "FAILED: before it asked"),
+    ],
+)
+def test_garbage_and_floods_are_failures(program: str, told: str) -> None:
+    connect = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))"
+    words = f'{sys.executable} -P -c "{connect}; {program}" {{port}}'
+    process = start(
+        "playout-bridge", "comply", "nim", words, "--only", "seat 1", "--patience-s", "0.5"
+    )
+    code, output = finish(process)
+    assert code == 1
+    assert told in output
 
 
 def test_ctrl_c_ends_the_bot_and_the_server(tmp_path: Path) -> None:
