@@ -127,6 +127,13 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         name: str = position.action_to_string(position.current_player(), action)
         return " ".join(name.split())
 
+    def long_algebraic(self, state: State, action: int) -> str:
+        """Return a legal move of chess as UCI writes it, from and to, as in `e2e4`."""
+        from pyspiel import chess
+
+        name: str = chess.action_to_move(action, self.position(state).board()).to_lan()
+        return name
+
     def view(self, state: State) -> BoardView:
         clicks = dict.fromkeys(self.legal_actions(state), ())
         return BoardView(0, 0, (), clicks, geometry="text", text=_text(str(self.position(state))))

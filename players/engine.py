@@ -15,9 +15,11 @@ from players.engines.gomocup import GomocupClient
 from players.engines.gtp import GtpClient
 from players.engines.lines import LinesClient
 from players.engines.process import EngineError
+from players.engines.uci import UciClient
 
 _CLIENTS: dict[str, type[EngineClient]] = {
     "gtp": GtpClient,
+    "uci": UciClient,
     "gomocup": GomocupClient,
     "lines": LinesClient,
 }
@@ -41,6 +43,7 @@ class Engine(Player):
             self._client = self._started()
         except (EngineError, ValueError) as error:
             raise SpecError(str(error)) from error
+        self.ponders = self._client.ponders
         self.version = _version(self._client.title, self._config)
 
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
@@ -55,6 +58,14 @@ class Engine(Player):
                 client.new_match()
                 self._is_new_match = False
             return client.choose(position, limit)
+        except EngineError:
+            self.close()
+            raise
+
+    def ponder(self, states: Sequence[State]) -> None:
+        client = self._ready()
+        try:
+            client.ponder()
         except EngineError:
             self.close()
             raise

@@ -67,6 +67,14 @@ class EngineClient(ABC):
     def choose(self, position: Position, limit: Limit) -> PlayResult:
         """Let the engine choose a legal action. Raises also Resigned."""
 
+    @property
+    def ponders(self) -> bool:
+        """Whether the engine is to think on the opponent's time."""
+        return False
+
+    def ponder(self) -> None:
+        """Let the engine think on the opponent's time, until Cancelled is raised."""
+
     @abstractmethod
     def settle(self) -> None:
         """Read the rest of an answer that was cancelled."""

@@ -13,19 +13,12 @@ from collections.abc import Iterable
 
 from games import Game
 from games.core import spec
-from players.core.player import Info, Limit, MatchClock, PlayResult, Resigned, TimeLeft
+from players.core.player import Limit, MatchClock, PlayResult, Resigned, TimeLeft
 from players.engines.client import EngineClient, Position, clock_of, is_short, move_deadline
 from players.engines.config import EngineConfig
 from players.engines.gtp_analysis import analysis
+from players.engines.gtp_boards import PASS, board_of
 from players.engines.process import EngineError
-from players.engines.vertices import (
-    FROM_TOP,
-    GtpVertices,
-    VertexError,
-    action_at,
-    cell_of,
-    has_single_clicks,
-)
 
 _ANSWER = re.compile(r"([=?])(\d*)[ \t]*(.*)")
 _COLOURS = ("b", "w")
@@ -42,11 +35,7 @@ class GtpClient(EngineClient):
 
     def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
         """Raises ValueError for a game that GTP cannot express."""
-        view = game.view(game.initial_state())
-        if view.rows != view.columns or not view.clicks or not has_single_clicks(view):
-            raise ValueError(f"GTP needs a square board, and moves of one cell: not {game}")
-        row = config.first_row or ("top" if spec.parse(str(game)).name in FROM_TOP else "bottom")
-        self._vertices = GtpVertices(view.rows, view.columns, from_top=row == "top")
+        self._board = board_of(game, config.first_row)
         self._commands: tuple[str, ...] = ()
         self._number = 0
         #: The number of a command whose answer was not awaited.
@@ -68,7 +57,9 @@ class GtpClient(EngineClient):
         names = [self._ask(each, deadline) for each in ("name", "version")]
         self.title = " ".join(filter(None, (" ".join(each.split()) for each in names)))
         self._set_options(self.config.options, deadline)
-        self._ask(f"boardsize {self._vertices.rows}", deadline)
+        self._ask(f"boardsize {self._board.size}", deadline)
+        if self._board.komi is not None and "komi" in self._commands:
+            self._ask(f"komi {self._board.komi:g}", deadline)
 
     def describe(self) -> Iterable[str]:
         yield f"commands: {' '.join(self._commands)}"
@@ -93,7 +84,7 @@ class GtpClient(EngineClient):
         reports, said = self._split(answer) if report else ([], answer)
         action = self._action(said, position)
         self._told = (*position.moves, action)
-        info = analysis(self.game, self._action_of, position, reports) if reports else Info()
+        info = analysis(self.game, self._board, position, reports) if reports else None
         return PlayResult(action, info)
 
     def _split(self, answer: str) -> tuple[list[str], str]:
@@ -106,17 +97,8 @@ class GtpClient(EngineClient):
         """The action that an answer names. Raises Resigned, EngineError."""
         if said.strip().lower() == "resign":
             raise Resigned
-        return self.require_legal(self._action_of(position.states[-1], said), position, said)
-
-    def _action_of(self, state: tuple[int, ...], text: str) -> int | None:
-        """The legal action that a vertex names; None if there is none."""
-        view = self.game.view(state)
-        if text.strip().lower() == "pass":
-            return action_at(view, None)
-        try:
-            return action_at(view, self._vertices.cell(text.strip()))
-        except VertexError:
-            return None
+        action = self._board.action(position.states[-1], said.strip())
+        return self.require_legal(action, position, said)
 
     # The position.
 
@@ -138,10 +120,9 @@ class GtpClient(EngineClient):
         """Tell the engine the moves from number `first` on."""
         for ply in range(first, len(position.moves)):
             state, action = position.states[ply], position.moves[ply]
-            cell = cell_of(self.game.view(state), action)
-            colour = _COLOURS[state[0] - 1]
-            if cell is not None:
-                self._ask(f"play {colour} {self._vertices.name(cell)}", self.ping_deadline())
+            colour, name = _COLOURS[state[0] - 1], self._board.name(state, action)
+            if name != PASS:
+                self._ask(f"play {colour} {name}", self.ping_deadline())
             elif self._takes_passes:
                 self._play_pass(colour)
         self._told = position.moves

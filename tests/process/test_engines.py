@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shlex
 import shutil
 import signal
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,10 @@ from support.engines import TinyEngine, require_gone
 from support.requirements import skip_without
 from support.waiting import wait_until
 
+import games
+import players
+from games import State
+from players import Player
 from players.engines.config import search_path
 from server.model.messages import Reason
 from server.model.tournament_spec import loads
@@ -95,6 +102,84 @@ def test_a_tournament_goes_on_when_its_engine_is_killed_in_a_match(
     assert loads(created.spec).entrants[0].version.startswith("GTP GRhino 0.")
     assert "rhino.sh" not in created.spec
     require_gone(pids(rhino))
+
+
+ENGINES = """
+[gnugo]
+command = "gnugo --mode gtp --chinese-rules --positional-superko --capture-all-dead --level 1"
+protocol = "gtp"
+games = ["open_spiel(game=go)"]
+[fairy]
+command = "fairy-stockfish"
+protocol = "uci"
+options = { Hash = 1, Threads = 1, Ponder = true }
+short_s = 100
+short = { nodes = 500 }          # so that a busy machine makes no difference
+[glaurung]
+command = "glaurung"
+protocol = "uci"
+short_s = 100
+short = { depth = 2 }
+"""
+
+
+@pytest.fixture
+def engines(tmp_path: Path) -> Path:
+    """A file with engines of Debian for games of OpenSpiel."""
+    for program in ("gnugo", "fairy-stockfish", "glaurung"):
+        if shutil.which(program, path=search_path()) is None:
+            skip_without(f"{program} (apt install {program})")
+    (tmp_path / "engines.toml").write_text(ENGINES)
+    return tmp_path / "engines.toml"
+
+
+@pytest.mark.parametrize(
+    ("name", "game"),
+    [
+        ("gnugo", "go,board_size=5"),
+        ("fairy", "breakthrough"),
+        ("fairy", "clobber"),
+        ("glaurung", "chess"),
+    ],
+)
+def test_an_engine_wins_a_game_of_openspiel(
+    engines: Path, name: str, game: str, server: RunningServer
+) -> None:
+    match = (f"open_spiel(game={game})", "--clock", "60/move", *server.address)
+    theirs = start(
+        "playout-player", *match[:1], f"engine(name={name})", *match[1:], "--engines", str(engines)
+    )
+    ours = start("playout-player", *match[:1], "random", *match[1:])
+    (code, output), (other_code, other_output) = finish_all(theirs, ours)
+    assert (code, other_code) == (0, 0), output + other_output
+    assert re.search(rf": {name}-\w+ won \(rules\)", output)
+
+
+@pytest.mark.parametrize("is_expected", [True, False])
+def test_an_engine_ponders_on_the_reply_that_it_expects(engines: Path, is_expected: bool) -> None:
+    game = games.load("open_spiel(game=breakthrough)")
+    player = players.load(f"engine(name=fairy,file={engines})", game)
+    assert player.ponders
+    states = [game.initial_state()]
+    chosen = player.choose(states, players.Limit(seconds=0.1))
+    assert chosen.info
+    states.append(game.next_state(states[-1], chosen.action))
+    pondering = threading.Thread(target=ponder, args=(player, tuple(states)))
+    pondering.start()
+    player.cancel()
+    pondering.join()
+    player.ready()
+    legal = game.legal_actions(states[-1])
+    replies = chosen.info.pv[1:2] if is_expected else legal[:1]
+    states.append(game.next_state(states[-1], (*replies, legal[0])[0]))
+    again = player.choose(states, players.Limit(seconds=0.1))
+    assert again.action in game.legal_actions(states[-1])
+    player.close()
+
+
+def ponder(player: Player, states: Sequence[State]) -> None:
+    with contextlib.suppress(players.Cancelled):
+        player.ponder(states)
 
 
 def in_home(folder: Path) -> Mapping[str, str]:

@@ -1,0 +1,24 @@
+"""docs/engines.md: its files can be read, and its table of keys is complete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from players.engines import config
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
+
+
+def test_the_files_with_engines_can_be_read(tmp_path: Path) -> None:
+    examples = re.findall(r"```toml\n(\[\w+\].*?)```", DOCUMENT, re.DOTALL)
+    assert len(examples) == 2
+    for text in examples:
+        (tmp_path / "engines.toml").write_text(text)
+        assert config.read(tmp_path / "engines.toml")
+
+
+def test_all_keys_of_an_engine_are_listed() -> None:
+    _, _, section = DOCUMENT.partition("\n## The file\n")
+    listed = re.findall(r"^\| `(\w+)` \|", section.partition("\n### ")[0], re.MULTILINE)
+    assert set(listed) == set(config.EngineConfig.__dataclass_fields__) - {"name"}

@@ -1,0 +1,97 @@
+"""players.engines.uci and its moves: limits in milliseconds, options, names of moves."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import games
+from players import Limit, MatchClock, TimeLeft
+from players.engines.config import EngineConfig
+from players.engines.uci import UciOption, go, parse_option
+from players.engines.uci_moves import UciMoves
+
+FULL = TimeLeft(300.0)
+BYO_YOMI = TimeLeft(600.0, 5, 30.0)
+
+
+def config(**keys: object) -> EngineConfig:
+    return EngineConfig("tiny", ("tiny",), "uci", Path(), **keys)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (Limit(), "go movetime 950"),
+        (Limit(0.08), "go movetime 76"),
+        (Limit(0.0001), "go movetime 1"),
+        (
+            Limit(9.0, clock=MatchClock(FULL, 3.0, (TimeLeft(12.0), FULL), 0.5)),
+            "go wtime 11500 btime 299500 winc 3000 binc 3000",
+        ),
+        (
+            Limit(9.0, clock=MatchClock(FULL, 0.0, (TimeLeft(0.2), FULL), 0.5)),
+            "go wtime 1 btime 299500",
+        ),
+        (
+            Limit(50.0, clock=MatchClock(BYO_YOMI, 0.0, (TimeLeft(100.0, 5, 30.0), BYO_YOMI))),
+            "go wtime 100000 btime 600000",
+        ),
+        (
+            Limit(20.0, clock=MatchClock(BYO_YOMI, 0.0, (TimeLeft(0.0, 2, 30.0), BYO_YOMI))),
+            "go movetime 19000",
+        ),
+    ],
+)
+def test_a_clock_becomes_limits_in_milliseconds(limit: Limit, said: str) -> None:
+    assert go(limit, 1, config()) == said
+
+
+def test_a_short_move_is_limited_as_the_file_says() -> None:
+    limited = config(short_s=1.0, short={"nodes": 500, "depth": 3})
+    assert go(Limit(0.5), 1, limited) == "go nodes 500 depth 3"
+    assert go(Limit(2.0), 1, limited) == "go movetime 1900"
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        (
+            "option name Move Overhead type spin default 30 min 0 max 5000",
+            UciOption("Move Overhead", "spin"),
+        ),
+        (
+            "option name UCI_Variant type combo default chess var chess var three check var hex",
+            UciOption("UCI_Variant", "combo", ("chess", "three check", "hex")),
+        ),
+        ("option name Clear Hash type button", UciOption("Clear Hash", "button")),
+        ("info string no option", None),
+    ],
+)
+def test_an_option_is_read_as_announced(line: str, option: UciOption | None) -> None:
+    assert parse_option(line) == option
+
+
+@pytest.mark.parametrize(
+    ("game", "first"),
+    [
+        ("chess", {"a2a3", "a2a4", "b1a3", "b1c3"}),
+        ("breakthrough", {"a2a3", "a2b3", "b2a3", "b2b3"}),
+        ("clobber", {"a6b6", "a6a5", "c6b6"}),
+    ],
+)
+def test_each_action_has_a_name_of_its_own(game: str, first: set[str]) -> None:
+    rules = games.load(f"open_spiel(game={game})")
+    moves, state, draw = UciMoves(rules), rules.initial_state(), random.Random(7)
+    assert first <= {moves.name(state, action) for action in rules.legal_actions(state)}
+    for _ in range(12):
+        legal = rules.legal_actions(state)
+        assert [moves.action(state, moves.name(state, each)) for each in legal] == list(legal)
+        state = rules.next_state(state, draw.choice(legal))
+
+
+def test_other_games_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"UCI engines play open_spiel\(game=chess\)"):
+        UciMoves(games.load("tic_tac_toe"))
