@@ -24,10 +24,12 @@ from server.storage import Database
 from server.tournament import formats
 from server.tournament.openings import Book
 from server.tournament.state import LEGS, MatchSlot, parse_slot
+from testbed.process_names import children, runs
 
 COMMAND = str(Path(sys.executable).with_name("playout-tournament"))
 #: Time limit of a tournament.
 PATIENCE_S = 1800.0
+_SERVER = "server.main"
 VICTIMS = ("the runner", "the server", "an entrant")
 
 
@@ -115,8 +117,8 @@ def _kill_some(
         victim = draw.choice(VICTIMS)
         pids = {
             "the runner": [runner.pid],
-            "the server": [pid for pid in _children(runner.pid) if _is_server(pid)],
-            "an entrant": [pid for pid in _children(runner.pid) if not _is_server(pid)],
+            "the server": [pid for pid in children(runner.pid) if runs(pid, _SERVER)],
+            "an entrant": [pid for pid in children(runner.pid) if not runs(pid, _SERVER)],
         }[victim]
         if pids and runner.poll() is None:
             with contextlib.suppress(ProcessLookupError):
@@ -124,21 +126,6 @@ def _kill_some(
                 counts.kills[victim] += 1
             if victim == "the runner":
                 return
-
-
-def _children(pid: int) -> list[int]:
-    with contextlib.suppress(FileNotFoundError):
-        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
-
-
-def _is_server(pid: int) -> bool:
-    with contextlib.suppress(FileNotFoundError):
-        name = Path(f"/proc/{pid}/comm").read_text()
-        if name.startswith("python"):  # others are copies of a process, with its command line
-            name = Path(f"/proc/{pid}/cmdline").read_text()
-        return "server.main" in name
-    return False
 
 
 def stored(url: str) -> StoredTournament:

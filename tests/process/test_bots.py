@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from support.hub_harness import (
 from support.raw_client import Message, RawClient
 from support.restarts import restarted
 from support.waiting import wait_until
+from testbed.process_names import children, runs
 
 from games.core import spec
 from players.client.main import main as playout_player
@@ -56,7 +56,6 @@ from server.model.messages import (
     Started,
     Welcome,
 )
-from server.runtime.subprocesses import PLAYER_NICENESS
 
 #: The environment in which a server finds the players that fail.
 FINDABLE = {
@@ -67,9 +66,11 @@ FINDABLE = {
         ]
     )
 }
-#: With `nice`, a bot that is started as installed takes over 30 s to connect beside busy processes;
-#: then the server ends it.
-PATIENT = {"server.core.handlers.bots.CONNECT_S": 200.0}
+#: What the processes of bots run.
+PLAYER = "players.client.main"
+#: Enough to see that bots are nice; with more of it, they wait for minutes beside busy processes.
+NICENESS = 1
+NICE = {"server.net.bot_processes.PLAYER_NICENESS": NICENESS}
 OFFERED = ("random", "uct(time=0.3)")
 SUMMON = ChallengeBot(player="uct(time=0.3)", game=GAME, clock="60+1", seat=1)
 
@@ -513,7 +514,7 @@ def test_a_bot_moves_like_anybody() -> None:
 def server() -> Iterator[RunningServer]:
     """A real server that offers bots, also some that fail."""
     offered = [f"--bot={player}" for player in ("random", "utc", "failing_players:ExitingPlayer")]
-    with running_server("--bots", "2", *offered, env=FINDABLE, changed=PATIENT) as server:
+    with running_server("--bots", "2", *offered, env=FINDABLE, changed=NICE) as server:
         yield server
         code, log = server.stop()
     assert code == 0, log
@@ -530,15 +531,8 @@ def ann(server: RunningServer) -> Iterator[RawClient]:
 
 def bots_of(server: RunningServer) -> list[int]:
     """The processes that it has started for players."""
-    process = server.process.pid
-    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [int(each) for each in children if "players.client" in command_of(int(each))]
-
-
-def command_of(process: int) -> str:
-    with suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_text()
-    return ""
+    started = children(server.process.pid)
+    return [each for each in started if runs(each, PLAYER)]
 
 
 def challenge_bot(client: RawClient, player: str = "random") -> Message:
@@ -550,7 +544,7 @@ def test_a_bot_plays_its_match_and_is_gone(server: RunningServer, ann: RawClient
     assert challenge_bot(ann)["opponent"] == "random-1"
     shown = ann.hear_until("started")
     (bot,) = bots_of(server)
-    assert os.getpriority(os.PRIO_PROCESS, bot) >= PLAYER_NICENESS
+    assert os.getpriority(os.PRIO_PROCESS, bot) >= NICENESS
     match = shown["match"]
     while shown["type"] != "ended":
         if shown["to_move"] == 1:
@@ -615,7 +609,7 @@ def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
         running_server(
             *("--bots", "2", "--bot", "failing_players:StuckPlayer"),
             env=FINDABLE,
-            changed=PATIENT,
+            changed=NICE,
         ) as server,
         RawClient(server.host, server.port) as bob,
     ):
@@ -628,7 +622,7 @@ def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
         wait_until(lambda: len(bots_of(server)) == 2)
         bots = bots_of(server)
         server.process.send_signal(end)
-        wait_until(lambda: not any("players.client" in command_of(bot) for bot in bots))
+        wait_until(lambda: not any(runs(bot, PLAYER) for bot in bots))
 
 
 def test_a_match_goes_on_after_a_server_that_is_killed(tmp_path: Path) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +13,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from click.testing import CliRunner
-from support.forked import BIN, MODULES, ForkedCommand
+from support.forked import MODULES, ForkedCommand
 
 PATIENCE_S = 200
 Command = subprocess.Popen[str] | ForkedCommand
@@ -25,39 +23,15 @@ NOT_NICE = {
     "server.net.bot_processes.PLAYER_NICENESS": 0,
     "server.organizer.supervisor.PLAYER_NICENESS": 0,
 }
-#: Runs a command with new values of constants: its arguments are these, the module, and its words.
-_WITH_CHANGES = """
-import importlib, json, sys
-changed, module, *sys.argv = sys.argv[1:]
-for constant, value in json.loads(changed).items():
-    owner, _, name = constant.rpartition(".")
-    setattr(importlib.import_module(owner), name, value)
-from server.runtime import entry_points
-entry_points.run(module)
-"""
 
 
-def start(command: str, *arguments: str, **options: Any) -> Command:
+def start(command: str, *arguments: str, **options: Any) -> ForkedCommand:
     """Start a command with pipes in text mode; its errors are in its output.
 
-    `changed` are new values of constants, as in `{"package.module.NAME": 1}`. In another folder, or
-    with another PYTHONPATH, it may import something else than the others, and is no copy.
+    `changed` are new values of constants, as in `{"package.module.NAME": 1}`.
     """
-    path = options.get("env", os.environ).get("PYTHONPATH")
-    if "cwd" not in options and path == os.environ.get("PYTHONPATH"):
-        changed = NOT_NICE | options.pop("changed", {})
-        return ForkedCommand(command, *arguments, changed=changed, **options)
-    given: dict[str, Any] = {
-        "stdin": subprocess.PIPE,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.STDOUT,
-        "text": True,
-    }
-    words = [str(BIN / command)]
-    if changed := options.pop("changed", None):
-        words = [sys.executable, "-P", "-c", _WITH_CHANGES, json.dumps(changed), MODULES[command]]
-        words.append(str(BIN / command))
-    return subprocess.Popen([*words, *arguments], **(given | options))
+    changed = NOT_NICE | options.pop("changed", {})
+    return ForkedCommand(command, *arguments, changed=changed, **options)
 
 
 def finish(process: Command, said: str | None = None) -> tuple[int, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import runpy
 import signal
 import subprocess
@@ -15,11 +16,14 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
+
+from testbed.process_names import set_name
 
 #: How Playout starts Python: see `server.runtime.subprocesses`.
 _PYTHON = [sys.executable, "-P"]
+#: The modules that a program imports; the last one has its function.
+_IMPORTED = re.compile(r"from ([\w.]+) import")
 
 
 class CopyingPopen(subprocess.Popen[Any]):
@@ -37,14 +41,14 @@ def _interpret(
     words: Sequence[str], environment: Mapping[str, str], first: Callable[[], None] | None
 ) -> None:
     """Do in a copy of a process what Python does with these words; its streams are in place."""
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    option, program, *arguments = words[len(_PYTHON) :]
+    set_name(program if option == "-m" else (_IMPORTED.findall(program) or [option])[-1])
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the parent waits for this
     gc.freeze()  # what is collected would close descriptors that have other uses now
     gc.enable()
     _forget_signals()
     if first:
         first()
-    option, program, *arguments = words[len(_PYTHON) :]
-    Path("/proc/self/comm").write_text(program[:15])  # for who looks for a process of a kind
     os.environ.clear()
     os.environ.update(environment)
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)

@@ -27,8 +27,10 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from support.copying_popen import CopyingPopen
+from testbed.process_names import set_name
 
 import games
+from games.core import plugins
 from server.runtime import entry_points
 
 #: The modules of the commands; the function is `main`.
@@ -68,6 +70,7 @@ class ForkedCommand:
         stdout: int | IO[Any] = subprocess.PIPE,
         stderr: int | IO[Any] = subprocess.STDOUT,
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
         changed: Mapping[str, object] | None = None,
     ) -> None:
         """Take also new values of constants, as in `{"package.module.NAME": 1}`."""
@@ -80,7 +83,7 @@ class ForkedCommand:
                 reported, self.stderr = _stream(stderr, "r", its_own)
             environment = dict(os.environ if env is None else env)
             streams = _Streams(read, written, reported)
-            folder = str(Path.cwd())
+            folder = str(cwd or Path.cwd())
             call = (MODULES[command], self.args, environment, folder, streams, dict(changed or {}))
             self._process = _context().Process(target=_run, args=call)
             with _lock:
@@ -191,6 +194,12 @@ def _read(stream: IO[str] | None) -> str:
         return stream.read()
 
 
+def _find_more(path: str) -> None:
+    """Import also from the folders of a PYTHONPATH, where there may be games and players."""
+    sys.path[:0] = [each for each in path.split(os.pathsep) if each and each not in sys.path]
+    plugins._outside.cache_clear()
+
+
 def _run(
     module: str,
     words: list[str],
@@ -201,8 +210,10 @@ def _run(
 ) -> None:
     """Run a command in the copy of the process."""
     streams.install()
+    set_name(module)
     os.chdir(folder)
     os.environ.clear()
+    _find_more(environment.get("PYTHONPATH", ""))
     os.environ.update(environment)
     sys.argv = words
     for constant, value in changed.items():
