@@ -27,9 +27,9 @@ from players.engines.vertices import VertexError, cell_at, coordinates
 
 FIVE = 5
 OWN, OTHER = 1, 2
-#: The bits of `INFO rule`: exactly five, a continuous game (which changes nothing here), and rules
-#: that Playout does not have.
-_EXACT, _CONTINUOUS = 1, 2
+#: The bits of `INFO rule`: exactly five, and rules that Playout does not have. A continuous game,
+#: 2, changes nothing here.
+_EXACT = 1
 _RULES = {4: "renju", 8: "caro"}
 
 _FIELD = re.compile(r"\s*(.*?)\s*,\s*([0-9]{1,2})\s*", re.ASCII)
@@ -85,7 +85,7 @@ class GomocupBrain:
             answer = handler(rest.strip())
         except (GomocupError, VertexError, SpecError, PlayerError) as error:
             answer = f"ERROR {error}"
-        except Cancelled:
+        except (Cancelled, BrokenPipeError):
             raise
         except Exception as error:  # the player may be any program
             traceback.print_exc()
@@ -217,7 +217,7 @@ class GomocupBrain:
 
     def _move(self, match: LocalMatch) -> str:
         """Let the player move; return its move."""
-        if match.winner:
+        if match.winner or 0 not in match.state[2:]:
             raise GomocupError("the game is over")
         plies = sum(stone != 0 for stone in match.state[2:])
         limit = self._limits.limit(match.mover, plies, match.game.max_plies)

@@ -7,7 +7,6 @@ by the comment `# interrupt`, and analyses by any line; both leave the position 
 
 from __future__ import annotations
 
-import functools
 import sys
 import time
 import traceback
@@ -15,9 +14,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import TypeVar
 
-import games
 from bridges.engine import gtp_analysis
 from bridges.engine.gtp_clock import GtpClock
+from bridges.engine.gtp_games import PASS, require_vertices, resized, vertex_of, vertices_of
 from bridges.engine.gtp_text import (
     COLOURS,
     GtpCommand,
@@ -35,16 +34,7 @@ from bridges.engine.local_match import LocalMatch
 from games import BoardView, Game, SpecError, State
 from games.core import spec
 from players.core.player import Cancelled, Limit, PlayerError, PlayResult, Resigned
-from players.engines.vertices import (
-    FROM_TOP,
-    GtpVertices,
-    VertexError,
-    action_at,
-    cell_of,
-    has_single_clicks,
-)
-
-PASS = "pass"
+from players.engines.vertices import VertexError, action_at
 
 #: What GoGui offers in its menu of analyses.
 _GOGUI_ANALYSES = (
@@ -95,6 +85,8 @@ class GtpServer:
             text, failed = self._handled(command), False
         except (GtpError, SpecError, PlayerError) as error:
             text, failed = str(error), True
+        except BrokenPipeError:
+            raise
         except Exception as error:  # the player may be any program
             traceback.print_exc()
             text, failed = f"the player failed: {error!r}", True
@@ -342,59 +334,6 @@ class GtpServer:
     @property
     def _view(self) -> BoardView:
         return self._match.game.view(self._match.state)
-
-
-def require_vertices(game: Game) -> None:
-    """Raise SpecError unless GTP can name the moves of a game."""
-    view = game.view(game.initial_state())
-    if not has_single_clicks(view):
-        raise SpecError(f"{game} cannot be played with GTP: its moves are not single cells")
-    try:
-        vertices_of(game)
-    except VertexError as error:
-        raise SpecError(f"{game} cannot be played with GTP: {error}") from error
-
-
-def resized(game: Game, sides: list[int]) -> Game:
-    """Return a game on a board with these sides: one number, or columns and rows.
-
-    Raises GtpError if the game has no such board.
-    """
-    view = game.view(game.initial_state())
-    columns, rows = (sides * 2)[:2]
-    if len(sides) > 2:
-        raise GtpError("syntax error: expected boardsize SIZE or boardsize COLUMNS ROWS")
-    if (columns, rows) == (view.columns, view.rows) or sides == [max(view.columns, view.rows)]:
-        return game
-    given = spec.parse(str(game))
-    known = {each.name for each in games.describe(given.name).parameters}
-    changed: dict[str, str] = {}
-    if "size" in known and columns == rows:
-        changed = {"size": str(rows)}
-    elif {"m", "n"} <= known:
-        changed = {"m": str(columns), "n": str(rows)}
-    options = {**given.options, **changed}
-    try:
-        other = games.load(f"{given.name}({','.join(f'{k}={v}' for k, v in options.items())})")
-        require_vertices(other)
-    except SpecError as error:
-        raise GtpError(f"unacceptable size: {error}") from error
-    if not changed:
-        raise GtpError(f"unacceptable size: {game} has {view.columns} columns, {view.rows} rows")
-    return other
-
-
-def vertex_of(game: Game, state: State, action: int) -> str:
-    """Return an action as GTP writes it: a vertex, or pass."""
-    cell = cell_of(game.view(state), action)
-    return PASS if cell is None else vertices_of(game).name(cell)
-
-
-@functools.cache
-def vertices_of(game: Game) -> GtpVertices:
-    """Return the names of the cells of a game. Raises VertexError if its board is too large."""
-    view = game.view(game.initial_state())
-    return GtpVertices(view.rows, view.columns, from_top=spec.parse(str(game)).name in FROM_TOP)
 
 
 def interrupts(lines: Sequence[str | None]) -> bool:

@@ -139,6 +139,14 @@ def test_a_stone_on_another_is_refused(brain: GomocupManager) -> None:
     assert brain.ask("BEGIN") == "ERROR BEGIN needs an empty board"
 
 
+def test_a_full_board_has_no_move(brain: GomocupManager) -> None:
+    """Pairs of stones whose colours alternate by row make no five."""
+    owner = {(x, y): 1 + (x // 2 + y) % 2 for x in range(6) for y in range(6)}
+    assert brain.ask("RECTSTART 6,6") == "OK"
+    stones = [f"{x},{y},{value}" for (x, y), value in owner.items()]
+    assert brain.ask("BOARD", *stones, "DONE") == "ERROR the game is over"
+
+
 def test_before_start_there_is_no_board() -> None:
     brain = GomocupManager("random")
     for lines in (["BEGIN"], ["TURN 1,1"], ["RESTART"], ["BOARD", "1,1,2", "DONE"]):
