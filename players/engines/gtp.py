@@ -6,14 +6,14 @@ earlier command is recognized.
 
 from __future__ import annotations
 
-import math
 import re
 import threading
 from collections.abc import Iterable
 
 from games import Game
 from games.core import spec
-from players.core.player import Limit, MatchClock, PlayResult, Resigned, TimeLeft
+from players.core.player import Limit, PlayResult, Resigned
+from players.engines import gtp_time
 from players.engines.client import EngineClient, Position, clock_of, is_short, move_deadline
 from players.engines.config import EngineConfig
 from players.engines.gtp_analysis import analysis
@@ -144,52 +144,14 @@ class GtpClient(EngineClient):
         clock = clock_of(limit)
         if clock is None:
             return
-        settings = self._settings(clock)
-        if settings and settings != self._time_settings:
-            self._ask(settings, self.ping_deadline())
-            self._time_settings = settings
+        if not self._time_settings:
+            self._time_settings = gtp_time.settings(clock, self._commands)
+            if self._time_settings:
+                self._ask(self._time_settings, self.ping_deadline())
         if "time_left" in self._commands:
             for each in (3 - seat, seat):
-                left = self._left(clock, clock.left[each - 1])
+                left = gtp_time.time_left(clock, clock.left[each - 1], self._time_settings)
                 self._ask(f"time_left {_COLOURS[each - 1]} {left}", self.ping_deadline())
-
-    def _settings(self, clock: MatchClock) -> str:
-        """The command for a time control, in whole seconds; empty if the engine has none."""
-        main, period = _whole(clock.start.main_s), _whole(clock.start.period_s)
-        increment = _whole(clock.increment_s)
-        if clock.start.periods > 1 and "kgs-time_settings" in self._commands:
-            return f"kgs-time_settings byoyomi {main} {period} {clock.start.periods}"
-        if clock.increment_s and "kata-time_settings" in self._commands:
-            return f"kata-time_settings fischer {clock.start.main_s:g} {clock.increment_s:g}"
-        if "time_settings" not in self._commands:
-            return ""
-        if clock.start.periods:
-            earlier = (clock.start.periods - 1) * period
-            main = earlier + (main if clock.start.main_s else 0)
-            return f"time_settings {main} {period} 1"
-        if clock.increment_s:
-            return f"time_settings {max(0, main - increment)} {increment} 1"
-        return f"time_settings {main} 0 0"
-
-    def _left(self, clock: MatchClock, left: TimeLeft) -> str:
-        """A clock as `time_left` has it: seconds and periods, or stones; 0 in main time."""
-        spare_s = left.main_s - clock.overhead_s
-        if clock.start.periods > 1 and self._time_settings.startswith("kgs"):
-            in_main = spare_s >= 1
-            return (
-                f"{_whole(spare_s)} 0"
-                if in_main
-                else f"{_whole(left.period_s - clock.overhead_s)} {left.periods}"
-            )
-        if clock.start.periods:
-            earlier_s = left.main_s + max(0, left.periods - 1) * clock.start.period_s
-            if earlier_s - clock.overhead_s >= 1:
-                return f"{_whole(earlier_s - clock.overhead_s)} 0"
-            return f"{_whole(left.period_s - clock.overhead_s)} 1"
-        if clock.increment_s and not self._time_settings.startswith("kata"):
-            early_s = spare_s - clock.increment_s
-            return f"{_whole(early_s)} 0" if early_s >= 1 else f"{_whole(spare_s)} 1"
-        return f"{_whole(spare_s)} 0"
 
     # Commands.
 
@@ -228,8 +190,3 @@ class GtpClient(EngineClient):
                 lines.append(line)
             if found[2] in ("", str(number)):
                 return found[1] == "?", "\n".join(lines).strip()
-
-
-def _whole(seconds: float) -> int:
-    """Whole seconds, rounded down, at least 1: engines know no parts, and 0 as no limit."""
-    return max(1, math.floor(seconds))
