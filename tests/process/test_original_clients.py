@@ -14,6 +14,7 @@ from support.commands import Command, RunningServer, finish, invoke, running_ser
 from support.original_boards import BOARDS
 from support.original_client import OriginalClient
 from support.raw_client import RawClient
+from support.scale import slow
 
 from bridges.original.client_line import MAX_LINE
 from bridges.original.rules import RULES
@@ -127,7 +128,7 @@ def test_two_clients_play_a_match_to_the_end(host: RunningServer, game: str) -> 
     assert output.count("(rules)") == 2
 
 
-@pytest.mark.parametrize("game", BOARDS)
+@pytest.mark.parametrize("game", BOARDS if slow else ["reversi"])
 def test_a_client_plays_a_match_against_uct(host: RunningServer, game: str) -> None:
     spec = RULES[game].spec
     player = start("playout-player", spec, "uct(simulations=100)", "--name", f"uct {game}",

@@ -85,7 +85,7 @@ def test_random_matches_agree_with_open_spiel_at_every_ply(spec: str) -> None:
 def test_moves_have_names_and_positions_are_text(name: str) -> None:
     game, choose = games.load(f"open_spiel(game={name})"), random.Random(name)
     state = game.initial_state()
-    for _ in range(20):
+    for _ in range(repetitions(40, short=6)):
         view, actions = game.view(state), game.legal_actions(state)
         assert tuple(view.clicks) == actions
         assert view.text.strip()
