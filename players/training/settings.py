@@ -38,7 +38,7 @@ class LearningSettings:
     batch: int = 256
     positions_per_step: int = 64
     learning_rate: float = 2e-3
-    schedule: str = "constant"
+    schedule: str = "cosine"
     weight_decay: float = 1e-4
     averaging: float = 0.99
     outcome_weight: float = 0.5
@@ -167,7 +167,7 @@ def defaults(game: Game) -> TrainingSettings:
         temperature_plies=max(2, min(8, plies // 6)), opening_plies=max(1, min(4, plies // 6))
     )
     return TrainingSettings(
-        game, net=net, self_play=self_play, limits=Limits(evaluations=20_000 * cells**2)
+        game, net=net, self_play=self_play, limits=Limits(evaluations=680_000 * cells)
     )
 
 
