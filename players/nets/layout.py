@@ -14,8 +14,9 @@ from games import BoardView, Game, State
 from players.nets.errors import NetError
 
 #: Positions that are compared at least, and at most if something is still unknown, as for the four
-#: cells of Othello that no action names; between two of them some plies are played.
-FEWEST, MOST, APART = 100, 400, 5
+#: cells of Othello that no action names, or more on a large board: so many for each cell. Between
+#: two of them some plies are played.
+FEWEST, MOST, MOST_PER_CELL, APART = 100, 400, 3, 5
 
 
 class Layout(NamedTuple):
@@ -56,7 +57,8 @@ def layout_of(game: Game) -> Layout:
     if not game.view(state).cells:
         raise NetError(f"nets need a game whose view has cells, and {game} has none")
     seen = _Seen(game.num_actions, len(game.view(state).cells), len(state))
-    for n, state in enumerate(islice(_positions(game), 0, MOST * APART, APART)):
+    most = max(MOST, MOST_PER_CELL * len(seen.equal))
+    for n, state in enumerate(islice(_positions(game), 0, most * APART, APART)):
         view = game.view(state)
         seen.add(state, view)
         if n >= FEWEST and seen.all_known():

@@ -33,7 +33,7 @@ def test_help_has_examples_and_the_version_is_known(command: str) -> None:
 def test_the_help_of_a_player_lists_games_and_players() -> None:
     output = invoke("playout-player", "--help")[1]
     assert "ultimate_tic_tac_toe" in output
-    assert "human, minimax, random, rave, uct" in " ".join(output.split())
+    assert "human, minimax, open_spiel_mcts, random, rave, uct" in " ".join(output.split())
 
 
 def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:

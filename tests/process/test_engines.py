@@ -54,7 +54,8 @@ def rhino(tmp_path: Path) -> Path:
     if program is None:
         skip_without("GRhino, an engine for Othello (apt install grhino)")
     inner = f"echo $$ >>pids; exec {program} -l 1"
-    command = f"tee -a commands | sh -c {shlex.quote(inner)}"
+    # The pipeline ends with GRhino: `tee` would wait for the next command.
+    command = f"tee -a commands | (sh -c {shlex.quote(inner)}; kill 0)"
     (tmp_path / "rhino.sh").write_text(command)
     (tmp_path / "engines.toml").write_text(
         '[rhino]\ncommand = "sh rhino.sh"\nprotocol = "gtp"\ngames = ["othello"]\n'

@@ -141,7 +141,7 @@ def test_a_book_of_thousands_of_openings_is_taken(spec_folder: Path, elsewhere: 
         assert welcome["frame_bytes"] == ADMINISTRATORS_FRAME
         assert "frame_bytes" not in ann.hello("Ann")
         answer = zoe.ask("create_tournament", spec=told)
-        assert answer["spec"]["openings"] == {"plies": 0, "lines": {}}
+        assert answer["spec"]["openings"] == {"plies": 0, "near": 0, "lines": {}}
         ann.say("create_tournament", spec=told)
         assert ann.hear()["code"] == "frame_too_large"
     held = Database(elsewhere.url).tournament(answer["tournament"])

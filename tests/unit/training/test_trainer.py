@@ -78,7 +78,8 @@ def test_a_loss_that_is_not_a_number_is_a_clear_error() -> None:
 
 
 def test_the_learning_rate_is_constant_or_falls_as_a_cosine() -> None:
-    assert learning_rate(LearningSettings(learning_rate=0.5), 0.7) == 0.5
+    constant = LearningSettings(learning_rate=0.5, schedule="constant")
+    assert learning_rate(constant, 0.7) == 0.5
     falling = LearningSettings(learning_rate=0.5, schedule="cosine")
     assert [learning_rate(falling, share) for share in (0, 1)] == [0.5, 0.0]
     assert learning_rate(falling, 0.5) == pytest.approx(0.25)

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from support.images import match_and_image
 from support.plain import Plain
 from support.scale import repetitions
-from support.variants import every_game
+from support.variants import COMPILED, VARIANTS
 
 import games
 from games import Game, State
 from players.nets.encoding import Encoding
 
+every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 OWN, OTHER, LAST, ONES, FIRST, LEGAL = range(6)
 
 
@@ -104,7 +105,7 @@ def test_ultimate_tic_tac_toe_marks_the_board_to_play_on() -> None:
     assert planes[LEGAL] == [*["...111..."] * 3, *[empty] * 6]
 
 
-@every_game
+@every_compiled_game
 def test_compiled_and_plain_encodings_are_equal(spec: str) -> None:
     game = games.load(spec)
     states, last = random_positions(game, repetitions(10, short=1))
@@ -154,7 +155,7 @@ def test_wrong_arrays_are_refused() -> None:
         encoding.encode(np.zeros_like(states), last)
 
 
-@every_game
+@every_compiled_game
 def test_known_legal_actions_give_the_same_planes(spec: str) -> None:
     game = games.load(spec)
     encoding = Encoding(game)
