@@ -99,7 +99,8 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         self.peer = _loaded(game, given)
         self._first_mover = self.peer.new_initial_state().current_player()
         actions, plies = self.peer.num_distinct_actions(), self.peer.max_game_length()
-        super().__init__(actions=actions, plies=plies)
+        # OpenSpiel does not count the swap: hex on a full board has one ply more than cells.
+        super().__init__(actions=actions, plies=plies + swap)
 
     def first_position(self) -> pyspiel.State:
         return self.peer.new_initial_state()

@@ -26,6 +26,7 @@ MATCHES = repetitions(100, short=1)
 WITH_OPTIONS = (
     "open_spiel(game=go,board_size=5,komi=0.5)",
     "open_spiel(game=hex,board_size=3,swap=true)",
+    "open_spiel(game=havannah,board_size=2,swap=true)",
     "open_spiel(game=breakthrough,rows=4,columns=3)",
     "open_spiel(game=dots_and_boxes,num_rows=1,num_cols=2)",
 )
@@ -99,6 +100,15 @@ def test_moves_have_names_and_positions_are_text(name: str) -> None:
         if not actions:
             break
         state = game.next_state(state, choose.choice(actions))
+
+
+def test_a_full_board_after_a_swap_is_no_tie() -> None:
+    game = games.load("open_spiel(game=hex,board_size=2,swap=true)")
+    state = game.initial_state()
+    for action in (0, 4, 1, 2, 3):  # the fifth action of four cells, as one was the swap
+        assert game.winner(state) == 0
+        state = game.next_state(state, action)
+    assert game.winner(state) in (1, 2)
 
 
 def test_chess_is_drawn_as_rows_and_columns_and_the_first_mover_is_player_1() -> None:
