@@ -36,7 +36,7 @@ class LearningSettings:
     least_rounds: int = 4
     most_rounds: int = 25
     batch: int = 256
-    positions_per_step: int = 64
+    positions_per_step: int = 24
     learning_rate: float = 2e-3
     schedule: str = "cosine"
     weight_decay: float = 1e-4
