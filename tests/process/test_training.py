@@ -15,6 +15,7 @@ from support.waiting import wait_until
 import games
 from players.training.run_folder import RunFolder
 from players.training.samples import read_shard
+from players.training.settings import LearningSettings
 
 for _package in ("jax", "optax", "onnx", "onnxruntime"):
     pytest.importorskip(_package)
@@ -93,7 +94,7 @@ def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
     checkpoint = folder.read_checkpoint()
     assert checkpoint
     assert checkpoint.record == records[-1]
-    assert checkpoint.record.steps == records[-1].positions // 64
+    assert checkpoint.record.steps == records[-1].positions // LearningSettings.positions_per_step
 
 
 def test_a_training_goes_on_after_kill_9_of_all_its_processes(folder: RunFolder) -> None:
