@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games import Game, State
+from players.core.moves import action_between
 from players.core.player import Info
 from players.mcts.noise import add_noise
 from players.mcts.puct import PuctConfig
@@ -102,15 +103,8 @@ class AlphaZero(TreeSearch):
         return worker
 
     def _reset(self, worker: Worker, states: Sequence[State]) -> None:
-        worker.reset(states[-1], self._last_action(states))  # type: ignore[call-arg]
-
-    def _last_action(self, states: Sequence[State]) -> int:
-        """Return the action that led to the newest state, or -1."""
-        if len(states) < 2:
-            return -1
-        before, after = states[-2:]
-        legal = self.game.legal_actions(before)
-        return next((each for each in legal if self.game.next_state(before, each) == after), -1)
+        last = action_between(self.game, *states[-2:]) if len(states) > 1 else -1
+        worker.reset(states[-1], last)  # type: ignore[call-arg]
 
     def _add_noise(self, legal: NDArray[np.int64], logits: NDArray[np.float32]) -> None:
         add_noise(logits, legal, self._noise, _CONCENTRATION, self._draw)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from games import Game, SpecError, State
+from players.core.moves import action_between
 from players.core.player import Limit, Player, PlayResult
 from players.engines import config
 from players.engines.client import EngineClient, Position, is_short
@@ -123,10 +124,7 @@ def _moves(game: Game, states: Sequence[State], limit: Limit) -> tuple[int, ...]
     """The actions between the states: those of the limit, or found by trying the legal ones."""
     if limit.moves is not None and len(limit.moves) == len(states) - 1:
         return limit.moves
-    return tuple(
-        next(each for each in game.legal_actions(before) if game.next_state(before, each) == after)
-        for before, after in pairwise(states)
-    )
+    return tuple(action_between(game, before, after) for before, after in pairwise(states))
 
 
 def _version(title: str, engine: config.EngineConfig) -> str:

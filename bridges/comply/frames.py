@@ -18,6 +18,8 @@ _LENGTH = struct.Struct(">I")
 _LONGEST = 16 * 2**20
 #: The longest message in a transcript, in characters.
 _SHOWN = 400
+#: Seconds between two parts of a frame: long enough that a bot reads the first one alone.
+_PIECE_S = 0.02
 
 
 class NotAFrame(Exception):
@@ -79,7 +81,3 @@ async def write(stream: asyncio.StreamWriter, frame: Frame, *, in_pieces: bool =
             await stream.drain()
             if end < len(data):
                 await asyncio.sleep(_PIECE_S)
-
-
-#: Seconds between two parts of a frame: long enough that a bot reads the first one alone.
-_PIECE_S = 0.02

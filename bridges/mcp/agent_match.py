@@ -66,9 +66,15 @@ class AgentMatch:
         return not self.is_over and self.to_move == self.seat
 
     def action(self, move: str) -> int | None:
-        """The action of a legal move's name, in upper or lower case; None if there is none."""
-        wanted = move.strip().casefold()
-        return next((self.legal_moves[n] for n in self.legal_moves if n.casefold() == wanted), None)
+        """The action of a legal move's name; None if there is none.
+
+        Upper and lower case matter only between names that differ in nothing else, as in chess.
+        """
+        wanted = move.strip()
+        if wanted in self.legal_moves:
+            return self.legal_moves[wanted]
+        alike = [name for name in self.legal_moves if name.casefold() == wanted.casefold()]
+        return self.legal_moves[alike[0]] if len(alike) == 1 else None
 
     def described(self) -> dict[str, Any]:
         """The match for the agent, as JSON."""
@@ -86,13 +92,15 @@ class AgentMatch:
         if self.clocks:
             shown["seconds_left"] = [self._seconds(each) for each in self.clocks]
         board = self.started.board
-        if board and self.view:
+        if self.view and self.view.text:
+            shown["board"] = self.view.text.splitlines()
+        elif board and self.view:
             shown["board"] = list(_rows(board, self.view))
             shown["pieces"] = "X is player 1, O is player 2"
-            if self.view.note:
-                shown["note"] = self.view.note
         else:
             shown["state"] = list(self.state)
+        if self.view and self.view.note:
+            shown["note"] = self.view.note
         if self.waits_for_agent:
             shown["legal_moves"] = list(self.legal_moves)
         return shown

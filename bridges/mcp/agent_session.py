@@ -125,7 +125,7 @@ class AgentSession:
         self._warn(f"There is no server at {server}: {reason}. Trying for {patience_s:g} s ...")
 
     def unreachable(self, reason: str) -> None:
-        """Note that there is no server."""
+        """Tell the operator and the agent that the server cannot be reached."""
         self.unusable(f"The server cannot be reached: {reason}. Start one with: playout-server")
 
     def unusable(self, reason: str) -> None:

@@ -19,11 +19,11 @@ from server.tournament import toml_text, validators
 from server.tournament.toml_table import Faults, TomlTable
 
 FILE = "engines.toml"
-PROTOCOLS = ("gtp", "uci", "gomocup", "lines")
 #: Seconds that an engine may take to start, by default.
 START_S = 30.0
 #: Seconds below which an engine cannot be limited by time: GTP has whole seconds.
 SHORTEST_S = {"gtp": 1.0, "uci": 0.0, "gomocup": 0.0, "lines": 0.0}
+PROTOCOLS = tuple(SHORTEST_S)
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,27}")
 #: The value of an option of an engine.

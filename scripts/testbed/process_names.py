@@ -28,10 +28,9 @@ def runs(process: int, module: str) -> bool:
 
 
 def children(process: int) -> list[int]:
-    """Return the processes that the main thread of a process has started and that still run."""
+    """Return the processes that a process has started and has not waited for; [] if it is gone."""
     with contextlib.suppress(OSError):
-        return [
-            int(each)
-            for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()
-        ]
+        tasks = list(Path(f"/proc/{process}/task").iterdir())
+        listed = [Path(task, "children").read_text().split() for task in tasks]
+        return [int(each) for line in listed for each in line]
     return []

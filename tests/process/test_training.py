@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from support.commands import Command, finish, invoke, run, start
+from support.processes import is_gone
 from support.waiting import wait_until
+from testbed.process_names import children
 
 import games
 from players.training.run_folder import RunFolder
@@ -46,21 +48,6 @@ def folder(tmp_path: Path) -> RunFolder:
     code, output = invoke("playout-train", "new", GAME, str(path), *changes)
     assert code == 0, output
     return RunFolder.open(path)
-
-
-def children(command: Command) -> list[int]:
-    """The process ids of the workers of a training."""
-    tasks = Path(f"/proc/{command.pid}/task")
-    listed = (Path(task, "children").read_text() for task in tasks.iterdir())
-    return [int(each) for line in listed for each in line.split()]
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process is there; one that has ended but was not waited for is not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def started(folder: RunFolder, command: str, rounds: int, at: int) -> Command:
@@ -99,10 +86,10 @@ def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
 
 def test_a_training_goes_on_after_kill_9_of_all_its_processes(folder: RunFolder) -> None:
     process = started(folder, "run", rounds=50, at=1)
-    workers = children(process)
+    workers = children(process.pid)
     process.kill()
     finish(process)
-    wait_until(lambda: not any(map(is_running, workers)), "the end of the workers")
+    wait_until(lambda: all(map(is_gone, workers)), "the end of the workers")
     done = len(folder.records())
     output = resumed(folder, rounds=done + 2)
     assert f"Found: {done} complete rounds" in output or f"Found: {done + 1}" in output
@@ -111,7 +98,7 @@ def test_a_training_goes_on_after_kill_9_of_all_its_processes(folder: RunFolder)
 
 def test_a_training_goes_on_without_a_worker_that_was_killed(folder: RunFolder) -> None:
     process = started(folder, "run", rounds=4, at=1)
-    os.kill(children(process)[0], signal.SIGKILL)
+    os.kill(children(process.pid)[0], signal.SIGKILL)
     code, output = finish(process)
     assert code == 0, output
     assert_nothing_is_lost(folder, 4)
@@ -119,13 +106,13 @@ def test_a_training_goes_on_without_a_worker_that_was_killed(folder: RunFolder) 
 
 def test_ctrl_c_ends_a_training_with_one_line_that_says_how_to_continue(folder: RunFolder) -> None:
     process = started(folder, "run", rounds=50, at=1)
-    workers = children(process)
+    workers = children(process.pid)
     process.send_signal(signal.SIGINT)
     code, output = finish(process)
     assert code == 130
     assert output.rstrip().endswith(f"Interrupted. Continue: playout-train resume {folder.path}")
     assert "Traceback" not in output
-    wait_until(lambda: not any(map(is_running, workers)), "the end of the workers")
+    wait_until(lambda: all(map(is_gone, workers)), "the end of the workers")
 
 
 def test_one_worker_and_one_backend_give_the_same_net_for_a_seed(tmp_path: Path) -> None:

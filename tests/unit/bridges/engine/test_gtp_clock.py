@@ -21,7 +21,7 @@ def between(low: float, value: float | None, high: float) -> bool:
     "arguments", [("0", "0", "0"), ("0", "10", "0"), ("1800", "30", "0"), None]
 )
 def test_without_a_limit_the_player_decides(arguments: tuple[str, str, str] | None) -> None:
-    """An overtime without stones is how GTP says that there is no limit."""
+    """GTP writes no limit as an overtime with 0 stones."""
     clock = GtpClock()
     clock.set("300", "0", "0")
     if arguments is None:

@@ -1,0 +1,75 @@
+"""bridges.mcp.agent_match: the board and the moves that an agent reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridges.mcp.agent_match import AgentMatch
+from server.model.messages import Board, LegalMove, PositionView, Started
+
+
+def board(side: int, columns: str = "", rows: str = "") -> Board:
+    """A square board with its labels."""
+    return Board(side, side, "grid", "mark", 0, tuple(columns), tuple(rows))
+
+
+def view(**fields: Any) -> PositionView:
+    """A position of which only the given fields matter."""
+    return PositionView(
+        **{"cells": (), "last": (), "note": "", "pv": (), "candidates": (), **fields}
+    )
+
+
+def match(*names: str, cells: Board | None = None, shown: PositionView | None = None) -> AgentMatch:
+    """A match in which player 1, the agent, has the moves with these names."""
+    return AgentMatch.of(
+        Started(
+            match="m",
+            game="g",
+            players=("Ada", "uct"),
+            seat=1,
+            clock="",
+            moves=(),
+            state=(0, 1),
+            to_move=1,
+            legal_actions=tuple(range(len(names))),
+            board=cells,
+            view=shown,
+            legal_moves=tuple(LegalMove(n, name, ()) for n, name in enumerate(names)),
+        )
+    )
+
+
+def test_a_game_with_a_text_instead_of_cells_shows_its_lines() -> None:
+    described = match("a", shown=view(text="xo.\n...\n", note="x to move")).described()
+    assert described["board"] == ["xo.", "..."]
+    assert described["note"] == "x to move"
+    assert "pieces" not in described
+
+
+def test_a_board_is_shown_with_its_labels() -> None:
+    described = match("a1", cells=board(2, "ab", "21"), shown=view(cells=(0, 1, 2, 0))).described()
+    assert described["board"] == ["  a b", "2 . X", "1 O ."]
+
+
+def test_a_game_without_a_view_shows_its_state() -> None:
+    assert match("a").described()["state"] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("move", "action"),
+    [
+        ("Bxc3", 0),
+        ("bxc3", 1),
+        ("BXC3", None),  # which of the two is meant cannot be known
+        (" nf3 ", 2),
+        ("NF3", 2),
+        ("", None),
+    ],
+)
+def test_upper_and_lower_case_matter_only_where_two_names_differ_in_nothing_else(
+    move: str, action: int | None
+) -> None:
+    assert match("Bxc3", "bxc3", "Nf3").action(move) == action
