@@ -17,6 +17,7 @@ import importlib.util
 import sys
 
 from games.core import plugins, spec
+from games.core.compilation_cache import announce_compilation
 from games.core.description import Description, described
 from games.core.game import (
     RETURNS,
@@ -28,7 +29,7 @@ from games.core.game import (
     checked,
     square_name,
 )
-from games.core.kernels import Board, Kernels, Vector, compiled_before, helper, kernel
+from games.core.kernels import Board, Kernels, Vector, helper, kernel
 from games.core.spec import SpecError
 from games.core.symmetries import Symmetry
 from games.core.view import BoardView
@@ -47,8 +48,8 @@ __all__ = [
     "State",
     "Symmetry",
     "Vector",
+    "announce_compilation",
     "checked",
-    "compiled_before",
     "describe",
     "helper",
     "kernel",

@@ -84,8 +84,8 @@ def _checked(player: str) -> spec.Spec:
     """Return the specification of a player. Raises SpecError."""
     if ":" in player:
         sys.path.append(os.getcwd())
-    if not games.compiled_before():
-        click.echo("Compiling the rules and the search for this machine, once ...", err=True)
+    text = "Compiling the rules and the search for this machine, once ..."
+    games.announce_compilation(lambda: click.echo(text, err=True))
     return checked_player(player)
 
 

@@ -26,30 +26,21 @@ within two moves proves its result, and no omitted action is better than all sen
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import hashlib
-import inspect
-import shutil
-import time
 from collections.abc import Callable
-from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
-import platformdirs
 from numba import types
 from numpy.typing import NDArray
+
+from games.core import compilation_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 Board = NDArray[np.int64]
 Vector = NDArray[np.int64]
-
-#: Cache folders of compiled functions to which nothing was added for this long are removed.
-CACHES_KEPT_S = 60 * 24 * 3600
 
 _VECTOR = types.int64[::1]
 _RNG = types.uint64[::1]
@@ -104,7 +95,7 @@ def compiled(signature: object, *, allocates: bool = True) -> Callable[[F], F]:
 
     def compile_(function: F) -> F:
         previous = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(_cache_folder(Path(inspect.getfile(function)).parent))
+        numba.config.CACHE_DIR = str(compilation_cache.folder_of(function.__module__))
         try:
             return numba.njit(
                 signature, nogil=True, cache=True, error_model="numpy", _nrt=allocates
@@ -128,36 +119,3 @@ def uncompiled(function: F) -> F:
 
 def _is_inlined(value: object) -> bool:
     return getattr(value, "targetoptions", {}).get("inline") == "always"
-
-
-def compiled_before() -> bool:
-    """Return whether the present version of the games has been compiled on this machine."""
-    return _cache_folder(Path(__file__).parent.parent).exists()
-
-
-@functools.cache
-def _cache_folder(package: Path) -> Path:
-    """Return the folder of the compiled functions of `package`.
-
-    Numba recompiles a function when its own file changes, but not when a function imported from
-    another file changes. So the name of the folder is a digest of every source file that can
-    contribute: those of the package, of the games, and of `games.core`.
-    """
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
-    core = Path(__file__).parent
-    for folder in dict.fromkeys([core, core.parent, package]):
-        for source in sorted(folder.glob("*.py")):
-            digest.update(source.name.encode() + source.read_bytes())
-    folder = platformdirs.user_cache_path("playout") / "compiled" / digest.hexdigest()[:16]
-    if not folder.exists():
-        _forget_old(folder.parent)
-    return folder
-
-
-def _forget_old(caches: Path) -> None:
-    """Remove the folders of earlier versions."""
-    if caches.is_dir():
-        for folder in caches.iterdir():
-            with contextlib.suppress(OSError):  # another process may do the same
-                if time.time() - folder.stat().st_mtime > CACHES_KEPT_S:
-                    shutil.rmtree(folder, ignore_errors=True)

@@ -30,4 +30,5 @@ EXAMPLES = [games.describe(name).example for name in games.names()]
 #: The games whose rules are compiled, without those of other libraries.
 COMPILED = [name for name in EXAMPLES if name in games.names()]
 
+every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)

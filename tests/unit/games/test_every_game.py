@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.scale import repetitions, sample
-from support.variants import every_game
+from support.variants import every_compiled_game, every_game
 
 import games
 from games import TIE, Game, IllegalAction, KernelGame, State
@@ -118,12 +118,11 @@ def test_a_game_that_says_nothing_is_described_by_its_docstring() -> None:
     assert described("documented", Documented).about == "Take some; who takes the last wins."
 
 
-@every_game
+@every_compiled_game
 def test_a_state_determines_the_board(spec: str) -> None:
     """The same state gives the same board, on every path to the position."""
     game = games.load(spec)
-    if not isinstance(game, KernelGame):
-        pytest.skip("a game in plain Python")
+    assert isinstance(game, KernelGame)
     choose = random.Random(4)
     reached = [(game.initial_state(), game.board())]
     for state, board in reached:
@@ -137,14 +136,13 @@ def test_a_state_determines_the_board(spec: str) -> None:
     assert len(reached) > 1
 
 
-@every_game
+@every_compiled_game
 @settings(max_examples=repetitions(100, short=10))
 @given(data=st.data())
 def test_invalid_states_cause_no_access_outside_the_board(spec: str, data: st.DataObject) -> None:
     """An invalid state gives a wrong answer or an error, but no access outside the board."""
     game = games.load(spec)
-    if not isinstance(game, KernelGame):
-        pytest.skip("a game in plain Python")
+    assert isinstance(game, KernelGame)
     size = len(game.initial_state())
     numbers = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 12)
     state = tuple(data.draw(st.lists(numbers, min_size=size, max_size=size)))
@@ -179,11 +177,10 @@ def test_a_transposition_is_the_same_state(
     assert hash(after(one)) == hash(after(other))
 
 
-@every_game
+@every_compiled_game
 def test_kernels_and_tuples_agree_from_any_position(spec: str) -> None:
     game = games.load(spec)
-    if not isinstance(game, KernelGame):
-        pytest.skip("a game in plain Python")
+    assert isinstance(game, KernelGame)
     states, moves = random_match(game, 5)
     board, actions = game.board(), np.empty(game.num_actions, dtype=np.int64)
     for state, move in zip(states, [*moves, None], strict=True):
@@ -195,11 +192,10 @@ def test_kernels_and_tuples_agree_from_any_position(spec: str) -> None:
             game.kernels.play(board, move)
 
 
-@every_game
+@every_compiled_game
 def test_a_playout_is_a_match_that_ends_as_it_says(spec: str) -> None:
     game = games.load(spec)
-    if not isinstance(game, KernelGame):
-        pytest.skip("a game in plain Python")
+    assert isinstance(game, KernelGame)
     rng, trace = seeded(6), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
     for state in sample(random_match(game, 6)[0], short=30):
         board = game.board(state)
@@ -210,11 +206,10 @@ def test_a_playout_is_a_match_that_ends_as_it_says(spec: str) -> None:
         assert game.state(board) == state
 
 
-@every_game
+@every_compiled_game
 def test_playouts_choose_evenly(spec: str) -> None:
     game = games.load(spec)
-    if not isinstance(game, KernelGame):
-        pytest.skip("a game in plain Python")
+    assert isinstance(game, KernelGame)
     rng, trace = seeded(7), np.empty(game.max_plies + game.num_actions, dtype=np.int64)
     legal = game.legal_actions(game.initial_state())
     seen = dict.fromkeys(legal, 0)
