@@ -106,7 +106,7 @@ def cluster() -> Iterator[Postgres]:
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database, SQLite or PostgreSQL."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/kept.db"
+        return f"sqlite:///{tmp_path}/playout.db"
     url: str = request.getfixturevalue("postgres").url
     return url
 
@@ -171,7 +171,7 @@ def seeded_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
     from support.http_site import HttpSite
     from support.seeded_database import SeededDatabase
 
-    url = f"sqlite:///{tmp_path_factory.mktemp('api')}/kept.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('api')}/playout.db"
     seeded = SeededDatabase(url)
     # The players of the unfinished match do not come back: it is to run until the last test.
     options = ("--database", url, "--http", "127.0.0.1:0", "--reconnect-s", "3600")

@@ -58,7 +58,7 @@ class MatchRoom:
     fixture: str | None = None
     opening: int = 0
     #: In seconds since 1970.
-    begun_at: float = 0.0
+    started_at: float = 0.0
     #: For each seat, which player the server has started for it.
     bots: tuple[str | None, str | None] = (None, None)
     #: Ends the match when the time of the player to move is up.

@@ -119,7 +119,7 @@ def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory)
         tournament=started.tournament,
         fixture=started.fixture,
         opening=started.opening,
-        begun_at=started.at,
+        started_at=started.at,
         bots=started.bots,
     )
 

@@ -45,7 +45,7 @@ class Rooms:
         """Start the match of a new room."""
         context, match, at = self._context, room.match, now + self._context.epoch
         self._add(room)
-        room.begun_at = at
+        room.started_at = at
         match.start(now)
         context.store(room.started_record(at))
         for ply in range(match.ply):

@@ -35,7 +35,7 @@ from server.storage.rows import (
     move_of,
     tournament_of,
 )
-from server.storage.schema import accounts, matches, moves, suspensions, tournaments
+from server.storage.schema import accounts, matches, moves, tournaments, withdrawals
 from server.storage.statements import insert, writes
 from server.storage.versions import stored_version
 
@@ -294,7 +294,7 @@ class Database:
         """Return all tournaments, oldest first, without their matches."""
         with self._engine.connect() as connection:
             rows = connection.execute(sa.select(tournaments).order_by(tournaments.c.id)).all()
-            chosen = sa.select(suspensions).order_by(suspensions.c.tournament, suspensions.c.number)
+            chosen = sa.select(withdrawals).order_by(withdrawals.c.tournament, withdrawals.c.number)
             withdrawn: dict[str, list[int]] = {}
             for each in connection.execute(chosen):
                 withdrawn.setdefault(each.tournament, []).append(each.entrant)
@@ -339,7 +339,7 @@ class Database:
         if player is not None:
             conditions.append(sa.or_(matches.c.first == player, matches.c.second == player))
         if since is not None:
-            conditions.append(matches.c.begun_at >= since)
+            conditions.append(matches.c.started_at >= since)
         return self._matches(*conditions)
 
     def add(self, stored: Iterable[StoredMatch]) -> int:

@@ -32,7 +32,7 @@ from server.storage.results import (
     result_page,
 )
 from server.storage.rows import account_of, match_ended_of, match_started_of, tournament_of
-from server.storage.schema import accounts, matches, moves, suspensions, tournaments
+from server.storage.schema import accounts, matches, moves, tournaments, withdrawals
 from server.tournament.leaderboard import LOST, WON, RatedMatch
 from server.tournament.state import StoredGame
 
@@ -143,9 +143,9 @@ class Reader:
             if row is None:
                 return None
             withdrawn = connection.scalars(
-                sa.select(suspensions.c.entrant)
-                .where(suspensions.c.tournament == tournament)
-                .order_by(suspensions.c.number)
+                sa.select(withdrawals.c.entrant)
+                .where(withdrawals.c.tournament == tournament)
+                .order_by(withdrawals.c.number)
             ).all()
             actions = _actions().label("actions")
             chosen = sa.select(matches, actions).where(matches.c.tournament == tournament)
@@ -332,7 +332,7 @@ def _match_row(row: sa.Row[Any]) -> MatchRow:
         clock=row.clock,
         rated=row.rated,
         plies=row.plies,
-        begun_at=row.begun_at,
+        started_at=row.started_at,
         ended_at=row.ended_at,
         winner=row.winner,
         reason=Reason(row.reason),
@@ -362,7 +362,7 @@ def _tournament_row(row: sa.Row[Any]) -> TournamentRow:
         games=spec.games,
         entrants=tuple(each.name for each in spec.entrants),
         matches=row.matches,
-        begun_at=row.begun_at,
+        started_at=row.started_at,
         ended_at=row.ended_at,
     )
 

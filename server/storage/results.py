@@ -34,7 +34,7 @@ class MatchRow(Struct, frozen=True, kw_only=True):
     clock: str
     rated: bool
     plies: int
-    begun_at: float
+    started_at: float
     ended_at: float | None = None
     winner: int | None = None
     reason: Reason | None = None
@@ -83,7 +83,7 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
     games: tuple[str, ...]
     entrants: tuple[str, ...]
     matches: int
-    begun_at: float
+    started_at: float
     ended_at: float | None
 
 

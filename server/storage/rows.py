@@ -29,7 +29,7 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from server.storage.schema import accounts, matches, moves, suspensions, tournaments
+from server.storage.schema import accounts, matches, moves, tournaments, withdrawals
 
 _encode = msgspec.json.Encoder().encode
 _decode_analysis = msgspec.json.Decoder(Analysis).decode
@@ -47,7 +47,7 @@ AccountColumns = _columns_of(accounts)
 MatchColumns = _columns_of(matches)
 MoveColumns = _columns_of(moves)
 TournamentColumns = _columns_of(tournaments)
-WithdrawalColumns = _columns_of(suspensions)
+WithdrawalColumns = _columns_of(withdrawals)
 
 
 class TakeOverValues(Struct, kw_only=True, gc=False):
@@ -112,7 +112,7 @@ def _match_row(started: MatchStarted) -> Any:
         rated=started.rated,
         illegal_moves=started.illegal_moves,
         credit_cap_s=started.credit_cap_s,
-        begun_at=started.at,
+        started_at=started.at,
         opening=started.opening,
         max_plies=started.max_plies,
         tournament=started.tournament,
@@ -157,7 +157,7 @@ def _match_end(ended: MatchEnded) -> MatchEndValues:
 
 def _tournament_row(created: TournamentCreated) -> Any:
     return TournamentColumns(
-        id=created.tournament, name=created.name, spec=created.spec, begun_at=created.at
+        id=created.tournament, name=created.name, spec=created.spec, started_at=created.at
     )
 
 
@@ -219,7 +219,7 @@ def match_started_of(row: sa.Row[Any]) -> MatchStarted:
         tournament=row.tournament,
         fixture=row.fixture,
         bots=(row.first_bot, row.second_bot),
-        at=row.begun_at,
+        at=row.started_at,
     )
 
 
@@ -265,7 +265,9 @@ def tournament_of(
     """
     ended = None if row.ended_at is None else TournamentEnded(tournament=row.id, at=row.ended_at)
     return StoredTournament(
-        created=TournamentCreated(tournament=row.id, name=row.name, spec=row.spec, at=row.begun_at),
+        created=TournamentCreated(
+            tournament=row.id, name=row.name, spec=row.spec, at=row.started_at
+        ),
         withdrawn=tuple(withdrawn),
         ended=ended,
         matches=tuple(played),

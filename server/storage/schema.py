@@ -52,7 +52,7 @@ matches = Table(
     Column("rated", Boolean, nullable=False),
     Column("illegal_moves", Integer, nullable=False),
     Column("credit_cap_s", Double, nullable=False),
-    Column("begun_at", Double, nullable=False),
+    Column("started_at", Double, nullable=False),
     Column("winner", SmallInteger),
     Column("first_return", Double),
     Column("second_return", Double),
@@ -97,13 +97,13 @@ tournaments = Table(
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("spec", Text, nullable=False),
-    Column("begun_at", Double, nullable=False),
+    Column("started_at", Double, nullable=False),
     Column("ended_at", Double),
 )
 
 #: Withdrawn entrants, by number in the specification, in the order in which they withdrew.
-suspensions = Table(
-    "suspensions",
+withdrawals = Table(
+    "withdrawals",
     metadata,
     Column("tournament", Text, ForeignKey("tournaments.id"), primary_key=True),
     Column("number", Integer, primary_key=True),

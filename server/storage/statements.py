@@ -29,7 +29,7 @@ from server.storage.rows import (
     TournamentEndValues,
     WithdrawalColumns,
 )
-from server.storage.schema import accounts, matches, moves, suspensions, tournaments
+from server.storage.schema import accounts, matches, moves, tournaments, withdrawals
 
 #: What distinguishes the parameters of an update from the columns, which SQLAlchemy reserves.
 _PREFIX = "its_"
@@ -77,7 +77,7 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], Write]:
         TournamentCreated: add(tournaments, TournamentColumns),
         MatchStarted: add(matches, MatchColumns),
         MovePlayed: add(moves, MoveColumns),
-        EntrantWithdrawn: add(suspensions, WithdrawalColumns),
+        EntrantWithdrawn: add(withdrawals, WithdrawalColumns),
         SeatTakenOver: Write(_TAKE_OVER, TakeOverValues, dialect),
         MatchEnded: Write(_END_MATCH, MatchEndValues, dialect),
         TournamentEnded: Write(_END_TOURNAMENT, TournamentEndValues, dialect),

@@ -54,7 +54,7 @@ class TournamentResponse(Struct, frozen=True, kw_only=True):
     """A tournament and the report of its matches so far. Times are in seconds since 1970."""
 
     tournament: str
-    begun_at: float
+    started_at: float
     ended_at: float | None
     clock: str
     report: Report
@@ -140,7 +140,7 @@ class Api:
             raise HttpError(http.NOT_FOUND, f"there is no tournament {tournament!r}")
         return TournamentResponse(
             tournament=record.tournament,
-            begun_at=record.begun_at,
+            started_at=record.started_at,
             ended_at=record.ended_at,
             clock=record.spec.clock,
             report=record.report,

@@ -61,7 +61,7 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
 
     tournament: str
     spec: TournamentSpec
-    begun_at: float
+    started_at: float
     ended_at: float | None
     fixtures: tuple[Fixture, ...]
     report: Report
@@ -290,7 +290,7 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
     return TournamentRecord(
         tournament=tournament,
         spec=state.spec,
-        begun_at=records.created.at,
+        started_at=records.created.at,
         ended_at=records.ended.at if records.ended else None,
         fixtures=fixtures,
         report=Results(state.spec, state.withdrawn, fixtures).report(),

@@ -72,7 +72,7 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rated: bool = False
     tournament: str | None = None
     opening: int = 0
-    begun_at: float
+    started_at: float
     to_move: int
     board: Board
     positions: tuple[PositionData, ...]
@@ -104,7 +104,7 @@ def unstored_match_data(room: MatchRoom) -> Callable[[], MatchData]:
 
     It may be called in another thread while the match goes on.
     """
-    match, started = room.match, room.started_record(room.begun_at)
+    match, started = room.match, room.started_record(room.started_at)
     states = tuple(match.states)
     moves = [_PlayedMove(action, match.mover(ply)) for ply, action in enumerate(match.moves)]
     return lambda: _data(started, match.game, states, moves, None)
@@ -128,7 +128,7 @@ def _data(
         rated=started.rated,
         tournament=started.tournament,
         opening=started.opening,
-        begun_at=started.at,
+        started_at=started.at,
         to_move=0 if ended else game.current_player(states[-1]),
         board=board_of(game),
         positions=tuple(

@@ -111,7 +111,7 @@ class MatchLookup:
 
 
 def _row(room: MatchRoom) -> MatchRow:
-    started = room.started_record(room.begun_at)
+    started = room.started_record(room.started_at)
     return MatchRow(
         match=started.match,
         game=started.game,
@@ -120,6 +120,6 @@ def _row(room: MatchRoom) -> MatchRow:
         clock=started.clock,
         rated=started.rated,
         plies=room.match.ply,
-        begun_at=started.at,
+        started_at=started.at,
         tournament=started.tournament,
     )

@@ -51,9 +51,9 @@ def test_a_whole_match_is_played_by_clicking(
     page = people.come()
     match = start_match(page, game, **parameters)
     play_on(page, random.Random(1))
-    kept = site.stored(match)
-    expect(page.locator("#status")).to_have_text(result_in(kept))
-    assert moves_on(page) == moves_in(kept)
+    record = site.stored(match)
+    expect(page.locator("#status")).to_have_text(result_in(record))
+    assert moves_on(page) == moves_in(record)
     expect(page.locator(MOVES)).to_have_count(0)
 
 
@@ -70,10 +70,10 @@ def test_a_match_is_begun_and_played_by_keyboard_alone(
     while my_turn(page):
         walk(page, page.locator(MOVES).first.get_attribute("data-cell"))
         page.keyboard.press("Enter")
-    kept = site.stored(match)
-    expect(page.locator("#status")).to_have_text(result_in(kept))
-    expect(page.locator("#announcer")).to_contain_text(result_in(kept))
-    assert moves_on(page) == moves_in(kept)
+    record = site.stored(match)
+    expect(page.locator("#status")).to_have_text(result_in(record))
+    expect(page.locator("#announcer")).to_contain_text(result_in(record))
+    assert moves_on(page) == moves_in(record)
 
 
 def tab_to(page: Page, selector: str, most: int = 60) -> None:
@@ -192,11 +192,11 @@ def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path
         my_turn(page)
         assert moves_on(page)[: len(before)] == before
         play_on(page, random.Random(5))
-        kept = site.stored(match)
-        expect(page.locator("#status")).to_have_text(result_in(kept))
+        record = site.stored(match)
+        expect(page.locator("#status")).to_have_text(result_in(record))
         expect(banner).to_be_hidden()
         assert match_of(page) == match
-        assert moves_on(page) == moves_in(kept)
+        assert moves_on(page) == moves_in(record)
         people.leave()
         assert people.faults == []
 

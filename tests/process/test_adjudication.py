@@ -268,10 +268,10 @@ def test_a_match_ends_as_the_rules_and_best_play_would_have_it(
         bots.play(1)
     matches = stored_tournament(bots.harness.stored).matches
     assert len(matches) == 8
-    for kept in matches:
-        assert kept.ended
-        assert kept.ended.reason in (Reason.ADJUDICATION, Reason.RULES)
-        assert kept.ended.winner == played_out(game, actions_of(kept))
+    for match in matches:
+        assert match.ended
+        assert match.ended.reason in (Reason.ADJUDICATION, Reason.RULES)
+        assert match.ended.winner == played_out(game, actions_of(match))
     assert Reason.ADJUDICATION in {each.reason for each in last(zoe).values()}
 
 
@@ -288,8 +288,8 @@ def opening(game_name: str, plies: int, seed: int) -> tuple[int, ...]:
             return tuple(actions)
 
 
-def actions_of(kept: StoredMatch) -> list[int]:
-    return [move.action for move in kept.moves]
+def actions_of(match: StoredMatch) -> list[int]:
+    return [move.action for move in match.moves]
 
 
 def test_a_proof_that_comes_late_is_worth_nothing(prover: Prover) -> None:

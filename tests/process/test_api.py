@@ -31,7 +31,7 @@ def test_matches_that_have_ended(seeded_site: HttpSite) -> None:
         "clock": "300+3",
         "rated": False,
         "plies": 0,
-        "begun_at": found["items"][0]["begun_at"],
+        "started_at": found["items"][0]["started_at"],
         "ended_at": found["items"][0]["ended_at"],
         "winner": 1,
         "reason": "resignation",
@@ -171,7 +171,7 @@ def test_a_player_and_how_it_has_become_so_strong(seeded_site: HttpSite) -> None
 def test_a_tournament_is_its_report(seeded_site: HttpSite) -> None:
     found = seeded_site.get(f"tournaments/{seeded_site.seeded.cup}")
     assert found["tournament"] == seeded_site.seeded.cup
-    assert found["ended_at"] >= found["begun_at"]
+    assert found["ended_at"] >= found["started_at"]
     report = found["report"]
     assert (report["name"], report["done"]) == ("a cup", 3)
     assert len(report["crosstable"]) == len(report["standings"]) == 3

@@ -16,16 +16,16 @@ from server.export import jsonl, pgn, sgf
 from server.model.records import StoredMatch
 
 
-class Shelf:
+class MatchDatabase:
     """A database with the given matches, in a folder of its own."""
 
-    def __init__(self, folder: Path, *kept: StoredMatch) -> None:
-        self._url = f"sqlite:///{folder / 'shelf.db'}"
+    def __init__(self, folder: Path, *matches: StoredMatch) -> None:
+        self._url = f"sqlite:///{folder / 'database.db'}"
         with opened(self._url, create=True) as database:
-            database.add(kept)
+            database.add(matches)
 
     @property
-    def kept(self) -> list[StoredMatch]:
+    def matches(self) -> list[StoredMatch]:
         with opened(self._url) as database:
             return list(database.matches())
 
@@ -36,19 +36,19 @@ class Shelf:
         return CliRunner().invoke(import_, [*arguments, "--database", self._url], input=given)
 
 
-def called(name: str, kept: StoredMatch) -> StoredMatch:
+def called(name: str, match: StoredMatch) -> StoredMatch:
     """The same match under another id."""
     rename = {"match": name}
     return StoredMatch(
-        started=structs.replace(kept.started, **rename),
-        moves=tuple(structs.replace(move, **rename) for move in kept.moves),
-        ended=kept.ended and structs.replace(kept.ended, **rename),
+        started=structs.replace(match.started, **rename),
+        moves=tuple(structs.replace(move, **rename) for move in match.moves),
+        ended=match.ended and structs.replace(match.ended, **rename),
     )
 
 
-STONES = called("stones", PlayedGame("tic_tac_toe", "300+3").play(*LOST).kept)
-HEAP = called("heap", PlayedGame("nim(chips=3)").play(2).kept)
-RUNNING = called("running", PlayedGame("nim").play(2).kept)
+STONES = called("stones", PlayedGame("tic_tac_toe", "300+3").play(*LOST).stored)
+HEAP = called("heap", PlayedGame("nim(chips=3)").play(2).stored)
+RUNNING = called("running", PlayedGame("nim").play(2).stored)
 
 
 def test_a_database_that_is_not_there_is_not_exported(tmp_path: Path) -> None:
@@ -60,27 +60,27 @@ def test_a_database_that_is_not_there_is_not_exported(tmp_path: Path) -> None:
 
 def test_what_was_exported_is_imported(tmp_path: Path) -> None:
     file = tmp_path / "matches.jsonl"
-    result = Shelf(tmp_path, STONES, HEAP).export(str(file))
+    result = MatchDatabase(tmp_path, STONES, HEAP).export(str(file))
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "playout-server: 2 matches written\n"
     (tmp_path / "elsewhere").mkdir()
-    other = Shelf(tmp_path / "elsewhere", HEAP)
+    other = MatchDatabase(tmp_path / "elsewhere", HEAP)
     result = other.import_(str(file))
     assert result.exit_code == 0
     assert result.stderr == "playout-server: 1 match imported, 1 known before\n"
-    assert other.kept == [HEAP, jsonl.portable(STONES)]
+    assert other.matches == [HEAP, jsonl.portable(STONES)]
 
 
 def test_a_match_on_standard_output_in_each_format(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, STONES, HEAP)
-    assert shelf.export("--match", "stones").stdout == jsonl.write(STONES)
-    assert shelf.export("--format", "sgf", "--match", "stones").stdout == sgf.write(STONES)
-    assert shelf.export("--format", "pgn").stdout == pgn.write(HEAP) + pgn.write(STONES)
-    assert shelf.export("--format", "auto").stdout == pgn.write(HEAP) + sgf.write(STONES)
+    database = MatchDatabase(tmp_path, STONES, HEAP)
+    assert database.export("--match", "stones").stdout == jsonl.write(STONES)
+    assert database.export("--format", "sgf", "--match", "stones").stdout == sgf.write(STONES)
+    assert database.export("--format", "pgn").stdout == pgn.write(HEAP) + pgn.write(STONES)
+    assert database.export("--format", "auto").stdout == pgn.write(HEAP) + sgf.write(STONES)
 
 
 def test_what_is_asked_for(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, STONES, HEAP)
+    database = MatchDatabase(tmp_path, STONES, HEAP)
     for arguments, found in (
         (["--game", "nim"], [HEAP]),
         (["--game", "nim(chips=3)"], [HEAP]),
@@ -90,14 +90,14 @@ def test_what_is_asked_for(tmp_path: Path) -> None:
         (["--since", f"{datetime.fromtimestamp(AT - 1, UTC):%Y-%m-%dT%H:%M:%S}"], [HEAP, STONES]),
         (["--since", f"{datetime.fromtimestamp(AT + 86400, UTC):%Y-%m-%d}"], []),
     ):
-        assert shelf.export(*arguments).stdout == "".join(map(jsonl.write, found)), arguments
-    result = shelf.export("--match", "none")
+        assert database.export(*arguments).stdout == "".join(map(jsonl.write, found)), arguments
+    result = database.export("--match", "none")
     assert result.exit_code == 1
     assert "there is no match 'none'" in result.stderr
 
 
 def test_a_match_that_a_format_cannot_say_is_named_and_left_out(tmp_path: Path) -> None:
-    result = Shelf(tmp_path, HEAP, STONES).export("--format", "sgf", str(tmp_path / "out"))
+    result = MatchDatabase(tmp_path, HEAP, STONES).export("--format", "sgf", str(tmp_path / "out"))
     assert result.exit_code == 1
     assert "match heap is left out: nim(chips=3) is not played on one grid" in result.stderr
     assert "1 match written, 1 left out" in result.stderr
@@ -105,32 +105,34 @@ def test_a_match_that_a_format_cannot_say_is_named_and_left_out(tmp_path: Path) 
 
 
 def test_bad_lines_are_named_and_the_others_imported(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    database = MatchDatabase(tmp_path)
     given = f"{{}}\n\n{jsonl.write(STONES)}{jsonl.write(RUNNING)}nonsense\n"
-    result = shelf.import_("-", given=given)
+    result = database.import_("-", given=given)
     assert result.exit_code == 1
     assert "line 1: version: " in result.stderr
     assert "line 5: expected a JSON object" in result.stderr
     told = "1 match imported, 1 left out that had not ended, 2 bad lines left out"
     assert told in result.stderr
-    assert [each.started.match for each in shelf.kept] == ["stones"]
+    assert [each.started.match for each in database.matches] == ["stones"]
 
 
 def test_another_kind_of_file_is_given_up(tmp_path: Path) -> None:
     (tmp_path / "matches.pgn").write_text(pgn.write(HEAP) * 9)
-    result = Shelf(tmp_path).import_(str(tmp_path / "matches.pgn"))
+    result = MatchDatabase(tmp_path).import_(str(tmp_path / "matches.pgn"))
     assert result.exit_code == 1
     assert "20 bad lines: expected a file written by export --format jsonl" in result.stderr
     assert len(result.stderr.splitlines()) == 22
 
 
 def test_matches_before_too_many_bad_lines_are_imported(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
-    result = shelf.import_("-", given=jsonl.write(STONES) + "nonsense\n" * 20 + jsonl.write(HEAP))
+    database = MatchDatabase(tmp_path)
+    result = database.import_(
+        "-", given=jsonl.write(STONES) + "nonsense\n" * 20 + jsonl.write(HEAP)
+    )
     assert result.exit_code == 1
     assert "1 match imported, 20 bad lines left out" in result.stderr
     assert "stopped after 20 bad lines" in result.stderr
-    assert [each.started.match for each in shelf.kept] == ["stones"]
+    assert [each.started.match for each in database.matches] == ["stones"]
 
 
 @pytest.mark.parametrize(
@@ -141,12 +143,12 @@ def test_matches_before_too_many_bad_lines_are_imported(tmp_path: Path) -> None:
     ],
 )
 def test_bad_usage_is_explained(tmp_path: Path, arguments: list[str], told: str) -> None:
-    result = Shelf(tmp_path).export(*arguments)
+    result = MatchDatabase(tmp_path).export(*arguments)
     assert result.exit_code == 2
     assert told in " ".join(result.stderr.split())
 
 
 def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
-    result = Shelf(tmp_path, HEAP).export("/nowhere/matches.jsonl")
+    result = MatchDatabase(tmp_path, HEAP).export("/nowhere/matches.jsonl")
     assert result.exit_code == 1
     assert "No such file" in result.stderr

@@ -105,7 +105,7 @@ class NastyNamesDatabase(SeededDatabase):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpSite]:
-    url = f"sqlite:///{tmp_path_factory.mktemp('pages')}/kept.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('pages')}/playout.db"
     seeded = NastyNamesDatabase(url)
     with running_server("--database", url, "--http", "127.0.0.1:0") as server:
         yield HttpSite(server, seeded)
@@ -303,7 +303,7 @@ def test_without_a_database_there_is_what_runs(tmp_path: Path) -> None:
 
 
 def test_a_tournament_that_is_not_valid_is_listed_as_unreadable(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/kept.db"
+    url = f"sqlite:///{tmp_path}/playout.db"
     database = Database(url)
     database.migrate()
     specs = {
@@ -336,7 +336,7 @@ def test_a_tournament_that_is_not_valid_is_listed_as_unreadable(tmp_path: Path) 
 
 
 def test_a_database_that_fails_is_no_fault_of_the_page(tmp_path: Path) -> None:
-    file = tmp_path / "kept.db"
+    file = tmp_path / "playout.db"
     with running_server("--database", f"sqlite:///{file}", "--http", "127.0.0.1:0") as server:
         site = pages_of(server)
         for path in LISTS:

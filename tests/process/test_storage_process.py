@@ -27,7 +27,7 @@ from server.storage import Database
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    return f"{SQLITE}{tmp_path / 'kept.db'}"
+    return f"{SQLITE}{tmp_path / 'playout.db'}"
 
 
 def storing(parent: int) -> list[int]:
@@ -60,7 +60,7 @@ def notices(player: RawClient) -> list[str]:
     return [each["code"] for each in player.heard if each["type"] == "notice"]
 
 
-def kept(url: str, two_clients: TwoClients) -> StoredRow:
+def stored_match(url: str, two_clients: TwoClients) -> StoredRow:
     return stored(url)[two_clients.match]
 
 
@@ -109,7 +109,7 @@ def test_one_that_is_killed_is_followed_by_another_and_players_notice_a_wait(url
             assert notices(player) == ["storage_down", "storage_up"] * len(WON)
         code, log = server.stop()
     assert (code, log.count("error: ")) == (0, len(WON)), log
-    match = kept(url, two_clients)
+    match = stored_match(url, two_clients)
     assert (match.moves, match.winner, match.reason) == (moves(5), 1, "rules")
 
 
@@ -143,7 +143,7 @@ def test_what_was_not_stored_is_stored_at_the_end(url: str) -> None:
             server.process.send_signal(signal.SIGTERM)
         os.kill(process, signal.SIGKILL)
         assert server.finish()[0] == 0
-    assert kept(url, two_clients).moves == moves(3)
+    assert stored_match(url, two_clients).moves == moves(3)
 
 
 # The process hangs, or loses its file.
@@ -180,7 +180,7 @@ def test_an_idle_one_that_hangs_is_noticed_too(url: str) -> None:
 
 
 def test_no_move_is_announced_while_the_file_is_gone(url: str, tmp_path: Path) -> None:
-    path, away = tmp_path / "kept.db", tmp_path / "away.db"
+    path, away = tmp_path / "playout.db", tmp_path / "away.db"
     options = ("--database", url, "--http", "127.0.0.1:0")
     with running_server(*options) as server, dueling(server) as two_clients:
         two_clients.play(2)
@@ -188,7 +188,7 @@ def test_no_move_is_announced_while_the_file_is_gone(url: str, tmp_path: Path) -
         two_clients.to_move.say("move", match=two_clients.match, ply=2, action=WON[2])
         two_clients.to_move.hear_until("notice", code="storage_down")
         status, why = ask(server, "/healthz")
-        assert (status, "kept.db is gone: put it back" in why) == (503, True)
+        assert (status, "playout.db is gone: put it back" in why) == (503, True)
         os.kill(process := the_process(server), signal.SIGKILL)
         wait_until(partial(is_gone, process))
         wait_until(partial(is_gone, the_process(server)))  # the next one makes no new file
@@ -201,13 +201,13 @@ def test_no_move_is_announced_while_the_file_is_gone(url: str, tmp_path: Path) -
         two_clients.finish()
         assert ask(server, "/healthz") == (200, "ok\n")
         assert server.stop()[0] == 0
-    assert kept(url, two_clients).moves == moves(5)
+    assert stored_match(url, two_clients).moves == moves(5)
 
 
 def test_health_is_bad_while_the_file_of_an_idle_server_is_another_one(
     url: str, tmp_path: Path
 ) -> None:
-    path, away = tmp_path / "kept.db", tmp_path / "away.db"
+    path, away = tmp_path / "playout.db", tmp_path / "away.db"
     with running_server("--database", url, "--http", "127.0.0.1:0") as server:
         path.rename(away)
         path.touch()
@@ -224,18 +224,18 @@ def test_health_is_bad_after_the_journal_of_an_idle_server_was_deleted(
         wait_until(lambda: ask(server, "/healthz")[0] == 200, "a good state of health")
         with dueling(server) as two_clients:
             two_clients.play(1)
-            (tmp_path / "kept.db-wal").unlink()
+            (tmp_path / "playout.db-wal").unlink()
             wait_until(lambda: ask(server, "/healthz")[0] == 503, "a bad state of health")
-            assert "kept.db-wal" in ask(server, "/healthz")[1]
+            assert "playout.db-wal" in ask(server, "/healthz")[1]
             server.process.kill()
-        assert kept(url, two_clients).moves == moves(1)
+        assert stored_match(url, two_clients).moves == moves(1)
 
 
 def test_health_is_bad_until_the_database_can_be_written_for_the_first_time(
     url: str, tmp_path: Path
 ) -> None:
     Database(url).migrate()
-    blocker = sqlite3.connect(tmp_path / "kept.db", isolation_level=None)
+    blocker = sqlite3.connect(tmp_path / "playout.db", isolation_level=None)
     with contextlib.closing(blocker):
         blocker.execute("BEGIN IMMEDIATE")
         options = ("--database", f"{url}?timeout=0.1", "--http", "127.0.0.1:0")
@@ -259,7 +259,7 @@ REFUSAL = {
 def test_a_record_that_cannot_be_stored_ends_its_match_and_no_other(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    url = f"{SQLITE}{tmp_path / 'kept.db'}"
+    url = f"{SQLITE}{tmp_path / 'playout.db'}"
     if kind == "postgresql":
         url = request.getfixturevalue("postgres").url
     options = ("--database", url, "--http", "127.0.0.1:0")
@@ -289,9 +289,9 @@ def test_a_record_that_cannot_be_stored_ends_its_match_and_no_other(
     assert f"cannot store a MovePlayed of {two_clients.match}, which ends: " in log
     assert "Traceback" not in log
     assert log.count("error: ") == 1, log
-    match = kept(url, two_clients)
+    match = stored_match(url, two_clients)
     assert (match.moves, match.reason) == (moves(2), "aborted")
-    assert len(kept(url, others).moves) == 3
+    assert len(stored_match(url, others).moves) == 3
     with running_server("--database", url, "--restart-grace-s", "60") as again:
         assert "cannot store" not in again.stop()[1]
 
@@ -319,7 +319,7 @@ def test_the_next_server_waits_until_the_process_of_the_last_has_let_go(url: str
         with running_server("--database", url) as another:
             assert is_gone(process)
             assert another.stop()[0] == 0
-    assert len(kept(url, two_clients).moves) >= 2
+    assert len(stored_match(url, two_clients).moves) >= 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -336,7 +336,7 @@ def test_a_signal_to_all_processes_stops_them_in_order(url: str, number: signal.
         code, log = server.finish()
         assert is_gone(process)
     assert (code, "error" in log) == (0, False), log
-    assert kept(url, two_clients).moves == moves(5)
+    assert stored_match(url, two_clients).moves == moves(5)
 
 
 def test_what_a_terminal_sends_is_for_the_server_to_hear(url: str) -> None:
@@ -350,7 +350,7 @@ def test_a_server_that_is_stopped_during_an_outage_says_what_is_lost(url: str) -
         code, log = server.stop()
     assert code == 1
     assert "moves that were not announced yet are lost" in log
-    assert kept(url, two_clients).moves == moves(2)
+    assert stored_match(url, two_clients).moves == moves(2)
 
 
 # The database cannot be used.
@@ -386,7 +386,7 @@ def test_one_that_is_killed_while_the_database_is_away_is_followed_when_it_is_ba
         two_clients.finish()
         code, log = server.stop()
     assert code == 0
-    assert kept(postgres.url, two_clients).moves == moves(5)
+    assert stored_match(postgres.url, two_clients).moves == moves(5)
     faults = [line for line in log.splitlines() if "error: the database fails" in line]
     assert 2 <= len(faults) <= 5, log
 

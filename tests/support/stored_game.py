@@ -55,7 +55,7 @@ class PlayedGame:
 
     def adjudicated(self, winner: int) -> StoredMatch:
         self.match.adjudicate(self.match.ply, winner)
-        return self.kept
+        return self.stored
 
     def play_anything(self, seed: int, plies: int = 1000) -> PlayedGame:
         choose = random.Random(seed)
@@ -64,7 +64,7 @@ class PlayedGame:
         return self
 
     @property
-    def kept(self) -> StoredMatch:
+    def stored(self) -> StoredMatch:
         match, result = self.match, self.match.result
         started = MatchStarted(
             match=match.id,

@@ -156,4 +156,4 @@ def _left_s(record: TournamentRecord, ended: ResultPage[MatchRow]) -> float | No
     if last.ended_at is None or len(ended.items) < 2:
         return None
     matches = 2 * (report.pairs - report.done)
-    return matches * (last.ended_at - first.begun_at) / len(ended.items)
+    return matches * (last.ended_at - first.started_at) / len(ended.items)

@@ -44,7 +44,7 @@ def ended_otherwise(reason: Reason) -> StoredMatch:
     finished = MatchEnded(
         match="m1", winner=winner, returns=returns, reason=reason, text=text, at=AT + 9
     )
-    return structs.replace(played.kept, ended=finished)
+    return structs.replace(played.stored, ended=finished)
 
 
 # Readers that follow the standards only.
@@ -121,7 +121,7 @@ def actions_named(game: Game, names: Sequence[str]) -> list[int]:
 @every_game
 @pytest.mark.parametrize("clock_text", CLOCKS)
 def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
-    stored = PlayedGame(spec, clock_text).play_anything(1).kept
+    stored = PlayedGame(spec, clock_text).play_anything(1).stored
     line = writer("jsonl")(stored)
     assert line.endswith("}\n")
     assert line.count("\n") == 1
@@ -135,7 +135,7 @@ def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
 def test_text_for_people_has_the_same_moves(spec: str, clock_text: str) -> None:
     game = games.load(spec)
     for seed in range(repetitions(3, short=1)):
-        stored = PlayedGame(spec, clock_text).play_anything(seed).kept
+        stored = PlayedGame(spec, clock_text).play_anything(seed).stored
         actions = [move.action for move in stored.moves]
         tags, names, comments, result = read_pgn(writer("pgn")(stored))
         assert actions_named(game, names) == actions
@@ -163,17 +163,17 @@ def test_sgf_is_for_games_of_placing_stones() -> None:
     found = {
         spec.partition("(")[0]
         for spec in EXAMPLES + VARIANTS
-        if writer("auto")(PlayedGame(spec).kept).startswith("(;")
+        if writer("auto")(PlayedGame(spec).stored).startswith("(;")
     }
     assert found == {"gomoku", "mnk", "othello", "tic_tac_toe"}
     with pytest.raises(sgf.Unsuitable, match="connect_four is not played on one grid"):
-        writer("sgf")(PlayedGame("connect_four").kept)
+        writer("sgf")(PlayedGame("connect_four").stored)
 
 
 def test_formats() -> None:
     assert FORMATS == ("jsonl", "sgf", "pgn", "auto")
     for name in FORMATS:
-        assert writer(name)(PlayedGame("gomoku").kept)
+        assert writer(name)(PlayedGame("gomoku").stored)
 
 
 @given(
@@ -190,7 +190,7 @@ def test_whatever_the_names(
     played = PlayedGame("tic_tac_toe", clock_text, players).play_anything(seed, plies)
     if played.match.to_move:
         played.match.abort(text)
-    stored = played.kept
+    stored = played.stored
     assert stored.ended
     shown = "".join(" " if _is_control(letter) else letter for letter in stored.ended.text)
     root, *nodes = read_sgf(sgf.write(stored))
@@ -211,7 +211,7 @@ def _is_control(letter: str) -> bool:
 
 
 def test_a_match_as_sgf() -> None:
-    stored = PlayedGame("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).kept
+    stored = PlayedGame("tic_tac_toe", "1+2x30", ("Ann", "C:3]")).play(*LOST).stored
     assert sgf.write(stored) == (
         "(;FF[4]CA[UTF-8]GM[4]SZ[3]RU[tic_tac_toe]GN[m1]DT[2023-11-14]PB[Ann]PW[C\\:3\\]]"
         "TM[1]OT[2x30 byo-yomi]RE[B+]GC[Ann won]\n"
@@ -220,7 +220,7 @@ def test_a_match_as_sgf() -> None:
 
 
 def test_a_match_as_pgn() -> None:
-    stored = PlayedGame("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).kept
+    stored = PlayedGame("connect_four", "60+1.5").play(3, 3, 0, 6, 1, 5, 2).stored
     assert pgn.write(stored) == (
         '[Event "Rated match"]\n[Site "?"]\n[Date "2023.11.14"]\n[Round "-"]\n[White "Ann"]\n'
         '[Black "Bob"]\n[Result "1-0"]\n[GameId "m1"]\n[Reason "rules"]\n[Remark "Ann won"]\n'
@@ -230,13 +230,13 @@ def test_a_match_as_pgn() -> None:
         "{[%clk 0:01:02.1]} 3. 2 {[%clk 0:01:03.3]} 3... 6 {[%clk 0:01:03.3]} 4. 3\n"
         "{[%clk 0:01:04.0]} 1-0\n\n"
     )
-    stored = PlayedGame("nim(chips=4)").play(0, 0, 1).kept
+    stored = PlayedGame("nim(chips=4)").play(0, 0, 1).stored
     assert pgn.write(stored).endswith('[Variant "nim(chips=4)"]\n\n1. 1 1 2. 2 1-0\n\n')
 
 
 def test_othello_has_its_first_stones_and_passes() -> None:
     for seed in range(50):
-        stored = PlayedGame("othello(size=4)").play_anything(seed).kept
+        stored = PlayedGame("othello(size=4)").play_anything(seed).stored
         root, *nodes = read_sgf(sgf.write(stored))
         assert (root["GM"], root["SZ"]) == (["2"], ["4"])
         assert (root["AB"], root["AW"]) == (["cb", "bc"], ["bb", "cc"])
@@ -248,7 +248,7 @@ def test_othello_has_its_first_stones_and_passes() -> None:
 
 
 def test_a_board_that_is_not_square() -> None:
-    stored = PlayedGame("mnk(m=7,n=3,k=3)").play(6, 14).kept
+    stored = PlayedGame("mnk(m=7,n=3,k=3)").play(6, 14).stored
     root, *nodes = read_sgf(sgf.write(stored))
     assert root["SZ"] == ["7:3"]
     assert nodes == [{"B": ["ga"]}, {"W": ["ac"]}]
@@ -267,7 +267,7 @@ def test_a_board_that_is_not_square() -> None:
 def test_time_controls(
     clock_text: str, sgf_time: tuple[list[str] | None, list[str] | None], pgn_time: str
 ) -> None:
-    stored = PlayedGame("tic_tac_toe", clock_text).kept
+    stored = PlayedGame("tic_tac_toe", clock_text).stored
     root = read_sgf(sgf.write(stored))[0]
     assert (root.get("TM"), root.get("OT")) == sgf_time
     assert read_pgn(pgn.write(stored))[0]["TimeControl"] == pgn_time
@@ -297,11 +297,11 @@ def test_how_a_match_ended(
 
 
 def test_a_tie_and_a_match_that_goes_on() -> None:
-    tied = PlayedGame("tic_tac_toe").play(*TIED).kept
+    tied = PlayedGame("tic_tac_toe").play(*TIED).stored
     assert read_sgf(sgf.write(tied))[0]["RE"] == ["0"]
     assert read_pgn(pgn.write(tied))[3] == "1/2-1/2"
     for plies in range(3):
-        running = PlayedGame("tic_tac_toe", "300+3").play(*TIED[:plies]).kept
+        running = PlayedGame("tic_tac_toe", "300+3").play(*TIED[:plies]).stored
         assert read_sgf(sgf.write(running))[0]["RE"] == ["?"]
         tags, _, _, result = read_pgn(pgn.write(running))
         assert (tags["Termination"], result) == ("unterminated", "*")
@@ -351,7 +351,7 @@ def stones(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StoredMatch]:
     def of(*actions: int, **params: Any) -> StoredMatch:
         game = Stones(**params)
         monkeypatch.setattr(games, "load", lambda text: game)
-        return PlayedGame("stones").play(*(actions or (6, 60))).kept
+        return PlayedGame("stones").play(*(actions or (6, 60))).stored
 
     return of
 
@@ -384,7 +384,7 @@ def test_what_sgf_cannot_say_is_written_as_pgn(
 
 
 def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
-    stored = PlayedGame("tic_tac_toe").play(4, 0).kept
+    stored = PlayedGame("tic_tac_toe").play(4, 0).stored
     for wrong in (
         structs.replace(stored, started=structs.replace(stored.started, game="forgotten")),
         structs.replace(stored, moves=stored.moves[1:]),
@@ -403,7 +403,7 @@ def test_a_match_that_the_rules_contradict_is_not_written_for_people() -> None:
 
 def line_with(*path: str | int, value: Any = None, drop: bool = False) -> str:
     """A valid line with one change."""
-    line = json.loads(jsonl.write(PlayedGame("tic_tac_toe", "300+3").play(*LOST).kept))
+    line = json.loads(jsonl.write(PlayedGame("tic_tac_toe", "300+3").play(*LOST).stored))
     inner = line
     for key in path[:-1]:
         inner = inner[key]
@@ -520,7 +520,7 @@ def test_anybody_may_be_proven_to_win(winner: int) -> None:
 
 @given(data=st.data())
 def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None:
-    line = jsonl.write(PlayedGame("nim(chips=4)", "300+3").play(0, 0, 1).kept).encode()
+    line = jsonl.write(PlayedGame("nim(chips=4)", "300+3").play(0, 0, 1).stored).encode()
     start = data.draw(st.integers(0, len(line)))
     end = data.draw(st.integers(start, min(len(line), start + 5)))
     damaged = line[:start] + data.draw(st.binary(max_size=5)) + line[end:]
@@ -529,7 +529,7 @@ def test_a_damaged_line_is_a_match_or_a_clear_error(data: st.DataObject) -> None
 
 
 def test_clocks_are_read_back_as_they_were() -> None:
-    stored = PlayedGame("tic_tac_toe", "1+2x30").play(*LOST).kept
+    stored = PlayedGame("tic_tac_toe", "1+2x30").play(*LOST).stored
     assert jsonl.read(jsonl.write(stored)).moves[2].clocks == (
         ClockState(0.0, 2),
         ClockState(0.9, 2),

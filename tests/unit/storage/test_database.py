@@ -157,6 +157,27 @@ def test_the_known_versions_are_those_of_alembic() -> None:
     assert list(versions.known()) == latest_first[::-1]
 
 
+def test_matches_and_tournaments_survive_the_migration_of_their_names(
+    url: str, database: Database
+) -> None:
+    """What was stored by an earlier version is put back under its old names, and upgraded."""
+    created = TournamentCreated(tournament="t", name="Cup", spec="{}", at=7.0)
+    database.save([started("m", at=100.0), created])
+    database.save([EntrantWithdrawn(tournament="t", number=1, entrant=1, at=9.0)])
+    with sa.create_engine(url).begin() as connection:
+        for table in ("matches", "tournaments"):
+            text = f"ALTER TABLE {table} RENAME COLUMN started_at TO begun_at"
+            connection.execute(sa.text(text))
+        connection.execute(sa.text("ALTER TABLE withdrawals RENAME TO suspensions"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
+    upgraded = Database(url)
+    upgraded.migrate()
+    assert [each.started.at for each in upgraded.matches()] == [100.0]
+    (tournament,) = upgraded.tournaments()
+    assert (tournament.created, len(tournament.withdrawn)) == (created, 1)
+    upgraded.close()
+
+
 def test_two_servers_do_not_use_one_database(url: str, database: Database) -> None:
     database.lock()
     other = Database(url)
@@ -182,7 +203,7 @@ def test_matches_are_found_by_what_is_asked_for(database: Database) -> None:
 
 
 def test_how_safe_it_is_can_be_chosen(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/kept.db?timeout=2.0"
+    url = f"sqlite:///{tmp_path}/playout.db?timeout=2.0"
     for chosen, level in ((url, 2), (without_power_cuts(url), 1)):
         database = Database(chosen)
         database.migrate()
@@ -196,7 +217,7 @@ def test_the_file_is_for_its_owner_only_and_survives_a_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    path = tmp_path / "data" / "playout" / "kept.db"
+    path = tmp_path / "data" / "playout" / "playout.db"
     database = Database(f"sqlite:///{path}")
     database.migrate()
     database.save([started("m")])
@@ -221,12 +242,12 @@ def locked(path: Path) -> Database:
 
 
 def test_a_file_that_is_gone_is_not_written_and_not_made_again(tmp_path: Path) -> None:
-    path, away, told = tmp_path / "kept.db", tmp_path / "away.db", Told()
+    path, away, told = tmp_path / "playout.db", tmp_path / "away.db", Told()
     database = locked(path)
     writer = Writer(database, told, 0)
     path.rename(away)
     writer.check()
-    with pytest.raises(StorageError, match=r"kept\.db is gone: put it back, or restart"):
+    with pytest.raises(StorageError, match=r"playout\.db is gone: put it back, or restart"):
         database.save([played("m", 0)])
     database.drop_connection()
     with pytest.raises(StorageError, match="is gone"):
@@ -243,7 +264,7 @@ def test_a_file_that_is_gone_is_not_written_and_not_made_again(tmp_path: Path) -
 
 
 def test_a_file_that_was_replaced_is_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "kept.db"
+    path = tmp_path / "playout.db"
     database = locked(path)
     database.backup(tmp_path / "copy.db")
     (tmp_path / "copy.db").rename(path)
@@ -254,14 +275,16 @@ def test_a_file_that_was_replaced_is_not_written(tmp_path: Path) -> None:
 
 
 def test_a_journal_that_is_gone_is_noticed_and_what_it_held_is_kept(tmp_path: Path) -> None:
-    path, told = tmp_path / "kept.db", Told()
+    path, told = tmp_path / "playout.db", Told()
     database = locked(path)
     writer = Writer(database, told, 0)
     writer.check()
     database.save([played("m", 0)])
-    path.with_name("kept.db-wal").unlink()
+    path.with_name("playout.db-wal").unlink()
     writer.check()
-    with pytest.raises(StorageError, match=r"kept.db-wal .* was deleted or replaced: restart the"):
+    with pytest.raises(
+        StorageError, match=r"playout.db-wal .* was deleted or replaced: restart the"
+    ):
         database.save([played("m", 1)])
     copy = tmp_path / "after a crash.db"
     copy.write_bytes(path.read_bytes())
@@ -272,14 +295,14 @@ def test_a_journal_that_is_gone_is_noticed_and_what_it_held_is_kept(tmp_path: Pa
 
 
 def test_a_full_disk_is_noticed_before_anything_is_to_be_stored(tmp_path: Path) -> None:
-    path = tmp_path / "kept.db"
+    path = tmp_path / "playout.db"
     database, told = locked(path), Told()
     writer = Writer(database, told, 0)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM moves").fetchall()  # so that the journal can only grow
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        journal = path.with_name("kept.db-wal").stat().st_size
+        journal = path.with_name("playout.db-wal").stat().st_size
         resource.setrlimit(resource.RLIMIT_FSIZE, (journal, limits[1]))
         try:
             writer.check()
@@ -297,8 +320,8 @@ def test_a_full_disk_is_noticed_before_anything_is_to_be_stored(tmp_path: Path) 
         ("nonsense", "cannot use the database"),
         ("mysql://root@localhost/x", "cannot use"),
         ("sqlite:////tmp/x.db?synchronous=off", "synchronous is full or normal, not 'off'"),
-        ("sqlite:////tmp/kept.db?timeout=long", "cannot use"),
-        ("sqlite:////proc/none/kept.db", "cannot use the database"),
+        ("sqlite:////tmp/playout.db?timeout=long", "cannot use"),
+        ("sqlite:////proc/none/playout.db", "cannot use the database"),
         ("postgresql+psycopg://nobody:secret@127.0.0.1:1/x", "cannot use the database"),
     ],
 )
@@ -317,7 +340,7 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_folder_is_not_created(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path}/mistyped/kept.db")
+    database = Database(f"sqlite:///{tmp_path}/mistyped/playout.db")
     for use in (database.migrate, database.lock):
         with pytest.raises(StorageError, match=r"there is no folder .*/mistyped"):
             use()
@@ -325,9 +348,9 @@ def test_a_mistyped_folder_is_not_created(tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_only_read_is_not_created(tmp_path: Path) -> None:
-    path = tmp_path / "kept.db"
+    path = tmp_path / "playout.db"
     for use in (Database(f"sqlite:///{path}").require, Database(f"sqlite:///{path}").require_file):
-        with pytest.raises(StorageError, match=r"there is no database .*kept\.db; name another"):
+        with pytest.raises(StorageError, match=r"there is no database .*playout\.db; name another"):
             use()
     assert not path.exists()
     path.touch()
@@ -390,7 +413,7 @@ class Told:
 
 
 def test_records_are_stored_in_order_and_those_that_come_together_at_once(tmp_path: Path) -> None:
-    database, told = Database(f"sqlite:///{tmp_path}/kept.db"), Told()
+    database, told = Database(f"sqlite:///{tmp_path}/playout.db"), Told()
     database.migrate()
     writer = Writer(database, told, 0)
     writer.write([(1, started("m"))])
@@ -415,9 +438,11 @@ def test_an_idle_writer_notices_that_the_database_is_away_and_back(postgres: Pos
 
 
 def test_a_database_that_is_locked_is_waited_for(tmp_path: Path) -> None:
-    database, told = Database(f"sqlite:///{tmp_path}/kept.db?timeout=0.1"), Told()
+    database, told = Database(f"sqlite:///{tmp_path}/playout.db?timeout=0.1"), Told()
     database.migrate()
-    blocker = sqlite3.connect(tmp_path / "kept.db", isolation_level=None, check_same_thread=False)
+    blocker = sqlite3.connect(
+        tmp_path / "playout.db", isolation_level=None, check_same_thread=False
+    )
     blocker.execute("BEGIN IMMEDIATE")
 
     def unblock() -> None:
@@ -435,7 +460,7 @@ def test_a_database_that_is_locked_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_an_operator_who_changes_an_account_is_noticed(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/kept.db"
+    url = f"sqlite:///{tmp_path}/playout.db"
     database, told = Database(url), Told()
     database.migrate()
     writer = Writer(database, told, 0)
@@ -498,10 +523,10 @@ def test_a_match_that_lacks_a_move_has_ended_without_result(database: Database) 
 
 
 def test_an_end_that_cannot_be_stored_either_stops_no_other(tmp_path: Path) -> None:
-    database, told = Database(f"sqlite:///{tmp_path}/kept.db"), Told()
+    database, told = Database(f"sqlite:///{tmp_path}/playout.db"), Told()
     database.migrate()
     database.save([started("m")])
-    with contextlib.closing(sqlite3.connect(tmp_path / "kept.db")) as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "playout.db")) as connection:
         connection.execute(
             "CREATE TRIGGER rule BEFORE UPDATE ON matches BEGIN SELECT RAISE(ABORT, 'no'); END"
         )

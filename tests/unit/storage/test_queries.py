@@ -154,7 +154,7 @@ def test_tournaments_are_listed_the_latest_first(database: Database, reader: Rea
             games=(GAME,),
             entrants=("Ann", "Ann"),
             matches=1,
-            begun_at=10.0,
+            started_at=10.0,
             ended_at=20.0,
         ),
     )
@@ -215,7 +215,7 @@ def test_options_of_a_connection_hold_for_reading_too(postgres: Postgres) -> Non
 
 def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:
     """As SQLite says it, which does not depend on how much there is."""
-    database = Database(f"sqlite:///{tmp_path}/kept.db")
+    database = Database(f"sqlite:///{tmp_path}/playout.db")
     database.migrate()
     database.save([account("Ann"), *match_records(1, "Ann", "Bob", tournament="t1", fixture="x")])
     database.save([TournamentCreated(tournament="t1", name="cup", spec=dumps(SPEC), at=10.0)])

@@ -35,7 +35,7 @@ def loop() -> Iterator[Loop]:
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, SeededDatabase]:
     """The URL of a database in which much has happened, for all tests that change nothing."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('seeded')}/kept.db"
+    url = f"sqlite:///{tmp_path_factory.mktemp('seeded')}/playout.db"
     return url, SeededDatabase(url)
 
 
@@ -108,7 +108,7 @@ def test_a_tournament_has_its_matches_and_its_report(
 def test_ratings_are_worked_out_again_when_there_are_more_matches(
     loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = f"sqlite:///{tmp_path}/kept.db"
+    url = f"sqlite:///{tmp_path}/playout.db"
     database = Database(url)
     database.migrate()
     archive = Archive(url, loop)
@@ -128,7 +128,7 @@ def test_ratings_are_worked_out_again_when_there_are_more_matches(
 def test_a_tournament_that_cannot_be_read_does_not_count_and_says_why(
     loop: Loop, tmp_path: Path
 ) -> None:
-    url = f"sqlite:///{tmp_path}/kept.db"
+    url = f"sqlite:///{tmp_path}/playout.db"
     database = Database(url)
     database.migrate()
     odd = dumps(spec_of(format="of the future"))
@@ -157,7 +157,7 @@ def test_a_tournament_that_cannot_be_read_does_not_count_and_says_why(
 def test_a_stored_tournament_that_is_not_valid_spoils_nothing_else(
     loop: Loop, tmp_path: Path, spec: str
 ) -> None:
-    url = f"sqlite:///{tmp_path}/kept.db"
+    url = f"sqlite:///{tmp_path}/playout.db"
     database = Database(url)
     database.migrate()
     for number, (key, text) in enumerate((("bad", spec), ("good", dumps(spec_of())))):
@@ -187,7 +187,7 @@ def test_who_asks_at_the_same_time_is_given_the_same(
 def test_neither_waits_for_the_other_when_one_reads_and_one_writes(
     loop: Loop, tmp_path: Path
 ) -> None:
-    path = tmp_path / "kept.db"
+    path = tmp_path / "playout.db"
     database = Database(f"sqlite:///{path}")
     database.migrate()
     database.save(match_records(1, "Ann", "Bob"))
@@ -203,7 +203,7 @@ def test_neither_waits_for_the_other_when_one_reads_and_one_writes(
 
 
 def test_a_database_that_is_not_there_is_said_to_be_down(loop: Loop, tmp_path: Path) -> None:
-    archive = Archive(f"sqlite:///{tmp_path}/nowhere/kept.db", loop)
+    archive = Archive(f"sqlite:///{tmp_path}/nowhere/playout.db", loop)
     for asked in (archive.matches(), archive.ratings(GAME), archive.player("Ann")):
         with pytest.raises(WorkUnavailable, match="does not answer") as raised:
             loop.wait(asked)

@@ -64,7 +64,7 @@ def test_without_a_database_a_match_is_shown_as_the_table_knows_it(loop: Loop) -
 
 
 def test_a_match_is_drawn_again_when_a_move_was_made(loop: Loop, tmp_path: Path) -> None:
-    table = Table(loop, f"sqlite:///{tmp_path}/kept.db")
+    table = Table(loop, f"sqlite:///{tmp_path}/playout.db")
     table.play(0, 2)
     table.store()
     first = table.data()
@@ -88,7 +88,7 @@ def test_a_match_is_drawn_again_when_a_move_was_made(loop: Loop, tmp_path: Path)
 
 def test_a_match_that_is_not_stored_yet_is_shown_when_it_is(loop: Loop, tmp_path: Path) -> None:
     """As when the database is slow: what is announced later is not missing for ever."""
-    table = Table(loop, f"sqlite:///{tmp_path}/kept.db")
+    table = Table(loop, f"sqlite:///{tmp_path}/playout.db")
     table.play(0, 1)
     assert len(table.data().positions) == 2
     table.store()
@@ -99,12 +99,12 @@ def test_a_match_that_is_not_stored_yet_is_shown_when_it_is(loop: Loop, tmp_path
 
 
 def test_a_match_against_the_rules_is_not_shown_and_says_why(loop: Loop, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/kept.db"
+    url = f"sqlite:///{tmp_path}/playout.db"
     seeded = SeededDatabase(url)
     database = Database(url)
-    (kept,) = database.matches(match=seeded.won)
+    (stored,) = database.matches(match=seeded.won)
     for match, changed in (("m1", {"game": "chess"}), ("m2", {"game": "nim"})):
-        database.add([_renamed(kept, match, **changed)])
+        database.add([_renamed(stored, match, **changed)])
     database.close()
     finder = MatchLookup(HubHarness().hub, Archive(url, loop))
     for match, said in (("m1", "unknown game"), ("m2", "moves")):
@@ -113,7 +113,7 @@ def test_a_match_against_the_rules_is_not_shown_and_says_why(loop: Loop, tmp_pat
         assert raised.value.status == 404
 
 
-def _renamed(kept: StoredMatch, match: str, **changed: str) -> StoredMatch:
-    started = structs.replace(kept.started, match=match, **changed)
-    moves = tuple(structs.replace(each, match=match) for each in kept.moves)
+def _renamed(stored: StoredMatch, match: str, **changed: str) -> StoredMatch:
+    started = structs.replace(stored.started, match=match, **changed)
+    moves = tuple(structs.replace(each, match=match) for each in stored.moves)
     return StoredMatch(started=started, moves=moves)
