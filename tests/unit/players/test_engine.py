@@ -121,16 +121,18 @@ def test_an_engine_that_refuses_a_move_twice_is_given_up(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "start_s", "told"),
     [
-        ("hang", "has not answered in time, given '1 protocol_version'"),
-        ("silent exit", "has exited with code 5"),
-        ("deaf", "has not answered in time"),
+        ("hang", "0.5", "has not answered in time, given '1 protocol_version'"),
+        ("silent exit", "60", "has exited with code 5"),
+        ("deaf", "0.5", "has not answered in time"),
     ],
 )
-def test_an_engine_that_does_not_start_is_explained(make: Make, fault: str, told: str) -> None:
+def test_an_engine_that_does_not_start_is_explained(
+    make: Make, fault: str, start_s: str, told: str
+) -> None:
     with pytest.raises(SpecError) as error:
-        make(fault, start_s="0.5")
+        make(fault, start_s=start_s)
     assert told in str(error.value)
 
 
