@@ -9,7 +9,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Keep all rows."""
+    """Rename two columns and a table, which keep their rows."""
     for table in ("matches", "tournaments"):
         # Alembic would copy the table in SQLite, which can rename a column since 3.25.
         op.execute(f"ALTER TABLE {table} RENAME COLUMN begun_at TO started_at")

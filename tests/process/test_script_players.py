@@ -14,7 +14,7 @@ import players
 from players import Limit, Player, PlayerError
 from players.engines import process
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[2]
 (BOT,) = re.findall(
     r"```python\n(\"\"\"Plays at random: reads.*?)```",
     (ROOT / "docs" / "writing-a-bot.md").read_text(),

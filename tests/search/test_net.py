@@ -162,7 +162,7 @@ def test_neither_players_nor_nets_import_what_is_optional() -> None:
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[4],
+        cwd=Path(__file__).parents[2],
     )
     assert done.stdout == "set()\n"
 
@@ -186,7 +186,7 @@ os._exit(0)  # its thread, if there is one, would wait for the process
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[4],
+        cwd=Path(__file__).parents[2],
     )
     assert done.stdout == "[] False\n"
 

@@ -22,7 +22,7 @@ from players.nets.errors import NetError
 from players.nets.net import load
 from players.nets.pickles import read_arrays
 
-FOLDER = Path(__file__).parents[3] / "data" / "alphazero_gomoku"
+FOLDER = Path(__file__).parents[1] / "data" / "alphazero_gomoku"
 
 #: For the empty board: the value, and the two most likely moves with their probabilities. A move is
 #: counted as there, from the bottom row.

@@ -134,7 +134,7 @@ assert compiled() == before
 
 def test_a_first_choice_in_plain_python_does_not_wait_for_the_compiler() -> None:
     """Compilation takes about a second, and happens when the player is created."""
-    tests = Path(__file__).parents[2]
+    tests = Path(__file__).parents[1]
     path = os.pathsep.join([str(tests.parent), str(tests)])
     subprocess.run(
         [sys.executable, "-c", COUNT_COMPILED], env=os.environ | {"PYTHONPATH": path}, check=True
