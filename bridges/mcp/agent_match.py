@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from games.core.view import symbol
 from server.model.messages import Board, ClockState, Ended, LegalMove, PositionView, Started, Update
-
-_PIECES = ".XO"
 
 
 @dataclass
@@ -96,7 +95,7 @@ class AgentMatch:
             shown["board"] = self.view.text.splitlines()
         elif board and self.view:
             shown["board"] = list(_rows(board, self.view))
-            shown["pieces"] = "X is player 1, O is player 2"
+            shown["pieces"] = _legend(self.view)
         else:
             shown["state"] = list(self.state)
         if self.view and self.view.note:
@@ -126,11 +125,31 @@ def _named(moves: tuple[LegalMove, ...] | None, actions: tuple[int, ...] | None)
 def _rows(board: Board, view: PositionView) -> Iterator[str]:
     """The lines of a board, with the labels of its columns and rows."""
     left = max(map(len, board.row_labels), default=0)
-    width = max(map(len, board.column_labels), default=1)
-    yield _row("", board.column_labels, left, width)
+    width = max(map(len, (*board.column_labels, *board.cell_labels, ".")))
+    if any(board.column_labels):
+        yield _row("", board.column_labels, left, width)
     for row in range(board.rows):
-        cells = view.cells[row * board.columns : (row + 1) * board.columns]
-        yield _row(board.row_labels[row], [_PIECES[each] for each in cells], left, width)
+        cells = range(row * board.columns, (row + 1) * board.columns)
+        yield _row(board.row_labels[row], [_cell(board, view, cell) for cell in cells], left, width)
+
+
+def _cell(board: Board, view: PositionView, cell: int) -> str:
+    """The letter of a piece; of an empty cell its name, if it has one of its own."""
+    if board.cell_labels and not view.cells[cell]:
+        return board.cell_labels[cell]
+    return symbol(view.cells[cell], view.kinds[cell] if view.kinds else "")
+
+
+def _legend(view: PositionView) -> str:
+    """The meaning of the letters: their players, and the kinds of pieces on the board."""
+    kinds = sorted({*view.kinds} - {""})
+    if not kinds:
+        return "X is player 1, O is player 2"
+    return ", ".join(
+        f"{symbol(player, kind)} is a {kind} of player {player}"
+        for player in (1, 2)
+        for kind in kinds
+    )
 
 
 def _row(label: str, cells: Any, left: int, width: int) -> str:

@@ -24,8 +24,16 @@ class BoardView:
     #: grid: squares. columns: pieces fall, any cell of a column can be clicked. heap: no
     #: coordinates. text: the position is `text`, there are no cells, and moves go by their names.
     geometry: Literal["grid", "columns", "heap", "text"] = "grid"
-    #: The kind of piece; a hint for drawing.
+    #: How pieces are drawn.
     piece: Literal["mark", "disc", "stone", "chip"] = "mark"
+    #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. "man"
+    #: and "king" are drawn as in draughts, other kinds like the pieces of a game with one kind.
+    kinds: tuple[str, ...] = ()
+    #: How the board of a grid is drawn. checkered: squares in two colours, the top left one light.
+    surface: Literal["plain", "checkered"] = "plain"
+    #: The names of the cells, "" for those that are not used, such as the light squares of
+    #: draughts; () if rows and columns name them.
+    cell_labels: tuple[str, ...] = ()
     #: Cells per block in each direction, separated by heavy lines; 0 for no blocks.
     block: int = 0
     #: The winner of each block, row by row; 0 for none.
@@ -37,7 +45,12 @@ class BoardView:
 
     @property
     def column_labels(self) -> tuple[str, ...]:
-        """Return one label per column: a, b, ... for a grid, otherwise 1, 2, ..."""
+        """Return one label per column: a, b, ... for a grid, otherwise 1, 2, ...
+
+        They are empty texts if the cells have names of their own.
+        """
+        if self.cell_labels:
+            return ("",) * self.columns
         if self.geometry == "grid":
             return tuple(string.ascii_lowercase[: self.columns])
         return tuple(str(column + 1) for column in range(self.columns))
@@ -45,10 +58,20 @@ class BoardView:
     @property
     def row_labels(self) -> tuple[str, ...]:
         """Return one label per row, from the top; empty texts unless it is a grid."""
-        return tuple(str(row + 1) if self.geometry == "grid" else "" for row in range(self.rows))
+        numbered = self.geometry == "grid" and not self.cell_labels
+        return tuple(str(row + 1) if numbered else "" for row in range(self.rows))
 
 
-SYMBOLS = {0: ".", 1: "X", 2: "O"}
+_SYMBOLS = ".XO"
+#: The kinds of pieces that a terminal shows in lower case.
+_LESSER = ("man", "stone")
+
+
+def symbol(owner: int, kind: str = "") -> str:
+    """Return the letter of a player's piece, `.` for an empty cell; other numbers as they are."""
+    if not 0 <= owner <= 2:
+        return str(owner)
+    return _SYMBOLS[owner].lower() if kind in _LESSER else _SYMBOLS[owner]
 
 
 def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
@@ -56,27 +79,34 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
     if view.geometry == "text":
         yield view.text + "\n", None
         return
-    width = max((len(label) for label in view.column_labels), default=1)
+    width = max(map(len, (*view.column_labels, *view.cell_labels, ".")))
     step = view.block or view.columns
-    yield "  ", None
-    for column, label in enumerate(view.column_labels):
-        yield _gap(column, step) + label.rjust(width), None
-    yield "\n", None
+    if any(view.column_labels):
+        yield "  ", None
+        for column, label in enumerate(view.column_labels):
+            yield _gap(column, step) + label.rjust(width), None
+        yield "\n", None
     for row in range(view.rows):
         if view.block and row and row % view.block == 0:
             yield "\n", None
         yield f"{view.row_labels[row]:>2}", None
         for column in range(view.columns):
             place = row * view.columns + column
-            symbol = SYMBOLS.get(view.cells[place], str(view.cells[place]))
             yield _gap(column, step), None
-            yield symbol.rjust(width), place
+            yield _cell(view, place).rjust(width), place
         yield "\n", None
 
 
 def draw(view: BoardView) -> str:
     """Return the view as text, lines separated by newlines."""
     return ("".join(text for text, _ in pieces(view)) + view.note).rstrip()
+
+
+def _cell(view: BoardView, place: int) -> str:
+    """Return the letter of a piece; an empty cell with a name of its own shows the name."""
+    if view.cell_labels and not view.cells[place]:
+        return view.cell_labels[place]
+    return symbol(view.cells[place], view.kinds[place] if view.kinds else "")
 
 
 def _gap(column: int, step: int) -> str:

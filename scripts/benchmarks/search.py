@@ -36,6 +36,7 @@ TARGETS = {
     "mnk(m=8,n=8,k=5)": 10.0,
     "gomoku": 10.0,
     "ultimate_tic_tac_toe": 5.0,
+    "checkers": 10.0,
 }
 THREADS_TARGET = Target("ratio", at_least=1.8)
 

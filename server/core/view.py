@@ -84,6 +84,8 @@ def board_of(game: Game) -> Board:
         block=view.block,
         column_labels=view.column_labels,
         row_labels=view.row_labels,
+        surface=view.surface,
+        cell_labels=view.cell_labels,
     )
 
 
@@ -103,6 +105,7 @@ def position_view_of(
         pv=(),
         candidates=(),
         blocks=tuple(map(int, shape.blocks)),
+        kinds=shape.kinds,
         text=shape.text,
     )
     if ply == 0:

@@ -143,7 +143,7 @@ class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     policy: Annotated[tuple[tuple[Action, Fraction], ...], Meta(max_length=400)] = ()
 
 
-class Board(Struct, frozen=True):
+class Board(Struct, frozen=True, omit_defaults=True):
     """The board of a game: rows and columns of cells, which are numbered row by row."""
 
     rows: int
@@ -154,6 +154,10 @@ class Board(Struct, frozen=True):
     block: int
     column_labels: tuple[str, ...]
     row_labels: tuple[str, ...]
+    #: How the board is drawn; checkered: squares in two colours, the top left one light.
+    surface: Literal["plain", "checkered"] = "plain"
+    #: The names of cells that rows and columns do not name, "" for those that are not used.
+    cell_labels: tuple[str, ...] = ()
 
 
 class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -175,8 +179,9 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
 
     `last` are the cells of the move that led here, and `name` is its name. `pv` (the moves that the
     mover expected) and `candidates` come from the mover's analysis. `blocks` gives for each block
-    of the board, row by row, the player that has won it, 0 for none. `text` is the position of a
-    game without cells.
+    of the board, row by row, the player that has won it, 0 for none. `kinds` gives for each cell
+    the kind of its piece, "" for none, if there are several. `text` is the position of a game
+    without cells.
     """
 
     cells: tuple[int, ...]
@@ -186,6 +191,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
     candidates: tuple[Candidate, ...]
     name: str | None = None
     blocks: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
     text: str = ""
 
 

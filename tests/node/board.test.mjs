@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "../../server/web/static/board_layout.js";
-import { exact, nextCells, pick, targetOf } from "../../server/web/static/move_selection.js";
+import { commonStart, exact, nextCells, pick, targetOf } from "../../server/web/static/move_selection.js";
 
 const GRID = {
   rows: 2,
@@ -64,6 +64,14 @@ test("cells and pieces have names", () => {
   assert.equal(pieceName(heap(9), 0), "taken");
 });
 
+test("a cell may have a name of its own, and a piece a kind", () => {
+  const numbered = { ...GRID, piece: "disc", cell_labels: ["", "1", "", "2", "", "3"] };
+  assert.equal(cellName(numbered, 3), "2");
+  assert.equal(cellName(numbered, 0), "unused");
+  assert.equal(pieceName(numbered, 2, ["Ann", "Bob"], "king"), "king of Bob");
+  assert.equal(pieceName(numbered, 0, ["Ann", "Bob"], ""), "empty");
+});
+
 const move = (action, ...cells) => ({ action, name: String(action), cells });
 
 test("one click is enough where no other move begins with its cell", () => {
@@ -111,4 +119,15 @@ test("where pieces fall, any cell of the column is its target", () => {
   assert.equal(targetOf(COLUMNS, targets, 4), 4);
   assert.equal(targetOf(COLUMNS, targets, 2), -1);
   assert.equal(targetOf(GRID, targets, 1), -1);
+});
+
+test("cells with which all moves begin are picked already, but never a whole move", () => {
+  assert.deepEqual(commonStart([]), []);
+  assert.deepEqual(commonStart([move(0, 4)]), []);
+  assert.deepEqual(commonStart([move(0, 4, 5)]), [4]);
+  assert.deepEqual(commonStart([move(0, 4, 5), move(1, 4, 6)]), [4]);
+  assert.deepEqual(commonStart([move(0, 4, 5), move(1, 3, 6)]), []);
+  assert.deepEqual(commonStart([move(0, 4), move(1, 4, 6)]), []);
+  assert.deepEqual(commonStart([move(0)]), []);
+  assert.deepEqual(commonStart([move(0, 4, 5, 6), move(1, 4, 5, 7), move(2, 4, 8, 7)]), [4]);
 });

@@ -43,6 +43,7 @@ def _status_text(data: MatchData) -> str:
 
 
 def _formats(data: MatchData) -> list[str]:
-    """The suffixes of the files that are offered: SGF is only for undivided grids."""
+    """The suffixes of the files that are offered: SGF is only for stones on undivided grids."""
     is_grid = data.board.geometry == "grid" and not data.board.block
-    return [each for each in FORMATS if each != "sgf" or is_grid]
+    has_stones = is_grid and not data.positions[0].view.kinds
+    return [each for each in FORMATS if each != "sgf" or has_stones]

@@ -2,7 +2,8 @@
 
 import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "./board_layout.js";
 import { html, svg } from "./elements.js";
-import { exact, nextCells, pick, targetOf } from "./move_selection.js";
+import { commonStart, exact, nextCells, pick, targetOf } from "./move_selection.js";
+import { keyOf, piece, pieceOf } from "./pieces.js";
 
 /** The width of a cell in units of the drawing. */
 const CELL = 40;
@@ -67,7 +68,7 @@ export class BoardView {
     this.#heat = new Map();
     this.#legalMoves = legalMoves;
     this.#mover = mover;
-    this.#picked = [];
+    this.#picked = commonStart(legalMoves);
     this.#tapped = -1;
     this.#draw();
     if (fell) this.#animateFall(view.last[0]);
@@ -107,12 +108,12 @@ export class BoardView {
     // Proportional to the board, so that letters are readable on a screen of 360 pixels.
     const font = columns * CELL * 0.032;
     const left = hasLabels && board.row_labels.some(Boolean) ? font * 1.7 : 0;
-    const top = hasLabels ? font * 1.6 : 0;
+    const top = hasLabels && board.column_labels.some(Boolean) ? font * 1.6 : 0;
     const [width, height] = [columns * CELL, rows * CELL];
     this.#svg.replaceChildren();
     const box = [-left, -top, width + left, height + top];
     const attributes = {
-      class: `board is-${board.geometry} is-${board.piece}${small ? " is-small" : ""}`,
+      class: `board is-${board.geometry} is-${board.piece} is-${board.surface ?? "plain"}${small ? " is-small" : ""}`,
       viewBox: box.map((each, at) => (at < 2 ? each - EDGE : each + 2 * EDGE)).join(" "),
       ...(small ? { "aria-hidden": "true" } : { role: "grid", "aria-label": label ?? "Board" }),
     };
@@ -126,11 +127,15 @@ export class BoardView {
   /** The empty board. */
   #ground(width, height) {
     const { rows, columns } = this.#layout;
-    const { geometry, piece, block } = this.#board;
+    const { geometry, piece, block, surface } = this.#board;
     const ground = svg("g", { class: "ground", "aria-hidden": "true" });
     if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: 4 }));
     if (geometry !== "grid") {
       ground.append(svg("path", { class: "hole", d: this.#holes() }));
+      return ground;
+    }
+    if (surface === "checkered") {
+      ground.append(svg("path", { class: "dark", d: darkSquares(rows, columns) }));
       return ground;
     }
     const inset = piece === "stone" ? CELL / 2 : 0;
@@ -159,6 +164,10 @@ export class BoardView {
       const [, y] = this.#centre(row * columns);
       labels.append(svg("text", { x: -font * 0.85, y: y + font * 0.35 }, text));
     });
+    (this.#board.cell_labels ?? []).forEach((text, cell) => {
+      const [x, y] = this.#centre(cell);
+      labels.append(svg("text", { class: "in-cell", x: x - 18, y: y - 10 }, text));
+    });
     return labels;
   }
 
@@ -170,10 +179,10 @@ export class BoardView {
     const draws = {
       heat: (level) => svg("rect", { ...tint(geometry), "fill-opacity": opacity(level) }),
       under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
-      pieces: (value) => piece(style, value),
+      pieces: (key) => pieceOf(style, key),
       over: circle(5.5),
       dots: circle(5),
-      ghost: (value) => piece(style, value),
+      ghost: (key) => pieceOf(style, key),
       picked: circle(17),
       hint: circle(17),
     };
@@ -222,7 +231,8 @@ export class BoardView {
     const layers = this.#layers;
     layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
     this.#targets = nextCells(this.#legalMoves, this.#picked);
-    layers.pieces.show(new Map([...cells.entries()].filter(([, value]) => value !== 0)));
+    const taken = [...cells.keys()].filter((cell) => cells[cell] !== 0);
+    layers.pieces.show(new Map(taken.map((cell) => [cell, keyOf(this.#view, cell)])));
     const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
     layers.hint.show(new Map());
@@ -250,7 +260,8 @@ export class BoardView {
 
   #describe(cell) {
     const words = [cellName(this.#board, cell)];
-    words.push(pieceName(this.#board, this.#view.cells[cell] ?? 0, this.#options.players));
+    const { cells, kinds } = this.#view;
+    words.push(pieceName(this.#board, cells[cell] ?? 0, this.#options.players, kinds?.[cell]));
     if (this.#view.last.includes(cell)) words.push("last move");
     const owner = this.#view.blocks?.[blockOf(this.#board, cell)];
     if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
@@ -310,10 +321,11 @@ export class BoardView {
     if (target >= 0 && this.#board.geometry === "heap") {
       // A move takes the cells from the target to the end of the heap.
       this.#view.cells.forEach((value, at) => {
-        if (at >= target && value) shown.set(at, 0);
+        if (at >= target && value) shown.set(at, "0");
       });
     } else if (target >= 0 && !this.#view.cells[target]) {
-      shown.set(target, this.#mover);
+      const from = this.#picked.at(-1);
+      shown.set(target, this.#view.cells[from] ? keyOf(this.#view, from) : String(this.#mover));
     }
     this.#layers.ghost.show(shown);
   }
@@ -335,7 +347,7 @@ export class BoardView {
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     if (target < 0 && this.#picked.length === 0) return;
     const { action, picked } = pick(this.#legalMoves, this.#picked, target < 0 ? cell : target);
-    this.#picked = picked ?? [];
+    this.#picked = picked?.length ? picked : commonStart(this.#legalMoves);
     this.#draw();
     if (action !== undefined) this.#options.onChoose?.(action);
   }
@@ -345,7 +357,7 @@ export class BoardView {
     const [row, column] = this.#layout.placeOf(cell);
     const step = STEPS[event.key];
     if (event.key === "Enter" || event.key === " ") this.#click(cell);
-    else if (event.key === "Escape" && this.#picked.length) this.#click(-1);
+    else if (event.key === "Escape" && this.#canUnpick()) this.#click(-1);
     else if (event.key === "Escape") event.target.blur();
     else if (step) this.#focus(this.#layout.cellAt(row + step[0], column + step[1]));
     else if (event.key === "Home") this.#focus(this.#layout.cellAt(row, 0));
@@ -353,6 +365,11 @@ export class BoardView {
     else return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  /** Has the user picked cells, beside those with which all moves begin? */
+  #canUnpick() {
+    return this.#picked.length > 0 && this.#picked.length > commonStart(this.#legalMoves).length;
   }
 
   #lastOf(row) {
@@ -429,24 +446,6 @@ function isNext(before, after) {
   return before.cells.length > 0 && after.last.length > 0 && changed.length === 1 && changed[0] > 0;
 }
 
-const MARKS = {
-  1: { class: "first", d: "M-10.5-10.5 10.5 10.5M10.5-10.5-10.5 10.5" },
-  2: { class: "second", d: "M-11.5 0a11.5 11.5 0 1 0 23 0a11.5 11.5 0 1 0-23 0z" },
-};
-const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
-
-/** A piece of player 1 or 2 in a style; other values are drawn as numbers. */
-function piece(style, value) {
-  const owner = { 1: "first", 2: "second" }[value];
-  if (style === "chip") {
-    const rim = svg("circle", { class: "rim", r: 10.5 });
-    return svg("g", { class: "piece-chip" }, svg("circle", { r: RADII.chip }), rim);
-  }
-  if (!owner) return svg("text", { class: "piece-number", y: 5 }, String(value));
-  if (style === "mark") return svg("path", { ...MARKS[value], class: `piece-mark ${owner}` });
-  return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
-}
-
 /** The ground of a block that a player has won: tinted, with a large piece of that player. */
 function wonBlock({ block, piece: style }) {
   const size = block * CELL;
@@ -455,6 +454,13 @@ function wonBlock({ block, piece: style }) {
     const large = svg("g", { transform: `scale(${block * 0.9})` }, piece(style, owner));
     return svg("g", {}, svg("rect", ground), large);
   };
+}
+
+/** The squares that are dark where those in the corner at the top left are light. */
+function darkSquares(rows, columns) {
+  const square = (row, column) => `M${column * CELL} ${row * CELL}h${CELL}v${CELL}h${-CELL}z`;
+  const all = Array.from({ length: rows * columns }, (_, at) => [Math.floor(at / columns), at % columns]);
+  return all.filter(([row, column]) => (row + column) % 2).map((each) => square(...each)).join("");
 }
 
 /** The lines between cells, one after every `step` cells; with an inset, through their centres. */

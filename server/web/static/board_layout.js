@@ -54,13 +54,16 @@ export function cellName(board, cell) {
   if (board.geometry === "columns") {
     return `column ${board.column_labels[column]}, row ${board.rows - row}`;
   }
+  if (board.cell_labels?.length) return board.cell_labels[cell] || "unused";
   return `${board.column_labels[column] ?? column + 1}${board.row_labels[row]}`;
 }
 
-/** The name of the piece on a cell; `players` are the names of player 1 and player 2. */
-export function pieceName(board, value, players) {
+/** The name of the piece on a cell; `players` are the names of player 1 and player 2, and `kind` is
+ * the kind of the piece, if there are several. */
+export function pieceName(board, value, players, kind = "") {
   if (board.geometry === "heap") return value ? board.piece : "taken";
   if (value === 0) return "empty";
   if (value !== 1 && value !== 2) return String(value);
-  return board.piece === "mark" ? "XO"[value - 1] : (players?.[value - 1] ?? `player ${value}`);
+  const owner = board.piece === "mark" ? "XO"[value - 1] : (players?.[value - 1] ?? `player ${value}`);
+  return kind ? `${kind} of ${owner}` : owner;
 }

@@ -31,6 +31,8 @@ export class MoveList {
     const button = html("button", attributes, number, swatch, view.name ?? "");
     button.addEventListener("click", () => this.#onGo(ply));
     this.#buttons.push(button);
+    // The columns are as wide as most games need; a name such as 24x15 would be broken.
+    if (view.name?.length > 4) this.#list.classList.add("has-long-names");
     this.#list.append(html("li", {}, button));
   }
 

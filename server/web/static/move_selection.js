@@ -3,6 +3,15 @@
 // A legal move is {action, name, cells}: the cells to click, in order. `picked` are the cells that
 // were clicked so far.
 
+/** The cells that are picked before the first click: those with which all moves begin, such as the
+ * only piece that can move. One cell of each move at least is left to click. */
+export function commonStart(legalMoves) {
+  const [first, ...others] = legalMoves.map(({ cells }) => cells.slice(0, -1));
+  if (!first) return [];
+  const differs = first.findIndex((cell, at) => others.some((cells) => cells[at] !== cell));
+  return differs < 0 ? first : first.slice(0, differs);
+}
+
 /** The cells that can be clicked next. */
 export function nextCells(legalMoves, picked = []) {
   return new Set(longer(legalMoves, picked).map((move) => move.cells[picked.length]));

@@ -72,6 +72,37 @@ def test_a_heap_shrinks() -> None:
     assert picture("nim(chips=5)", "3") == expected
 
 
+def checkers(player: int, pieces: dict[int, int]) -> games.State:
+    """Return a position of checkers with these pieces by cell, and the player to move."""
+    return (player, 0, *(pieces.get(cell, 0) for cell in range(64)), -1, 7)
+
+
+def test_kings_are_capital_letters_and_empty_squares_have_numbers() -> None:
+    expected = """\
+       X    31    30    29
+    x    27    26    25
+      24    23    22    21
+   20    19    18    17
+      16    15     o    13
+   12    11     O     9
+       8     7     6     5
+    4     3     2     x"""
+    shown = games.load("checkers").show(checkers(1, {1: 3, 8: 1, 44: 4, 37: 2, 62: 1}))
+    assert [line.rstrip() for line in shown.splitlines()] == expected.splitlines()
+
+
+def test_a_piece_jumps_on_until_it_becomes_a_king() -> None:
+    game = games.load("checkers")
+    state = checkers(1, {53: 1, 44: 2, 28: 2, 10: 2, 12: 2, 46: 2})
+    names = ["6x15", "15x22", "22x31"]
+    for name in names:
+        assert game.current_player(state) == 1
+        state = game.next_state(state, game.parse_action(state, name))
+    assert game.current_player(state) == 2  # 31 could jump over 27
+    assert game.view(state).kinds[3] == "king"
+    assert game.view(state).note == ""
+
+
 def test_six_in_a_row_win_too() -> None:
     game, state = after("gomoku", "a1 o15 b1 o13 c1 o11 e1 o9 f1 o7 d1")
     assert game.winner(state) == 1

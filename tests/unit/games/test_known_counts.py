@@ -26,6 +26,36 @@ def perft(game: games.Game, depth: int) -> list[int]:
     return counts
 
 
+def perft_by_turns(game: games.Game, depth: int) -> list[int]:
+    """Return the number of sequences of 1, 2, ... turns, each of one or more moves of a player."""
+    counts, layer = [], {game.initial_state(): 1}
+    for _ in range(depth):
+        following: dict[games.State, int] = {}
+        unfinished = layer
+        while unfinished:
+            same_player: dict[games.State, int] = {}
+            for state, ways in unfinished.items():
+                for action in game.legal_actions(state):
+                    after = game.next_state(state, action)
+                    target = same_player if after[0] == state[0] else following
+                    target[after] = target.get(after, 0) + ways
+            unfinished = same_player
+        layer = following
+        counts.append(sum(layer.values()))
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("spec", "counts"),
+    [
+        ("checkers", [7, 49, 302, 1469, 7361, 36768, 179740, 845931]),
+    ],
+)
+def test_perft_by_turns(spec: str, counts: list[int]) -> None:
+    turns = min(len(counts), repetitions(8, short=5))
+    assert perft_by_turns(games.load(spec), turns) == counts[:turns]
+
+
 @pytest.mark.parametrize(
     ("spec", "counts"),
     [

@@ -20,6 +20,7 @@ SAME = [
     "mnk(m=6,n=5,k=4)",
     "mnk(m=8,n=8,k=5)",
     "gomoku(size=9,connect=5)",
+    "checkers",
 ]
 
 

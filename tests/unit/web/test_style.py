@@ -24,7 +24,12 @@ PAIRS = [
     ("bg", "text", TEXT),
     ("text", "board", TEXT),
     ("muted", "board", TEXT),
-    *((shape, "board", SHAPE) for shape in ("first", "second", "mark", "accent")),
+    ("square-label", "dark-square", TEXT),
+    *(
+        (shape, ground, SHAPE)
+        for shape in ("first", "second", "mark", "accent")
+        for ground in ("board", "dark-square")
+    ),
     *(("control", ground, SHAPE) for ground in ("bg", "surface")),
 ]
 

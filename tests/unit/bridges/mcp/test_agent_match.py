@@ -54,6 +54,17 @@ def test_a_board_is_shown_with_its_labels() -> None:
     assert described["board"] == ["  a b", "2 . X", "1 O ."]
 
 
+def test_kinds_of_pieces_and_the_names_of_cells_are_shown() -> None:
+    squares = Board(1, 4, "grid", "disc", 0, ("",) * 4, ("",), "checkered", ("1", "", "2", "3"))
+    position = view(cells=(0, 0, 1, 2), kinds=("", "", "king", "man"))
+    described = match("1", cells=squares, shown=position).described()
+    assert described["board"] == [" 1   X o"]
+    assert described["pieces"] == (
+        "X is a king of player 1, x is a man of player 1, "
+        "O is a king of player 2, o is a man of player 2"
+    )
+
+
 def test_a_game_without_a_view_shows_its_state() -> None:
     assert match("a").described()["state"] == [0, 1]
 

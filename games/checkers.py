@@ -1,0 +1,235 @@
+"""Checkers, or English draughts, with the actions and the rules of OpenSpiel.
+
+Action = ((row * 8 + column) * 4 + direction) * 2 + capture, where row and column are those of the
+piece that moves, and the directions are up left, up right, down right, down left. A jump captures
+one piece; a player whose piece can jump on moves again, with that piece. Forty plies in a row
+without a capture are a tie.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
+from games.core.bits import count, lowest, without_lowest
+from games.core.random import GAMMA, Rng, below
+
+SIDE = 8
+CELLS = SIDE * SIDE
+DIRECTIONS = 4
+#: Plies without a capture after which the game is a tie.
+QUIET_PLIES = 40
+#: Each of at most 23 captures begins another QUIET_PLIES; OpenSpiel gives the same bound.
+PLIES = 1000
+
+# board: player, outcome, pieces of player 1, pieces of player 2, kings of both, the piece that has
+# to jump on, plies without a capture. Sets of cells are words: cell (row, column) is bit
+# 8 * row + column. Only dark cells are used, so bit 63 is never set and a word is not negative. A
+# diagonal step from the edge of the board leads to a light cell, and a test for dark cells excludes
+# it.
+_KINGS, _JUMPER, _QUIET = 4, 5, 6
+_DARK = sum(1 << cell for cell in range(CELLS) if (cell // SIDE + cell) % 2)
+_TOP, _BOTTOM = 0xFF, 0x7F << 56
+_STEPS = np.array([-9, -7, 9, 7])
+
+# state: the cells (0 empty, 1 and 2 men of the players, 3 and 4 kings), then the cell of the piece
+# that has to jump on or NOBODY, and the plies without a capture.
+NOBODY = -1
+
+
+@helper
+def movable(board: Board) -> tuple[tuple[int, int, int, int], int]:
+    """Return the pieces that can move in each direction, and 1 if they capture, otherwise 0."""
+    player = board[0]
+    own, other, kings = board[1 + player], board[4 - player], board[_KINGS]
+    empty = _DARK & ~(own | other)
+    if board[_JUMPER]:
+        own = board[_JUMPER]
+    up = own if player == 1 else own & kings
+    down = own if player == 2 else own & kings
+    jumps = (
+        up & (other & empty << 9) << 9,
+        up & (other & empty << 7) << 7,
+        down & (other & empty >> 9) >> 9,
+        down & (other & empty >> 7) >> 7,
+    )
+    if jumps[0] | jumps[1] | jumps[2] | jumps[3]:
+        return jumps, 1
+    return (up & empty << 9, up & empty << 7, down & empty >> 9, down & empty >> 7), 0
+
+
+@helper
+def advance(board: Board, cell: int, direction: int, capture: int) -> None:
+    """Move a piece: set everything but the outcome of a player who cannot move."""
+    player = board[0]
+    step = _STEPS[direction]
+    piece = 1 << cell
+    target = 1 << cell + step * (1 + capture)
+    is_king = board[_KINGS] & piece != 0
+    crowned = not is_king and target & (_TOP if player == 1 else _BOTTOM) != 0
+    board[1 + player] ^= piece | target
+    if is_king:
+        board[_KINGS] ^= piece | target
+    elif crowned:
+        board[_KINGS] |= target
+    board[_JUMPER] = 0
+    board[_QUIET] += 1
+    if capture:
+        jumped = 1 << cell + step
+        board[4 - player] &= ~jumped
+        board[_KINGS] &= ~jumped
+        board[_QUIET] = 0
+        if not crowned:
+            board[_JUMPER] = target
+            if movable(board)[1]:
+                return
+            board[_JUMPER] = 0
+    elif board[_QUIET] >= QUIET_PLIES:
+        board[1] = -1
+    board[0] = 3 - player
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    board[:] = 0
+    board[0] = 1
+    board[2] = _DARK & ~((1 << 5 * SIDE) - 1)
+    board[3] = _DARK & (1 << 3 * SIDE) - 1
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    moves, capture = movable(board)
+    pieces = moves[0] | moves[1] | moves[2] | moves[3]
+    n = 0
+    while pieces:
+        cell = lowest(pieces)
+        pieces = without_lowest(pieces)
+        for direction in range(DIRECTIONS):
+            if moves[direction] >> cell & 1:
+                actions[n] = (cell * DIRECTIONS + direction) * 2 + capture
+                n += 1
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    advance(board, action >> 3, action >> 1 & 3, action & 1)
+    if board[1] == 0:
+        moves, _ = movable(board)
+        if moves[0] | moves[1] | moves[2] | moves[3] == 0:
+            board[1] = 3 - board[0]
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    ply = 0
+    state = rng[0]
+    while board[1] == 0:
+        moves, capture = movable(board)
+        n = count(moves[0]) + count(moves[1]) + count(moves[2]) + count(moves[3])
+        if n == 0:
+            board[1] = 3 - board[0]
+            break
+        state += GAMMA
+        pick = below(state, n)
+        direction = 0
+        while pick >= count(moves[direction]):
+            pick -= count(moves[direction])
+            direction += 1
+        pieces = moves[direction]
+        for _ in range(pick):
+            pieces = without_lowest(pieces)
+        cell = lowest(pieces)
+        trace[ply] = (cell * DIRECTIONS + direction) * 2 + capture
+        ply += 1
+        advance(board, cell, direction, capture)
+    rng[0] = state
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:2] = board[:2]
+    for cell in range(CELLS):
+        owner = (board[2] >> cell & 1) + 2 * (board[3] >> cell & 1)
+        state[2 + cell] = owner + 2 * (board[_KINGS] >> cell & 1)
+    state[2 + CELLS] = lowest(board[_JUMPER]) if board[_JUMPER] else NOBODY
+    state[3 + CELLS] = board[_QUIET]
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    board[:2] = state[:2]
+    board[2:] = 0
+    for cell in range(CELLS):
+        piece = state[2 + cell]
+        if _DARK >> cell & 1 and 1 <= piece <= 4:
+            board[2 + (piece - 1) % 2] |= 1 << cell
+            board[_KINGS] |= (piece - 1) // 2 << cell
+    jumper = state[2 + CELLS]
+    if 0 <= jumper < CELLS - 1:
+        board[_JUMPER] = board[1 + board[0]] & 1 << jumper
+    board[_QUIET] = state[3 + CELLS]
+
+
+def number(cell: int) -> str:
+    """Return the number of a dark square; player 1 has the men on 1 to 12."""
+    return str((CELLS - cell + 1) // 2)
+
+
+class Checkers(KernelGame):
+    """Jump over the opponent's pieces to capture them; a player who cannot move loses."""
+
+    about = (
+        "Men move one square diagonally forward. A man that reaches the far row becomes a king, "
+        "which moves backwards too. A piece captures a piece of the opponent next to it by jumping "
+        "over it onto the empty square behind, and jumps on as long as it can; a man that becomes "
+        "a king stops. A player who can capture must do so. A player who cannot move loses; forty "
+        "moves in a row without a capture are a tie. Each jump is a move of its own."
+    )
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self) -> None:
+        actions = CELLS * DIRECTIONS * 2
+        super().__init__(board=7, state=4 + CELLS, actions=actions, plies=PLIES)
+
+    def action_name(self, state: State, action: int) -> str:
+        cell, target = _cells(action)
+        return f"{number(cell)}{'-x'[action & 1]}{number(target)}"
+
+    def view(self, state: State) -> BoardView:
+        pieces = state[2 : 2 + CELLS]
+        clicks = {action: _cells(action) for action in self.legal_actions(state)}
+        return BoardView(
+            SIDE,
+            SIDE,
+            tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces),
+            clicks,
+            piece="disc",
+            kinds=tuple(KINDS[piece] for piece in pieces),
+            surface="checkered",
+            cell_labels=LABELS,
+            note=_note(state),
+        )
+
+
+KINDS = ("", "man", "man", "king", "king")
+LABELS = tuple(number(cell) if _DARK >> cell & 1 else "" for cell in range(CELLS))
+
+
+def _cells(action: int) -> tuple[int, int]:
+    """Return the cells between which a piece moves."""
+    cell, direction, capture = action >> 3, action >> 1 & 3, action & 1
+    return cell, cell + int(_STEPS[direction]) * (1 + capture)
+
+
+def _note(state: State) -> str:
+    """Return what the board does not show: a piece that has to jump on, and the coming tie."""
+    jumper, quiet = state[2 + CELLS], state[3 + CELLS]
+    if jumper != NOBODY:
+        return f"{number(jumper)} has to jump on"
+    return f"{quiet} of {QUIET_PLIES} moves without a capture" if quiet >= QUIET_PLIES // 2 else ""

@@ -1,0 +1,36 @@
+// Draws pieces as SVG, around the origin; a cell is 40 units wide.
+
+import { svg } from "./elements.js";
+
+const MARKS = {
+  1: { class: "first", d: "M-10.5-10.5 10.5 10.5M10.5-10.5-10.5 10.5" },
+  2: { class: "second", d: "M-11.5 0a11.5 11.5 0 1 0 23 0a11.5 11.5 0 1 0-23 0z" },
+};
+const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
+
+/** A crown in the middle of a piece. */
+const CROWN = "M-9 6.5H9L10.5-5 4.5-.5 0-7.5-4.5-.5-10.5-5z";
+
+/** A text that names the piece on a cell of a position: its player, and its kind if there are several. */
+export function keyOf({ cells, kinds }, cell) {
+  return kinds?.[cell] ? `${cells[cell]} ${kinds[cell]}` : String(cells[cell]);
+}
+
+/** A piece by its `keyOf`, in a style. */
+export function pieceOf(style, key) {
+  const [value, kind] = key.split(" ");
+  const plain = piece(style, Number(value));
+  return kind === "king" ? svg("g", {}, plain, svg("path", { class: "crown", d: CROWN })) : plain;
+}
+
+/** A piece of player 1 or 2 in a style; other values are drawn as numbers. */
+export function piece(style, value) {
+  const owner = { 1: "first", 2: "second" }[value];
+  if (style === "chip") {
+    const rim = svg("circle", { class: "rim", r: 10.5 });
+    return svg("g", { class: "piece-chip" }, svg("circle", { r: RADII.chip }), rim);
+  }
+  if (!owner) return svg("text", { class: "piece-number", y: 5 }, String(value));
+  if (style === "mark") return svg("path", { ...MARKS[value], class: `piece-mark ${owner}` });
+  return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
+}
