@@ -13,7 +13,9 @@ node and continue later.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -91,7 +93,8 @@ def new_search(game: Game, rules: Rules, rows: Rows, history: Ints) -> WindowSea
     words = len(rules.board(game.initial_state()))
     plies = max(1, min(game.max_plies, NEVER - 1, _BOARDS // (8 * words * game.num_actions)))
     slots = plies * game.num_actions + 3
-    boards: Any = [rules.board(game.initial_state()) for _ in range(slots)]
+    # Of interpreted rules only the slots that are used get a board: chess has 2.8 million of them.
+    boards: Any = defaultdict(partial(rules.board, game.initial_state()))
     if rules.compiled:
         boards = np.empty((slots, words), dtype=np.int64)
     actions, keys, scores = np.zeros((3, slots), dtype=np.int64)
