@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import sys
+from collections.abc import Callable, Mapping
 
 from games.core import plugins, spec
 from games.core.compilation_cache import announce_compilation
@@ -59,22 +60,27 @@ __all__ = [
 ]
 
 _GROUP = "playout.games"
-#: Games that need a package that is not installed by default.
-_NEEDS = {"open_spiel": "pyspiel"}
 
 
 def names() -> list[str]:
     """Return the names of all games, including those of other packages, sorted.
 
-    Games whose optional package is not installed are left out; `load` says how to install it.
+    Games whose optional packages are not installed are left out; `load` says what is missing.
     """
     found = plugins.names(sys.modules[__name__], _GROUP)
-    return [name for name in found if name not in _NEEDS or _is_installed(_NEEDS[name])]
+    return [name for name in found if name not in _NEEDS or _NEEDS[name]()]
 
 
 @functools.cache
 def _is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
+
+
+#: Games that need packages which are not installed by default: whether they are.
+_NEEDS: Mapping[str, Callable[[], bool]] = {
+    "open_spiel": lambda: _is_installed("pyspiel"),
+    "original": lambda: bool(plugins.outside("jrb_board.games")),
+}
 
 
 @functools.lru_cache(maxsize=256)

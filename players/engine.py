@@ -1,20 +1,21 @@
-"""An engine of others as a player: a program that speaks GTP, UCI or the Gomocup protocol."""
+"""An engine of others as a player: a program that speaks a protocol of `players.engines`."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
+import threading
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from games import Game, SpecError, State
-from players.core.moves import action_between
+from players.core.moves import actions_between
 from players.core.player import Limit, Player, PlayResult
 from players.engines import config
 from players.engines.client import EngineClient, Position, is_short
 from players.engines.gomocup import GomocupClient
 from players.engines.gtp import GtpClient
 from players.engines.lines import LinesClient
+from players.engines.original import OriginalEngineClient
 from players.engines.process import EngineError
 from players.engines.uci import UciClient
 
@@ -23,6 +24,7 @@ _CLIENTS: dict[str, type[EngineClient]] = {
     "uci": UciClient,
     "gomocup": GomocupClient,
     "lines": LinesClient,
+    "json": OriginalEngineClient,
 }
 #: Limit of the moves of a check.
 _CHECK = Limit(seconds=1.0)
@@ -40,6 +42,11 @@ class Engine(Player):
         self._client: EngineClient | None = None
         self._is_new_match = True
         self._has_warned = False
+        #: The positions of the match, and its winner when it is over.
+        self._states: Sequence[State] = ()
+        self._winner: int | None = None
+        #: Held while the engine is used: a match may end while it thinks, in another thread.
+        self._in_use = threading.Lock()
         try:
             self._client = self._started()
         except (EngineError, ValueError) as error:
@@ -53,6 +60,13 @@ class Engine(Player):
             return PlayResult(legal[0])
         self._warn_of_short_moves(limit)
         position = Position(states, _moves(self.game, states, limit))
+        try:
+            with self._in_use:
+                return self._chosen(position, limit)
+        finally:
+            self._tell_result()
+
+    def _chosen(self, position: Position, limit: Limit) -> PlayResult:
         client = self._ready()
         try:
             if self._is_new_match:
@@ -73,6 +87,25 @@ class Engine(Player):
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
         self._is_new_match = True
+        self._states, self._winner = states, None
+
+    def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
+        self._states = states
+
+    def ended(self, winner: int, reason: str) -> None:
+        self._winner = winner
+        self._tell_result()
+
+    def _tell_result(self) -> None:
+        """Tell the engine how its match has ended, if it has, unless another thread will."""
+        if self._winner is None or not self._in_use.acquire(blocking=False):
+            return
+        try:
+            winner, self._winner = self._winner, None
+            if self._client and winner is not None and not self._is_new_match:
+                self._client.ended(self._states, winner)
+        finally:
+            self._in_use.release()
 
     def close(self) -> None:
         client, self._client = self._client, None
@@ -124,7 +157,7 @@ def _moves(game: Game, states: Sequence[State], limit: Limit) -> tuple[int, ...]
     """The actions between the states: those of the limit, or found by trying the legal ones."""
     if limit.moves is not None and len(limit.moves) == len(states) - 1:
         return limit.moves
-    return tuple(action_between(game, before, after) for before, after in pairwise(states))
+    return actions_between(game, states)
 
 
 def _version(title: str, engine: config.EngineConfig) -> str:

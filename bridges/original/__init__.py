@@ -1,5 +1,6 @@
 """Clients of the system that Playout descends from: boardgame-socketplayer, unmodified.
 
-They speak JSON, one object a line. `rules` has its games, `client_line` the connection to a client,
-`bridged_match` the match that a client plays on a Playout server, `command` the listener.
+They speak JSON, one object a line. `client_line` is the connection to a client, `bridged_match` the
+match that a client plays on a Playout server, `command` the listener. Games and messages are in
+`players.engines`, which runs such clients as engines.
 """

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any
 
 from msgspec import structs
 
 from bridges.original.client_line import ClientLine
-from bridges.original.rules import OriginalRules, UnknownAction, win_values
 from games import State
 from players.client.identity import Identity
+from players.engines.original_messages import (
+    ClientFault,
+    IllegalMessage,
+    answer_of,
+    position_fields,
+    result_fields,
+)
+from players.engines.original_rules import OriginalRules
 from server.client.connection import ServerConnection
 from server.model.messages import (
     Analysis,
@@ -88,23 +94,14 @@ class BridgedMatch:
             self.fault("it is not your turn")
             return
         try:
-            said = json.loads(line)
-        except (ValueError, RecursionError):
-            self.fault("expected a line of JSON")
-            return
-        if not isinstance(said, dict) or said.get("type") != "action":
-            self.fault('expected {"type": "action", "message": ...}')
-            return
-        try:
-            action = self._rules.action_of(said.get("message"))
-        except UnknownAction as error:
-            self.fault(f"expected {error}")
-            return
-        if action not in self._rules.game.legal_actions(self._states[-1]):
-            self._client.send("illegal", message=said["message"])
+            action, info = answer_of(self._rules, self._states[-1], line)
+        except IllegalMessage as error:
+            self._client.send("illegal", message=error.action)
             self._fail("Your action is illegal: you have resigned.")
-            return
-        self._move(action, _analysis(said.get("extras")))
+        except ClientFault as error:
+            self.fault(str(error))
+        else:
+            self._move(action, info)
 
     def fault(self, text: str) -> None:
         """Tell the client what it did wrong, and give its match up."""
@@ -208,29 +205,15 @@ class BridgedMatch:
         self.server.send(self._answer)
 
     def _position(self) -> dict[str, Any]:
-        """Return the fields of an update, with the last move that was no pass."""
-        state = self._states[-1]
-        played = [
-            (before[0], action)
-            for before, move in zip(self._states, self._moves, strict=False)
-            if (action := self._rules.action_json(before, move)) is not None
-        ]
-        mover, action = played[-1] if played else (3 - state[0], None)
-        fields: dict[str, Any] = {"board": None, "state": self._rules.state_json(state, mover)}
-        if action is not None:
-            sequence = len(played) + 1  # the number of positions so far
-            fields["last_action"] = {"player": mover, "action": action, "sequence": sequence}
-        return fields
+        return position_fields(self._rules, self._states, self._moves)
 
     def _ended(self, event: Ended) -> None:
         self._show(f"match {event.match}: {event.text} ({event.reason})")
         if event.winner == 0 or self._failed:
             self._leave(f"The match has no result: {event.text}")
             return
-        values = win_values(event.winner)
-        by_rules = self._rules.game.winner(self._states[-1])
-        points = self._rules.points(self._states[-1]) if by_rules else values
-        self._client.send("update", **self._position(), winners=values, points=points)
+        result = result_fields(self._rules, self._states[-1], event.winner)
+        self._client.send("update", **self._position(), **result)
         self._leave("")
 
     def _refused(self, error: Error) -> None:
@@ -268,26 +251,3 @@ class BridgedMatch:
         self._client.end()
         self.server.close()
         self._done(self)
-
-
-def _analysis(extras: object) -> Analysis | None:
-    """Return what the original search tells: its playouts, depth and win rate."""
-    if not isinstance(extras, dict):
-        return None
-    playouts, depth, actions = (extras.get(key) for key in ("games", "max_depth", "actions"))
-    best = actions[0] if isinstance(actions, list) and actions else None
-    percent = best.get("percent") if isinstance(best, dict) else None
-    known = Analysis(
-        simulations=playouts if _is_count(playouts) else None,
-        depth=depth if _is_count(depth) else None,
-        win_rate=percent / 100 if _is_percentage(percent) else None,
-    )
-    return known if known != Analysis() else None
-
-
-def _is_percentage(value: object) -> TypeGuard[float]:
-    return type(value) in (int, float) and 0 <= value <= 100  # type: ignore[operator]
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value < 2**31

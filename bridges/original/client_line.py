@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Protocol
 
 from twisted.internet.protocol import connectionDone
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
+
+from players.engines.original_messages import message
 
 #: Bytes of a line, at most: an action with the statistics of a search has some thousands.
 MAX_LINE = 64 * 1024
@@ -54,8 +55,7 @@ class ClientLine(LineOnlyReceiver):
     def send(self, kind: str, **fields: object) -> None:
         """Send a message, unless the connection was ended."""
         if not self._ended:
-            text = json.dumps({"type": kind, **fields}, ensure_ascii=False)
-            self.transport.write(text.encode() + b"\r\n")
+            self.transport.write(message(kind, **fields).encode() + b"\r\n")
 
     def decline(self, text: str) -> None:
         """Tell the client to leave, and close the connection."""

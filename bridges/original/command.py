@@ -17,9 +17,9 @@ from twisted.python.failure import Failure
 
 from bridges.original.bridged_match import BridgedMatch
 from bridges.original.client_line import ClientLine
-from bridges.original.rules import RULES, OriginalRules, rules_named
 from games import SpecError
 from players.client.identity import Identity
+from players.engines.original_rules import RULES, OriginalRules, rules_named
 from server.client.connection import ServerConnection
 from server.client.tls import TlsSettings, tls_options, tls_settings
 from server.model.messages import ChallengeBot, Seek
@@ -36,9 +36,11 @@ Examples:
   board-play.py connect_four jrb.mcts.uct 127.0.0.1 4243   a client of the original
   playout-bridge json reversi --port 0 --challenge-bot "uct(time=0.3)"
   playout-bridge json t3 --clock 600+10 --seat 1
+  playout-bridge json "original(board=chong)" --port 4243
 
 \b
-Games: {", ".join(f"{name} ({each.spec})" for name, each in RULES.items())}
+Games: {", ".join(f"{name} ({each.spec})" for name, each in RULES.items())},
+and original(board=NAME) for each installed Board of the original.
 
 Each client plays one match as a guest, and leaves. It must be given a clock,
 as it knows none: 60/move by default, and it thinks for 30 s by default.

@@ -26,6 +26,11 @@ def _outside(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=group)}
 
 
+def outside(group: str) -> tuple[str, ...]:
+    """Return the names of the entry points of `group`, sorted."""
+    return tuple(sorted(_outside(group)))
+
+
 def names(package: ModuleType, group: str) -> list[str]:
     """Return all names that `find` accepts, sorted."""
     return sorted({*built_in(package), *_outside(group)})
@@ -40,6 +45,13 @@ def find(package: ModuleType, group: str, base: type[T], kind: str, name: str) -
         return only_class(importlib.import_module(f"{package.__name__}.{name}"), base)
     if name not in _outside(group):
         raise spec.unknown(kind, name, names(package, group))
+    return find_outside(group, base, kind, name)
+
+
+def find_outside(group: str, base: type[T], kind: str, name: str) -> type[T]:
+    """Return the subclass of `base` that an entry point of `group` names. Raises SpecError."""
+    if name not in _outside(group):
+        raise spec.unknown(kind, name, outside(group))
     return find_class(base, kind, _outside(group)[name].value)
 
 

@@ -20,6 +20,15 @@ class SpecError(ValueError):
     """Raised for an invalid specification. The message says what is allowed."""
 
 
+class Choice(str):
+    """Base of annotations of text parameters that accept what is installed at the time."""
+
+    @classmethod
+    def values(cls) -> tuple[str, ...]:
+        """Return the texts that the parameter accepts."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class Spec:
     """A name and its options; the values are texts."""
@@ -124,7 +133,9 @@ def wanted(annotation: object) -> str:
 
 
 def choices(annotation: object) -> tuple[str, ...]:
-    """Return the texts that a parameter annotated `Literal["one", "other"]` accepts, else ()."""
+    """Return the texts that a parameter accepts which is a `Literal` or a `Choice`, else ()."""
+    if isinstance(annotation, type) and issubclass(annotation, Choice):
+        return annotation.values()
     return typing.get_args(annotation) if typing.get_origin(annotation) is Literal else ()
 
 

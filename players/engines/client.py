@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from games import Game, State
 from players.core.player import Limit, MatchClock, PlayResult, TimeLeft
 from players.engines.config import EngineConfig
-from players.engines.process import PING_S, EngineProcess
+from players.engines.process import PING_S, EngineError, EngineProcess
 
 #: Seconds after a player's time for a move is up, until an engine counts as hanging.
 MARGIN_S = 10.0
@@ -46,14 +46,20 @@ class EngineClient(ABC):
         """Start the engine, and wait until it is ready."""
         self.config = config
         self.game = game
+        self.cancelled = cancelled
         #: The engine's name and version, as it says.
         self.title = config.name
-        self.process = EngineProcess(config, cancelled)
+        deadline = time.monotonic() + config.start_s
+        self.process = self._launched(deadline)
         try:
-            self._start(time.monotonic() + config.start_s)
+            self._start(deadline)
         except BaseException:
             self.close()
             raise
+
+    def _launched(self, deadline: float) -> EngineProcess:
+        """Run the engine's command."""
+        return EngineProcess(self.config, self.cancelled)
 
     @abstractmethod
     def _start(self, deadline: float) -> None:
@@ -79,6 +85,9 @@ class EngineClient(ABC):
     def settle(self) -> None:
         """Read the rest of an answer that was cancelled."""
 
+    def ended(self, states: Sequence[State], winner: int) -> None:
+        """Tell the engine the end of its match: `winner` is 1, 2, -1 for a tie, 0 for no result."""
+
     def describe(self) -> Iterable[str]:
         """Return lines about the engine's abilities, for people."""
         return ()
@@ -93,15 +102,19 @@ class EngineClient(ABC):
 
     def require_legal(self, action: int | None, position: Position, answer: str) -> int:
         """Return the action if it is one, and legal. Raises EngineError."""
+        if action is None or action not in self.game.legal_actions(position.states[-1]):
+            raise self.illegal(position, answer)
+        return action
+
+    def illegal(self, position: Position, answer: str) -> EngineError:
+        """Return the error of an engine whose answer is not legal: it lists what is."""
         state = position.states[-1]
         legal = self.game.legal_actions(state)
-        if action is None or action not in legal:
-            names = ", ".join(self.game.action_name(state, each) for each in legal[:20])
-            more = f" and {len(legal) - 20} more" if len(legal) > 20 else ""
-            raise self.process.fault(
-                f"has answered {_shown(answer)}: not legal; legal are {names}{more}"
-            )
-        return action
+        names = ", ".join(self.game.action_name(state, each) for each in legal[:20])
+        more = f" and {len(legal) - 20} more" if len(legal) > 20 else ""
+        return self.process.fault(
+            f"has answered {shown(answer)}: not legal; legal are {names}{more}"
+        )
 
 
 def clock_of(limit: Limit) -> MatchClock | None:
@@ -127,6 +140,7 @@ def is_short(limit: Limit, config: EngineConfig) -> bool:
     return limit.seconds is not None and limit.seconds < config.short_s
 
 
-def _shown(answer: str) -> str:
+def shown(answer: str) -> str:
+    """Return an answer in quotes, as far as it is short and printable."""
     printable = "".join(each if each.isprintable() else "\ufffd" for each in answer[:80])
     return f"'{printable}'"

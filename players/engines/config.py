@@ -22,7 +22,7 @@ FILE = "engines.toml"
 #: Seconds that an engine may take to start, by default.
 START_S = 30.0
 #: Seconds below which an engine cannot be limited by time: GTP has whole seconds.
-SHORTEST_S = {"gtp": 1.0, "uci": 0.0, "gomocup": 0.0, "lines": 0.0}
+SHORTEST_S = {"gtp": 1.0, "uci": 0.0, "gomocup": 0.0, "lines": 0.0, "json": 0.0}
 PROTOCOLS = tuple(SHORTEST_S)
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,27}")
@@ -156,7 +156,7 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
         first_row=table.take("first_row", validators.one_of("first_row", ("top", "bottom")), ""),
     )
     table.close()
-    for key, text in _misplaced(config):
+    for key, text in (*_misplaced(config), *_unusable(config)):
         table.fault(text, key)
     return config
 
@@ -183,6 +183,17 @@ def _misplaced(config: EngineConfig) -> Iterator[tuple[str, str]]:
     ):
         if value and config.protocol != protocol:
             yield key, f"{key} is for protocol = {protocol!r}, not for {config.protocol!r}"
+
+
+def _unusable(config: EngineConfig) -> Iterator[tuple[str, str]]:
+    """The keys with which a client of the original system cannot be used, each with its fault."""
+    if config.protocol != "json":
+        return
+    if not any("{port}" in word for word in config.command):
+        yield "command", "command: a client needs {host} and {port}, to which it has to connect"
+    for key, value in (("options", config.options), ("short", config.short)):
+        if value:
+            yield key, f"{key} cannot be sent to a client of the original system: see its command"
 
 
 def search_path() -> str:

@@ -7,11 +7,14 @@ import fcntl
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -32,6 +35,10 @@ MAX_LOG = 2**20
 _NOTICE_S = 0.02
 _CHUNK = 65536
 _TAIL = 2000
+#: Characters of a command in an error, at most.
+_MOST_SHOWN = 400
+#: Where engines connect that do not use their standard input and output.
+_LOOPBACK = "127.0.0.1"
 
 
 class EngineError(PlayerError):
@@ -91,7 +98,7 @@ class EngineProcess:
             except BlockingIOError:
                 if not _ready(self._input, select.POLLOUT, deadline - time.monotonic()):
                     raise self.fault(f"does not read its input for {PING_S:g} seconds") from None
-            except BrokenPipeError:
+            except ConnectionError:
                 raise self._death("has closed its input") from None
 
     def line(self, deadline: float) -> str:
@@ -109,7 +116,10 @@ class EngineProcess:
 
     def fault(self, what: str) -> EngineError:
         """Return an error: the engine's name, what it did, and the command that it was given."""
-        after = f", given {self._command!r}" if self._command else ""
+        command = self._command.rstrip()
+        if len(command) > _MOST_SHOWN:
+            command = f"{command[:_MOST_SHOWN]} ..."
+        after = f", given {command!r}" if command else ""
         return EngineError(f"the engine {self._name} {what}{after}{self._last_words()}")
 
     def close(self, farewell: str = "") -> None:
@@ -133,21 +143,26 @@ class EngineProcess:
 
     def _read(self, deadline: float) -> bytes:
         """Wait for more output, and return it."""
-        while True:
-            if self._cancelled.is_set():
-                raise Cancelled
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                raise self.fault("has not answered in time")
-            if _ready(self._output, select.POLLIN, min(_NOTICE_S, left_s)):
-                break
-        chunk = os.read(self._output, _CHUNK)
+        while not self._readable(self._output, deadline, "has not answered in time"):
+            pass
+        chunk = b""
+        with contextlib.suppress(ConnectionError):
+            chunk = os.read(self._output, _CHUNK)
         if not chunk:
             raise self._death("has closed its output")
         self._answered += len(chunk)
         if self._answered > MAX_ANSWER:
             raise self.fault(f"has written more than {MAX_ANSWER // 2**20} MB without an answer")
         return chunk
+
+    def _readable(self, descriptor: int, deadline: float, late: str) -> bool:
+        """Wait a moment until something can be read. Raises Cancelled, and EngineError if late."""
+        if self._cancelled.is_set():
+            raise Cancelled
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            raise self.fault(late)
+        return _ready(descriptor, select.POLLIN, min(_NOTICE_S, left_s))
 
     def _death(self, what: str) -> EngineError:
         """The error of an engine that has closed a pipe, mostly because it has exited."""
@@ -166,6 +181,59 @@ class EngineProcess:
                 shown = "".join(each if each.isprintable() else "\ufffd" for each in last[:200])
                 return f"; its last error, in {self._log_path}: {shown}"
         return ""
+
+
+class ConnectingProcess(EngineProcess):
+    """An engine that connects to a port of this machine, over which its lines go.
+
+    What it writes to its standard output goes into its log.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        cancelled: threading.Event,
+        placeholders: Mapping[str, str],
+        deadline: float,
+    ) -> None:
+        """Start the engine, and wait until it has connected; then the port is closed.
+
+        In its command, the names in `placeholders`, and host and port, are replaced in braces.
+        Raises EngineError, and Cancelled.
+        """
+        self._connection: socket.socket | None = None
+        with socket.create_server((_LOOPBACK, 0), backlog=1) as listener:
+            port = str(listener.getsockname()[1])
+            known = {**placeholders, "host": _LOOPBACK, "port": port}
+            words = [_filled(word, known) for word in config.words]
+            shell = ("sh", "-c", 'exec "$@" >&2', "sh")
+            super().__init__(replace(config, command=(*shell, *words)), cancelled)
+            try:
+                self._connection = self._accepted(listener, deadline)
+            except BaseException:
+                self.close()
+                raise
+        self._connection.setblocking(False)
+        self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._input = self._output = self._connection.fileno()
+
+    def _accepted(self, listener: socket.socket, deadline: float) -> socket.socket:
+        while not self._readable(listener.fileno(), deadline, "has not connected in time"):
+            if self._process.poll() is not None:
+                raise self._death("has not connected")
+        return listener.accept()[0]
+
+    def _end(self) -> None:
+        super()._end()
+        if self._connection:
+            self._connection.close()
+
+
+def _filled(word: str, known: Mapping[str, str]) -> str:
+    """Replace the known names in braces."""
+    for name, value in known.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word
 
 
 def _ready(descriptor: int, event: int, seconds: float) -> bool:

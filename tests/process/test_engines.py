@@ -105,6 +105,36 @@ def test_a_tournament_goes_on_when_its_engine_is_killed_in_a_match(
     require_gone(pids(rhino))
 
 
+CLIENTS = """
+name = "A client of the original system"
+games = ["connect_four"]
+format = "match"
+rounds = 1
+clock = "30/move"
+concurrency = 2
+openings = { plies = 2 }
+[[entrants]]
+name = "client"
+player = "engine(name=tiny)"
+[[entrants]]
+name = "random"
+player = "random"
+"""
+
+
+def test_a_client_of_the_original_system_plays_a_tournament(tmp_path: Path) -> None:
+    client = TinyEngine(tmp_path, "json", "chatter")
+    (tmp_path / "SPEC.toml").write_text(CLIENTS)
+    options = ("--database", f"sqlite:///{tmp_path}/t.db", "--http", "none")
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    spec = str(tmp_path / "SPEC.toml")
+    code, output = run("playout-tournament", "run", spec, *options, env=environment)
+    assert code == 0, output
+    assert re.search(r"^2 of 2  connect_four: .*\(rules\)", output, re.MULTILINE)
+    client.require_gone()
+    assert sum("winners" in line for line in client.said) == client.said.count("left") - 1 == 2
+
+
 ENGINES = """
 [gnugo]
 command = "gnugo --mode gtp --chinese-rules --positional-superko --capture-all-dead --level 1"

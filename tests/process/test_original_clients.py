@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.boards_package import write_package
 from support.commands import Command, RunningServer, finish, invoke, running_server, start
-from support.original_boards import BOARDS
+from support.original_boards import BOARDS, NATIVE
 from support.original_client import OriginalClient
 from support.raw_client import RawClient
 from support.scale import slow
 
 from bridges.original.client_line import MAX_LINE
-from bridges.original.rules import RULES
+from players.engines.original_rules import RULES
 
 
 class RunningBridge:
@@ -107,7 +110,7 @@ def play_all(*clients: OriginalClient) -> list[dict[str, Any]]:
         return list(pool.map(OriginalClient.play, clients))
 
 
-@pytest.mark.parametrize("game", BOARDS)
+@pytest.mark.parametrize("game", NATIVE)
 def test_two_clients_play_a_match_to_the_end(host: RunningServer, game: str) -> None:
     with running_bridge(host, game) as bridge:
         with (
@@ -128,7 +131,23 @@ def test_two_clients_play_a_match_to_the_end(host: RunningServer, game: str) -> 
     assert output.count("(rules)") == 2
 
 
-@pytest.mark.parametrize("game", BOARDS if slow else ["reversi"])
+def test_clients_play_a_game_by_its_own_board(tmp_path: Path) -> None:
+    write_package(tmp_path)
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with (
+        running_server(env=env) as server,
+        running_bridge(server, "original(board=chong)", env=env) as bridge,
+        OriginalClient("chong", bridge.port, 1) as one,
+        OriginalClient("chong", bridge.port, 2) as two,
+    ):
+        first, second = play_all(one, two)
+    assert first["winners"] == second["winners"]
+    assert first["state"] == second["state"]
+    history = [BOARDS["chong"]().to_compact_state(first["state"])]
+    assert BOARDS["chong"]().is_ended(history)
+
+
+@pytest.mark.parametrize("game", NATIVE if slow else ["reversi"])
 def test_a_client_plays_a_match_against_uct(host: RunningServer, game: str) -> None:
     spec = RULES[game].spec
     player = start("playout-player", spec, "uct(simulations=100)", "--name", f"uct {game}",

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from support.waiting import wait_until
 
-_PROGRAM = Path(__file__).with_name("tiny_engine.py")
+_FOLDER = Path(__file__).parent
+#: The program and its first arguments; the others are the fault and the file of process ids.
+_PROGRAMS = {"json": ("tiny_client.py", "{game}", "{host}", "{port}")}
 
 
 class TinyEngine:
@@ -20,7 +22,8 @@ class TinyEngine:
         """`keys` are further keys of its table, as TOML."""
         self.file = where / "engines.toml"
         self._pids = where / "pids"
-        words = [sys.executable, "-I", "-S", str(_PROGRAM), protocol, fault, str(self._pids)]
+        program, *first = _PROGRAMS.get(protocol, ("tiny_engine.py", protocol))
+        words = [sys.executable, "-I", "-S", str(_FOLDER / program), *first, fault, str(self._pids)]
         command = " ".join(f"'{word}'" for word in words)
         table = {"command": f'"{command}"', "protocol": f'"{protocol}"', **keys}
         lines = [f"{key} = {value}" for key, value in table.items()]
@@ -30,6 +33,12 @@ class TinyEngine:
     def pids(self) -> list[int]:
         """The processes that were started, and their children."""
         return list(map(int, self._pids.read_text().split())) if self._pids.exists() else []
+
+    @property
+    def said(self) -> list[str]:
+        """What a client of the original system was told, and `left` or `spins` at its end."""
+        file = self._pids.with_name("pids.said")
+        return file.read_text().splitlines() if file.exists() else []
 
     def require_gone(self) -> None:
         """Wait until all its processes have ended."""

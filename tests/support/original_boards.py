@@ -209,8 +209,139 @@ class T3Board(OriginalBoard):
         return 0 if 0 in inner else 3
 
 
+class ChongBoard:
+    """Chong: a race of pawns, which step, or jump over stones of their own.
+
+    A state is (cell of pawn 1, of pawn 2, stones of 1, stones of 2, player to move, visits).
+    """
+
+    num_players = 2
+    stones = (6, 7)
+
+    def starting_state(self) -> Any:
+        return (3, 60, (), (), 1, 1)
+
+    def current_player(self, state: Any) -> int:
+        return state[4]
+
+    def previous_player(self, state: Any) -> int:
+        return 3 - state[4]
+
+    def legal_actions(self, history: list[Any]) -> list[Any]:
+        *_, player, _ = state = history[-1]
+        taken, own = {state[0], state[1], *state[2], *state[3]}, state[1 + player]
+        row, column = divmod(state[player - 1], 8)
+        found = []
+        for down, right in WAYS:
+            near, far = (row + down, column + right), (row + 2 * down, column + 2 * right)
+            if not (down and right) and self._is_free(near, taken):
+                found.append((*near, False))
+            if self._is_free(far, taken) and 8 * near[0] + near[1] in own:
+                found.append((*far, False))
+        if len(own) < self.stones[player - 1]:
+            found += [(*divmod(c, 8), True) for c in range(8, 56) if c not in taken]
+        return found
+
+    def next_state(self, history: list[Any], action: Any) -> Any:
+        row, column, is_stone = action
+        after, player = list(history[-1]), history[-1][4]
+        if is_stone:
+            after[1 + player] = tuple(sorted((*after[1 + player], 8 * row + column)))
+        else:
+            after[player - 1] = 8 * row + column
+        after[4] = 3 - player
+        after[5] = 1 + sum(tuple(after[:5]) == each[:5] for each in history)
+        return tuple(after)
+
+    def is_ended(self, history: list[Any]) -> bool:
+        state = history[-1]
+        return state[0] > 55 or state[1] < 8 or state[5] > 2 or not self.legal_actions(history)
+
+    def win_values(self, history: list[Any]) -> dict[int, float] | None:
+        state = history[-1]
+        if not self.is_ended(history):
+            return None
+        if state[0] > 55 or state[1] < 8:
+            return {1: int(state[0] > 55), 2: int(state[1] < 8)}
+        if not self.legal_actions(history):
+            return {state[4]: 0, 3 - state[4]: 1}
+        return {1: 0.5, 2: 0.5}
+
+    def to_json_state(self, state: Any) -> Json:
+        kinds = (("pawn", 1, state[:1]), ("pawn", 2, state[1:2]), ("stone", 1, state[2]))
+        pieces = [
+            {"type": kind, "player": player, "row": cell // 8, "column": cell % 8}
+            for kind, player, cells in (*kinds, ("stone", 2, state[3]))
+            for cell in cells
+        ]
+        left = [
+            {"type": "stone", "player": player, "quantity": most - len(state[1 + player])}
+            for player, most in enumerate(self.stones, start=1)
+        ]
+        players = {"player": state[4], "previous_player": 3 - state[4]}
+        return {"pieces": pieces, "unplaced": left, "visit_number": state[5], **players}
+
+    def to_compact_state(self, data: Json) -> Any:
+        cells: dict[Any, list[int]] = {}
+        for each in data["pieces"]:
+            cell = 8 * each["row"] + each["column"]
+            cells.setdefault((each["type"], each["player"]), []).append(cell)
+        (one,), (two,) = cells["pawn", 1], cells["pawn", 2]
+        stones = (tuple(sorted(cells.get(("stone", player), ()))) for player in (1, 2))
+        return (one, two, *stones, data["player"], data["visit_number"])
+
+    def to_json_action(self, action: Any) -> Json:
+        return {"type": "stone" if action[2] else "pawn", "row": action[0], "column": action[1]}
+
+    def to_compact_action(self, action: Json) -> Any:
+        return (action["row"], action["column"], action["type"] == "stone")
+
+    def to_notation(self, action: Any) -> str:
+        return f"{'' if action[2] else 'P'}{'abcdefgh'[action[1]]}{action[0]}"
+
+    def display(self, state: Json, action: Json) -> str:
+        drawn = [["."] * 8 for _ in range(8)]
+        for each in state["pieces"]:
+            symbols = "xo" if each["type"] == "stone" else "XO"
+            drawn[each["row"]][each["column"]] = symbols[each["player"] - 1]
+        rows = [f"{row} {' '.join(cells)}" for row, cells in enumerate(drawn)]
+        played = f"Played: {self.to_notation(self.to_compact_action(action))}" if action else ""
+        return "\n".join(["  a b c d e f g h", *rows, played, f"Player {state['player']} to move."])
+
+    def _is_free(self, place: tuple[int, int], taken: set[int]) -> bool:
+        return all(0 <= each < 8 for each in place) and 8 * place[0] + place[1] not in taken
+
+
+class CountdownBoard:
+    """Take one or two of seven; who takes the last wins. It has the fewest methods possible."""
+
+    def starting_state(self) -> Any:
+        return [7, 1]
+
+    def current_player(self, state: Any) -> int:
+        return state[1]
+
+    def legal_actions(self, state: Any) -> Any:
+        return range(1, 1 + min(2, state[0]))
+
+    def next_state(self, state: Any, action: int) -> Any:
+        return [state[0] - action, 3 - state[1]]
+
+    def winner(self, state: Any) -> int:
+        return 0 if state[0] else 3 - state[1]
+
+    def to_json_state(self, state: Any) -> Json:
+        return {"left": state[0], "player": state[1]}
+
+    def to_json_action(self, action: int) -> int:
+        return action
+
+
 BOARDS: dict[str, type[Any]] = {
     "connect_four": FourBoard,
     "reversi": ReversiBoard,
     "t3": T3Board,
+    "chong": ChongBoard,
 }
+#: Those that are also games of Playout.
+NATIVE = ("connect_four", "reversi", "t3")

@@ -6,16 +6,16 @@ import json
 import random
 
 import pytest
-from support.original_boards import BOARDS
+from support.original_boards import BOARDS, NATIVE
 from support.scale import repetitions
 
-from bridges.original.rules import RULES, UnknownAction, rules_named
-from games import SpecError
+from games import IllegalAction, SpecError
+from players.engines.original_rules import RULES, UnknownAction, rules_named
 
 MATCHES = repetitions(500, short=4)
 
 
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize("name", NATIVE)
 def test_random_matches_agree_at_every_ply(name: str) -> None:
     board, rules = BOARDS[name](), rules_named(name)
     game = rules.game
@@ -36,7 +36,7 @@ def test_random_matches_agree_at_every_ply(name: str) -> None:
             expected = [board.to_json_action(each) for each in board.legal_actions(history)]
             assert sorted(legal.values(), key=str) == sorted(expected, key=str)
             action = choose.choice(list(legal))
-            assert rules.action_of(legal[action]) == action
+            assert rules.action_of(state, legal[action]) == action
             previous = state[0]
             history.append(board.next_state(history, board.to_compact_action(legal[action])))
             state = game.next_state(state, action)
@@ -62,8 +62,15 @@ def test_random_matches_agree_at_every_ply(name: str) -> None:
     ],
 )
 def test_what_is_no_action_is_refused(name: str, message: object) -> None:
+    rules = rules_named(name)
     with pytest.raises(UnknownAction, match=f"an action of {name} is an object with"):
-        rules_named(name).action_of(message)
+        rules.action_of(rules.game.initial_state(), message)
+
+
+def test_an_action_that_the_rules_forbid_is_illegal() -> None:
+    rules = rules_named("reversi")
+    with pytest.raises(IllegalAction, match="is not legal"):
+        rules.action_of(rules.game.initial_state(), {"row": 0, "column": 0})
 
 
 def test_games_have_both_names() -> None:

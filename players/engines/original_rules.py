@@ -1,4 +1,8 @@
-"""Games as the original system writes them in JSON: their states and actions, both ways."""
+"""Games as the original system writes them in JSON: their states and actions, both ways.
+
+The original system is boardgame-socketserver and boardgame-socketplayer, from which Playout
+descends.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import games
-from games import TIE, State
+from games import TIE, Game, IllegalAction, State
+from games.core import plugins
 from games.core import spec as specs
+from games.original import GROUP, Original
 
 Json = dict[str, Any]
+
+_BOARDS = "original"
 
 
 class UnknownAction(ValueError):
@@ -18,9 +26,39 @@ class UnknownAction(ValueError):
 
 
 class OriginalRules(ABC):
-    """One game: `name` is that of the original system, `spec` that of Playout."""
+    """One game: `name` is that of the original system."""
 
-    name: ClassVar[str]
+    name: str
+    game: Game
+
+    @abstractmethod
+    def state_json(self, state: State, previous: int) -> Json:
+        """Return a state; `previous` is the player who moved last."""
+
+    @abstractmethod
+    def action_json(self, state: State, action: int) -> object | None:
+        """Return an action; None for a pass, which the original system does not have."""
+
+    @abstractmethod
+    def action_of(self, state: State, message: object) -> int:
+        """Return the legal action that JSON names. Raises UnknownAction and IllegalAction."""
+
+    def points(self, state: State) -> dict[str, float]:
+        """Return the points of a final state, by player: those of the result."""
+        return win_values(self.game.winner(state))
+
+
+def win_values(winner: int) -> dict[str, float]:
+    """Return the field `winners` for a winner, 1 or 2, or a tie."""
+    if winner == TIE:
+        return {"1": 0.5, "2": 0.5}
+    return {str(player): int(player == winner) for player in (1, 2)}
+
+
+class NativeRules(OriginalRules):
+    """A game that is also one of Playout."""
+
+    #: Its name in Playout.
     spec: ClassVar[str]
     #: The keys of an action, each with the number of its values from 0.
     keys: ClassVar[Mapping[str, int]]
@@ -41,41 +79,30 @@ class OriginalRules(ABC):
         """Return the values of `keys` for an action of ours; None for a pass."""
 
     def state_json(self, state: State, previous: int) -> Json:
-        """Return a state; `previous` is the player who moved last."""
         return {**self.parts(state), "player": state[0], "previous_player": previous}
 
     def action_json(self, state: State, action: int) -> Json | None:
-        """Return an action; None for a pass, which the original system does not have."""
         values = self.values(state, action)
         return None if values is None else dict(zip(self.keys, values, strict=True))
 
-    def action_of(self, message: object) -> int:
-        """Return our action for one in JSON, legal or not. Raises UnknownAction."""
+    def action_of(self, state: State, message: object) -> int:
         if not isinstance(message, dict):
             raise UnknownAction(self._expected())
         values = tuple(message.get(key) for key in self.keys)
         for value, size in zip(values, self.keys.values(), strict=True):
             if type(value) is not int or not 0 <= value < size:
                 raise UnknownAction(self._expected())
-        return self.number(values)  # type: ignore[arg-type]
-
-    def points(self, state: State) -> dict[str, float]:
-        """Return the points of a final state, by player: those of the result."""
-        return win_values(self.game.winner(state))
+        action = self.number(values)  # type: ignore[arg-type]
+        if action not in self.game.legal_actions(state):
+            raise IllegalAction(f"{message} is not legal")
+        return action
 
     def _expected(self) -> str:
         wanted = ", ".join(f"{key} from 0 to {size - 1}" for key, size in self.keys.items())
         return f"an action of {self.name} is an object with {wanted}"
 
 
-def win_values(winner: int) -> dict[str, float]:
-    """Return the field `winners` for a winner, 1 or 2, or a tie."""
-    if winner == TIE:
-        return {"1": 0.5, "2": 0.5}
-    return {str(player): int(player == winner) for player in (1, 2)}
-
-
-class OriginalConnectFour(OriginalRules):
+class OriginalConnectFour(NativeRules):
     """Discs that fall: row 0 is the lowest."""
 
     name, spec = "connect_four", "connect_four"
@@ -97,7 +124,7 @@ class OriginalConnectFour(OriginalRules):
         return (action,)
 
 
-class OriginalReversi(OriginalRules):
+class OriginalReversi(NativeRules):
     """Othello; a player who cannot move is left out, without a pass."""
 
     name, spec = "reversi", "othello"
@@ -121,7 +148,7 @@ class OriginalReversi(OriginalRules):
         return {str(player): state[2:].count(player) for player in (1, 2)}
 
 
-class OriginalT3(OriginalRules):
+class OriginalT3(NativeRules):
     """Ultimate tic-tac-toe: an outer board of nine inner boards."""
 
     name, spec = "t3", "ultimate_tic_tac_toe"
@@ -171,14 +198,43 @@ class OriginalT3(OriginalRules):
         return [(0, "full")] if full else []
 
 
-RULES: Mapping[str, type[OriginalRules]] = {
+#: The games of the original system that are also games of Playout.
+RULES: Mapping[str, type[NativeRules]] = {
     each.name: each for each in (OriginalConnectFour, OriginalReversi, OriginalT3)
 }
 
 
+class BoardRules(OriginalRules):
+    """A game of the original system by its own Board."""
+
+    def __init__(self, game: Original) -> None:
+        self.game = self._board = game
+        self.name = game.board_name
+
+    def state_json(self, state: State, previous: int) -> Json:
+        return self._board.state_json(state)
+
+    def action_json(self, state: State, action: int) -> object:
+        return self._board.action_json(state, action)
+
+    def action_of(self, state: State, message: object) -> int:
+        return self._board.action_of(state, message)
+
+    def points(self, state: State) -> dict[str, float]:
+        return self._board.points(state)
+
+
 def rules_named(name: str) -> OriginalRules:
-    """Return the rules of a game, by either of its names. Raises SpecError."""
+    """Return the rules of a game: `original(board=...)`, or one in RULES, by either of its names.
+
+    Raises SpecError.
+    """
     by_name = {**RULES, **{each.spec: each for each in RULES.values()}}
+    if specs.parse(name).name == _BOARDS:
+        game = games.load(name)
+        assert isinstance(game, Original)
+        return BoardRules(game)
     if name not in by_name:
-        raise specs.unknown("game of the original system", name, by_name)
+        known = [*by_name, *(f"{_BOARDS}(board={each})" for each in plugins.outside(GROUP))]
+        raise specs.unknown("game of the original system", name, known)
     return by_name[name]()

@@ -1,0 +1,144 @@
+"""A client of the original system, boardgame-socketplayer: lines of JSON over a connection.
+
+It plays one match and exits, so each match has a process of its own. It knows no clock, and no
+passes; it is told of a position when it has to move, and of the end. If its connection were closed
+without a last message, it would use a whole processor for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterable, Sequence
+
+from games import Game, State
+from players.core.moves import actions_between
+from players.core.player import Info, Limit, PlayResult
+from players.engines.client import EngineClient, Position, move_deadline, shown
+from players.engines.config import EngineConfig
+from players.engines.original_messages import (
+    ClientFault,
+    IllegalMessage,
+    answer_of,
+    message,
+    position_fields,
+    result_fields,
+)
+from players.engines.original_rules import rules_named
+from players.engines.process import ConnectingProcess, EngineError, EngineProcess
+from server.model.messages import Analysis
+
+#: Seconds for a move without any limit: the default of the original players.
+_UNLIMITED_S = 30.0
+#: A player's share of main time for each move supposes at most so many moves.
+_MOST_MOVES = 100
+#: Of its time for a move; the rest is for its start, and for what it does after its search.
+_SHARE, _SHORTEST_S = 0.9, 0.01
+
+
+class OriginalEngineClient(EngineClient):
+    """Plays with clients of the original system, each of them one seat of one match."""
+
+    farewell = message("decline", message="The match is over.") + "\r"
+
+    def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
+        """Raises ValueError for a game that the original system does not have."""
+        self._rules = rules_named(str(game))
+        #: The seat that the process plays, 0 before it was told; and whether it can be asked.
+        self._seat, self._is_usable = 0, True
+        #: Whether it has not answered yet, or was told of the end.
+        self._is_thinking = self._is_over = False
+        #: Seconds for a move, in its command.
+        self._seconds = _UNLIMITED_S
+        super().__init__(config, game, cancelled)
+
+    def _launched(self, deadline: float) -> EngineProcess:
+        known = {"game": self._rules.name, "seconds": f"{self._seconds:.2f}"}
+        return ConnectingProcess(self.config, self.cancelled, known, deadline)
+
+    def _start(self, deadline: float) -> None:
+        # Without the clock, its command is not known: this process only shows that it works.
+        self._is_usable = not any("{seconds}" in word for word in self.config.command)
+
+    def describe(self) -> Iterable[str]:
+        yield f"{self._rules.name} of the original system; each match has a process of its own"
+
+    def new_match(self) -> None:
+        self._is_usable &= not self._seat
+
+    def settle(self) -> None:
+        pass  # a process that was cancelled is not asked again
+
+    def choose(self, position: Position, limit: Limit) -> PlayResult:
+        if not self._is_usable or self._seat not in (0, position.seat):
+            self._start_again(position, limit)
+        if not self._seat:
+            self._seat = position.seat
+            self._send("player", message=position.seat)
+        fields = position_fields(self._rules, position.states, position.moves)
+        self._is_usable, self._is_thinking = False, True  # unless it answers
+        self._send("update", **fields)
+        line = self.process.line(move_deadline(limit, position.seat))
+        self._is_thinking = False
+        try:
+            action, analysis = answer_of(self._rules, position.states[-1], line)
+        except ClientFault as error:
+            raise self._refused(error, position, line) from error
+        self._is_usable = True
+        return PlayResult(action, _info(analysis))
+
+    def ended(self, states: Sequence[State], winner: int) -> None:
+        if not self._seat or self._is_over:
+            return
+        self._is_usable, self._is_over = False, True
+        with contextlib.suppress(EngineError):  # it may have left
+            if winner == 0:
+                self.process.send(self.farewell)
+            else:
+                fields = position_fields(self._rules, states, actions_between(self.game, states))
+                self._send("update", **fields, **result_fields(self._rules, states[-1], winner))
+
+    def _start_again(self, position: Position, limit: Limit) -> None:
+        """End the process, and start one for a match with this clock."""
+        self.process.close("" if self._is_thinking or self._is_over else self.farewell)
+        self._seat, self._is_thinking, self._is_over = 0, False, False
+        self._seconds = move_seconds(limit, position, self.game.max_plies)
+        self.process = self._launched(time.monotonic() + self.config.start_s)
+
+    def _send(self, kind: str, **fields: object) -> None:
+        self.process.send(message(kind, **fields) + "\r")
+
+    def _refused(self, error: ClientFault, position: Position, line: str) -> EngineError:
+        """Tell the client what it did wrong, and return the error for people."""
+        if isinstance(error, IllegalMessage):
+            fault = self.illegal(position, line)
+            answer = message("illegal", message=error.action)
+        else:
+            fault = self.process.fault(f"has answered {shown(line)}: {error}")
+            answer = message("error", message=str(error))
+        with contextlib.suppress(EngineError):
+            self.process.send(f"{answer}\r")
+        return fault
+
+
+def move_seconds(limit: Limit, position: Position, max_plies: int) -> float:
+    """Return how long a player may think about each of its moves, from this position to the end."""
+    clock = limit.clock
+    seconds = limit.seconds
+    if clock and clock.start.main_s:
+        left = clock.left[position.seat - 1]
+        moves = min(_MOST_MOVES, 1 + (max_plies - len(position.moves)) // 2)
+        share = clock.increment_s + left.main_s / moves - clock.overhead_s
+        seconds = max(share, clock.start.period_s - clock.overhead_s)
+    return _UNLIMITED_S if seconds is None else max(_SHORTEST_S, _SHARE * seconds)
+
+
+def _info(analysis: Analysis | None) -> Info | None:
+    if analysis is None:
+        return None
+    return Info(
+        simulations=analysis.simulations or 0,
+        depth=analysis.depth or 0,
+        win_rate=0.5 if analysis.win_rate is None else analysis.win_rate,
+    )
