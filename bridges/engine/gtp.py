@@ -16,7 +16,14 @@ from typing import TypeVar
 
 from bridges.engine import gtp_analysis
 from bridges.engine.gtp_clock import GtpClock
-from bridges.engine.gtp_games import PASS, require_vertices, resized, vertex_of, vertices_of
+from bridges.engine.gtp_games import (
+    PASS,
+    require_vertices,
+    resized,
+    vertex_of,
+    vertices_of,
+    with_komi,
+)
 from bridges.engine.gtp_text import (
     COLOURS,
     GtpCommand,
@@ -159,10 +166,11 @@ class GtpServer:
 
     @_command("komi", "NUMBER")
     def _komi(self, komi: str) -> str:
-        try:  # no game here has a komi
-            float(komi)
-        except ValueError:
-            raise GtpError(f"expected a number, not {komi!r}") from None
+        game = with_komi(self._match.game, komi)
+        if game is not self._match.game:
+            match = self._match.replayed(game)
+            self._match.close()
+            self._match = match
         return ""
 
     @_command("play", "COLOUR VERTEX")
@@ -210,7 +218,8 @@ class GtpServer:
     def _final_score(self) -> str:
         if not self._match.winner:
             raise GtpError("cannot score: the game is not over")
-        return {1: "B+1", 2: "W+1"}.get(self._match.winner, "0")
+        margin = abs(self._match.game.lead(self._match.state) or 1)
+        return {1: f"B+{margin:g}", 2: f"W+{margin:g}"}.get(self._match.winner, "0")
 
     # The rules, for GoGui.
 

@@ -59,6 +59,25 @@ def resized(game: Game, sides: list[int]) -> Game:
     return other
 
 
+def with_komi(game: Game, komi: str) -> Game:
+    """Return the game with another komi; the same game if it has none, or that one.
+
+    Raises GtpError for a text that is no number, and for a komi that the game does not allow.
+    """
+    try:
+        wanted = float(komi)
+    except ValueError:
+        raise GtpError(f"expected a number, not {komi!r}") from None
+    if game.komi in (None, wanted):
+        return game
+    given = spec.parse(str(game))
+    options = {**given.options, "komi": str(wanted)}
+    try:
+        return games.load(f"{given.name}({','.join(f'{k}={v}' for k, v in options.items())})")
+    except SpecError as error:
+        raise GtpError(f"unacceptable komi: {error}") from error
+
+
 def vertex_of(game: Game, state: State, action: int) -> str:
     """Return an action as GTP writes it: a vertex, or pass."""
     cell = cell_of(game.view(state), action)

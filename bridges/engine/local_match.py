@@ -29,6 +29,7 @@ class LocalMatch:
     def __init__(self, game: Game, wanted: spec.Spec) -> None:
         """Load the player. Raises SpecError if it cannot play this game."""
         self.game = game
+        self._wanted = wanted
         self.player: Player = load(wanted, game)
         self.states: list[State] = [game.initial_state()]
         self._moves: list[int] | None = []  # None after a position that was set up
@@ -63,6 +64,16 @@ class LocalMatch:
         self.states.append(self.game.next_state(self.state, action))
         if self._moves is not None:
             self._moves.append(action)
+
+    def replayed(self, game: Game) -> LocalMatch:
+        """Return a match with the same moves and player of a game with the same actions.
+
+        Raises SpecError if the player cannot play it.
+        """
+        match = LocalMatch(game, self._wanted)
+        for action in self._moves or ():
+            match.play(action)
+        return match
 
     def take_back(self) -> None:
         """Take back the last move. Raises IndexError if there is none."""

@@ -44,6 +44,9 @@ class Game(ABC):
     about: ClassVar[str] = ""
     about_parameters: ClassVar[Mapping[str, str]] = {}
 
+    #: The points that player 2 has in addition, for a game that has such points.
+    komi: float | None = None
+
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
 
@@ -79,6 +82,13 @@ class Game(ABC):
         Before the end of the game they are (0.0, 0.0).
         """
         return RETURNS[self.winner(state)]
+
+    def lead(self, state: State) -> float | None:
+        """Return by how many points player 1 is ahead of player 2; None if no points are counted.
+
+        Before the end of the game, it is the result if the game ended here.
+        """
+        return None
 
     def step(self, state: State, action: int) -> tuple[State, tuple[int, ...]]:
         """Return `next_state` and the legal actions in it. Raises IllegalAction."""

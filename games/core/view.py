@@ -42,22 +42,29 @@ class BoardView:
     note: str = ""
     #: The position as lines of text, for a game without cells.
     text: str = ""
+    #: The labels of the columns, and of the rows from the top, where they are not the usual ones.
+    column_names: tuple[str, ...] = ()
+    row_names: tuple[str, ...] = ()
 
     @property
     def column_labels(self) -> tuple[str, ...]:
-        """Return one label per column: a, b, ... for a grid, otherwise 1, 2, ...
+        """Return one label per column: by default a, b, ... for a grid, otherwise 1, 2, ...
 
         They are empty texts if the cells have names of their own.
         """
         if self.cell_labels:
             return ("",) * self.columns
+        if self.column_names:
+            return self.column_names
         if self.geometry == "grid":
             return tuple(string.ascii_lowercase[: self.columns])
         return tuple(str(column + 1) for column in range(self.columns))
 
     @property
     def row_labels(self) -> tuple[str, ...]:
-        """Return one label per row, from the top; empty texts unless it is a grid."""
+        """Return one label per row, from the top; by default empty texts unless it is a grid."""
+        if self.row_names:
+            return self.row_names
         numbered = self.geometry == "grid" and not self.cell_labels
         return tuple(str(row + 1) if numbered else "" for row in range(self.rows))
 

@@ -57,7 +57,7 @@ class _ClickedBoard(GtpBoard):
             raise ValueError(f"GTP needs a square board, and moves of one cell: not {game}")
         self._game = game
         self._vertices = GtpVertices(view.rows, view.columns, from_top=first_row == "top")
-        self.size = view.rows
+        self.size, self.komi = view.rows, game.komi
 
     def name(self, state: State, action: int) -> str:
         cell = cell_of(self._game.view(state), action)

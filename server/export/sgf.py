@@ -23,7 +23,7 @@ _LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
 _COLOURS = {1: "B", 2: "W"}
 
 #: SGF's numbers for games; 4 is gomoku and its kin. Without one, readers think of go.
-_NUMBERS = {"othello": 2, "gomoku": 4, "mnk": 4, "tic_tac_toe": 4}
+_NUMBERS = {"go": 1, "othello": 2, "gomoku": 4, "mnk": 4, "tic_tac_toe": 4}
 
 _HOW = {
     Reason.RESIGNATION: "R",
@@ -99,7 +99,9 @@ def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tu
     yield "PB", _escaped(started.players[0])
     yield "PW", _escaped(started.players[1])
     yield from _time(replayed.time_control)
-    yield "RE", _result(stored.ended)
+    if replayed.game.komi is not None:
+        yield "KM", f"{replayed.game.komi:g}"
+    yield "RE", _result(stored.ended, replayed.game.lead(replayed.states[-1]))
     if stored.ended:
         yield "GC", _escaped(stored.ended.text)
     for seat, property_ in ((1, "AB"), (2, "AW")):
@@ -118,13 +120,15 @@ def _time(time_control: TimeControl | None) -> Iterator[tuple[str, str]]:
         yield "OT", f"{decimal(time_control.increment_s)} fischer"
 
 
-def _result(ended: MatchEnded | None) -> str:
+def _result(ended: MatchEnded | None, lead: float | None) -> str:
     if ended is None:
         return "?"
     if ended.winner == TIE:
         return "0"
     if ended.winner == 0:
         return "Void"
+    if ended.reason is Reason.RULES and lead:
+        return f"{_COLOURS[ended.winner]}+{abs(lead):g}"
     return f"{_COLOURS[ended.winner]}+{_HOW.get(ended.reason, '')}"
 
 

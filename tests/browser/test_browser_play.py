@@ -35,6 +35,7 @@ GAMES: dict[str, dict[str, int | str]] = {
     "othello": {"size": 4},
     "mnk": {"m": 5, "n": 4, "k": 3},
     "gomoku": {"size": 5, "connect": 4},
+    "go": {"size": 3},
     "ultimate_tic_tac_toe": {},
     "checkers": {},
     "open_spiel": {"game": "clobber", "rows": 2, "columns": 4},

@@ -317,3 +317,25 @@ def test_an_engine_whose_controller_is_gone_ends() -> None:
     assert engine.process.stdin
     engine.process.stdin.close()
     assert engine.process.wait(60) == 1
+
+
+def test_go_has_a_komi_a_size_and_a_score() -> None:
+    engine = GtpController("random(seed=1)", "--game", "go")
+    assert engine.good("gogui-rules_board_size") == "9"
+    assert "a number" in engine.bad("komi much")
+    assert "from -361 to 361" in engine.bad("komi 1000")
+    for line in ("boardsize 5", "komi 0.5", "play b C1", "play w pass"):
+        engine.good(line)
+    assert engine.good("showboard").splitlines()[-4:-2] == [" 1 . . X . . 1", "   A B C D E"]
+    assert "it is black's turn" in engine.bad("play w A1")
+    assert engine.good("gogui-rules_legal_moves").split()[-3:] == ["D5", "E5", "pass"]
+    engine.good("play b pass")
+    assert engine.good("final_score") == "B+24.5"
+    engine.good("komi 30")  # the moves so far are kept
+    assert engine.good("final_score") == "W+5"
+    assert engine.good("genmove w") == "pass"
+    engine.good("undo")
+    engine.good("undo")
+    assert engine.good("genmove b") != ""
+    engine.good("quit")
+    assert engine.finish() == (0, "")

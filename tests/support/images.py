@@ -17,12 +17,16 @@ def moved(values: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
 
 
 def image_of_start(game: Game, symmetry: Symmetry) -> State:
-    """Returns the moved first position; its cells must be the first words after the outcome."""
+    """Returns the moved first position.
+
+    Unless that is the first position itself, its cells must be the first words after the outcome.
+    """
     state = game.initial_state()
     end = 2 + len(symmetry.cells)
-    if symmetry == game.symmetries[0]:
+    cells = game.view(state).cells
+    if moved(cells, symmetry.cells) == cells:
         return state
-    assert state[2:end] == game.view(state).cells
+    assert state[2:end] == cells
     return state[:2] + moved(state[2:end], symmetry.cells) + state[end:]
 
 

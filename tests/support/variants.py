@@ -21,6 +21,9 @@ VARIANTS = [
     "mnk(m=1,n=7,k=3)",
     "mnk(m=20,n=2,k=20)",
     "gomoku(size=20)",
+    "go(size=2,superko=true)",
+    "go(size=5,komi=0.5)",
+    "go(size=6,superko=true)",
     "gomoku(size=1,connect=1)",
 ]
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from sgfmill.sgf import Sgf_game
 from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
 from support.variants import EXAMPLES, VARIANTS, every_game
@@ -19,7 +20,7 @@ from support.variants import EXAMPLES, VARIANTS, every_game
 import games
 from games import TIE, BoardView, Game, IllegalAction, State
 from server.export import FORMATS, jsonl, pgn, sgf, writer
-from server.export.replay import Contradiction
+from server.export.replay import Contradiction, replay
 from server.model.messages import ClockState, Reason
 from server.model.records import MatchEnded, StoredMatch
 
@@ -81,7 +82,8 @@ def sgf_name(game: Game, value: str, columns: int) -> str:
         return "pass"
     column, row = (letters.index(letter) for letter in value)
     assert column < columns
-    return f"{letters[column]}{row + 1}"
+    view = game.view(game.initial_state())
+    return view.column_labels[column] + view.row_labels[row]
 
 
 def read_pgn(text: str) -> tuple[dict[str, str], list[str], list[str], str]:
@@ -165,9 +167,27 @@ def test_sgf_is_for_games_of_placing_stones() -> None:
         for spec in EXAMPLES + VARIANTS
         if writer("auto")(PlayedGame(spec).stored).startswith("(;")
     }
-    assert found == {"gomoku", "mnk", "othello", "tic_tac_toe"}
+    assert found == {"go", "gomoku", "mnk", "othello", "tic_tac_toe"}
     with pytest.raises(sgf.Unsuitable, match="connect_four is not played on one grid"):
         writer("sgf")(PlayedGame("connect_four").stored)
+
+
+@pytest.mark.parametrize("spec", ["go(size=5)", "go(komi=6.5)", "go(size=19,komi=0)"])
+def test_sgfmill_reads_matches_of_go(spec: str) -> None:
+    game = games.load(spec)
+    stored = PlayedGame(spec).play_anything(1).stored
+    read = Sgf_game.from_string(sgf.write(stored))
+    size = read.get_size()
+    assert game.num_actions == size * size + 1
+    assert read.get_komi() == game.komi
+    assert read.get_winner() == {1: "b", 2: "w"}[_winner(stored)]
+    margin = float(read.get_root().get("RE").partition("+")[2])
+    assert margin == abs(game.lead(replay(stored).states[-1]) or 0)
+    moves = [node.get_move() for node in read.get_main_sequence()[1:]]
+    assert [(colour, to and size * to[0] + to[1]) for colour, to in moves] == [
+        ("bw"[move.seat - 1], move.action if move.action < size * size else None)
+        for move in stored.moves
+    ]
 
 
 def test_formats() -> None:

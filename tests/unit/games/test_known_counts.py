@@ -12,10 +12,10 @@ def perft(game: games.Game, depth: int) -> list[int]:
     """Return the number of move sequences of 1, 2, ... plies; a finished game is a leaf.
 
     Sequences that lead to the same state are counted together, which also tests that equal
-    positions are equal states.
+    positions are equal states. After the last ply, only the actions are counted.
     """
     counts, layer = [], {game.initial_state(): 1}
-    for _ in range(depth):
+    for _ in range(depth - 1):
         following: dict[games.State, int] = {}
         for state, ways in layer.items():
             for action in game.legal_actions(state):
@@ -23,7 +23,8 @@ def perft(game: games.Game, depth: int) -> list[int]:
                 following[after] = following.get(after, 0) + ways
         layer = following
         counts.append(sum(layer.values()))
-    return counts
+    last = sum(ways * len(game.legal_actions(state)) for state, ways in layer.items())
+    return [*counts, last]
 
 
 def perft_by_turns(game: games.Game, depth: int) -> list[int]:
@@ -61,6 +62,8 @@ def test_perft_by_turns(spec: str, counts: list[int]) -> None:
     [
         ("othello", [4, 12, 56, 244, 1396, 8200, 55092, 390216]),
         ("othello(size=6)", [4, 12, 56, 244, 1364, 7604, 47740]),
+        ("go", [82, 6643, 531522]),
+        ("go(size=5)", [26, 651, 15650, 361041]),
         ("connect_four", [7, 49, 343, 2401, 16807, 117649, 823536, 5673234]),
     ],
 )

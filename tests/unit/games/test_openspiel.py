@@ -34,10 +34,28 @@ def outcome(state: pyspiel.State) -> int:
 
 @pytest.mark.parametrize("spec", SAME)
 def test_random_games_agree_at_every_ply(spec: str) -> None:
-    ours, theirs = games.load(spec), pyspiel.load_game(spec)
+    agree(spec, spec, GAMES)
+
+
+@pytest.mark.parametrize(
+    ("spec", "theirs", "matches"),
+    [
+        ("go(size=5)", "go(board_size=5,komi=7.5)", GAMES),
+        ("go(size=5,komi=0.0)", "go(board_size=5,komi=0.0)", GAMES),
+        ("go", "go(board_size=9,komi=7.5)", repetitions(1000, short=2)),
+        ("go(size=19)", "go(board_size=19,komi=7.5)", repetitions(100, short=1)),
+    ],
+)
+def test_go_agrees_at_every_ply(spec: str, theirs: str, matches: int) -> None:
+    agree(spec, theirs, matches)
+
+
+def agree(spec: str, their_spec: str, matches: int) -> None:
+    """Play random matches in both, and compare legal actions, movers and outcomes."""
+    ours, theirs = games.load(spec), pyspiel.load_game(their_spec)
     assert ours.num_actions == theirs.num_distinct_actions()
     choose = random.Random(spec)
-    for _ in range(GAMES):
+    for _ in range(matches):
         state, other = ours.initial_state(), theirs.new_initial_state()
         while True:
             actions = ours.legal_actions(state)

@@ -63,6 +63,7 @@ def test_symmetries_are_permutations_that_form_a_group(spec: str) -> None:
         ("mnk(m=7,n=6,k=4)", 4),
         ("mnk(m=1,n=7,k=3)", 2),
         ("othello", 8),
+        ("go", 8),
         ("ultimate_tic_tac_toe", 8),
         ("connect_four", 2),
         ("nim", 1),

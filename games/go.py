@@ -1,0 +1,103 @@
+"""Go with area scoring: the actions, and the end of a match that repeats a position, of OpenSpiel.
+
+An action is a point, row by row from the bottom left, or the last number for a pass.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import ClassVar
+
+from games import BoardView, KernelGame, Kernels, SpecError, State, Symmetry, checked
+from games.core.symmetries import of_placements
+from games.goban.layout import MAX_SIDE, board_words
+from games.goban.playouts import playout
+from games.goban.position import area_lead, legal, play, read, start, write
+
+#: The letters of columns: Go players leave out I.
+LETTERS = "ABCDEFGHJKLMNOPQRST"
+
+#: More than that decides every match.
+MAX_KOMI = MAX_SIDE**2
+
+
+class Go(KernelGame):
+    """Surround more points than the opponent: Go with area scoring (Tromp-Taylor)."""
+
+    about = (
+        "Players take turns to put a stone on an empty point, or pass. Stones of one colour that "
+        "are connected along lines are a chain; a chain without an empty point next to it is "
+        "captured and removed. A move that would leave its own chain without one is illegal, as "
+        "is to take back at once a single stone that has captured a single stone (ko). A "
+        "position that was on the board before makes the match a tie, or with `superko` is "
+        "illegal. After two passes in a row each player has a point for each stone and each empty "
+        "point that only stones of that colour reach, and White, the second player, has `komi` in "
+        "addition; the player with more points wins. So capture dead stones before you pass. "
+        "After two plies for each point of the board it is scored in any case."
+    )
+    about_parameters: ClassVar = {
+        "size": f"rows and columns, 2 to {MAX_SIDE}",
+        "komi": "points for White, who moves second: a multiple of 0.5, may be negative",
+        "superko": "whether a move that repeats a position is illegal, instead of a tie",
+    }
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+    komi: float
+
+    def __init__(self, size: int = 9, komi: float = 7.5, superko: bool = False) -> None:
+        self.size = checked("go", "size", size, 2, MAX_SIDE)
+        cells = size * size
+        self.komi = checked("go", "komi", komi, -MAX_KOMI, MAX_KOMI)
+        if 2 * komi != int(2 * komi):
+            raise SpecError(f"go: komi must be a multiple of 0.5, not {komi}")
+        super().__init__(
+            (size, int(2 * komi), int(superko)),
+            board=board_words(size),
+            state=5 + 3 * cells,
+            actions=cells + 1,
+            plies=2 * cells,
+        )
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        cells = [self._cell(action) for action in range(self.size**2)]
+        return of_placements(self.size, self.size, cells, passes=1)
+
+    def action_name(self, state: State, action: int) -> str:
+        if action == self.size**2:
+            return "pass"
+        row, column = divmod(action, self.size)
+        return f"{LETTERS[column]}{row + 1}"
+
+    def view(self, state: State) -> BoardView:
+        size = self.size
+        stones = state[5 : 5 + size * size]
+        cells = [stones[self._cell(cell)] for cell in range(size * size)]
+        actions = self.legal_actions(state)
+        clicks = {a: (self._cell(a),) if a < size * size else () for a in actions}
+        return BoardView(
+            size,
+            size,
+            tuple(cells),
+            clicks,
+            piece="stone",
+            note=self._note(state),
+            column_names=tuple(LETTERS[:size]),
+            row_names=tuple(str(row) for row in range(size, 0, -1)),
+        )
+
+    def lead(self, state: State) -> float:
+        return float(area_lead(self.board(state))) - self.komi
+
+    def _cell(self, action: int) -> int:
+        """Return the cell of the view for an action, and the action for a cell."""
+        row, column = divmod(action, self.size)
+        return (self.size - 1 - row) * self.size + column
+
+    def _note(self, state: State) -> str:
+        if state[1] < 0:
+            return "a position was repeated" if self.lead(state) else "both have the same points"
+        if state[1]:
+            return f"{('Black', 'White')[state[1] - 1]} wins by {abs(self.lead(state)):g}"
+        passed = state[3] == self.size**2
+        return f"komi {self.komi:g}" + (f", {('White', 'Black')[state[0] - 1]} passed" * passed)

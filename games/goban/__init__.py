@@ -1,0 +1,1 @@
+"""The kernels of Go: `games.go` is the game."""

@@ -1,0 +1,279 @@
+"""Chains of Go that are kept up to date from move to move, for playouts.
+
+The stones of a chain form a ring by `NEXT`, and their `HEAD` is one of them. At the head,
+`LIBERTIES` has the pseudo-liberties of the chain: an empty point counts once for each stone next to
+it. Their number, their sum and the sum of their squares share a word, to which a liberty is added
+and from which it is subtracted as a whole. A chain is in atari if all its pseudo-liberties are the
+same point; then, and only then, number times squares equals the square of the sum (an idea of
+Jonathan K. Millen's, on the computer-go mailing list).
+"""
+
+from __future__ import annotations
+
+from games.core.kernels import Board, helper
+from games.core.random import Rng, draw
+from games.goban.layout import (
+    BORDER,
+    EMPTIES,
+    EMPTY,
+    FIRST,
+    HASH,
+    HEAD,
+    KO,
+    LIBERTIES,
+    LISTED,
+    NEXT,
+    PASS,
+    PLACE,
+    SIZE,
+    STEPS,
+    SUPERKO,
+    point_at,
+    stone_key,
+)
+from games.goban.position import has_been
+
+# At most 4 * 361 pseudo-liberties, and points are records below 426: 11, 22 and 30 bits.
+_SUM, _NUMBER = 30, 52
+_SUM_BITS, _SQUARE_BITS = (1 << 22) - 1, (1 << 30) - 1
+
+
+@helper
+def liberty(point: int) -> int:
+    """Return the word of a pseudo-liberty."""
+    record = point >> 3
+    return (1 << _NUMBER) + (record << _SUM) + record * record
+
+
+@helper
+def in_atari(liberties: int) -> bool:
+    """Return whether pseudo-liberties are one point, or none."""
+    total = liberties >> _SUM & _SUM_BITS
+    return (liberties >> _NUMBER) * (liberties & _SQUARE_BITS) == total * total
+
+
+@helper
+def only_liberty(liberties: int) -> int:
+    """Return the liberty of a chain in atari."""
+    return (liberties >> _SUM & _SUM_BITS) // (liberties >> _NUMBER) << 3
+
+
+@helper
+def liberties_of(board: Board, stone: int) -> int:
+    """Return the pseudo-liberties of the chain of a stone."""
+    return board[board[stone + HEAD] + LIBERTIES]
+
+
+@helper
+def prepare(board: Board) -> None:
+    """Find the chains and the empty points of a position."""
+    size = board[SIZE]
+    board[EMPTIES] = 0
+    for row in range(size):
+        for column in range(size):
+            point = point_at(board, row, column)
+            if board[point] == EMPTY:
+                enlist(board, point)
+                continue
+            liberties = 0
+            for k in range(4):
+                near = point + board[STEPS + k]
+                if board[near] == EMPTY:
+                    liberties += liberty(near)
+            board[point + HEAD] = board[point + NEXT] = point
+            board[point + LIBERTIES] = liberties
+            for k in range(2):  # above and to the left: the others are not prepared
+                near = point + board[STEPS + k]
+                if board[near] == board[point]:
+                    join(board, near, point)
+
+
+@helper
+def enlist(board: Board, point: int) -> None:
+    """Add a point to the list of empty ones."""
+    board[FIRST + 8 * board[EMPTIES] + LISTED] = point
+    board[point + PLACE] = board[EMPTIES]
+    board[EMPTIES] += 1
+
+
+@helper
+def exchange(board: Board, one: int, other: int) -> None:
+    """Exchange two places of the list of empty points."""
+    first, second = board[FIRST + 8 * one + LISTED], board[FIRST + 8 * other + LISTED]
+    board[FIRST + 8 * one + LISTED] = second
+    board[FIRST + 8 * other + LISTED] = first
+    board[second + PLACE] = one
+    board[first + PLACE] = other
+
+
+@helper
+def join(board: Board, stone: int, other: int) -> None:
+    """Make one chain of the chains of two stones; the head is that of the first."""
+    head, old = board[stone + HEAD], board[other + HEAD]
+    if head == old:
+        return
+    board[head + LIBERTIES] += board[old + LIBERTIES]
+    each = old
+    while True:
+        board[each + HEAD] = head
+        each = board[each + NEXT]
+        if each == old:
+            break
+    board[head + NEXT], board[old + NEXT] = board[old + NEXT], board[head + NEXT]
+
+
+@helper
+def capture(board: Board, stone: int) -> int:
+    """Remove a chain, and return the number of its stones."""
+    head, colour = board[stone + HEAD], board[stone]
+    each, count = head, 0
+    while True:
+        board[each] = EMPTY
+        board[HASH] ^= stone_key(each, colour)
+        enlist(board, each)
+        gained = liberty(each)
+        for k in range(4):
+            near = each + board[STEPS + k]
+            if board[near] == 3 - colour:
+                board[board[near + HEAD] + LIBERTIES] += gained
+        count += 1
+        each = board[each + NEXT]
+        if each == head:
+            return count
+
+
+@helper
+def put(board: Board, point: int, player: int) -> int:
+    """Put a stone on a point, set the ko point, and return the number of captured stones."""
+    last = board[EMPTIES] - 1
+    exchange(board, board[point + PLACE], last)
+    board[EMPTIES] = last
+    liberties, lost, enclosed = 0, liberty(point), True
+    for k in range(4):
+        near = point + board[STEPS + k]
+        colour = board[near]
+        if colour == EMPTY:
+            liberties += liberty(near)
+            enclosed = False
+        elif colour != BORDER:
+            board[board[near + HEAD] + LIBERTIES] -= lost
+            if colour == player:
+                enclosed = False
+    board[point] = player
+    board[HASH] ^= stone_key(point, player)
+    board[point + HEAD] = board[point + NEXT] = point
+    board[point + LIBERTIES] = liberties
+    captured = 0
+    for k in range(4):
+        near = point + board[STEPS + k]
+        if board[near] == player:
+            join(board, near, point)
+        elif board[near] == 3 - player and liberties_of(board, near) == 0:
+            captured += capture(board, near)
+    board[KO] = 0
+    if enclosed and captured == 1:
+        board[KO] = board[FIRST + 8 * last + LISTED]
+    return captured
+
+
+@helper
+def fills_no_eye(board: Board, point: int, player: int) -> bool:
+    """Return whether an empty point is a legal move that does not fill an eye of the player.
+
+    An eye is enclosed by stones of the player that hold enough of the diagonal points, so that they
+    are connected or can be: all but one, at the border all.
+    """
+    for k in range(4):
+        if board[point + board[STEPS + k]] == EMPTY:
+            return not repeats(board, point, player)
+    eye, legal = True, False
+    for k in range(4):
+        near = point + board[STEPS + k]
+        colour = board[near]
+        if colour == player:
+            legal = legal or not in_atari(liberties_of(board, near))
+        elif colour != BORDER:
+            eye = False
+            legal = legal or in_atari(liberties_of(board, near))
+    if not legal or point == board[KO] or (eye and _has_diagonals(board, point, player)):
+        return False
+    return not repeats(board, point, player)
+
+
+@helper
+def _has_diagonals(board: Board, point: int, player: int) -> bool:
+    hostile = border = 0
+    for k in range(4, 8):
+        colour = board[point + board[STEPS + k]]
+        if colour == BORDER:
+            border = 1
+        elif colour == 3 - player:
+            hostile += 1
+    return hostile + border < 2
+
+
+@helper
+def repeats(board: Board, point: int, player: int) -> bool:
+    """Return whether a move is illegal because of the position after it."""
+    if board[SUPERKO] == 0:
+        return False
+    key = board[HASH] ^ stone_key(point, player)
+    for k in range(4):
+        near = point + board[STEPS + k]
+        if board[near] == 3 - player and in_atari(liberties_of(board, near)):
+            head, is_new = board[near + HEAD], True
+            for j in range(k):
+                other = point + board[STEPS + j]
+                if board[other] == 3 - player and board[other + HEAD] == head:
+                    is_new = False
+            each = head
+            while is_new:
+                key ^= stone_key(each, 3 - player)
+                each = board[each + NEXT]
+                if each == head:
+                    break
+    return has_been(board, key)
+
+
+@helper
+def liberties_after(board: Board, point: int, player: int) -> int:
+    """Return the pseudo-liberties of the chain of a new stone, without those from captures."""
+    liberties = 0
+    for k in range(4):
+        near = point + board[STEPS + k]
+        if board[near] == EMPTY:
+            liberties += liberty(near)
+        elif board[near] == player:
+            liberties -= liberty(point)
+            is_new = True
+            for j in range(k):
+                other = point + board[STEPS + j]
+                if board[other] == player and board[other + HEAD] == board[near + HEAD]:
+                    is_new = False
+            if is_new:
+                liberties += liberties_of(board, near)
+    return liberties
+
+
+@helper
+def captures(board: Board, point: int, player: int) -> bool:
+    """Return whether a move on an empty point captures."""
+    for k in range(4):
+        near = point + board[STEPS + k]
+        if board[near] == 3 - player and in_atari(liberties_of(board, near)):
+            return True
+    return False
+
+
+@helper
+def random_point(board: Board, rng: Rng, player: int) -> int:
+    """Return a random legal move that fills no eye of the player, or PASS if there is none."""
+    left = board[EMPTIES]
+    while left > 0:
+        pick = draw(rng, left)
+        point = board[FIRST + 8 * pick + LISTED]
+        if fills_no_eye(board, point, player):
+            return point
+        left -= 1
+        exchange(board, pick, left)
+    return PASS

@@ -1,0 +1,317 @@
+"""Go by flood fill: the kernels that play single moves, chains without liberties, scoring.
+
+A board holds the hash of each earlier position, as a repeated one ends the match or is illegal.
+"""
+
+from __future__ import annotations
+
+from games.core.kernels import Board, Vector, helper, kernel
+from games.goban.layout import (
+    BLACK,
+    BORDER,
+    EMPTY,
+    FILTER_BITS,
+    FIRST,
+    HASH,
+    KO,
+    KOMI,
+    LAST,
+    MARK,
+    PASS,
+    PLY,
+    POSITIONS,
+    RECIPROCAL,
+    SEEN,
+    SIZE,
+    STACK,
+    STEPS,
+    STRIDE,
+    SUPERKO,
+    action_of,
+    point_at,
+    point_of,
+    points,
+    stone_key,
+)
+
+_points = helper(points)
+
+
+@helper
+def surrounded(board: Board, stone: int, besides: int) -> int:
+    """Return the number of stones of a chain if it has no liberty other than `besides`, or else 0.
+
+    The stones are then on the stack, which the caller has to clear.
+    """
+    colour = board[stone]
+    board[stone + MARK] = 1
+    board[FIRST + STACK] = stone
+    count, done, free = 1, 0, False
+    while done < count and not free:
+        point = board[FIRST + 8 * done + STACK]
+        done += 1
+        for k in range(4):
+            near = point + board[STEPS + k]
+            if board[near] == colour:
+                if board[near + MARK] == 0:
+                    board[near + MARK] = 1
+                    board[FIRST + 8 * count + STACK] = near
+                    count += 1
+            elif board[near] == EMPTY and near != besides:
+                free = True
+    for i in range(count):
+        board[board[FIRST + 8 * i + STACK] + MARK] = 0
+        if free:
+            board[FIRST + 8 * i + STACK] = 0
+    return 0 if free else count
+
+
+@helper
+def key_of_stack(board: Board, count: int) -> int:
+    """Return the XOR of the keys of the stones on the stack, and clear it."""
+    key = 0
+    for i in range(count):
+        stone = board[FIRST + 8 * i + STACK]
+        key ^= stone_key(stone, board[stone])
+        board[FIRST + 8 * i + STACK] = 0
+    return key
+
+
+@helper
+def is_legal(board: Board, point: int) -> bool:
+    """Return whether the player to move may play on an empty point, but for repetitions."""
+    if point == board[KO]:
+        return False
+    for k in range(4):
+        if board[point + board[STEPS + k]] == EMPTY:
+            return True
+    for k in range(4):
+        near = point + board[STEPS + k]
+        if board[near] != BORDER:
+            count = surrounded(board, near, point)
+            key_of_stack(board, count)
+            if (board[near] == board[0]) == (count == 0):
+                return True
+    return False
+
+
+@helper
+def key_after(board: Board, point: int) -> int:
+    """Return the hash of the position after a legal move of the player to move."""
+    player = board[0]
+    key = board[HASH] ^ stone_key(point, player)
+    board[point] = player
+    for k in range(4):
+        near = point + board[STEPS + k]
+        if board[near] == 3 - player:
+            count = surrounded(board, near, 0)
+            is_new = True
+            for i in range(count):
+                for j in range(k):
+                    if board[FIRST + 8 * i + STACK] == point + board[STEPS + j]:
+                        is_new = False
+            captured = key_of_stack(board, count)
+            if is_new:
+                key ^= captured
+    board[point] = EMPTY
+    return key
+
+
+@helper
+def has_been(board: Board, key: int) -> bool:
+    """Return whether a position with this hash has been on the board."""
+    bit = key & FILTER_BITS
+    word = board[POSITIONS] + 2 * board[SIZE] * board[SIZE] + (bit >> 6)
+    if board[word] >> (bit & 63) & 1 == 0:
+        return False
+    for i in range(board[SEEN]):  # noqa: SIM110
+        if board[board[POSITIONS] + i] == key:
+            return True
+    return False
+
+
+@helper
+def remember(board: Board, key: int) -> None:
+    """Add the hash of a position to those that have been on the board."""
+    room = 2 * board[SIZE] * board[SIZE]
+    if board[SEEN] < room:
+        board[board[POSITIONS] + board[SEEN]] = key
+        board[SEEN] += 1
+        bit = key & FILTER_BITS
+        board[board[POSITIONS] + room + (bit >> 6)] |= 1 << (bit & 63)
+
+
+@helper
+def area_lead(board: Board) -> int:
+    """Return the points of Black less those of White, without komi.
+
+    Points are stones, and empty points from which only stones of one colour are reached.
+    """
+    size, lead = board[SIZE], 0
+    for row in range(size):
+        for column in range(size):
+            point = point_at(board, row, column)
+            if board[point] == EMPTY:
+                if board[point + MARK] == 0:
+                    lead += _region_lead(board, point)
+            else:
+                lead += 3 - 2 * board[point]
+    for row in range(size):
+        for column in range(size):
+            board[point_at(board, row, column) + MARK] = 0
+    return lead
+
+
+@helper
+def _region_lead(board: Board, point: int) -> int:
+    """Mark the empty points connected to one; return their number, negative if they are White's."""
+    board[point + MARK] = 1
+    board[FIRST + STACK] = point
+    count, done, reached = 1, 0, 0
+    while done < count:
+        point = board[FIRST + 8 * done + STACK]
+        board[FIRST + 8 * done + STACK] = 0
+        done += 1
+        for k in range(4):
+            near = point + board[STEPS + k]
+            if board[near] == EMPTY:
+                if board[near + MARK] == 0:
+                    board[near + MARK] = 1
+                    board[FIRST + 8 * count + STACK] = near
+                    count += 1
+            elif board[near] != BORDER:
+                reached |= board[near]
+    if reached == BLACK:
+        return count
+    return -count if reached == BLACK + 1 else 0
+
+
+@helper
+def outcome_by_area(board: Board) -> int:
+    """Return the outcome of a match that is over: 1, 2, or -1 for a tie."""
+    lead = 2 * area_lead(board) - board[KOMI]
+    if lead == 0:
+        return -1
+    return 1 if lead > 0 else 2
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    size = params[0]
+    board[:] = 0
+    board[0] = 1
+    board[SIZE] = size
+    board[STRIDE] = size + 1
+    board[RECIPROCAL] = (1 << 16) // (size + 1) + 1
+    board[KOMI] = params[1]
+    board[SUPERKO] = params[2]
+    board[POSITIONS] = FIRST + 8 * _points(size)
+    k = 0
+    for distance in (-8 * (size + 1), -8, 8, 8 * (size + 1)):
+        board[STEPS + k] = distance
+        k += 1
+    for side in (-1, 1):
+        for up in (-1, 1):
+            board[STEPS + k] = 8 * (up * (size + 1) + side)
+            k += 1
+    for i in range(_points(size)):
+        board[FIRST + 8 * i] = BORDER
+    for action in range(size * size):
+        board[point_of(board, action)] = EMPTY
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    size, n = board[SIZE], 0
+    for row in range(size):
+        for column in range(size):
+            point = point_at(board, row, column)
+            if board[point] == EMPTY and is_legal(board, point):
+                if board[SUPERKO] and has_been(board, key_after(board, point)):
+                    continue
+                actions[n] = row * size + column
+                n += 1
+    actions[n] = size * size
+    return n + 1
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    size, player = board[SIZE], board[0]
+    cells = size * size
+    board[0] = 3 - player
+    board[PLY] += 1
+    board[KO] = 0
+    if action == cells:
+        if board[LAST] == PASS:
+            board[1] = outcome_by_area(board)
+        board[LAST] = PASS
+    else:
+        point = point_of(board, action)
+        board[LAST] = point
+        board[point] = player
+        board[HASH] ^= stone_key(point, player)
+        enclosed, captured, ko = True, 0, 0
+        for k in range(4):
+            near = point + board[STEPS + k]
+            if board[near] == EMPTY or board[near] == player:
+                enclosed = False
+        for k in range(4):
+            near = point + board[STEPS + k]
+            if board[near] == 3 - player:
+                count = surrounded(board, near, 0)
+                for i in range(count):
+                    ko = board[FIRST + 8 * i + STACK]
+                    board[ko] = EMPTY
+                    board[HASH] ^= stone_key(ko, 3 - player)
+                    board[FIRST + 8 * i + STACK] = 0
+                captured += count
+        if enclosed and captured == 1:
+            board[KO] = ko
+        if has_been(board, board[HASH]):
+            board[1] = -1
+        remember(board, board[HASH])
+    if board[1] == 0 and board[PLY] >= 2 * cells:
+        board[1] = outcome_by_area(board)
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    cells = board[SIZE] * board[SIZE]
+    state[:2] = board[:2]
+    state[2] = board[PLY]
+    state[3] = action_of(board, board[LAST]) if board[LAST] else -1
+    state[4] = action_of(board, board[KO]) if board[KO] else -1
+    for action in range(cells):
+        state[5 + action] = board[point_of(board, action)]
+    for i in range(2 * cells):
+        state[5 + cells + i] = board[board[POSITIONS] + i]
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    cells = board[SIZE] * board[SIZE]
+    board[:2] = state[:2]
+    board[PLY] = min(max(state[2], 0), 2 * cells)
+    board[HASH] = 0
+    for action in range(cells):
+        point, colour = point_of(board, action), state[5 + action]
+        board[point] = EMPTY
+        if colour == 1 or colour == 2:
+            board[point] = colour
+            board[HASH] ^= stone_key(point, colour)
+    board[LAST] = board[KO] = 0
+    if state[3] == cells:
+        board[LAST] = PASS
+    elif 0 <= state[3] < cells:
+        board[LAST] = point_of(board, state[3])
+    if 0 <= state[4] < cells and state[5 + state[4]] == 0:
+        board[KO] = point_of(board, state[4])
+    board[SEEN] = 0
+    board[board[POSITIONS] :] = 0
+    for i in range(2 * cells):
+        if state[5 + cells + i] == 0:
+            break
+        remember(board, state[5 + cells + i])

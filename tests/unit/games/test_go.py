@@ -1,0 +1,161 @@
+"""The rules of Go in positions set up by hand: capture, ko, repetition, seki, scoring."""
+
+from __future__ import annotations
+
+import pytest
+
+import games
+from games import TIE, IllegalAction, State
+from games.go import Go
+
+STONES = ".XO"
+
+
+def go(spec: str) -> Go:
+    game = games.load(spec)
+    assert isinstance(game, Go)
+    return game
+
+
+def position(game: Go, picture: str, player: int) -> State:
+    """Return a position that was not reached by moves: rows from the top, X is Black."""
+    rows = reversed(picture.split())
+    cells = [STONES.index(each) for row in rows for each in row]
+    initial = game.initial_state()
+    return (player, *initial[1:5], *cells, *initial[5 + len(cells) :])
+
+
+def played(game: Go, state: State, moves: str) -> State:
+    for name in moves.split():
+        state = game.next_state(state, game.parse_action(state, name))
+    return state
+
+
+def picture(game: Go, state: State) -> str:
+    view = game.view(state)
+    rows = [view.cells[first : first + game.size] for first in range(0, game.size**2, game.size)]
+    return " ".join("".join(STONES[cell] for cell in row) for row in rows)
+
+
+def legal(game: Go, state: State) -> set[str]:
+    return {game.action_name(state, action) for action in game.legal_actions(state)}
+
+
+def test_a_chain_without_liberties_is_captured() -> None:
+    game = go("go(size=5)")
+    state = position(game, "..... .OO.. XOX.. .X... .....", 1)
+    after = played(game, state, "B5 pass C5 pass D4 pass A4")
+    assert picture(game, after) == ".XX.. X..X. X.X.. .X... ....."
+
+
+def test_several_chains_are_captured_by_one_move() -> None:
+    game = go("go(size=5)")
+    state = position(game, "XO.OX .XOX. ..X.. ..... .....", 1)
+    after = played(game, state, "C5")
+    assert picture(game, after) == "X.X.X .X.X. ..X.. ..... ....."
+
+
+@pytest.mark.parametrize(
+    ("rows", "point"),
+    [(".X... X.... ..... ..... .....", "A5"), ("O.X.. XX... ..... ..... .....", "B5")],
+)
+def test_suicide_is_illegal(rows: str, point: str) -> None:
+    game = go("go(size=5)")
+    state = position(game, rows, 2)
+    assert point not in legal(game, state)
+    with pytest.raises(IllegalAction, match=point):
+        game.next_state(state, game.parse_action(game.initial_state(), point))
+
+
+def test_a_ko_is_taken_back_only_after_another_move() -> None:
+    game = go("go(size=5)")
+    state = position(game, "..... .XO.. XO.O. .XO.. .....", 1)
+    taken = played(game, state, "C3")
+    assert picture(game, taken) == "..... .XO.. X.XO. .XO.. ....."
+    assert "B3" not in legal(game, taken)
+    assert "B3" in legal(game, played(game, taken, "E5 E1"))
+
+
+def test_the_capture_of_two_stones_is_no_ko() -> None:
+    game = go("go(size=5)")
+    state = position(game, "OOX.. .XO.. XXO.. OOO.. .....", 1)
+    taken = played(game, state, "A4")
+    assert picture(game, taken) == "..X.. XXO.. XXO.. OOO.. ....."
+    assert "A5" in legal(game, taken)
+
+
+def test_a_snapback_takes_back_more_stones_than_it_loses() -> None:
+    game = go("go(size=5)")
+    state = position(game, "..... ..... XX... OOX.. ..X..", 1)
+    after = played(game, state, "A1 B1 A1")
+    assert picture(game, after) == "..... ..... XX... ..X.. X.X.."
+
+
+# Two moves per side capture everything on the smallest board: the seventh move makes the position
+# after the first one again.
+CYCLE = "A1 B2 A2 B1 A1 A2"
+
+
+def test_a_repeated_position_is_a_tie() -> None:
+    game = go("go(size=2)")
+    state = played(game, game.initial_state(), CYCLE)
+    assert picture(game, state) == "OO .O"
+    after = played(game, state, "A1")
+    assert game.winner(after) == TIE
+    assert game.view(after).note == "a position was repeated"
+
+
+def test_with_superko_a_move_that_repeats_a_position_is_illegal() -> None:
+    game = go("go(size=2,superko=true)")
+    state = played(game, game.initial_state(), CYCLE)
+    assert legal(game, state) == {"pass"}
+
+
+def test_in_a_seki_the_player_who_moves_is_captured_and_shared_points_count_for_nobody() -> None:
+    game = go("go(size=5,komi=0)")
+    state = position(game, "XX.OO XXXOO XXXOO XXXOO XX.OO", 1)
+    assert legal(game, state) == {"C1", "C5", "pass"}
+    assert picture(game, played(game, state, "C5 C1")) == "...OO ...OO ...OO ...OO ..OOO"
+    after = played(game, state, "pass pass")
+    assert game.lead(after) == 3
+    assert game.winner(after) == 1
+    assert game.view(after).note == "Black wins by 3"
+
+
+@pytest.mark.parametrize(("komi", "winner"), [("7.5", 2), ("0", TIE), ("-0.5", 1)])
+def test_two_passes_end_the_match_and_komi_is_added(komi: str, winner: int) -> None:
+    game = go(f"go(komi={komi})")
+    state = played(game, game.initial_state(), "pass pass")
+    assert game.winner(state) == winner
+    assert game.legal_actions(state) == ()
+    assert game.lead(state) == -float(komi)
+
+
+def test_a_move_between_two_passes_continues_the_match() -> None:
+    game = go("go")
+    state = played(game, game.initial_state(), "pass C3 pass")
+    assert game.winner(state) == 0
+    assert game.view(state).note == "komi 7.5, Black passed"
+
+
+def test_columns_have_no_letter_i_and_rows_count_from_the_bottom() -> None:
+    game = go("go(size=19)")
+    start = game.initial_state()
+    assert game.parse_action(start, "j1") == 8
+    assert game.parse_action(start, "T19") == 360
+    state = game.next_state(start, 8)
+    view = game.view(state)
+    assert view.cells.index(1) == 18 * 19 + 8
+    assert view.column_labels[7:9] == ("H", "J")
+    assert view.row_labels[0] == "19"
+    with pytest.raises(IllegalAction, match="I1"):
+        game.parse_action(start, "I1")
+
+
+def test_hashes_of_positions_are_exact_as_floating_point_numbers() -> None:
+    game = go("go(size=5)")
+    state = played(game, game.initial_state(), "A1 B2 C3 D4")
+    hashes = state[5 + 25 :][:4]
+    assert len(set(hashes)) == 4
+    assert all(0 < each < 2**53 for each in hashes)
+    assert state[5 + 25 + 4 :] == (0,) * 46
