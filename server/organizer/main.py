@@ -6,13 +6,24 @@ from importlib.metadata import version
 
 import click
 
-from server.organizer.commands import conclude, export, list_, report, resume, run, status, validate
+from server.organizer.commands import (
+    conclude,
+    export,
+    list_,
+    match,
+    report,
+    resume,
+    run,
+    status,
+    validate,
+)
 
 EPILOG = """
 \b
 Examples:
   playout-tournament validate SPEC.toml    check the file, and estimate the time
   playout-tournament run SPEC.toml         play it on this machine, with a local server
+  playout-tournament match connect_four "uct(c=0.7)" "uct(c=1.4)"    two bots, without a file
   playout-tournament resume                continue the latest after an interruption
   playout-tournament status                show the standings of the latest
   playout-tournament report --format html --output report.html
@@ -44,5 +55,5 @@ def main() -> None:
     """Play tournaments between bots, and find out which is stronger, with error bars."""
 
 
-for command in (run, resume, conclude, status, report, export, validate, list_):
+for command in (run, match, resume, conclude, status, report, export, validate, list_):
     main.add_command(command)

@@ -61,7 +61,21 @@ def read_and_check(path: Path) -> TournamentSpec:
     An engine of others has the version that it says, unless the file gives one.
     """
     spec = read(path)
-    said = check(spec, path.parent, path)
+    return _with_versions(spec, check(spec, path.parent, path))
+
+
+def checked(values: Mapping[str, object], folder: Path) -> TournamentSpec:
+    """The tournament with the values that a file in the folder would have. Raises SpecFileError."""
+    try:
+        spec = spec_parser.of_values(values, files=files_in(folder), code=installed())
+    except spec_parser.TournamentSpecError as error:
+        raise SpecFileError(str(error)) from error
+    spec = _sized(spec, "")
+    return _with_versions(spec, check(spec, folder))
+
+
+def _with_versions(spec: TournamentSpec, said: Mapping[int, str]) -> TournamentSpec:
+    """The tournament with the versions that engines say, unless others are given."""
     entrants = tuple(
         replace(each, version=said[place]) if place in said and _is_digest(each.version) else each
         for place, each in enumerate(spec.entrants)
@@ -86,10 +100,15 @@ def read(path: Path) -> TournamentSpec:
         )
     except spec_parser.TournamentSpecError as error:
         raise SpecFileError(str(error)) from error
+    return _sized(spec, f"{path}: ")
+
+
+def _sized(spec: TournamentSpec, where: str) -> TournamentSpec:
+    """The tournament with a number of matches at once; raises SpecFileError if it is too large."""
     size = len(encode(CreateTournament(spec=spec)))
     if size > _MAX_BYTES:
         raise SpecFileError(
-            f"{path}: as a message to the server, the tournament has {size:,} bytes; at most "
+            f"{where}as a message to the server, the tournament has {size:,} bytes; at most "
             f"{_MAX_BYTES:,} are allowed: use fewer or shorter openings, or several tournaments"
         )
     return replace(spec, concurrency=spec.concurrency or estimate.concurrency(spec))

@@ -23,7 +23,7 @@ from server.tournament import (
     version,
 )
 from server.tournament.spec_validation import FIELDS
-from server.tournament.toml_table import TomlTable
+from server.tournament.toml_table import Faults, TomlTable
 from server.tournament.toml_text import TomlSyntaxError
 from server.tournament.validators import Check
 from server.tournament.version import Files
@@ -50,6 +50,22 @@ def read(
         values, faults = toml_text.load(text, where)
     except TomlSyntaxError as error:
         raise TournamentSpecError(str(error)) from None
+    return _checked(values, faults, files, code)
+
+
+def of_values(
+    values: Mapping[str, object], *, files: Files = lambda path: None, code: str = ""
+) -> TournamentSpec:
+    """The tournament that the values of a file would describe, without the file.
+
+    The faults have no places. Raises TournamentSpecError.
+    """
+    return _checked(values, Faults("", {}), files, code)
+
+
+def _checked(
+    values: Mapping[str, object], faults: Faults, files: Files, code: str
+) -> TournamentSpec:
     spec = _tournament(TomlTable(values, (), "a tournament", faults), files, code)
     for fault in spec_validation.faults(spec):
         faults.add_new(fault.path, f"{fault.key}: {fault.text}")

@@ -14,7 +14,10 @@ T = TypeVar("T")
 
 
 class Faults:
-    """The faults of a file, each with its line number, by which they are sorted."""
+    """The faults of a file, each with its line number, by which they are sorted.
+
+    Without the name of a file, `where`, the faults have no places.
+    """
 
     def __init__(self, where: str, lines: Mapping[Path, int]) -> None:
         self.found: list[tuple[int, str]] = []
@@ -26,7 +29,8 @@ class Faults:
         """Adds a fault of the value at `path`, or where that should be."""
         line = self._line(path)
         self._paths.add(path)
-        self.found.append((line, f"{self._where}:{line}: {text}"))
+        place = f"{self._where}:{line}: " if self._where else ""
+        self.found.append((line, place + text))
 
     def add_new(self, path: Path, text: str) -> None:
         """Adds a fault, unless the value or what it is in has one already."""

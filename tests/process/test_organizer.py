@@ -77,6 +77,17 @@ def test_who_may_not_hold_a_tournament_is_told_why(spec_folder: Path, elsewhere:
         assert "Traceback" not in said
 
 
+def test_two_players_are_compared_without_a_file(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/t.db"
+    words = ("tic_tac_toe", "flat(simulations=9)", "flat(simulations=9)", "--pairs", "2")
+    options = ("--clock", "60/move", "--http", "none", "--database", url)
+    code, output = run("playout-tournament", "match", *words, *options)
+    assert code == 0, output
+    assert "flat(simulations=9) 1 against flat(simulations=9) 2\nmatch of tic_tac_toe" in output
+    assert "4 of 4  tic_tac_toe: " in output
+    assert "likelihood of superiority" in output
+
+
 @pytest.fixture(scope="module")
 def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Elsewhere, str]]:
     """One that has a certificate for localhost, and the file of the authority that gave it."""

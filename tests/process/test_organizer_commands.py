@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def test_help_has_examples_for_every_subcommand() -> None:
         assert "Example" in output
         assert "playout-tournament" in output
     assert set(main.commands) == {
-        "run", "resume", "conclude", "status", "report", "export", "validate", "list"
+        "run", "match", "resume", "conclude", "status", "report", "export", "validate", "list"
     }  # fmt: skip
 
 
@@ -92,6 +93,32 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     failed = invoke("run", str(tmp_path / "none.toml"))
     assert failed.exit_code == 2
     assert "none.toml: No such file" in failed.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nym", "uct", "rave"], "games: unknown game 'nym'; did you mean 'nim'"),
+        (["nim", "uct", "rav(time=1)"], "rav(time=1): unknown player 'rav'; did you mean 'rave'"),
+        (["nim", "uct", "./bot --fast"], "'./bot --fast' is neither a player with its options"),
+        (["nim", "uct", ""], "'' is neither a player with its options"),
+        (["nim", "uct", "rave", "--clock", "soon"], "clock: "),
+        (["nim", "uct", "rave", "--openings", "none.txt"], "there is no file 'none.txt'"),
+        (["nim", "uct", "rave", "--openings", "50"], "plies: nim lasts at most 15 plies"),
+        (["nim", "uct", "rave", "--sprt", "5", "0"], "elo1"),
+        (["nim", "uct", "rave", "--pairs", "0"], "'--pairs'"),
+    ],
+)
+def test_errors_of_a_match_without_a_file_have_no_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    failed = invoke("match", *arguments, *database_option(tmp_path))
+    assert failed.exit_code == 2
+    assert told in failed.output
+    assert "Traceback" not in failed.output
+    assert not re.search(r"\w:\d+:", failed.output)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
