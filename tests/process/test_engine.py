@@ -17,8 +17,18 @@ import players
 from games import Game, SpecError, State
 from players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
 from players.engines import client, process
+from players.engines.uci_moves import UciMoves
 
 GAME = games.load("mnk(m=5,n=5,k=5)")
+#: UCI engines play games of OpenSpiel only.
+BREAKTHROUGH = games.load("open_spiel(game=breakthrough)")
+#: The first moves of the tiny engine against itself.
+_PAWNS = "a2a3", "a7a6", "b2b3", "b7b6"
+MOVES = {
+    "gtp": [0, 1, 2, 3],
+    "gomocup": [0, 1, 2, 3],
+    "uci": list(UciMoves(BREAKTHROUGH).actions(BREAKTHROUGH.initial_state(), _PAWNS)),
+}
 LIMIT = Limit(seconds=5.0)
 #: No time for a move, so that the engine hangs as soon as the margin is over.
 NO_TIME = Limit(
@@ -41,8 +51,9 @@ def make(tmp_path: Path) -> Iterator[Make]:
     started: list[TinyEngine] = []
 
     def player(
-        fault: str = "none", protocol: str = "gtp", game: Game = GAME, **keys: str
+        fault: str = "none", protocol: str = "gtp", **keys: str
     ) -> tuple[Player, TinyEngine]:
+        game = BREAKTHROUGH if protocol == "uci" else GAME
         started.append(TinyEngine(tmp_path, protocol, fault, **keys))
         made.append(players.load(f"engine(name=tiny,file={started[-1].file})", game))
         return made[-1], started[-1]
@@ -54,27 +65,27 @@ def make(tmp_path: Path) -> Iterator[Make]:
         tiny.require_gone()
 
 
-def states_after(*moves: int) -> list[State]:
+def states_after(*moves: int, game: Game = GAME) -> list[State]:
     """The states of a match with these moves."""
-    states = [GAME.initial_state()]
+    states = [game.initial_state()]
     for action in moves:
-        states.append(GAME.next_state(states[-1], action))
+        states.append(game.next_state(states[-1], action))
     return states
 
 
 def played(player: Player, plies: int, limit: Limit = LIMIT) -> list[int]:
     """The moves of a match that the player plays against itself."""
-    states, moves = [GAME.initial_state()], list[int]()
+    states, moves = [player.game.initial_state()], list[int]()
     for _ in range(plies):
         moves.append(player.choose(states, limit).action)
-        states.append(GAME.next_state(states[-1], moves[-1]))
+        states.append(player.game.next_state(states[-1], moves[-1]))
     return moves
 
 
-@pytest.mark.parametrize("protocol", ["gtp", "gomocup"])
+@pytest.mark.parametrize("protocol", MOVES)
 def test_an_engine_plays_both_sides(make: Make, protocol: str) -> None:
     player, _ = make(protocol=protocol)
-    assert played(player, 4) == [0, 1, 2, 3]
+    assert played(player, 4) == MOVES[protocol]
     assert player.version.startswith("Tiny 1.0 ")
 
 
@@ -87,18 +98,19 @@ def test_an_engine_takes_up_a_match_in_its_middle(make: Make, protocol: str) -> 
     assert player.choose(states, LIMIT).action == 2
 
 
-@pytest.mark.parametrize("protocol", ["gtp", "gomocup"])
-def test_a_new_match_starts_from_the_empty_board(make: Make, protocol: str) -> None:
+@pytest.mark.parametrize("protocol", MOVES)
+def test_a_new_match_starts_from_the_first_position(make: Make, protocol: str) -> None:
     player, tiny = make(protocol=protocol)
     for _ in range(2):
-        player.started(1, "Bob", [GAME.initial_state()])
-        assert played(player, 3) == [0, 1, 2]
+        player.started(1, "Bob", [player.game.initial_state()])
+        assert played(player, 3) == MOVES[protocol][:3]
     assert len(tiny.pids) == 1
 
 
-def test_the_messages_of_a_brain_become_its_analysis(make: Make) -> None:
-    player, _ = make(protocol="gomocup")
-    info = player.choose([GAME.initial_state()], LIMIT).info
+@pytest.mark.parametrize("protocol", ["gomocup", "uci"])
+def test_what_an_engine_says_of_its_search_becomes_its_analysis(make: Make, protocol: str) -> None:
+    player, _ = make(protocol=protocol)
+    info = player.choose([player.game.initial_state()], LIMIT).info
     assert info is not None
     assert (info.depth, info.simulations) == (3, 2000)
     assert 0.6 < info.win_rate < 0.7
@@ -136,7 +148,7 @@ def test_an_engine_that_does_not_start_is_explained(
     assert told in str(error.value)
 
 
-@pytest.mark.parametrize("protocol", ["gtp", "gomocup"])
+@pytest.mark.parametrize("protocol", MOVES)
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
@@ -144,7 +156,7 @@ def test_an_engine_that_does_not_start_is_explained(
         ("die 3", "was ended by a signal (Segmentation fault)"),
         ("exit 3", "its last error, in "),
         ("close 3", "has closed its output"),
-        ("illegal 3", "not legal; legal are c1, d1, e1"),
+        ("illegal 3", "not legal; legal are "),
         ("flood 3", "has written more than "),
     ],
 )
@@ -154,14 +166,14 @@ def test_a_fault_names_the_command_and_the_engine_is_started_again(
     monkeypatch.setattr(client, "MARGIN_S", 0.5)
     monkeypatch.setattr(process, "MAX_ANSWER", 2**18)
     player, tiny = make(fault, protocol)
-    states = states_after(*played(player, 2))
+    states = states_after(*played(player, 2), game=player.game)
     limit = NO_TIME if fault.startswith("hang") else LIMIT
     with pytest.raises(PlayerError) as error:
         player.choose(states, limit)
     assert told in str(error.value)
     assert "given '" in str(error.value)
     tiny.require_gone()
-    assert player.choose(states, LIMIT).action == 2
+    assert player.choose(states, LIMIT).action == MOVES[protocol][2]
     assert len(tiny.pids) == 2
 
 
@@ -174,16 +186,23 @@ def test_an_engine_that_was_killed_resigns_one_match_only(make: Make) -> None:
     assert played(player, 2) == [0, 1]
 
 
-@pytest.mark.parametrize("fault", ["errors", "chatter", "children", "no quit", "crash at quit"])
-def test_an_engine_that_is_only_untidy_plays(make: Make, fault: str) -> None:
-    player, tiny = make(fault)
-    assert played(player, 3) == [0, 1, 2]
+@pytest.mark.parametrize(
+    ("protocol", "fault"),
+    [
+        *(("gtp", fault) for fault in ("errors", "chatter", "children", "no quit")),
+        *(("uci", fault) for fault in ("errors", "no quit", "crash at quit")),
+    ],
+)
+def test_an_engine_that_is_only_untidy_plays(make: Make, protocol: str, fault: str) -> None:
+    player, tiny = make(fault, protocol)
+    assert played(player, 3) == MOVES[protocol][:3]
     if fault == "children":
         wait_until(lambda: len(tiny.pids) == 3)
 
 
-def test_bytes_that_are_no_text_are_an_illegal_answer(make: Make) -> None:
-    player, _ = make("binary")
+@pytest.mark.parametrize("protocol", ["gtp", "uci"])
+def test_bytes_that_are_no_text_are_an_illegal_answer(make: Make, protocol: str) -> None:
+    player, _ = make("binary", protocol)
     with pytest.raises(PlayerError) as error:
         played(player, 1)
     assert "not legal" in str(error.value)
@@ -197,6 +216,21 @@ def test_a_late_answer_is_not_taken_for_the_next(make: Make) -> None:
     with pytest.raises(Cancelled):
         player.choose([GAME.initial_state()], LIMIT)
     thinking.join()
+
+
+def test_a_move_after_the_end_of_its_match_is_not_one_of_the_next(make: Make) -> None:
+    player, tiny = make("late 2", "uci")
+    states = states_after(*MOVES["uci"][:2], game=player.game)
+    played(player, 1)
+    thinking = threading.Thread(target=cancel_when_asked, args=(player, tiny))
+    thinking.start()
+    with pytest.raises(Cancelled):
+        player.choose(states, LIMIT)
+    thinking.join()
+    player.ready()
+    player.started(1, "Bob", states[:1])
+    assert played(player, 2) == MOVES["uci"][:2]
+    assert len(tiny.pids) == 1
 
 
 def cancel_when_asked(player: Player, tiny: TinyEngine) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from support.commands import RunningServer, finish, finish_all, run, running_server, start
 from support.engines import TinyEngine, require_gone
+from support.raw_client import Message, RawClient
 from support.requirements import skip_without
 from support.waiting import wait_until
 
@@ -132,7 +133,8 @@ def test_a_client_of_the_original_system_plays_a_tournament(tmp_path: Path) -> N
     assert code == 0, output
     assert re.search(r"^2 of 2  connect_four: .*\(rules\)", output, re.MULTILINE)
     client.require_gone()
-    assert sum("winners" in line for line in client.said) == client.said.count("left") - 1 == 2
+    assert sum("winners" in line for line in client.said) == 2
+    assert client.said.count("left") == len(client.pids)
 
 
 ENGINES = """
@@ -242,6 +244,40 @@ def test_a_fault_resigns_the_match_and_the_next_one_is_played(
     assert "(resignation)" in output
     assert "(rules)" in output
     engine.require_gone()
+
+
+def test_a_fault_touches_no_other_match(tmp_path: Path, server: RunningServer) -> None:
+    both = tmp_path / "steady", tmp_path / "faulty"
+    for each in both:
+        each.mkdir()
+    steady, faulty = TinyEngine(both[0]), TinyEngine(both[1], "gtp", "die 2")
+    with RawClient(server.host, server.port) as bob:
+        bob.hello(legal_actions=True)
+        bob.say("seek", game=GAME, seat=1)
+        words = ("engine(name=tiny)", "--engines", str(steady.file), *server.address)
+        beside = start("playout-player", GAME, *words, env=in_home(both[0]))
+        started = bob.hear_until("started")
+        move(bob, started["match"], started)
+        words = ("engine(name=tiny)", "--engines", str(faulty.file), *server.address)
+        theirs = start("playout-player", "mnk(m=5,n=5,k=5)", *words, env=in_home(both[1]))
+        ours = start("playout-player", "mnk(m=5,n=5,k=5)", "random", *server.address)
+        (code, output), _ = finish_all(theirs, ours)
+        assert code == 1
+        assert "ended by a signal (Segmentation fault)" in output
+        while (event := bob.hear())["type"] != "ended":
+            if event["type"] == "update" and event["to_move"] == 1:
+                move(bob, started["match"], event)
+        assert event["reason"] == "rules"
+        assert finish(beside)[0] == 0
+    for each in (steady, faulty):
+        each.require_gone()
+
+
+def move(bob: RawClient, match: str, event: Message) -> None:
+    """Play the last legal action, unless the match is over."""
+    if event["legal_actions"]:
+        ply = event.get("ply", -1) + 1
+        bob.say("move", match=match, ply=ply, action=event["legal_actions"][-1])
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

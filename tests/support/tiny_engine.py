@@ -1,5 +1,7 @@
 """A tiny engine that puts a stone on the first free cell, or misbehaves in one way.
 
+Over UCI it plays Breakthrough, and moves its next pawn from its row of pawns.
+
     python -I -S tiny_engine.py PROTOCOL FAULT PIDS
 
 It appends its process id, and those of its children, to the file PIDS.
@@ -13,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 LETTERS = "ABCDEFGHJKLMNOPQRST"
+BINARY = "\0\xff\x1b[31m\x07"
 protocol, fault, pids = sys.argv[1:]
 taken: set[tuple[int, int]] = set()
 #: The size of the board, the number of moves chosen, and of moves refused.
@@ -46,10 +49,10 @@ def say(text: str) -> None:
     os.write(1, text.encode())
 
 
-def chosen() -> tuple[int, int]:
-    """The row and column of the next stone, from the top left."""
+def is_illegal() -> bool:
+    """Misbehave at the next move, if it is the one; return whether to answer an illegal one."""
     counts["moves"] += 1
-    moves, size = counts["moves"], counts["size"]
+    moves = counts["moves"]
     if fault == f"hang {moves}":
         hang()
     if fault == f"die {moves}":
@@ -63,12 +66,18 @@ def chosen() -> tuple[int, int]:
     if fault == f"close {moves}":
         os.close(1)
         hang()
-    cells = ((row, column) for row in range(size) for column in range(size))
-    cell = next(each for each in cells if each not in taken)
     with open(pids) as file:
         is_first = len(file.readlines()) == 1
-    if fault == f"illegal {moves}" or (is_first and fault == f"illegal {moves} once"):
+    return fault == f"illegal {moves}" or (is_first and fault == f"illegal {moves} once")
+
+
+def chosen() -> tuple[int, int]:
+    """The row and column of the next stone, from the top left."""
+    size = counts["size"]
+    if is_illegal():
         return next(iter(taken), (size - 1, size))
+    cells = ((row, column) for row in range(size) for column in range(size))
+    cell = next(each for each in cells if each not in taken)
     taken.add(cell)
     return cell
 
@@ -91,7 +100,7 @@ def gtp(line: str) -> str | None:
     elif command == "genmove":
         row, column = chosen()
         if fault == "binary":
-            return "= \0\xff\x1b[31m\x07"
+            return f"= {BINARY}"
         return f"= {LETTERS[column]}{size - row}"
     known = "name version protocol_version list_commands boardsize clear_board play genmove quit"
     answers = {"protocol_version": "2", "name": "Tiny", "version": "1.0"}
@@ -140,6 +149,28 @@ def speak_gomocup(lines: Iterator[str]) -> None:
             say(f"{answer}\r\n")
 
 
+def speak_uci(lines: Iterator[str]) -> None:
+    made: list[str] = []
+    answers = {
+        "uci": "id name Tiny 1.0\noption name UCI_Variant type combo var breakthrough\nuciok\n",
+        "isready": "readyok\n",
+    }
+    for line in lines:
+        command, *words = line.split()
+        if command == "quit":
+            return
+        if command == "position":
+            made = words[2:]
+        if command == "go":
+            if fault == f"late {1 + counts['moves']}":  # until it is told to stop
+                next(each for each in lines if each.strip() == "stop")
+            file, rows = "abcdefgh"[len(made) // 2], "76" if len(made) % 2 else "23"
+            move = "a1a1" if is_illegal() else f"{file}{rows[0]}{file}{rows[1]}"
+            say(f"info depth 3 nodes 2000 score cp 100 pv {move}\n")
+            say(f"bestmove {BINARY if fault == 'binary' else move}\n")
+        say(answers.get(command, ""))
+
+
 def main() -> None:
     note_pid()
     if fault == "hang":
@@ -159,6 +190,7 @@ def main() -> None:
     speaks: dict[str, Callable[[Iterator[str]], None]] = {
         "gtp": speak_gtp,
         "gomocup": speak_gomocup,
+        "uci": speak_uci,
     }
     speaks[protocol](iter(sys.stdin.readline, ""))
     if fault == "no quit":
