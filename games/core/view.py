@@ -26,8 +26,9 @@ class BoardView:
     geometry: Literal["grid", "columns", "heap", "text"] = "grid"
     #: How pieces are drawn.
     piece: Literal["mark", "disc", "stone", "chip"] = "mark"
-    #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. "man"
-    #: and "king" are drawn as in draughts, other kinds like the pieces of a game with one kind.
+    #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. A
+    #: "king" has a crown, a "pawn" is drawn as in chess, and other kinds as `piece` says. Terminals
+    #: show "man" and "stone" in lower case.
     kinds: tuple[str, ...] = ()
     #: How the board of a grid is drawn. checkered: squares in two colours, the top left one light.
     surface: Literal["plain", "checkered"] = "plain"

@@ -38,6 +38,7 @@ GAMES: dict[str, dict[str, int | str]] = {
     "go": {"size": 3},
     "ultimate_tic_tac_toe": {},
     "checkers": {},
+    "chong": {},
     "open_spiel": {"game": "clobber", "rows": 2, "columns": 4},
 }
 

@@ -2,6 +2,7 @@
 
 import { svg } from "./elements.js";
 
+const OWNERS = { 1: "first", 2: "second" };
 const MARKS = {
   1: { class: "first", d: "M-10.5-10.5 10.5 10.5M10.5-10.5-10.5 10.5" },
   2: { class: "second", d: "M-11.5 0a11.5 11.5 0 1 0 23 0a11.5 11.5 0 1 0-23 0z" },
@@ -11,6 +12,9 @@ const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
 /** A crown in the middle of a piece. */
 const CROWN = "M-9 6.5H9L10.5-5 4.5-.5 0-7.5-4.5-.5-10.5-5z";
 
+/** The body of a pawn, under its head. */
+const PAWN = "M-11 15H11Q11 9.5 5.5 7.5Q3 3 3.5-3H-3.5Q-3 3-5.5 7.5Q-11 9.5-11 15z";
+
 /** A text that names the piece on a cell of a position: its player, and its kind if there are several. */
 export function keyOf({ cells, kinds }, cell) {
   return kinds?.[cell] ? `${cells[cell]} ${kinds[cell]}` : String(cells[cell]);
@@ -19,13 +23,14 @@ export function keyOf({ cells, kinds }, cell) {
 /** A piece by its `keyOf`, in a style. */
 export function pieceOf(style, key) {
   const [value, kind] = key.split(" ");
+  if (kind === "pawn") return pawn(OWNERS[value]);
   const plain = piece(style, Number(value));
   return kind === "king" ? svg("g", {}, plain, svg("path", { class: "crown", d: CROWN })) : plain;
 }
 
 /** A piece of player 1 or 2 in a style; other values are drawn as numbers. */
 export function piece(style, value) {
-  const owner = { 1: "first", 2: "second" }[value];
+  const owner = OWNERS[value];
   if (style === "chip") {
     const rim = svg("circle", { class: "rim", r: 10.5 });
     return svg("g", { class: "piece-chip" }, svg("circle", { r: RADII.chip }), rim);
@@ -33,4 +38,9 @@ export function piece(style, value) {
   if (!owner) return svg("text", { class: "piece-number", y: 5 }, String(value));
   if (style === "mark") return svg("path", { ...MARKS[value], class: `piece-mark ${owner}` });
   return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
+}
+
+function pawn(owner) {
+  const head = svg("circle", { cy: -8, r: 6.5 });
+  return svg("g", { class: owner }, head, svg("path", { d: PAWN }));
 }

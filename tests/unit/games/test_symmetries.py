@@ -67,6 +67,8 @@ def test_symmetries_are_permutations_that_form_a_group(spec: str) -> None:
         ("ultimate_tic_tac_toe", 8),
         ("connect_four", 2),
         ("nim", 1),
+        ("checkers", 1),
+        ("chong", 2),
     ],
 )
 def test_games_declare_all_their_symmetries(spec: str, count: int) -> None:

@@ -1,0 +1,269 @@
+"""Chong: bring the own pawn to the far row; stones bar the way, and the own ones can be jumped.
+
+Actions are the cell to which the pawn moves, 0 to 63, and 64 + the cell of a new stone, both row by
+row. The rules are those of https://github.com/jbradberry/chong, except that a match ends in a tie
+after 250 moves in a row without a new stone, which bounds its length.
+"""
+
+from __future__ import annotations
+
+import functools
+import string
+
+import numpy as np
+
+from games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    State,
+    Symmetry,
+    Vector,
+    helper,
+    kernel,
+)
+from games.core.bits import count, lowest, without_lowest
+from games.core.random import GAMMA, Rng, below
+from games.core.symmetries import identity
+
+SIDE = 8
+CELLS = SIDE * SIDE
+#: The stones of player 1 and of player 2.
+STONES = (6, 7)
+#: Visits of a position that make it a tie.
+VISITS = 3
+#: Moves in a row without a new stone that make it a tie.
+QUIET_PLIES = 250
+#: Each of the 13 stones ends at most QUIET_PLIES - 1 other moves.
+PLIES = QUIET_PLIES * (1 + sum(STONES))
+
+# board: player, outcome, the cells of the pawns, the stones of player 1 and of player 2 as words
+# (cell c is bit c), the number of earlier positions since the last stone, and these positions. As
+# stones stay where they are, a position is the cells of the pawns, in one number; that of the first
+# player's pawn is below 56, and that of the second's above 7, so no position is 0. The player to
+# move in it follows from its place.
+_PAWN, _STONES, _EARLIER, _HISTORY = 2, 4, 6, 7
+#: Stones are put on all rows but the first and the last.
+_INNER = ((1 << 48) - 1) << 8
+_STARTS = 3, CELLS - 4
+
+# state: the cells (0 empty, 1 and 2 stones of the players, 3 and 4 their pawns), then the earlier
+# positions since the last stone, filled up with 0.
+
+
+def _inside(row: int, column: int) -> bool:
+    return 0 <= row < SIDE and 0 <= column < SIDE
+
+
+def _near(cell: int, distances: tuple[tuple[int, int], ...], reach: int) -> int:
+    """Return the cells at these distances from a cell that have another `reach` times as far."""
+    row, column = divmod(cell, SIDE)
+    return sum(
+        1 << (row + down) * SIDE + column + right
+        for down, right in distances
+        if _inside(row + reach * down, column + reach * right)
+    )
+
+
+_ORTHOGONAL = ((-1, 0), (0, -1), (0, 1), (1, 0))
+_ALL = (*_ORTHOGONAL, (-1, -1), (-1, 1), (1, -1), (1, 1))
+#: For each cell, the cells one step away, and those over which a pawn can jump.
+_STEPS = np.array([_near(cell, _ORTHOGONAL, 1) for cell in range(CELLS)], np.uint64).view(np.int64)
+_JUMPED = np.array([_near(cell, _ALL, 2) for cell in range(CELLS)], np.uint64).view(np.int64)
+
+
+@helper
+def taken(board: Board) -> int:
+    """Return the cells with a pawn or a stone."""
+    pawns = 1 << board[_PAWN] | 1 << board[_PAWN + 1]
+    return pawns | board[_STONES] | board[_STONES + 1]
+
+
+@helper
+def pawn_targets(board: Board) -> int:
+    """Return the cells to which the pawn of the player to move can go."""
+    player = board[0] - 1
+    pawn = board[_PAWN + player]
+    empty = ~taken(board)
+    targets = _STEPS[pawn] & empty
+    jumped = _JUMPED[pawn] & board[_STONES + player]
+    while jumped:
+        targets |= 1 << 2 * lowest(jumped) - pawn & empty
+        jumped = without_lowest(jumped)
+    return targets
+
+
+@helper
+def stone_cells(board: Board) -> int:
+    """Return the cells where the player to move can put a stone."""
+    player = board[0] - 1
+    if count(board[_STONES + player]) >= STONES[player]:
+        return 0
+    return _INNER & ~taken(board)
+
+
+@helper
+def is_visited_again(board: Board) -> bool:
+    """Return whether the position has been there VISITS times, with the same player to move."""
+    position = board[_PAWN] * CELLS + board[_PAWN + 1]
+    visits = 1
+    for i in range(_HISTORY + board[_EARLIER] - 2, _HISTORY - 1, -2):
+        visits += board[i] == position
+    return visits >= VISITS
+
+
+@helper
+def advance(board: Board, action: int) -> None:
+    """Play an action, and end the game if a pawn arrives or the position repeats."""
+    player = board[0] - 1
+    board[0] = 2 - player
+    if action >= CELLS:
+        board[_STONES + player] |= 1 << action - CELLS
+        for i in range(_HISTORY, _HISTORY + board[_EARLIER]):
+            board[i] = 0
+        board[_EARLIER] = 0
+        return
+    board[_HISTORY + board[_EARLIER]] = board[_PAWN] * CELLS + board[_PAWN + 1]
+    board[_EARLIER] += 1
+    board[_PAWN + player] = action
+    if action // SIDE == (SIDE - 1) * (1 - player):
+        board[1] = player + 1
+    elif board[_EARLIER] >= QUIET_PLIES or is_visited_again(board):
+        board[1] = -1
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    board[:] = 0
+    board[0] = 1
+    board[_PAWN], board[_PAWN + 1] = _STARTS
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    n = first = 0
+    for cells in (pawn_targets(board), stone_cells(board)):
+        left = cells
+        while left:
+            actions[n] = first + lowest(left)
+            left = without_lowest(left)
+            n += 1
+        first = CELLS
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    advance(board, action)
+    if board[1] < 1 and pawn_targets(board) == 0 and stone_cells(board) == 0:
+        board[1] = 3 - board[0]
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    ply = 0
+    state = rng[0]
+    while board[1] == 0:
+        targets, stones = pawn_targets(board), stone_cells(board)
+        pawn_moves = count(targets)
+        n = pawn_moves + count(stones)
+        state += GAMMA
+        pick = below(state, n)
+        first, cells = 0, targets
+        if pick >= pawn_moves:
+            first, cells = CELLS, stones
+            pick -= pawn_moves
+        for _ in range(pick):
+            cells = without_lowest(cells)
+        trace[ply] = first + lowest(cells)
+        play(board, trace[ply])
+        ply += 1
+    rng[0] = state
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:2] = board[:2]
+    for cell in range(CELLS):
+        state[2 + cell] = (board[_STONES] >> cell & 1) + 2 * (board[_STONES + 1] >> cell & 1)
+    for player in range(2):
+        state[2 + board[_PAWN + player]] = 3 + player
+    state[2 + CELLS :] = board[_HISTORY:]
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    board[:2] = state[:2]
+    board[_STONES] = board[_STONES + 1] = 0
+    for cell in range(CELLS):
+        piece = state[2 + cell]
+        if 1 <= piece <= 2 and _INNER >> cell & 1:
+            board[_STONES + piece - 1] |= 1 << cell
+        elif 3 <= piece <= 4:
+            board[_PAWN + piece - 3] = cell
+    board[_HISTORY:] = state[2 + CELLS :]
+    board[_EARLIER] = 0
+    most = QUIET_PLIES if board[1] else QUIET_PLIES - 1  # while the game goes on, there is room
+    while board[_EARLIER] < most and board[_HISTORY + board[_EARLIER]]:
+        board[_EARLIER] += 1
+
+
+class Chong(KernelGame):
+    """Bring the own pawn to the far row; the own stones can be jumped over."""
+
+    about = (
+        "Each player has a pawn. In turn, a player moves the own pawn one step up, down, left or "
+        "right, or lets it jump over an own stone next to it, in any of the eight directions, onto "
+        "the empty cell behind, or puts a stone on any empty cell but those of the first and the "
+        "last row. The first player has six stones and the second seven; they stay where they are. "
+        "The player whose pawn reaches the opposite row wins, and a player who cannot move loses. "
+        "A position that comes up for the third time is a tie, and so are "
+        f"{QUIET_PLIES} moves in a row without a new stone."
+    )
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self) -> None:
+        super().__init__(
+            board=_HISTORY + QUIET_PLIES,
+            state=2 + CELLS + QUIET_PLIES,
+            actions=2 * CELLS,
+            plies=PLIES,
+        )
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        mirrored = tuple(cell ^ (SIDE - 1) for cell in range(CELLS))
+        stones = tuple(CELLS + cell for cell in mirrored)
+        return identity(CELLS, 2 * CELLS), Symmetry(mirrored, mirrored + stones)
+
+    def action_name(self, state: State, action: int) -> str:
+        row, column = divmod(action % CELLS, SIDE)
+        return f"{'P' if action < CELLS else ''}{string.ascii_lowercase[column]}{row}"
+
+    def view(self, state: State) -> BoardView:
+        pieces = state[2 : 2 + CELLS]
+        pawn = pieces.index(2 + state[0])
+        clicks = {
+            action: (pawn, action) if action < CELLS else (action - CELLS,)
+            for action in self.legal_actions(state)
+        }
+        left = [all_ - pieces.count(player) for player, all_ in enumerate(STONES, 1)]
+        return BoardView(
+            SIDE,
+            SIDE,
+            tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces),
+            clicks,
+            piece="disc",
+            kinds=tuple(KINDS[piece] for piece in pieces),
+            row_names=ROWS,
+            note=f"stones left {left[0]}-{left[1]}",
+        )
+
+
+ROWS = tuple("01234567")
+KINDS = ("", "stone", "stone", "pawn", "pawn")
