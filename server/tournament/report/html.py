@@ -7,6 +7,7 @@ from html import escape
 
 from server.export.text import plain
 from server.tournament.report import charts
+from server.tournament.report.headline import headline
 from server.tournament.report.tables import CellEntrants, TextTable, summary, tables
 from server.tournament.report.values import Report
 
@@ -20,6 +21,7 @@ body { margin: 2rem auto; padding: 0 1rem; max-width: 60rem; color: var(--text);
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 h1, h2, li { overflow-wrap: anywhere; }
 ul { padding-left: 1.2rem; color: var(--muted); }
+.headline { font-size: 1.15rem; font-weight: 600; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .55rem; border-bottom: 1px solid var(--line); }
@@ -48,7 +50,8 @@ Link = Callable[[CellEntrants], str]
 def write(report: Report) -> str:
     """The whole page, which loads nothing from elsewhere."""
     lines = [f"<li>{_shown(line)}</li>" for line in summary(report)]
-    return page(report.name, ["<ul>", *lines, "</ul>", *sections(report)])
+    answer = [f'<p class="headline">{_shown(text)}</p>'] if (text := headline(report)) else []
+    return page(report.name, [*answer, "<ul>", *lines, "</ul>", *sections(report)])
 
 
 def page(name: str, body: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from server.export.text import plain
+from server.tournament.report.headline import headline
 from server.tournament.report.tables import TextTable, summary, tables
 from server.tournament.report.values import Report
 
@@ -14,7 +15,10 @@ _MARKS = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 
 def write(report: Report) -> str:
     """The whole report as Markdown."""
-    parts = [f"# {escaped(report.name)}", "\n".join(f"* {escaped(s)}" for s in summary(report))]
+    parts = [f"# {escaped(report.name)}"]
+    if answer := headline(report):
+        parts.append(escaped(answer))
+    parts.append("\n".join(f"* {escaped(s)}" for s in summary(report)))
     for table in tables(report):
         parts += [f"## {escaped(table.title)}", _table(table)]
     return "\n\n".join(parts) + "\n"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from server.export.text import plain
+from server.tournament.report.headline import headline
 from server.tournament.report.tables import TextTable, summary, tables
 from server.tournament.report.values import Report
 
 
 def write(report: Report) -> str:
     """The whole report; lines are as long as the widest table."""
-    parts = ["\n".join([plain(report.name), *map(plain, summary(report))])]
+    lines = [report.name, *filter(None, [headline(report)]), *summary(report)]
+    parts = ["\n".join(map(plain, lines))]
     parts += ["\n".join([plain(table.title), *_lines(table)]) for table in tables(report)]
     return "\n\n".join(parts) + "\n"
 

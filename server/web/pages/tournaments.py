@@ -12,6 +12,7 @@ from twisted.web import http
 
 from server.storage.results import MatchFilter, MatchRow, ResultPage
 from server.tournament.report import Report, html
+from server.tournament.report.headline import headline
 from server.tournament.report.tables import CellEntrants, summary
 from server.web.archive import Archive, TournamentRecord, UnreadableTournament
 from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse, cacheable_response
@@ -82,6 +83,7 @@ def item(source: PageSource) -> Handler:
             record=record,
             running=source.lookup.running(match_filter, per_page=_BOARDS),
             ended=ended,
+            headline=headline(record.report),
             summary=summary(record.report),
             left_s=_left_s(record, ended),
             sections=await reports.sections(record) if part != "progress" else "",

@@ -94,6 +94,7 @@ def test_as_text_in_aligned_columns() -> None:
         writer("text")(REPORT)
         == f"""\
 a test cup
+uct leads; likelihood that it is stronger than flat, the next: 99.9%
 round robin of connect_four, mnk(m=8,n=8)
 29 of 30 pairs
 1 pair voided and played again
@@ -281,7 +282,8 @@ def test_names_are_only_text_in_markdown() -> None:
 def test_as_markdown_tables() -> None:
     lines = writer("markdown")(replace(REPORT, head_to_head=(), los=())).split("\n")
     assert lines[0] == "# a test cup"
-    assert lines[2] == "* round robin of connect\\_four, mnk(m=8,n=8)"
+    assert lines[2] == "uct leads"
+    assert lines[4] == "* round robin of connect\\_four, mnk(m=8,n=8)"
     at = lines.index("## Crosstable")
     assert lines[at + 1 : at + 7] == [
         "",
