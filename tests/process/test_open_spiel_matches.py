@@ -76,6 +76,7 @@ def play(
 ) -> tuple[Message, pyspiel.State]:
     """Play a random match, compare each message with OpenSpiel, and return its end."""
     for seat, bot in enumerate(bots, start=1):
+        bot.heard.clear()  # a hundred matches of all games are 10 GB of messages
         bot.say("seek", game=f"open_spiel(game={name})", clock="none", seat=seat)
     said = [bot.hear_until("started") for bot in bots]
     match = said[0]["match"]
