@@ -19,6 +19,8 @@ from bridges.comply.trial import ComplyTerms, Finding
 from server.client.finite_range import FiniteRange
 from server.runtime import interrupts
 
+#: Seconds after which the user is told why the server takes so long to start.
+_QUIET_S = 2.0
 #: The last lines of a transcript that are printed.
 _LINES = 14
 _WIDTH = max(len(each.name) for each in (*SITUATIONS,)) + 2
@@ -60,6 +62,8 @@ def _command(context: click.Context, _: click.Parameter, text: str) -> BotComman
 
 
 def _game(context: click.Context, _: click.Parameter, text: str) -> str:
+    compiling = "Compiling the rules for this machine, once ..."
+    games.announce_compilation(lambda: click.echo(compiling, err=True))
     try:
         return str(games.load(text))
     except games.SpecError as error:
@@ -133,10 +137,12 @@ async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | 
     """Print the result of each situation as it is known; return whether all were passed."""
     failed: list[Finding] = []
     click.echo("Starting a private server ...", err=True)
+    explanation = asyncio.get_running_loop().call_later(_QUIET_S, _explain_wait)
     async with (
         bot_referee() as referee,
         aclosing(referee.findings(terms, situations)) as findings,
     ):
+        explanation.cancel()
         for name in (*(each.name for each in situations), OWN_ERRORS):
             click.echo(f"{name:{_WIDTH}}", nl=False)
             finding = await anext(findings)
@@ -149,6 +155,11 @@ async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | 
         click.echo(_described(finding))
     click.echo(f"\n{len(situations) + 1 - len(failed)} passed, {len(failed)} failed")
     return not failed
+
+
+def _explain_wait() -> None:
+    once = "The first time on this machine, the server compiles the rules of all games"
+    click.echo(f"{once}, which takes minutes.", err=True)
 
 
 def _described(finding: Finding) -> str:
