@@ -156,6 +156,7 @@ class OriginalT3(NativeRules):
 
     def parts(self, state: State) -> Json:
         cells, forced = state[2:83], state[83]
+        owners = self.game.view(state).blocks
         pieces = [
             {"player": owner, "type": "XO"[owner - 1]}
             | dict(zip(self.keys, self._place(action), strict=True))
@@ -169,7 +170,7 @@ class OriginalT3(NativeRules):
                 {"player": owner or None, "type": kind, "outer-row": row, "outer-column": column}
                 for row in range(3)
                 for column in range(3)
-                for owner, kind in self._finished(state, 3 * row + column)
+                for owner, kind in self._finished(state, 3 * row + column, owners)
             ],
             "constraint": {"outer-row": outer[0], "outer-column": outer[1]},
         }
@@ -189,10 +190,9 @@ class OriginalT3(NativeRules):
         outer, inner = divmod(action, 9)
         return (*divmod(outer, 3), *divmod(inner, 3))
 
-    def _finished(self, state: State, board: int) -> list[tuple[int, str]]:
+    def _finished(self, state: State, board: int, owners: tuple[int, ...]) -> list[tuple[int, str]]:
         """Return the owner and the type of a board that is finished, or nothing."""
-        owner = self.game.view(state).blocks[board]
-        if owner:
+        if owner := owners[board]:
             return [(owner, "XO"[owner - 1])]
         full = all(state[2 + 9 * board : 11 + 9 * board])
         return [(0, "full")] if full else []

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import scale
 from support.boards_package import write_package
 from support.original_boards import BOARDS, CountdownBoard
-from support.scale import repetitions
 
 import games
 import players
@@ -58,10 +58,11 @@ def random_moves(game: Game, seed: int) -> Iterator[tuple[Any, int]]:
     yield state, -1
 
 
+@pytest.mark.timeout(3600 if scale.slow else 300)
 def test_random_matches_are_those_of_the_board() -> None:
     game, board = games.load("original(board=chong)"), BOARDS["chong"]()
     rules = rules_named("original(board=chong)")
-    for seed in range(repetitions(500, short=4)):
+    for seed in range(scale.repetitions(500, short=4)):
         history = [board.starting_state()]
         for state, action in random_moves(game, seed):
             told = json.loads(json.dumps(rules.state_json(state, 3 - state[0])))

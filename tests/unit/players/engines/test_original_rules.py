@@ -6,15 +6,16 @@ import json
 import random
 
 import pytest
+from support import scale
 from support.original_boards import BOARDS, NATIVE
-from support.scale import repetitions
 
 from games import IllegalAction, SpecError
 from players.engines.original_rules import RULES, UnknownAction, rules_named
 
-MATCHES = repetitions(500, short=4)
+MATCHES = scale.repetitions(500, short=4)
 
 
+@pytest.mark.timeout(3600 if scale.slow else 300)
 @pytest.mark.parametrize("name", NATIVE)
 def test_random_matches_agree_at_every_ply(name: str) -> None:
     board, rules = BOARDS[name](), rules_named(name)
