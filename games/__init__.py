@@ -90,7 +90,8 @@ def load(text: str) -> Game:
     make = _class_of(wanted.name)
     arguments = spec.bind(make, wanted)
     game = plugins.create(make, **arguments)
-    game.spec = spec.canonical(wanted.name, make, arguments)
+    chosen = {key: value for key, value in arguments.items() if value != game.defaults.get(key)}
+    game.spec = spec.canonical(wanted.name, make, chosen)
     return game
 
 

@@ -97,6 +97,7 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         given = {key: value for key, value in options.items() if value is not None}
         #: OpenSpiel's game.
         self.peer = _loaded(game, given)
+        self.defaults = self.peer.get_type().parameter_specification
         self._first_mover = self.peer.new_initial_state().current_player()
         actions, plies = self.peer.num_distinct_actions(), self.peer.max_game_length()
         # OpenSpiel does not count the swap: hex on a full board has one ply more than cells.

@@ -37,7 +37,7 @@ class Engine(Player):
     def __init__(self, game: Game, name: str, file: str = "") -> None:
         super().__init__(game)
         self._config = config.find(name, file)
-        self._config.require_game(str(game))
+        self._config.require_game(game)
         self._config.require_program()
         self._client: EngineClient | None = None
         self._is_new_match = True

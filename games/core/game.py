@@ -47,6 +47,9 @@ class Game(ABC):
     #: The points that player 2 has in addition, for a game that has such points.
     komi: float | None = None
 
+    #: Values of parameters that mean the same as to leave them out, besides the declared defaults.
+    defaults: Mapping[str, object] = {}
+
     #: The canonical spelling of the game and its parameters, set by `games.load`.
     spec: str = ""
 

@@ -114,9 +114,13 @@ def canonical(name: str, make: type, arguments: Mapping[str, object]) -> str:
     parts = []
     for key, parameter in parameters_of(make).items():
         if key in arguments and arguments[key] != parameter.default:
-            value = arguments[key]
-            parts.append(f"{key}={str(value).lower() if isinstance(value, bool) else value}")
+            parts.append(f"{key}={spelled(arguments[key])}")
     return f"{name}({','.join(parts)})" if parts else name
+
+
+def spelled(value: object) -> str:
+    """Return the value of an option as a text that is read as this value."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _WANTED: Mapping[object, str] = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from platformdirs import user_config_path
 
 import games
-from games import SpecError
+from games import Game, SpecError
 from games.core import spec
 from server.tournament import toml_text, validators
 from server.tournament.toml_table import Faults, TomlTable
@@ -59,16 +59,15 @@ class EngineConfig:
         options = (*sorted(self.options.items()), self.short_s, *sorted(self.short.items()))
         return (*self.command, self.protocol, self.variant, *map(str, options))
 
-    def require_game(self, game: str) -> None:
+    def require_game(self, game: Game) -> None:
         """Raises SpecError if the engine is not for this game.
 
         It is if `games` has the game's name, with no parameters that differ from the game's.
         """
-        given = spec.parse(game)
+        name, options = spec.parse(str(game)).name, _options_of(game)
         allowed = map(spec.parse, self.games)
         if self.games and not any(
-            each.name == given.name and each.options.items() <= given.options.items()
-            for each in allowed
+            each.name == name and each.options.items() <= options.items() for each in allowed
         ):
             listed = ", ".join(self.games)
             raise SpecError(f"the engine {self.name!r} is for {listed}, not for {game}")
@@ -199,6 +198,13 @@ def _unusable(config: EngineConfig) -> Iterator[tuple[str, str]]:
 def search_path() -> str:
     """Return the folders in which programs are looked for: also those of games on Debian."""
     return os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/games", "/usr/games"])
+
+
+def _options_of(game: Game) -> Mapping[str, str]:
+    """All parameters of a game with their values, as they are spelled."""
+    declared = {key: each.default for key, each in spec.parameters_of(type(game)).items()}
+    values = {key: spec.spelled(value) for key, value in {**declared, **game.defaults}.items()}
+    return {**values, **spec.parse(str(game)).options}
 
 
 def _game(value: object) -> str:

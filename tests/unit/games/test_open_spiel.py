@@ -167,6 +167,20 @@ def test_an_illegal_action_never_reaches_open_spiel(name: str) -> None:
             break
 
 
+@pytest.mark.parametrize(
+    ("options", "canonical"),
+    [
+        ("game=go,board_size=19", "game=go"),
+        ("game=go,board_size=9,komi=7.5", "game=go,board_size=9"),
+        ("game=hex,swap=false,board_size=11", "game=hex"),
+        ("game=hex,swap=true", "game=hex,swap=true"),
+        ("game=breakthrough,rows=8,columns=6", "game=breakthrough,columns=6"),
+    ],
+)
+def test_the_defaults_of_open_spiel_are_not_spelled_out(options: str, canonical: str) -> None:
+    assert str(games.load(f"open_spiel({options})")) == f"open_spiel({canonical})"
+
+
 def test_a_forgotten_position_is_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_game, "KEPT", 2)
     game, choose = OpenSpiel("breakthrough"), random.Random(1)
