@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from games import BoardView, KernelGame, Kernels, SpecError, State, Symmetry, checked
 from games.core.symmetries import of_placements
+from games.goban.heavy import heavy, prior
 from games.goban.layout import MAX_SIDE, board_words
 from games.goban.playouts import playout
 from games.goban.position import area_lead, legal, play, read, start, write
@@ -41,7 +42,7 @@ class Go(KernelGame):
         "superko": "whether a move that repeats a position is illegal, instead of a tie",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, prior=prior)
     komi: float
 
     def __init__(self, size: int = 9, komi: float = 7.5, superko: bool = False) -> None:
@@ -81,6 +82,7 @@ class Go(KernelGame):
             tuple(cells),
             clicks,
             piece="stone",
+            surface="wood",
             note=self._note(state),
             column_names=tuple(LETTERS[:size]),
             row_names=tuple(str(row) for row in range(size, 0, -1)),

@@ -372,4 +372,4 @@ class MNK(KernelGame):
 
     def view(self, state: State) -> BoardView:
         clicks = {action: (action,) for action in self.legal_actions(state)}
-        return BoardView(self.n, self.m, state[2:], clicks, piece="stone")
+        return BoardView(self.n, self.m, state[2:], clicks, piece="stone", surface="wood")

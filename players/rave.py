@@ -20,7 +20,8 @@ class Rave(TreeSearch):
     schedule, where both weigh the same at `k` visits; `mse` is the schedule of minimum mean square
     error, for the given `bias`. `c` weighs exploration; `fpu` is the score of an action without any
     results. `near_first` tries actions next to stones before the others; by default it is on for
-    games that define neighbours.
+    games that define neighbours. `prior` weighs the results that a game such as Go assumes of each
+    action before its first visit (Gelly & Silver 2007); 0 for none.
     """
 
     def __init__(
@@ -33,13 +34,15 @@ class Rave(TreeSearch):
         c: float = 0.2,
         fpu: float = UNTRIED_FIRST,
         near_first: bool | None = None,
+        prior: float = 1.0,
         **options: Any,
     ) -> None:
         self._require(0 < k < math.inf, f"k must be a number above 0, not {k}")
         self._require(math.isfinite(bias), f"bias must be a number, not {bias}")
         self._require(schedule in SCHEDULES, f"schedule is hand or mse, not {schedule!r}")
         self._require(c >= 0, f"c must be 0 or more, not {c}")
-        selection = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias)
+        self._require(0 <= prior < math.inf, f"prior must be a number from 0 on, not {prior}")
+        selection = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias, prior)
         if near_first is None:
             near_first = hasattr(game, "neighbours")
         super().__init__(game, selection, near_first=near_first, **options)

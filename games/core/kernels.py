@@ -22,6 +22,16 @@ within two moves proves its result, and no omitted action is better than all sen
 | --- | --- |
 | `decisive(board, rng, trace) -> n` | plays random sensible actions to the end, into `trace` |
 | `sensible(board, actions) -> n` | writes the sensible actions, the most promising first |
+
+Two others put knowledge of the game into a search. Nothing is proven by them.
+
+| kernel | does |
+| --- | --- |
+| `heavy(board, rng, trace) -> n` | plays probable good actions to the end, into `trace` |
+| `prior(board, results)` | for each legal action `a`, assumes results before the first visit |
+
+`prior` writes into `results[2 * a]` half points, two for a win, and into `results[2 * a + 1]` the
+number of visits that they are worth.
 """
 
 from __future__ import annotations
@@ -52,13 +62,15 @@ SIGNATURES = {
     "playout": types.int64(_VECTOR, _RNG, _VECTOR),
     "decisive": types.int64(_VECTOR, _RNG, _VECTOR),
     "sensible": types.int64(_VECTOR, _VECTOR),
+    "heavy": types.int64(_VECTOR, _RNG, _VECTOR),
+    "prior": types.void(_VECTOR, _VECTOR),
     "write": types.void(_VECTOR, _VECTOR),
     "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
 
 
 class Kernels(NamedTuple):
-    """The six compiled functions of a game, and the two optional ones."""
+    """The six compiled functions of a game, and the optional ones."""
 
     start: Callable[..., None]
     legal: Callable[..., int]
@@ -68,6 +80,8 @@ class Kernels(NamedTuple):
     read: Callable[..., None]
     decisive: Callable[..., int] | None = None
     sensible: Callable[..., int] | None = None
+    heavy: Callable[..., int] | None = None
+    prior: Callable[..., None] | None = None
 
 
 def kernel(function: F) -> F:

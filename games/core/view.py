@@ -30,8 +30,9 @@ class BoardView:
     #: "king" has a crown, a "pawn" is drawn as in chess, and other kinds as `piece` says. Terminals
     #: show "man" and "stone" in lower case.
     kinds: tuple[str, ...] = ()
-    #: How the board of a grid is drawn. checkered: squares in two colours, the top left one light.
-    surface: Literal["plain", "checkered"] = "plain"
+    #: How the board of a grid is drawn. checkered: squares in two colours, the top left one light;
+    #: wood: black and white stones on the crossings of lines, with star points as in Go.
+    surface: Literal["plain", "checkered", "wood"] = "plain"
     #: The names of the cells, "" for those that are not used, such as the light squares of
     #: draughts; () if rows and columns name them.
     cell_labels: tuple[str, ...] = ()

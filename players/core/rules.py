@@ -27,6 +27,8 @@ class Rules(NamedTuple):
     playout: Callable[..., int]
     decisive: Callable[..., int] | None
     sensible: Callable[..., int] | None
+    heavy: Callable[..., int] | None
+    prior: Callable[..., None] | None
     write: Callable[..., None]
     key: Callable[..., int]  # a hash of the board
     compiled: bool
@@ -43,6 +45,8 @@ def rules_of(game: Game) -> Rules:
             kernels.playout,
             kernels.decisive,
             kernels.sensible,
+            kernels.heavy,
+            kernels.prior,
             kernels.write,
             board_key,
             compiled=True,
@@ -79,4 +83,4 @@ def interpreted_rules(game: Game) -> Rules:
     def key(board: list[Any]) -> int:
         return int(board_key(np.array(board[2], dtype=np.int64)))
 
-    return Rules(board, legal, play, playout, None, None, write, key, compiled=False)
+    return Rules(board, legal, play, playout, None, None, None, None, write, key, compiled=False)

@@ -30,7 +30,8 @@ class TreeSearch(Player):
 
     `simulations` limits the simulations per move; with it and `seed`, a search is exactly
     repeatable. `solver` backs up proofs. `decisive` playouts, for games that define them, win at
-    once if possible and prevent immediate losses. `near_first` tries actions next to stones before
+    once if possible and prevent immediate losses; `heavy` playouts use what a game knows of good
+    moves. `near_first` tries actions next to stones before
     the others. `max_plies` cuts playouts off and counts them as ties. `reuse` keeps the subtree of
     the played moves, `ponder` thinks on the opponent's time. Each of `threads` has its own tree,
     and their results are summed. `memory_mb` limits the memory of all trees together.
@@ -45,6 +46,7 @@ class TreeSearch(Player):
         simulations: int | None = None,
         solver: bool = True,
         decisive: bool = True,
+        heavy: bool = True,
         near_first: bool = False,
         max_plies: int = 0,
         max_depth: int = 0,
@@ -73,7 +75,7 @@ class TreeSearch(Player):
         neighbours = self._neighbours() if near_first else np.empty(0, dtype=np.int64)
         deepest = game.max_plies + 1
         config = SearchConfig(
-            solver, decisive, min(max_plies, deepest), min(max_depth or deepest, deepest)
+            solver, decisive, min(max_plies, deepest), min(max_depth or deepest, deepest), heavy
         )
         first = secrets.randbits(64) if seed is None else seed
         try:

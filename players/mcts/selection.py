@@ -42,10 +42,11 @@ class Selection(NamedTuple):
     schedule: int  # of RAVE: HAND_SELECTED or MINIMUM_MSE
     k: float  # hand-selected: visits at which both estimates weigh the same
     bias: float  # minimum MSE: the assumed bias of all-moves-as-first
+    prior: float = 0.0  # of RAVE: weight of the results that a game assumes
 
 
 SELECTION = types.NamedTuple(
-    [types.int64, types.float64, types.float64, types.int64, types.float64, types.float64],
+    [types.int64, *[types.float64] * 2, types.int64, *[types.float64] * 3],
     Selection,
 )
 

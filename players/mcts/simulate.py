@@ -33,6 +33,7 @@ class SearchConfig(NamedTuple):
     decisive: bool  # playouts are decisive: they win at once and prevent immediate losses
     max_plies: int  # above 0, playouts are cut off at this length and count as ties
     max_depth: int  # of the tree
+    heavy: bool = False  # playouts use the knowledge of the game
 
 
 class Buffers(NamedTuple):
@@ -45,14 +46,17 @@ class Buffers(NamedTuple):
     played: NDArray[np.int64]  # [player, action] the last stamp on it, flat
     neighbours: NDArray[np.int64]  # [action, neighbour] flat, padded with -1; or empty
     proofs: NDArray[np.int64]  # see `players.mcts.proofs`
+    assumed: NDArray[np.int64]  # [action, half points and visits] flat
     counters: NDArray[np.int64]  # stamps used in `played`; greatest depth; number of actions
 
 
 _VECTOR = types.int64[::1]
-_BUFFERS = types.NamedUniTuple(_VECTOR, 8, Buffers)
-_CONFIG = types.NamedTuple([types.boolean, types.boolean, types.int64, types.int64], SearchConfig)
-_LEGAL, _PLAY, _PLAYOUT = (
-    types.FunctionType(SIGNATURES[name]) for name in ("legal", "play", "playout")
+_BUFFERS = types.NamedUniTuple(_VECTOR, 9, Buffers)
+_CONFIG = types.NamedTuple(
+    [types.boolean, types.boolean, types.int64, types.int64, types.boolean], SearchConfig
+)
+_LEGAL, _PLAY, _PLAYOUT, _PRIOR = (
+    types.FunctionType(SIGNATURES[name]) for name in ("legal", "play", "playout", "prior")
 )
 _KEY = types.FunctionType(types.int64(_VECTOR))
 _RNG = types.uint64[::1]
@@ -69,6 +73,7 @@ def new_buffers(game: Game, neighbours: NDArray[np.int64], words: int) -> Buffer
         played=_zeros(2 * game.num_actions),
         neighbours=neighbours,
         proofs=new_proofs(words),
+        assumed=_zeros(2 * game.num_actions),
         counters=apart(np.array([0, 0, game.num_actions], dtype=np.int64)),
     )
 
@@ -167,6 +172,18 @@ def expand(tree: Tree, node: int, buffers: Buffers, n: int, selection: Selection
     nodes[node].width = width
     nodes[node].near = near
     tree.used[0] = first + width
+
+
+@inlined
+def assume(tree: Tree, node: int, assumed: NDArray[np.int64], weight: float) -> None:
+    """Begin the all-moves-as-first results of new children with those that the game assumes."""
+    first = np.int64(tree.nodes[node].first_child)
+    for child in range(first, first + tree.nodes[node].width):
+        at = 2 * np.int64(tree.nodes[child].action)
+        visits = np.int64(weight * assumed[at + 1])
+        if visits > 0:
+            tree.amaf[child].visits = visits
+            tree.amaf[child].average = np.float32(0.5 * assumed[at] / assumed[at + 1])
 
 
 @inlined
@@ -290,6 +307,7 @@ def all_moves_as_first(tree: Tree, buffers: Buffers, depth: int, plies: int, out
         _LEGAL,
         _PLAY,
         _PLAYOUT,
+        _PRIOR,
         _KEY,
         _RNG,
         _BUFFERS,
@@ -306,6 +324,7 @@ def run_simulations(
     legal: Callable[..., int],
     play: Callable[..., None],
     playout: Callable[..., int],
+    prior: Callable[..., None],
     key: Callable[..., int],
     rng: Rng,
     buffers: Buffers,
@@ -335,6 +354,9 @@ def run_simulations(
                 expand(tree, node, buffers, legal(board, buffers.actions), selection, rng)
                 if tree.nodes[node].width == 0:
                     break
+                if selection.prior > 0.0:
+                    prior(board, buffers.assumed)
+                    assume(tree, node, buffers.assumed, selection.prior)
             node = visit(tree, node, select(tree, node, selection))
             depth += 1
             path[depth] = node

@@ -50,12 +50,20 @@ class Worker:
             fpu=float(selection.fpu),
             k=float(selection.k),
             bias=float(selection.bias),
+            prior=float(selection.prior) if self._rules.prior else 0.0,
         )
         #: Whether the selection visits all actions evenly, so that only their means rank them.
         self.visits_evenly = selection.rule == FLAT
         self._config = config._replace(
-            decisive=config.decisive and self._rules.decisive is not None
+            heavy=config.heavy and self._rules.heavy is not None,
+            decisive=config.decisive and self._rules.decisive is not None,
         )
+        self._playout = self._rules.playout
+        if self._config.heavy and self._rules.heavy:
+            self._playout = self._rules.heavy
+            self._config = self._config._replace(decisive=False)
+        elif self._config.decisive and self._rules.decisive:
+            self._playout = self._rules.decisive
         self._rng = apart(seeded(seed))
         words = len(self._rules.board(game.initial_state()))
         self._buffers = new_buffers(game, neighbours, words)
@@ -168,7 +176,8 @@ class Worker:
             self._board,
             rules.legal,
             rules.play,
-            (rules.decisive if self._config.decisive else None) or rules.playout,
+            self._playout,
+            rules.prior or rules.write,  # the same type; without a prior, it is not called
             rules.key,
             self._rng,
             self._buffers,

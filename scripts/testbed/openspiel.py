@@ -10,6 +10,8 @@ import pyspiel
 from games import Game, SpecError, State
 from players import Limit, Player, PlayResult
 
+#: The spelling of games whose parameters have other names or defaults.
+SPELLED = {"go": "go(board_size=9,komi=7.5)"}
 #: A limit that no search here reaches.
 MOST_SIMULATIONS = 10**9
 MEMORY_MB = 4000
@@ -44,7 +46,7 @@ def mcts(
 
 def position(spec: str, actions: Iterable[int]) -> pyspiel.State:
     """Return OpenSpiel's position after a sequence of our actions."""
-    state = pyspiel.load_game(spec).new_initial_state()
+    state = pyspiel.load_game(SPELLED.get(spec, spec)).new_initial_state()
     split = spec == "ultimate_tic_tac_toe"
     for action in actions:
         for each in _halves(state, action) if split else (action,):

@@ -154,8 +154,9 @@ class Board(Struct, frozen=True, omit_defaults=True):
     block: int
     column_labels: tuple[str, ...]
     row_labels: tuple[str, ...]
-    #: How the board is drawn; checkered: squares in two colours, the top left one light.
-    surface: Literal["plain", "checkered"] = "plain"
+    #: How the board is drawn; checkered: squares in two colours, the top left one light; wood:
+    #: black and white stones on the crossings of lines.
+    surface: Literal["plain", "checkered", "wood"] = "plain"
     #: The names of cells that rows and columns do not name, "" for those that are not used.
     cell_labels: tuple[str, ...] = ()
 

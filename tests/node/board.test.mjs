@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "../../server/web/static/board_layout.js";
+import { blockEnds, blockOf, cellName, layoutOf, pieceName, starPoints } from "../../server/web/static/board_layout.js";
 import { commonStart, exact, nextCells, pick, targetOf } from "../../server/web/static/move_selection.js";
 
 const GRID = {
@@ -49,6 +49,20 @@ test("there is no cell outside the board, nor after the end of a heap", () => {
 test("flipping turns a grid by 180 degrees; where pieces fall, down stays down", () => {
   assert.deepEqual(layoutOf(GRID, true).placeOf(0), [1, 2]);
   assert.deepEqual(layoutOf(COLUMNS, true).placeOf(0), [0, 2]);
+});
+
+test("boards of Go have the usual star points", () => {
+  const named = (side) => {
+    const board = { rows: side, columns: side };
+    return starPoints(board).map((cell) => `${1 + Math.floor(cell / side)},${1 + (cell % side)}`);
+  };
+  assert.deepEqual(named(4), []);
+  assert.deepEqual(named(5), ["3,3"]);
+  assert.deepEqual(named(9), ["3,3", "3,7", "7,3", "7,7", "5,5"]);
+  assert.deepEqual(named(13), ["4,4", "4,10", "10,4", "10,10", "7,7"]);
+  assert.deepEqual(named(19).length, 9);
+  assert.ok(named(19).includes("4,10") && named(19).includes("16,16"));
+  assert.deepEqual(starPoints({ rows: 9, columns: 7 }), []);
 });
 
 test("cells and pieces have names", () => {

@@ -1,6 +1,6 @@
 // Draws a board as SVG from the server's `board` (its geometry) and `view` (a position).
 
-import { blockEnds, blockOf, cellName, layoutOf, pieceName } from "./board_layout.js";
+import { blockEnds, blockOf, cellName, layoutOf, pieceName, starPoints } from "./board_layout.js";
 import { html, svg } from "./elements.js";
 import { commonStart, exact, nextCells, pick, targetOf } from "./move_selection.js";
 import { keyOf, piece, pieceOf } from "./pieces.js";
@@ -140,8 +140,16 @@ export class BoardView {
     }
     const inset = piece === "stone" ? CELL / 2 : 0;
     ground.append(svg("path", { class: "line", d: lines(rows, columns, 1, inset) }));
+    if (surface === "wood") ground.append(...this.#stars());
     if (block) ground.append(svg("path", { class: "heavy", d: lines(rows, columns, block, 0) }));
     return ground;
+  }
+
+  #stars() {
+    return starPoints(this.#board).map((cell) => {
+      const [cx, cy] = this.#centre(cell);
+      return svg("circle", { class: "star", cx, cy, r: 3.4 });
+    });
   }
 
   #holes() {

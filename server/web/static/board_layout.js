@@ -26,6 +26,20 @@ export function layoutOf(board, flipped = false) {
   };
 }
 
+/** The star points of a board for Go, as cells: on square boards with sides from 5 on. From 17 on
+ * they are nine; smaller boards have the middle one if there is a middle, and from 7 on four more. */
+export function starPoints({ rows, columns }) {
+  if (rows !== columns || rows < 5) return [];
+  const edge = rows < 12 ? 2 : 3;
+  const middle = rows % 2 ? [(rows - 1) / 2] : [];
+  const outer = rows < 7 ? [] : [edge, rows - 1 - edge];
+  const sides = rows < 17 ? [] : middle;
+  const corners = outer.flatMap((row) => outer.map((column) => [row, column]));
+  const others = sides.flatMap((at) => outer.flatMap((each) => [[each, at], [at, each]]));
+  const centre = middle.map((at) => [at, at]);
+  return [...corners, ...others, ...centre].map(([row, column]) => row * columns + column);
+}
+
 /** The first and the last cell of a block. Blocks are numbered row by row. */
 export function blockEnds({ columns, block }, at) {
   const across = columns / block;

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import games
 from games import TIE, IllegalAction, State
+from games.core.random import seeded
 from games.go import Go
+from games.goban import heavy
 
 STONES = ".XO"
 
@@ -159,3 +162,60 @@ def test_hashes_of_positions_are_exact_as_floating_point_numbers() -> None:
     assert len(set(hashes)) == 4
     assert all(0 < each < 2**53 for each in hashes)
     assert state[5 + 25 + 4 :] == (0,) * 46
+
+
+def after_move(game: Go, rows: str, last: str) -> State:
+    """Return a position in which White has just put the stone at `last`, and Black is to move."""
+    state = list(position(game, rows, 1))
+    state[3] = game.parse_action(game.initial_state(), last)
+    return tuple(state)
+
+
+@pytest.mark.parametrize("spec", ["go(size=5)", "go(size=6,superko=true)"])
+def test_a_heavy_playout_is_a_match_that_ends_as_it_says(spec: str) -> None:
+    game = go(spec)
+    rng, trace = seeded(1), np.empty(game.max_plies, dtype=np.int64)
+    for _ in range(20):
+        state, board = game.initial_state(), game.board()
+        plies = game.kernels.heavy(board, rng, trace)  # type: ignore[misc]
+        for action in trace[:plies].tolist():
+            state = game.next_state(state, action)
+        assert game.winner(state) == board[1] != 0
+        assert game.state(board) == state
+
+
+@pytest.mark.parametrize(
+    ("rows", "last", "answers"),
+    [
+        ("..... .X... XOX.. ..... .....", "B3", {"B2"}),  # captures
+        ("..... .OX.. OX... .O... .....", "B2", {"C3"}),  # escapes
+    ],
+)
+def test_heavy_playouts_answer_the_last_move(rows: str, last: str, answers: set[str]) -> None:
+    game = go("go(size=5)")
+    state = after_move(game, rows, last)
+    rng, trace, found = seeded(1), np.empty(game.max_plies, dtype=np.int64), set[str]()
+    for _ in range(20):
+        game.kernels.heavy(game.board(state), rng, trace)  # type: ignore[misc]
+        found.add(game.action_name(state, int(trace[0])))
+    assert found <= answers
+
+
+def test_assumed_results_favour_captures_and_reject_atari_and_eyes() -> None:
+    game = go("go(size=9)")
+    empty = "........."
+    rows = f".XO...... XX....... {empty} ..X...... .XOX..... {empty} {empty} ......O.. .......O."
+    state = after_move(game, rows, "C5")
+    results = np.zeros(2 * game.num_actions, dtype=np.int64)
+    game.kernels.prior(game.board(state), results)  # type: ignore[misc]
+
+    def assumed(name: str) -> tuple[int, int]:
+        action = game.parse_action(state, name)
+        return int(results[2 * action]), int(results[2 * action + 1])
+
+    even = heavy.EVEN
+    won = heavy.CAPTURE + heavy.NEAR[2] + heavy.PATTERN
+    assert assumed("C4") == (even + 2 * won, even + won)
+    assert assumed("A9") == (even, even + heavy.EYE)
+    assert assumed("J5") == (even, even)
+    assert assumed("pass") == (0, even)

@@ -245,7 +245,7 @@ def test_all_moves_as_first_equals_an_independent_count(
         watched.path, watched.playout_moves = [], []
         ran = uncompiled(run_simulations)(
             tree, game.board(), game.board(), game.kernels.legal, watched.play, watched.playout,
-            board_key, rng, buffers, selection, config, 1,
+            game.kernels.write, board_key, rng, buffers, selection, config, 1,
         )  # fmt: skip
         assert ran == 1
         count_all_moves(count, game, watched.path, watched.playout_moves)

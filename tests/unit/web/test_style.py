@@ -30,6 +30,9 @@ PAIRS = [
         for shape in ("first", "second", "mark", "accent")
         for ground in ("board", "dark-square")
     ),
+    *((shape, "wood", SHAPE) for shape in ("black-stone", "wood-accent", "wood-line", "wood-mark")),
+    *(("stone-mark", stone, SHAPE) for stone in ("black-stone", "white-stone")),
+    ("wood-line", "white-stone", SHAPE),
     *(("control", ground, SHAPE) for ground in ("bg", "surface")),
 ]
 

@@ -1,0 +1,200 @@
+"""Playouts and assumptions of Go that know captures, escapes and patterns.
+
+`heavy` answers the last move where it can, in this order: it captures a chain in atari or saves one
+of its own, or plays next to the last move where a pattern matches (Gelly et al. 2006). `prior`
+assumes results of each action for the first visits of a search (Gelly & Silver 2007).
+"""
+
+from __future__ import annotations
+
+from games.core.kernels import Board, Vector, helper, kernel
+from games.core.random import Rng, draw
+from games.goban.chains import (
+    captures,
+    fills_no_eye,
+    in_atari,
+    liberties_after,
+    liberties_of,
+    only_liberty,
+    prepare,
+    random_point,
+)
+from games.goban.layout import (
+    EMPTY,
+    HEAD,
+    LAST,
+    LIBERTIES,
+    NEXT,
+    PASS,
+    SIZE,
+    STEPS,
+    action_of,
+    point_at,
+)
+from games.goban.patterns import matches
+from games.goban.playouts import begin, is_decided, step
+
+#: The visits that `prior` assumes: half of EVEN are won, and the others won or lost.
+EVEN, EYE, CAPTURE, SELF_ATARI, RESCUE, PATTERN, ALONE = 10, 50, 30, 20, 20, 10, 10
+#: Visits that are won, by the distance from the last move: from 2, next to it, to 5.
+NEAR = (0, 0, 24, 22, 14, 8)
+#: Of this many random moves, one may put its own chain into atari.
+_CARELESS = 20
+
+
+@helper
+def is_safe(board: Board, point: int, player: int) -> bool:
+    """Return whether a move captures, or leaves its chain more than one liberty."""
+    return captures(board, point, player) or not in_atari(liberties_after(board, point, player))
+
+
+@helper
+def rescue(board: Board, rng: Rng, stone: int, player: int) -> int:
+    """Return a move that saves a chain in atari, by capturing or by extending it; 0 for none."""
+    chosen, count = 0, 0
+    head = board[stone + HEAD]
+    each = head
+    while True:
+        for k in range(4):
+            near = each + board[STEPS + k]
+            if board[near] == 3 - player and in_atari(liberties_of(board, near)):
+                point = only_liberty(liberties_of(board, near))
+                if fills_no_eye(board, point, player):
+                    count += 1
+                    if draw(rng, count) == 0:
+                        chosen = point
+        each = board[each + NEXT]
+        if each == head:
+            break
+    point = only_liberty(board[head + LIBERTIES])
+    if fills_no_eye(board, point, player) and is_safe(board, point, player):
+        count += 1
+        if draw(rng, count) == 0:
+            chosen = point
+    return chosen
+
+
+@helper
+def answer(board: Board, rng: Rng, player: int) -> int:
+    """Return an answer to the last move: a capture, a rescue, or a pattern; 0 for none."""
+    last = board[LAST]
+    if last <= PASS:
+        return 0
+    chosen, count = 0, 0
+    if board[last] == 3 - player and in_atari(liberties_of(board, last)):
+        point = only_liberty(liberties_of(board, last))
+        if fills_no_eye(board, point, player):
+            return point
+    for k in range(4):
+        near = last + board[STEPS + k]
+        if board[near] == player and in_atari(liberties_of(board, near)):
+            point = rescue(board, rng, near, player)
+            if point:
+                count += 1
+                if draw(rng, count) == 0:
+                    chosen = point
+    if chosen:
+        return chosen
+    for k in range(8):
+        near = last + board[STEPS + k]
+        if (
+            board[near] == EMPTY
+            and matches(board, near)
+            and fills_no_eye(board, near, player)
+            and is_safe(board, near, player)
+        ):
+            count += 1
+            if draw(rng, count) == 0:
+                chosen = near
+    return chosen
+
+
+@kernel
+def heavy(board: Board, rng: Rng, trace: Vector) -> int:
+    if board[1]:
+        return 0
+    begin(board)
+    ply = 0
+    while board[1] == 0:
+        player, point = board[0], PASS
+        if not is_decided(board):
+            point = answer(board, rng, player)
+            if point == 0:
+                point = random_point(board, rng, player)
+                if point != PASS and not is_safe(board, point, player) and draw(rng, _CARELESS):
+                    point = random_point(board, rng, player)  # another chance
+        trace[ply] = step(board, point)
+        ply += 1
+    return ply
+
+
+@helper
+def _distance(board: Board, point: int, other: int) -> int:
+    """Return the distance of two points: rows, columns, and the greater of both."""
+    one, two = action_of(board, point), action_of(board, other)
+    size = board[SIZE]
+    rows = abs(one // size - two // size)
+    columns = abs(one % size - two % size)
+    return rows + columns + max(rows, columns)
+
+
+@helper
+def _is_alone(board: Board, row: int, column: int) -> bool:
+    """Return whether there is no stone within three rows and columns."""
+    size = board[SIZE]
+    for near_row in range(max(0, row - 3), min(size, row + 4)):
+        for near_column in range(max(0, column - 3), min(size, column + 4)):
+            if board[point_at(board, near_row, near_column)] != EMPTY:
+                return False
+    return True
+
+
+@helper
+def _rescues(board: Board, point: int, player: int) -> bool:
+    """Return whether a move is the liberty of a chain of the player in atari."""
+    for k in range(4):
+        near = point + board[STEPS + k]
+        if board[near] == player and in_atari(liberties_of(board, near)):
+            return True
+    return False
+
+
+@helper
+def _assume(results: Vector, action: int, wins: int, visits: int) -> None:
+    results[2 * action] += 2 * wins
+    results[2 * action + 1] += visits
+
+
+@kernel
+def prior(board: Board, results: Vector) -> None:
+    prepare(board)
+    size, player, last = board[SIZE], board[0], board[LAST]
+    for row in range(size):
+        for column in range(size):
+            point, action = point_at(board, row, column), row * size + column
+            if board[point] != EMPTY:
+                continue
+            results[2 * action] = EVEN
+            results[2 * action + 1] = EVEN
+            if not fills_no_eye(board, point, player):
+                _assume(results, action, 0, EYE)
+                continue
+            if captures(board, point, player):
+                _assume(results, action, CAPTURE, CAPTURE)
+            elif not is_safe(board, point, player):
+                _assume(results, action, 0, SELF_ATARI)
+            elif _rescues(board, point, player):
+                _assume(results, action, RESCUE, RESCUE)
+            if matches(board, point):
+                _assume(results, action, PATTERN, PATTERN)
+            if last > PASS:
+                distance = _distance(board, point, last)
+                if distance < len(NEAR):
+                    _assume(results, action, NEAR[distance], NEAR[distance])
+            line = min(row, column, size - 1 - row, size - 1 - column)
+            if line < 3 and _is_alone(board, row, column):
+                _assume(results, action, ALONE if line == 2 else 0, ALONE)
+    results[2 * size * size] = 0
+    results[2 * size * size + 1] = EVEN
+    if last == PASS:  # it ends the match: one visit proves whether that wins
+        results[2 * size * size] = 2 * EVEN
