@@ -23,6 +23,7 @@ from support.browser import (
     running_site,
     start_match,
 )
+from support.scale import repetitions
 from testbed.machine import reserve_port
 
 import games
@@ -39,8 +40,13 @@ GAMES: dict[str, dict[str, int | str]] = {
     "ultimate_tic_tac_toe": {},
     "checkers": {},
     "chong": {},
+    "draughts": {},
     "open_spiel": {"game": "clobber", "rows": 2, "columns": 4},
 }
+
+
+#: Games whose matches are so long that they are played to their end only with `--slow`.
+LONG = {"chong", "draughts"}
 
 
 def test_all_games_are_played() -> None:
@@ -53,7 +59,11 @@ def test_a_whole_match_is_played_by_clicking(
 ) -> None:
     page = people.come()
     match = start_match(page, game, **parameters)
-    play_on(page, random.Random(1))
+    play_on(page, random.Random(1), repetitions(1000, short=12) if game in LONG else 1000)
+    if my_turn(page):
+        page.get_by_role("button", name="Resign").click()
+        page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
+        page.locator(OVER).wait_for()
     record = site.stored(match)
     expect(page.locator("#status")).to_have_text(result_in(record))
     assert moves_on(page) == moves_in(record)

@@ -50,6 +50,7 @@ def perft_by_turns(game: games.Game, depth: int) -> list[int]:
     ("spec", "counts"),
     [
         ("checkers", [7, 49, 302, 1469, 7361, 36768, 179740, 845931]),
+        ("draughts", [9, 81, 658, 4265, 27117, 167140, 1049442]),
     ],
 )
 def test_perft_by_turns(spec: str, counts: list[int]) -> None:

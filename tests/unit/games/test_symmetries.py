@@ -69,6 +69,7 @@ def test_symmetries_are_permutations_that_form_a_group(spec: str) -> None:
         ("nim", 1),
         ("checkers", 1),
         ("chong", 2),
+        ("draughts", 1),
     ],
 )
 def test_games_declare_all_their_symmetries(spec: str, count: int) -> None:

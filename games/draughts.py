@@ -1,0 +1,380 @@
+"""International draughts on 10 by 10 squares: flying kings, and the longest capture must be played.
+
+Action = (from - 1) * 50 + to - 1, with the numbers of squares, 1 to 50, as draughts players use
+them. A capture of several pieces is as many actions of the same player; only those that begin a
+longest capture are legal. Captured pieces are removed after the last.
+
+A match is a tie after 25 moves of each player in a row by kings and without a capture; with one
+king against three pieces of which one is a king at least, after 16 moves of each; and against two
+or one, after 5. Repeated positions do not end it earlier.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
+from games.core.bits import count, lowest, without_lowest
+from games.core.kernels import compiled
+from games.core.random import GAMMA, Rng, below
+
+SIDE = 10
+CELLS = SIDE * SIDE
+SQUARES = CELLS // 2
+DIRECTIONS = 4
+#: Plies in a row by kings and without a capture that are a tie; the same with one king against
+#: that many pieces, one of them a king.
+QUIET_PLIES = 50
+FEW_PLIES = (QUIET_PLIES, 10, 10, 32)
+#: Each of at most 300 moves of men and 39 captures begins another QUIET_PLIES.
+PLIES = QUIET_PLIES * 340
+
+# board: player, outcome, pieces of player 1, pieces of player 2, kings of both, the piece that has
+# to capture on, the pieces that it has captured, plies in a row by kings and without a capture.
+# Sets of squares are words in which a step up is a shift by 6 to the left and by 5 to the right,
+# wherever it begins: after each ten squares one bit is left out, which stands for both edges.
+_KINGS, _JUMPER, _CAPTURED, _QUIET = 4, 5, 6, 7
+_ALL = sum(1 << (square + square // SIDE) for square in range(SQUARES))
+_TOP, _BOTTOM = 0b11111, 0b11111 << 49
+
+# state: the cells of the whole board (0 empty, 1 and 2 men of the players, 3 and 4 kings, and 4
+# more for those that are captured while a capture goes on), the square of the piece that has to
+# capture on or NOBODY, and the plies in a row by kings and without a capture.
+NOBODY = -1
+
+
+def _cell(square: int) -> int:
+    row, place = divmod(square, SIDE // 2)
+    return row * SIDE + 2 * place + (row + 1) % 2
+
+
+#: The cell of each square, both counted from 0.
+_CELL_OF = np.array([_cell(square) for square in range(SQUARES)])
+
+
+@helper
+def bit_of(square: int) -> int:
+    """Return the word with only the bit of a square set."""
+    return 1 << square + square // SIDE
+
+
+@helper
+def square_of(bit: int) -> int:
+    """Return the square of the lowest bit of a word."""
+    place = lowest(bit)
+    return place - place // (SIDE + 1)
+
+
+@helper
+def shifted(squares: int, direction: int) -> int:
+    """Return squares one step up left, up right, down right or down left."""
+    if direction == 0:
+        return squares >> 6
+    if direction == 1:
+        return squares >> 5
+    return squares << (6 if direction == 2 else 5)
+
+
+@compiled(types.int64(types.int64, types.boolean, types.int64, types.int64), allocates=False)
+def longest(piece: int, is_king: bool, prey: int, empty: int) -> int:
+    """Return how many pieces of `prey` a piece can capture in one move."""
+    most = 0
+    for direction in range(DIRECTIONS):
+        over = shifted(piece, direction)
+        while is_king and over & empty:
+            over = shifted(over, direction)
+        landing = shifted(over & prey, direction) & empty
+        while landing:
+            most = max(most, 1 + longest(landing, is_king, prey & ~over, empty))
+            landing = shifted(landing, direction) & empty if is_king else 0
+    return most
+
+
+@helper
+def landings(piece: int, is_king: bool, prey: int, empty: int, most: int) -> int:
+    """Return the squares on which captures of `most` pieces land first."""
+    found = 0
+    for direction in range(DIRECTIONS):
+        over = shifted(piece, direction)
+        while is_king and over & empty:
+            over = shifted(over, direction)
+        landing = shifted(over & prey, direction) & empty
+        while landing:
+            if 1 + longest(landing, is_king, prey & ~over, empty) == most:
+                found |= landing
+            landing = shifted(landing, direction) & empty if is_king else 0
+    return found
+
+
+@helper
+def next_to(pieces: int, prey: int, empty: int) -> int:
+    """Return the pieces that can capture one next to them."""
+    return (
+        pieces & (prey & empty << 6) << 6
+        | pieces & (prey & empty << 5) << 5
+        | pieces & (prey & empty >> 6) >> 6
+        | pieces & (prey & empty >> 5) >> 5
+    )
+
+
+@helper
+def walkers(board: Board) -> int:
+    """Return the pieces that can move one step."""
+    player = board[0]
+    own, kings = board[1 + player], board[_KINGS]
+    empty = _ALL & ~(board[2] | board[3])
+    up = own if player == 1 else own & kings
+    down = own if player == 2 else own & kings
+    return up & (empty << 6 | empty << 5) | down & (empty >> 6 | empty >> 5)
+
+
+@helper
+def movers(board: Board) -> tuple[int, int]:
+    """Return the pieces that may have a legal move, and the length of the longest capture or 0."""
+    player = board[0]
+    own, prey = board[1 + player], board[4 - player] & ~board[_CAPTURED]
+    empty = _ALL & ~(board[2] | board[3])
+    pieces = next_to(own, prey, empty) | own & board[_KINGS]
+    if board[_JUMPER]:
+        pieces = board[_JUMPER]
+    most = 0
+    left = pieces
+    while left:
+        piece = left & -left
+        left = without_lowest(left)
+        most = max(most, longest(piece, board[_KINGS] & piece != 0, prey, empty | piece))
+    return (pieces, most) if most else (walkers(board), 0)
+
+
+@helper
+def targets_of(board: Board, piece: int, most: int) -> int:
+    """Return the squares to which a piece can move if the longest capture has that length."""
+    player = board[0]
+    is_king = board[_KINGS] & piece != 0
+    empty = _ALL & ~(board[2] | board[3])
+    if most:
+        prey = board[4 - player] & ~board[_CAPTURED]
+        return landings(piece, is_king, prey, empty | piece, most)
+    if not is_king:
+        ahead = piece >> 6 | piece >> 5 if player == 1 else piece << 6 | piece << 5
+        return ahead & empty
+    found = 0
+    for direction in range(DIRECTIONS):
+        target = shifted(piece, direction) & empty
+        while target:
+            found |= target
+            target = shifted(target, direction) & empty
+    return found
+
+
+@helper
+def captured_between(piece: int, target: int, prey: int) -> int:
+    """Return the piece of `prey` between two squares of a diagonal, 0 for none."""
+    for direction in range(DIRECTIONS):
+        over = 0
+        square = shifted(piece, direction) & _ALL
+        while square and square != target:
+            over |= square & prey
+            square = shifted(square, direction) & _ALL
+        if square:
+            return over
+    return 0
+
+
+@helper
+def quiet_limit(board: Board) -> int:
+    """Return after how many plies in a row by kings and without a capture it is a tie."""
+    first, second = count(board[2]), count(board[3])
+    if min(first, second) != 1 or max(first, second) > 3:
+        return QUIET_PLIES
+    both_have_kings = board[2] & board[_KINGS] != 0 and board[3] & board[_KINGS] != 0
+    return FEW_PLIES[max(first, second)] if both_have_kings else QUIET_PLIES
+
+
+@helper
+def advance(board: Board, piece: int, target: int) -> None:
+    """Move a piece: set everything but the outcome of a player who cannot move."""
+    player = board[0]
+    far_row = _TOP if player == 1 else _BOTTOM
+    is_king = board[_KINGS] & piece != 0
+    prey = board[4 - player] & ~board[_CAPTURED]
+    over = captured_between(piece, target, prey)
+    board[1 + player] ^= piece | target
+    if is_king:
+        board[_KINGS] ^= piece | target
+    board[_JUMPER] = 0
+    if over:
+        board[_CAPTURED] |= over
+        empty = _ALL & ~(board[2] | board[3]) | target
+        if longest(target, is_king, prey & ~over, empty):
+            board[_JUMPER] = target
+            return
+        board[4 - player] &= ~board[_CAPTURED]
+        board[_KINGS] &= ~board[_CAPTURED]
+        board[_CAPTURED] = 0
+    board[_QUIET] = board[_QUIET] + 1 if is_king and not over else 0
+    if not is_king and target & far_row:
+        board[_KINGS] |= target
+    board[0] = 3 - player
+    if board[_QUIET] >= quiet_limit(board):
+        board[1] = -1
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    board[:] = 0
+    board[0] = 1
+    board[2] = _ALL & ~(bit_of(30) - 1)
+    board[3] = _ALL & (bit_of(20) - 1)
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    pieces, most = movers(board)
+    n = 0
+    while pieces:
+        piece = pieces & -pieces
+        pieces = without_lowest(pieces)
+        targets = targets_of(board, piece, most)
+        while targets:
+            actions[n] = square_of(piece) * SQUARES + square_of(targets)
+            targets = without_lowest(targets)
+            n += 1
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    advance(board, bit_of(action // SQUARES), bit_of(action % SQUARES))
+    player = board[0]
+    empty = _ALL & ~(board[2] | board[3])
+    if walkers(board) == 0 and next_to(board[1 + player], board[4 - player], empty) == 0:
+        board[1] = 3 - player
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    ply = 0
+    state = rng[0]
+    while board[1] == 0:
+        pieces, most = movers(board)
+        n = chosen = target = 0
+        while pieces:  # each move replaces the chosen one with the probability 1 / moves so far
+            piece = pieces & -pieces
+            pieces = without_lowest(pieces)
+            targets = targets_of(board, piece, most)
+            n += count(targets)
+            if targets == 0:
+                continue
+            state += GAMMA
+            pick = below(state, n)
+            if pick < count(targets):
+                for _ in range(pick):
+                    targets = without_lowest(targets)
+                chosen, target = piece, targets & -targets
+        if n == 0:
+            board[1] = 3 - board[0]
+            break
+        trace[ply] = square_of(chosen) * SQUARES + square_of(target)
+        ply += 1
+        advance(board, chosen, target)
+        if board[1]:  # a player who cannot move has lost, also where it would be a tie
+            pieces, most = movers(board)
+            if pieces == 0:
+                board[1] = 3 - board[0]
+    rng[0] = state
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:2] = board[:2]
+    state[2 : 2 + CELLS] = 0
+    for square in range(SQUARES):
+        place = square + square // SIDE
+        owner = (board[2] >> place & 1) + 2 * (board[3] >> place & 1)
+        more = 2 * (board[_KINGS] >> place & 1) + 4 * (board[_CAPTURED] >> place & 1)
+        state[2 + _CELL_OF[square]] = owner + more
+    state[2 + CELLS] = square_of(board[_JUMPER]) + 1 if board[_JUMPER] else NOBODY
+    state[3 + CELLS] = board[_QUIET]
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    board[:2] = state[:2]
+    board[2:] = 0
+    for square in range(SQUARES):
+        piece = state[2 + _CELL_OF[square]] - 1
+        if 0 <= piece < 8:
+            bit = bit_of(square)
+            board[2 + piece % 2] |= bit
+            if piece & 2:
+                board[_KINGS] |= bit
+            if piece & 4:
+                board[_CAPTURED] |= bit
+    board[_CAPTURED] &= board[4 - board[0]]
+    jumper = state[2 + CELLS]
+    if 1 <= jumper <= SQUARES:
+        board[_JUMPER] = board[1 + board[0]] & bit_of(jumper - 1)
+    board[_QUIET] = state[3 + CELLS]
+
+
+class Draughts(KernelGame):
+    """International draughts: kings fly, and the longest capture must be played."""
+
+    about = (
+        "Men move one square diagonally forward. Any piece captures by jumping over a piece of the "
+        "opponent onto the empty square behind, forwards and backwards, and goes on as long as it "
+        "can; the captured pieces are removed at the end. A player who can capture must do so, and "
+        "must capture as many pieces as possible. A man whose move ends on the far row becomes a "
+        "king, which moves and captures over any distance. A player who cannot move loses. It is a "
+        "tie after 25 moves of each player in a row by kings and without a capture; after 16 with "
+        "one king against three pieces, and after 5 with one king against two or one, if one of "
+        "them is a king. Each jump is a move of its own."
+    )
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self) -> None:
+        super().__init__(board=8, state=4 + CELLS, actions=SQUARES * SQUARES, plies=PLIES)
+
+    def action_name(self, state: State, action: int) -> str:
+        here, there = (square + 1 for square in divmod(action, SQUARES))
+        return f"{here}{'x' if _captures(state, action) else '-'}{there}"
+
+    def view(self, state: State) -> BoardView:
+        pieces = state[2 : 2 + CELLS]
+        jumper = state[2 + CELLS]
+        return BoardView(
+            SIDE,
+            SIDE,
+            tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces),
+            {action: _cells(action) for action in self.legal_actions(state)},
+            piece="disc",
+            kinds=tuple(KINDS[piece] for piece in pieces),
+            surface="checkered",
+            cell_labels=LABELS,
+            note="" if jumper == NOBODY else f"{jumper} has to capture on",
+        )
+
+
+KINDS = ("", *("man", "man", "king", "king") * 2)
+_NUMBERS = {_cell(square): str(square + 1) for square in range(SQUARES)}
+LABELS = tuple(_NUMBERS.get(cell, "") for cell in range(CELLS))
+
+
+def _cells(action: int) -> tuple[int, int]:
+    """Return the cells between which a piece moves."""
+    here, there = divmod(action, SQUARES)
+    return _cell(here), _cell(there)
+
+
+def _captures(state: State, action: int) -> bool:
+    """Return whether there is a piece of the opponent between the squares of a move."""
+    (row, column), (to_row, to_column) = (divmod(cell, SIDE) for cell in _cells(action))
+    steps = range(1, abs(to_row - row))
+    down, right = (1 if to_row > row else -1), (1 if to_column > column else -1)
+    return any(state[2 + (row + n * down) * SIDE + column + n * right] for n in steps)
