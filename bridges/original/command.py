@@ -36,7 +36,7 @@ Examples:
   board-play.py connect_four jrb.mcts.uct 127.0.0.1 4243   a client of the original
   playout-bridge json reversi --port 0 --challenge-bot "uct(time=0.3)"
   playout-bridge json t3 --clock 600+10 --seat 1
-  playout-bridge json "original(board=chong)" --port 4243
+  playout-bridge json "original(board=go)" --port 4243
 
 \b
 Games: {", ".join(f"{name} ({each.spec})" for name, each in RULES.items())},

@@ -7,11 +7,12 @@ descends.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import games
 from games import TIE, Game, IllegalAction, State
+from games.chong import CELLS, STONES
 from games.core import plugins
 from games.core import spec as specs
 from games.original import GROUP, Original
@@ -60,8 +61,8 @@ class NativeRules(OriginalRules):
 
     #: Its name in Playout.
     spec: ClassVar[str]
-    #: The keys of an action, each with the number of its values from 0.
-    keys: ClassVar[Mapping[str, int]]
+    #: The keys of an action, each with its values.
+    keys: ClassVar[Mapping[str, Sequence[Any]]]
 
     def __init__(self) -> None:
         self.game = games.load(self.spec)
@@ -71,11 +72,11 @@ class NativeRules(OriginalRules):
         """Return the fields of a state besides the two players."""
 
     @abstractmethod
-    def number(self, values: tuple[int, ...]) -> int:
+    def number(self, values: tuple[Any, ...]) -> int:
         """Return our action for the values of `keys`, in that order."""
 
     @abstractmethod
-    def values(self, state: State, action: int) -> tuple[int, ...] | None:
+    def values(self, state: State, action: int) -> tuple[Any, ...] | None:
         """Return the values of `keys` for an action of ours; None for a pass."""
 
     def state_json(self, state: State, previous: int) -> Json:
@@ -89,16 +90,21 @@ class NativeRules(OriginalRules):
         if not isinstance(message, dict):
             raise UnknownAction(self._expected())
         values = tuple(message.get(key) for key in self.keys)
-        for value, size in zip(values, self.keys.values(), strict=True):
-            if type(value) is not int or not 0 <= value < size:
+        for value, allowed in zip(values, self.keys.values(), strict=True):
+            if type(value) is not type(allowed[0]) or value not in allowed:
                 raise UnknownAction(self._expected())
-        action = self.number(values)  # type: ignore[arg-type]
+        action = self.number(values)
         if action not in self.game.legal_actions(state):
             raise IllegalAction(f"{message} is not legal")
         return action
 
     def _expected(self) -> str:
-        wanted = ", ".join(f"{key} from 0 to {size - 1}" for key, size in self.keys.items())
+        wanted = ", ".join(
+            f"{key} from {each[0]} to {each[-1]}"
+            if isinstance(each, range)
+            else f"{key} {' or '.join(each)}"
+            for key, each in self.keys.items()
+        )
         return f"an action of {self.name} is an object with {wanted}"
 
 
@@ -106,7 +112,7 @@ class OriginalConnectFour(NativeRules):
     """Discs that fall: row 0 is the lowest."""
 
     name, spec = "connect_four", "connect_four"
-    keys: ClassVar = {"column": 7}
+    keys: ClassVar = {"column": range(7)}
 
     def parts(self, state: State) -> Json:
         cells = state[2:]
@@ -117,10 +123,10 @@ class OriginalConnectFour(NativeRules):
         ]
         return {"pieces": [disc for disc in discs if disc["player"]]}
 
-    def number(self, values: tuple[int, ...]) -> int:
-        return values[0]
+    def number(self, values: tuple[Any, ...]) -> int:
+        return int(values[0])
 
-    def values(self, state: State, action: int) -> tuple[int, ...] | None:
+    def values(self, state: State, action: int) -> tuple[Any, ...] | None:
         return (action,)
 
 
@@ -128,7 +134,7 @@ class OriginalReversi(NativeRules):
     """Othello; a player who cannot move is left out, without a pass."""
 
     name, spec = "reversi", "othello"
-    keys: ClassVar = {"row": 8, "column": 8}
+    keys: ClassVar = {"row": range(8), "column": range(8)}
 
     def parts(self, state: State) -> Json:
         discs = [
@@ -138,10 +144,10 @@ class OriginalReversi(NativeRules):
         ]
         return {"pieces": discs}
 
-    def number(self, values: tuple[int, ...]) -> int:
-        return 8 * values[0] + values[1]
+    def number(self, values: tuple[Any, ...]) -> int:
+        return int(8 * values[0] + values[1])
 
-    def values(self, state: State, action: int) -> tuple[int, ...] | None:
+    def values(self, state: State, action: int) -> tuple[Any, ...] | None:
         return None if action == 64 else divmod(action, 8)
 
     def points(self, state: State) -> dict[str, float]:
@@ -152,7 +158,9 @@ class OriginalT3(NativeRules):
     """Ultimate tic-tac-toe: an outer board of nine inner boards."""
 
     name, spec = "t3", "ultimate_tic_tac_toe"
-    keys: ClassVar = {"outer-row": 3, "outer-column": 3, "inner-row": 3, "inner-column": 3}
+    keys: ClassVar = dict.fromkeys(
+        ("outer-row", "outer-column", "inner-row", "inner-column"), range(3)
+    )
 
     def parts(self, state: State) -> Json:
         cells, forced = state[2:83], state[83]
@@ -175,11 +183,11 @@ class OriginalT3(NativeRules):
             "constraint": {"outer-row": outer[0], "outer-column": outer[1]},
         }
 
-    def number(self, values: tuple[int, ...]) -> int:
+    def number(self, values: tuple[Any, ...]) -> int:
         outer_row, outer_column, inner_row, inner_column = values
-        return 9 * (3 * outer_row + outer_column) + 3 * inner_row + inner_column
+        return int(9 * (3 * outer_row + outer_column) + 3 * inner_row + inner_column)
 
-    def values(self, state: State, action: int) -> tuple[int, ...] | None:
+    def values(self, state: State, action: int) -> tuple[Any, ...] | None:
         return self._place(action)
 
     def points(self, state: State) -> dict[str, float]:
@@ -198,9 +206,57 @@ class OriginalT3(NativeRules):
         return [(0, "full")] if full else []
 
 
+class OriginalChong(NativeRules):
+    """Chong: cells row by row, as Playout numbers them; the first player begins in row 0."""
+
+    name, spec = "chong", "chong"
+    keys: ClassVar = {"type": ("pawn", "stone"), "row": range(8), "column": range(8)}
+
+    def parts(self, state: State) -> Json:
+        cells = state[2 : 2 + CELLS]
+        pieces = [
+            {
+                "type": "stone" if piece < 3 else "pawn",
+                "player": piece if piece < 3 else piece - 2,
+                "row": cell // 8,
+                "column": cell % 8,
+            }
+            for cell, piece in enumerate(cells)
+            if piece
+        ]
+        left = [
+            {"type": "stone", "player": player, "quantity": most - cells.count(player)}
+            for player, most in enumerate(STONES, start=1)
+        ]
+        return {"pieces": pieces, "unplaced": left, "visit_number": self._visits(state)}
+
+    def number(self, values: tuple[Any, ...]) -> int:
+        kind, row, column = values
+        return (CELLS if kind == "stone" else 0) + int(8 * row + column)
+
+    def values(self, state: State, action: int) -> tuple[Any, ...] | None:
+        return ("stone" if action >= CELLS else "pawn", *divmod(action % CELLS, 8))
+
+    def points(self, state: State) -> dict[str, float]:
+        # How far the loser's pawn is from its goal, or 16 if the loser cannot move.
+        winner = self.game.winner(state)
+        if winner == TIE:
+            return {"1": 0, "2": 0}
+        rows = [(state.index(piece, 2) - 2) // 8 for piece in (3, 4)]
+        ways = (rows[0], 7 - rows[1])
+        points = 7 - ways[2 - winner] if ways[winner - 1] == 7 else 16
+        return {str(winner): points, str(3 - winner): -points}
+
+    def _visits(self, state: State) -> int:
+        """Return how often the position has come up, with this one."""
+        first, second = (state.index(piece, 2) - 2 for piece in (3, 4))
+        earlier = [each for each in state[2 + CELLS :] if each]
+        return 1 + earlier[-2::-2].count(CELLS * first + second)
+
+
 #: The games of the original system that are also games of Playout.
 RULES: Mapping[str, type[NativeRules]] = {
-    each.name: each for each in (OriginalConnectFour, OriginalReversi, OriginalT3)
+    each.name: each for each in (OriginalConnectFour, OriginalReversi, OriginalT3, OriginalChong)
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -126,8 +127,8 @@ def test_two_clients_play_a_match_to_the_end(host: RunningServer, game: str) -> 
     assert first["last_action"]["sequence"] == one.said + two.said + 1
     board = BOARDS[game]()
     history = [board.to_compact_state(first["state"])]
-    assert board.win_values(history) == first["winners"]
-    assert board.points_values(history) == first["points"]
+    told = {"winners": board.win_values(history), "points": board.points_values(history)}
+    assert json.loads(json.dumps(told)).items() <= first.items()
     assert output.count("(rules)") == 2
 
 

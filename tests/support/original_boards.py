@@ -267,6 +267,14 @@ class ChongBoard:
             return {state[4]: 0, 3 - state[4]: 1}
         return {1: 0.5, 2: 0.5}
 
+    def points_values(self, history: list[Any]) -> dict[int, float] | None:
+        values = self.win_values(history)
+        if values is None or values[1] == 0.5:
+            return values and {1: 0, 2: 0}
+        one, two = (cell // 8 for cell in history[-1][:2])
+        won = two if one == 7 else 7 - one if two == 0 else 16
+        return {1: won, 2: -won} if values[1] else {1: -won, 2: won}
+
     def to_json_state(self, state: Any) -> Json:
         kinds = (("pawn", 1, state[:1]), ("pawn", 2, state[1:2]), ("stone", 1, state[2]))
         pieces = [
@@ -344,4 +352,4 @@ BOARDS: dict[str, type[Any]] = {
     "chong": ChongBoard,
 }
 #: Those that are also games of Playout.
-NATIVE = ("connect_four", "reversi", "t3")
+NATIVE = ("connect_four", "reversi", "t3", "chong")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 from support import scale
@@ -42,9 +43,13 @@ def test_random_matches_agree_at_every_ply(name: str) -> None:
             history.append(board.next_state(history, board.to_compact_action(legal[action])))
             state = game.next_state(state, action)
         assert board.is_ended(history)
-        assert rules.points(state) == board.points_values(history)
-        values = board.win_values(history)
-        assert values["1"] == {1: 1, 2: 0, -1: 0.5}[game.winner(state)]
+        assert rules.points(state) == by_text(board.points_values(history))
+        assert by_text(board.win_values(history))["1"] == {1: 1, 2: 0, -1: 0.5}[game.winner(state)]
+
+
+def by_text(values: dict[Any, float]) -> dict[str, float]:
+    """Numbers by player, as in JSON."""
+    return {str(player): value for player, value in values.items()}
 
 
 @pytest.mark.parametrize(
@@ -59,6 +64,7 @@ def test_random_matches_agree_at_every_ply(name: str) -> None:
         ("connect_four", {"column": 1.0}),
         ("connect_four", {"column": "1"}),
         ("reversi", {"row": 8, "column": 0}),
+        ("chong", {"type": "rook", "row": 1, "column": 0}),
         ("t3", {"outer-row": 0, "outer-column": 0, "inner-row": 0, "inner-column": None}),
     ],
 )
