@@ -123,14 +123,16 @@ def _named(moves: tuple[LegalMove, ...] | None, actions: tuple[int, ...] | None)
 
 
 def _rows(board: Board, view: PositionView) -> Iterator[str]:
-    """The lines of a board, with the labels of its columns and rows."""
+    """The lines of a board, with the labels of its columns and rows; hexagons are sheared."""
     left = max(map(len, board.row_labels), default=0)
     width = max(map(len, (*board.column_labels, *board.cell_labels, ".")))
     if any(board.column_labels):
         yield _row("", board.column_labels, left, width)
     for row in range(board.rows):
         cells = range(row * board.columns, (row + 1) * board.columns)
-        yield _row(board.row_labels[row], [_cell(board, view, cell) for cell in cells], left, width)
+        letters = [_cell(board, view, cell) for cell in cells]
+        line = _row(board.row_labels[row], letters, left, width)
+        yield " " * row + line if board.geometry == "hex" else line
 
 
 def _cell(board: Board, view: PositionView, cell: int) -> str:

@@ -36,11 +36,11 @@ def of_placements(
     unchanged = tuple(range(len(cell_of), len(cell_of) + passes))
     return tuple(
         Symmetry(cells, tuple(action_of[cells[cell]] for cell in cell_of) + unchanged)
-        for cells in _of_grid(rows, columns)
+        for cells in of_grid(rows, columns)
     )
 
 
-def _of_grid(rows: int, columns: int) -> tuple[tuple[int, ...], ...]:
+def of_grid(rows: int, columns: int) -> tuple[tuple[int, ...], ...]:
     """Return the permutations of the cells, counted row by row, without repetitions."""
     grid = [divmod(cell, columns) for cell in range(rows * columns)]
     turns = (False, True) if rows == columns else (False,)

@@ -22,8 +22,9 @@ class BoardView:
     cells: tuple[int, ...]
     clicks: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     #: grid: squares. columns: pieces fall, any cell of a column can be clicked. heap: no
-    #: coordinates. text: the position is `text`, there are no cells, and moves go by their names.
-    geometry: Literal["grid", "columns", "heap", "text"] = "grid"
+    #: coordinates. hex: hexagons, each row half a cell further to the right than the one above it.
+    #: text: the position is `text`, there are no cells, and moves go by their names.
+    geometry: Literal["grid", "columns", "heap", "hex", "text"] = "grid"
     #: How pieces are drawn.
     piece: Literal["mark", "disc", "stone", "chip"] = "mark"
     #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. A
@@ -40,6 +41,8 @@ class BoardView:
     block: int = 0
     #: The winner of each block, row by row; 0 for none.
     blocks: tuple[int, ...] = ()
+    #: For hexagons: the players to whom the edges belong, from the top clockwise; () for none.
+    edges: tuple[int, ...] = ()
     #: A text for people about what the cells do not show.
     note: str = ""
     #: The position as lines of text, for a game without cells.
@@ -50,7 +53,7 @@ class BoardView:
 
     @property
     def column_labels(self) -> tuple[str, ...]:
-        """Return one label per column: by default a, b, ... for a grid, otherwise 1, 2, ...
+        """Return one label per column: by default a, b, ... for a grid or hexagons, else 1, 2, ...
 
         They are empty texts if the cells have names of their own.
         """
@@ -58,22 +61,25 @@ class BoardView:
             return ("",) * self.columns
         if self.column_names:
             return self.column_names
-        if self.geometry == "grid":
+        if self.geometry in _NAMED:
             return tuple(string.ascii_lowercase[: self.columns])
         return tuple(str(column + 1) for column in range(self.columns))
 
     @property
     def row_labels(self) -> tuple[str, ...]:
-        """Return one label per row, from the top; by default empty texts unless it is a grid."""
+        """Return one label per row, from the top; by default numbers for a grid or hexagons."""
         if self.row_names:
             return self.row_names
-        numbered = self.geometry == "grid" and not self.cell_labels
+        numbered = self.geometry in _NAMED and not self.cell_labels
         return tuple(str(row + 1) if numbered else "" for row in range(self.rows))
 
 
+#: The geometries whose rows and columns have names.
+_NAMED = ("grid", "hex")
 _SYMBOLS = ".XO"
 #: The kinds of pieces that a terminal shows in lower case.
 _LESSER = ("man", "stone")
+_EDGES = {0: " ", 1: "x", 2: "o"}
 
 
 def symbol(owner: int, kind: str = "") -> str:
@@ -84,9 +90,15 @@ def symbol(owner: int, kind: str = "") -> str:
 
 
 def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
-    """Yield the drawing in pieces of text, each with its cell; None for labels and gaps."""
+    """Yield the drawing in pieces of text, each with its cell.
+
+    For an edge of a player, that is the number of the player, negative; for labels and gaps, None.
+    """
     if view.geometry == "text":
         yield view.text + "\n", None
+        return
+    if view.geometry == "hex":
+        yield from _hexagons(view)
         return
     width = max(map(len, (*view.column_labels, *view.cell_labels, ".")))
     step = view.block or view.columns
@@ -103,6 +115,31 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
             place = row * view.columns + column
             yield _gap(column, step), None
             yield _cell(view, place).rjust(width), place
+        yield "\n", None
+
+
+def _hexagons(view: BoardView) -> Iterator[tuple[str, int | None]]:
+    """Yield rows that are sheared, between the edges, whose symbols are lower-case letters."""
+    top, right, bottom, left = view.edges or (0, 0, 0, 0)
+    yield "     " + " ".join(view.column_labels) + "\n", None
+    yield from _edge(4, top, view.columns)
+    for row in range(view.rows):
+        yield " " * row + f"{view.row_labels[row]:>2} ", None
+        yield _EDGES[left], -left or None
+        for place in range(row * view.columns, (row + 1) * view.columns):
+            yield " ", None
+            yield symbol(view.cells[place], view.kinds[place] if view.kinds else ""), place
+        yield " ", None
+        yield _EDGES[right], -right or None
+        yield "\n", None
+    yield from _edge(3 + view.rows, bottom, view.columns)
+
+
+def _edge(indent: int, owner: int, columns: int) -> Iterator[tuple[str, int | None]]:
+    """Yield the edge above or below the cells, if it belongs to a player."""
+    if owner:
+        yield " " * indent, None
+        yield " ".join(_EDGES[owner] * (columns + 1)), -owner
         yield "\n", None
 
 

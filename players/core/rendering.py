@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.text import Text
 
-from games import Game, State
+from games import BoardView, Game, State
 from games.core.view import pieces
 from players.core.player import ActionStats, Info
 
@@ -23,11 +23,16 @@ def board(game: Game, state: State, last: int | None = None, before: State | Non
     marked = set(game.view(before).clicks.get(last, ())) if last is not None and before else set()
     text = Text()
     for piece, place in pieces(view):
-        style = "bold" if place is None else _STYLES.get(view.cells[place], "")
+        style = "bold" if place is None else _STYLES.get(_owner(view, place), "")
         text.append(piece, style=style + (" reverse" if place in marked else ""))
     if view.note:
         text.append(view.note + "\n")
     return text
+
+
+def _owner(view: BoardView, place: int) -> int:
+    """The player to whom a cell or an edge belongs."""
+    return -place if place < 0 else view.cells[place]
 
 
 def analysis(game: Game, state: State, info: Info, width: int) -> str:

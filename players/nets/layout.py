@@ -1,4 +1,7 @@
-"""How the state of a game relates to its view: found in random positions, declared by no game."""
+"""How the state of a game relates to its view: found in random positions.
+
+Only the cells of actions may be declared by the game, because some of them are rare.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +60,8 @@ def layout_of(game: Game) -> Layout:
     if not game.view(state).cells:
         raise NetError(f"nets need a game whose view has cells, and {game} has none")
     seen = _Seen(game.num_actions, len(game.view(state).cells), len(state))
+    for action, cells in enumerate(getattr(game, "action_cells", ())):
+        seen.clicked[action].add(cells)
     most = max(MOST, MOST_PER_CELL * len(seen.equal))
     for n, state in enumerate(islice(_positions(game), 0, most * APART, APART)):
         view = game.view(state)

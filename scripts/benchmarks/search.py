@@ -38,6 +38,9 @@ TARGETS = {
     "ultimate_tic_tac_toe": 5.0,
     "checkers": 10.0,
     "go": 10.0,
+    "hex": 10.0,
+    "breakthrough": 10.0,
+    "clobber": 10.0,
 }
 THREADS_TARGET = Target("ratio", at_least=1.8)
 

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 import pyspiel
 
 from games import Game, SpecError, State
+from games.core.spec import parse
 from players import Limit, Player, PlayResult
 
-#: The spelling of games whose parameters have other names or defaults.
-SPELLED = {"go": "go(board_size=9,komi=7.5)"}
+#: OpenSpiel's names of parameters where they are not ours, and our defaults where they differ.
+RENAMED = {"go": {"size": "board_size"}, "hex": {"size": "board_size"}}
+DEFAULTS = {"go": {"size": "9", "komi": "7.5"}}
 #: A limit that no search here reaches.
 MOST_SIMULATIONS = 10**9
 MEMORY_MB = 4000
@@ -44,9 +46,19 @@ def mcts(
     )
 
 
+def spelling(text: str) -> str:
+    """Return OpenSpiel's spelling of one of our games."""
+    wanted = parse(text)
+    names, options = RENAMED.get(wanted.name, {}), DEFAULTS.get(wanted.name, {})
+    given = [
+        f"{names.get(key, key)}={value}" for key, value in {**options, **wanted.options}.items()
+    ]
+    return f"{wanted.name}({','.join(given)})" if given else wanted.name
+
+
 def position(spec: str, actions: Iterable[int]) -> pyspiel.State:
     """Return OpenSpiel's position after a sequence of our actions."""
-    state = pyspiel.load_game(SPELLED.get(spec, spec)).new_initial_state()
+    state = pyspiel.load_game(spelling(spec)).new_initial_state()
     split = spec == "ultimate_tic_tac_toe"
     for action in actions:
         for each in _halves(state, action) if split else (action,):
@@ -102,7 +114,7 @@ class MCTSBot(Player):
 def _peer(game: Game) -> pyspiel.Game:
     """Return OpenSpiel's game of the same name and action numbers. Raises SpecError."""
     try:
-        peer = pyspiel.load_game(game.spec)
+        peer = pyspiel.load_game(spelling(game.spec))
     except pyspiel.SpielError as error:
         raise SpecError(f"OpenSpiel has no {game}: {error}") from error
     if peer.num_distinct_actions() != game.num_actions:

@@ -86,6 +86,7 @@ def board_of(game: Game) -> Board:
         row_labels=view.row_labels,
         surface=view.surface,
         cell_labels=view.cell_labels,
+        edges=view.edges,
     )
 
 

@@ -11,7 +11,7 @@ import string
 from collections.abc import Iterator
 from itertools import pairwise
 
-from games import TIE, BoardView
+from games import TIE, BoardView, Game
 from games.core import spec
 from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
@@ -40,8 +40,8 @@ class Unsuitable(ValueError):
 def write(stored: StoredMatch) -> str:
     """The match as a game tree. Raises Unsuitable or Contradiction."""
     replayed = replay(stored)
+    _require_board(replayed.game)
     views = [replayed.game.view(state) for state in replayed.states]
-    _require_board(views[0], replayed)
     root = "".join(f"{name}[{value}]" for name, value in _root(stored, replayed, views[0]))
     nodes = [
         _node(move, _point(*before_and_after, move), replayed.time_control)
@@ -50,13 +50,24 @@ def write(stored: StoredMatch) -> str:
     return f"(;{root}\n{filled([*nodes, ')'])}\n"
 
 
-def _require_board(view: BoardView, replayed: Replay) -> None:
+def suits(game: Game) -> bool:
+    """Whether matches of a game can be written."""
+    try:
+        _require_board(game)
+    except Unsuitable:
+        return False
+    return True
+
+
+def _require_board(game: Game) -> None:
     """Raises Unsuitable unless the board is one grid within SGF's letters, for placing stones."""
+    state = game.initial_state()
+    view = game.view(state)
     if view.geometry != "grid" or view.block:
-        raise Unsuitable(f"{replayed.game} is not played on one grid")
+        raise Unsuitable(f"{game} is not played on one grid")
     if max(view.rows, view.columns) > len(_LETTERS):
         raise Unsuitable(f"the board is larger than {len(_LETTERS)} by {len(_LETTERS)}")
-    for action in replayed.game.legal_actions(replayed.states[0]):
+    for action in game.legal_actions(state):
         _target(view, action)
 
 

@@ -148,7 +148,7 @@ class Board(Struct, frozen=True, omit_defaults=True):
 
     rows: int
     columns: int
-    geometry: Literal["grid", "columns", "heap", "text"]
+    geometry: Literal["grid", "columns", "heap", "hex", "text"]
     piece: Literal["mark", "disc", "stone", "chip"]
     #: A heavy line is drawn after every `block` cells, 0 for none.
     block: int
@@ -159,6 +159,8 @@ class Board(Struct, frozen=True, omit_defaults=True):
     surface: Literal["plain", "checkered", "wood"] = "plain"
     #: The names of cells that rows and columns do not name, "" for those that are not used.
     cell_labels: tuple[str, ...] = ()
+    #: The players to whom the edges belong, from the top clockwise; empty for none.
+    edges: tuple[int, ...] = ()
 
 
 class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):

@@ -283,7 +283,9 @@ def _near(text: str, view: BoardView, openings: Openings) -> Iterator[Fault]:
     path = ("openings", "near")
     if not openings.plies:
         yield Fault(path, "needs plies, the number of random moves")
-    elif view.geometry != "grid" or any(len(clicks) != 1 for clicks in view.clicks.values()):
+    elif view.geometry not in ("grid", "hex") or any(
+        len(clicks) != 1 for clicks in view.clicks.values()
+    ):
         yield Fault(path, f"{text} has no moves that are single cells of a grid")
     elif len(central_cells(view, openings.near)) < openings.plies:
         yield Fault(path, f"{text} has fewer than {openings.plies} cells so near to its centre")

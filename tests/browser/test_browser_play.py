@@ -41,6 +41,9 @@ GAMES: dict[str, dict[str, int | str]] = {
     "checkers": {},
     "chong": {},
     "draughts": {},
+    "hex": {"size": 4},
+    "breakthrough": {"rows": 4, "columns": 3},
+    "clobber": {"rows": 2, "columns": 4},
     "open_spiel": {"game": "clobber", "rows": 2, "columns": 4},
 }
 

@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { blockEnds, blockOf, cellName, layoutOf, pieceName, starPoints } from "../../server/web/static/board_layout.js";
+import {
+  blockEnds,
+  blockOf,
+  cellName,
+  edgeNames,
+  layoutOf,
+  pieceName,
+  starPoints,
+} from "../../server/web/static/board_layout.js";
+import { centreOf, edges, hexagon, sizeOf } from "../../server/web/static/hexagons.js";
 import { commonStart, exact, nextCells, pick, targetOf } from "../../server/web/static/move_selection.js";
 
 const GRID = {
@@ -23,7 +32,7 @@ const COLUMNS = {
 };
 const heap = (columns) => ({ rows: 1, columns, geometry: "heap", piece: "chip" });
 
-for (const board of [GRID, COLUMNS, heap(1), heap(7), heap(13), heap(1000)]) {
+for (const board of [GRID, { ...GRID, geometry: "hex" }, COLUMNS, heap(1), heap(7), heap(13), heap(1000)]) {
   for (const flipped of [false, true]) {
     test(`each cell has its own place: ${board.geometry} of ${board.columns}, ${flipped}`, () => {
       const { rows, columns, placeOf, cellAt } = layoutOf(board, flipped);
@@ -63,6 +72,35 @@ test("boards of Go have the usual star points", () => {
   assert.deepEqual(named(19).length, 9);
   assert.ok(named(19).includes("4,10") && named(19).includes("16,16"));
   assert.deepEqual(starPoints({ rows: 9, columns: 7 }), []);
+});
+
+const HEX = { ...GRID, rows: 3, geometry: "hex", row_labels: ["1", "2", "3"], edges: [1, 2, 1, 2] };
+
+/** The points of a path. */
+const pointsOf = (path) => path.replace("M", "").split("L").map((each) => each.split(" ").map(Number));
+
+test("each row of hexagons is half a cell further to the right, and touches the one above", () => {
+  const [x, y] = centreOf(1, 1, 40);
+  const [right, above] = centreOf(0, 1, 40);
+  assert.equal(x - right, 20);
+  assert.ok(Math.abs(Math.hypot(x - right, y - above) - 40) < 1e-9);
+  const [width, height] = sizeOf(HEX, 40);
+  assert.equal(width, 40 * (3 + 2 / 2));
+  const lowest = Math.max(...pointsOf(hexagon(centreOf(2, 0, 40), 40).replace("z", "")).map((each) => each[1]));
+  assert.ok(Math.abs(lowest - height) < 0.01);
+});
+
+test("the edges of hexagons form a closed line around the board", () => {
+  const drawn = edges(HEX, 40).map(pointsOf);
+  drawn.forEach((points, at) => assert.deepEqual(points.at(-1), drawn[(at + 1) % 4][0]));
+  assert.deepEqual(drawn.map((points) => points.length), [7, 7, 7, 7]);
+});
+
+test("a cell at an edge names the player to whom the edge belongs", () => {
+  assert.deepEqual(edgeNames(HEX, 0, ["Ann", "Bob"]), ["top edge of Ann", "left edge of Bob"]);
+  assert.deepEqual(edgeNames(HEX, 4), []);
+  assert.deepEqual(edgeNames(HEX, 8), ["right edge of player 2", "bottom edge of player 1"]);
+  assert.deepEqual(edgeNames(GRID, 0), []);
 });
 
 test("cells and pieces have names", () => {

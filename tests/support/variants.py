@@ -25,6 +25,12 @@ VARIANTS = [
     "go(size=5,komi=0.5)",
     "go(size=6,superko=true)",
     "gomoku(size=1,connect=1)",
+    "hex(size=1)",
+    "hex(size=3,swap=true)",
+    "breakthrough(rows=2,columns=2)",
+    "breakthrough(rows=6,columns=3)",
+    "clobber(rows=1,columns=2)",
+    "clobber(rows=6,columns=3)",
 ]
 
 

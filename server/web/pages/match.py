@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import games
+from server.export import sgf
 from server.model.messages import Reason
 from server.web.downloads import FORMATS, download
 from server.web.http import Handler, HttpRequest, HttpResponse
@@ -43,7 +45,5 @@ def _status_text(data: MatchData) -> str:
 
 
 def _formats(data: MatchData) -> list[str]:
-    """The suffixes of the files that are offered: SGF is only for stones on undivided grids."""
-    is_grid = data.board.geometry == "grid" and not data.board.block
-    has_stones = is_grid and not data.positions[0].view.kinds
-    return [each for each in FORMATS if each != "sgf" or has_stones]
+    """The suffixes of the files that are offered: SGF is only for games of placing stones."""
+    return [each for each in FORMATS if each != "sgf" or sgf.suits(games.load(data.game))]

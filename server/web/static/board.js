@@ -1,17 +1,22 @@
 // Draws a board as SVG from the server's `board` (its geometry) and `view` (a position).
 
-import { blockEnds, blockOf, cellName, layoutOf, pieceName, starPoints } from "./board_layout.js";
+import { blockEnds, blockOf, cellName, edgeNames, layoutOf, pieceName, starPoints } from "./board_layout.js";
 import { html, svg } from "./elements.js";
+import * as hexagons from "./hexagons.js";
 import { commonStart, exact, nextCells, pick, targetOf } from "./move_selection.js";
 import { keyOf, piece, pieceOf } from "./pieces.js";
 
 /** The width of a cell in units of the drawing. */
 const CELL = 40;
 const EDGE = 2;
+/** The width of what shows whose edge it is, half of it outside of the cells. */
+const OWNED_EDGE = 10;
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const FALL_MS = 60;
 /** Steps of the opacity of a tint, and the greatest, at which pieces still stand out. */
 const [HEAT_LEVELS, HEAT_OPACITY] = [10, 0.55];
+/** The classes of what belongs to player 1 and player 2. */
+const OWNERS = ["", "first", "second"];
 /** Narrower cells are hard to hit with a finger, so that a move needs a second tap there. */
 const FINGER_PX = 32;
 
@@ -103,18 +108,18 @@ export class BoardView {
     const board = this.#board;
     const { small, label } = this.#options;
     this.#layout = layoutOf(board, this.#flipped);
-    const { rows, columns } = this.#layout;
     const hasLabels = !small && board.geometry !== "heap";
+    const [width, height] = this.#size();
     // Proportional to the board, so that letters are readable on a screen of 360 pixels.
-    const font = columns * CELL * 0.032;
+    const font = width * 0.032;
     const left = hasLabels && board.row_labels.some(Boolean) ? font * 1.7 : 0;
     const top = hasLabels && board.column_labels.some(Boolean) ? font * 1.6 : 0;
-    const [width, height] = [columns * CELL, rows * CELL];
     this.#svg.replaceChildren();
     const box = [-left, -top, width + left, height + top];
+    const edge = board.edges ? OWNED_EDGE / 2 : EDGE;
     const attributes = {
       class: `board is-${board.geometry} is-${board.piece} is-${board.surface ?? "plain"}${small ? " is-small" : ""}`,
-      viewBox: box.map((each, at) => (at < 2 ? each - EDGE : each + 2 * EDGE)).join(" "),
+      viewBox: box.map((each, at) => (at < 2 ? each - edge : each + 2 * edge)).join(" "),
       ...(small ? { "aria-hidden": "true" } : { role: "grid", "aria-label": label ?? "Board" }),
     };
     for (const [key, value] of Object.entries(attributes)) this.#svg.setAttribute(key, value);
@@ -124,11 +129,21 @@ export class BoardView {
     if (!small) this.#svg.append(this.#grid());
   }
 
+  /** The width and the height of the cells together. */
+  #size() {
+    if (this.#board.geometry === "hex") return hexagons.sizeOf(this.#layout, CELL);
+    return [this.#layout.columns * CELL, this.#layout.rows * CELL];
+  }
+
   /** The empty board. */
   #ground(width, height) {
     const { rows, columns } = this.#layout;
     const { geometry, piece, block, surface } = this.#board;
     const ground = svg("g", { class: "ground", "aria-hidden": "true" });
+    if (geometry === "hex") {
+      ground.append(...this.#hexagons());
+      return ground;
+    }
     if (geometry !== "heap") ground.append(svg("rect", { class: "wood", width, height, rx: 4 }));
     if (geometry !== "grid") {
       ground.append(svg("path", { class: "hole", d: this.#holes() }));
@@ -152,6 +167,23 @@ export class BoardView {
     });
   }
 
+  #hexagons() {
+    const { rows, columns, edges = [] } = this.#board;
+    // Turned by 180 degrees, an edge is where the opposite one was.
+    const owners = this.#flipped ? [...edges.slice(2), ...edges.slice(0, 2)] : edges;
+    const drawn = hexagons.edges(this.#layout, CELL);
+    const owned = owners.map((owner, at) =>
+      svg("path", { class: `edge ${OWNERS[owner]}`, d: drawn[at], "stroke-width": OWNED_EDGE }),
+    );
+    const cells = Array.from({ length: rows * columns }, (_, cell) => this.#shape(cell));
+    return [...owned, svg("path", { class: "hexagon", d: cells.join("") })];
+  }
+
+  /** The path of a cell that is a hexagon. */
+  #shape(cell, width = CELL) {
+    return hexagons.hexagon(this.#centre(cell), width);
+  }
+
   #holes() {
     const count = this.#board.rows * this.#board.columns;
     const hole = (cell) => {
@@ -162,15 +194,20 @@ export class BoardView {
   }
 
   #labels(font) {
-    const { row_labels: rowLabels, column_labels: columnLabels, columns } = this.#board;
+    const { row_labels: rowLabels, column_labels: columnLabels, columns, edges } = this.#board;
+    const { rows, cellAt } = this.#layout;
+    const away = edges ? EDGE : 0;
     const labels = svg("g", { class: "labels", "aria-hidden": "true", "font-size": font });
-    columnLabels.forEach((text, column) => {
-      const [x] = this.#centre(column);
-      labels.append(svg("text", { x, y: -font * 0.55 }, text));
+    columnLabels.forEach((_, column) => {
+      const cell = cellAt(0, column);
+      const [x] = this.#centre(cell);
+      labels.append(svg("text", { x, y: -font * 0.55 - away }, columnLabels[cell % columns]));
     });
-    rowLabels.forEach((text, row) => {
-      const [, y] = this.#centre(row * columns);
-      labels.append(svg("text", { x: -font * 0.85, y: y + font * 0.35 }, text));
+    rowLabels.forEach((_, row) => {
+      const cell = cellAt(row, 0);
+      const [x, y] = this.#centre(cell);
+      const place = { x: x - CELL / 2 - font * 0.85 - away, y: y + font * 0.35 };
+      labels.append(svg("text", place, rowLabels[Math.floor(cell / columns)]));
     });
     (this.#board.cell_labels ?? []).forEach((text, cell) => {
       const [x, y] = this.#centre(cell);
@@ -185,7 +222,7 @@ export class BoardView {
     const opacity = (level) => (HEAT_OPACITY * level) / HEAT_LEVELS;
     const circle = (r) => () => svg("circle", { r });
     const draws = {
-      heat: (level) => svg("rect", { ...tint(geometry), "fill-opacity": opacity(level) }),
+      heat: (level) => tint(geometry, { "fill-opacity": opacity(level) }),
       under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
       pieces: (key) => pieceOf(style, key),
       over: circle(5.5),
@@ -213,23 +250,27 @@ export class BoardView {
       for (let column = 0; column < columns; column += 1) {
         const cell = cellAt(row, column);
         if (cell < 0) continue;
-        const element = svg("rect", {
+        const element = this.#target(cell);
+        const attributes = {
           class: "cell",
           role: "gridcell",
           tabindex: cell === this.#focused ? 0 : -1,
           "data-cell": cell,
-          x: column * CELL + 1,
-          y: row * CELL + 1,
-          width: CELL - 2,
-          height: CELL - 2,
-          rx: 3,
-        });
+        };
+        for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
         this.#cells.set(cell, element);
         group.append(element);
       }
       grid.append(group);
     }
     return grid;
+  }
+
+  /** The part of a cell that is clicked. */
+  #target(cell) {
+    if (this.#board.geometry === "hex") return svg("path", { d: this.#shape(cell, CELL - 2) });
+    const [x, y] = this.#centre(cell).map((each) => each - CELL / 2 + 1);
+    return svg("rect", { x, y, width: CELL - 2, height: CELL - 2, rx: 3 });
   }
 
   // Drawn for each position.
@@ -270,6 +311,7 @@ export class BoardView {
     const words = [cellName(this.#board, cell)];
     const { cells, kinds } = this.#view;
     words.push(pieceName(this.#board, cells[cell] ?? 0, this.#options.players, kinds?.[cell]));
+    words.push(...edgeNames(this.#board, cell, this.#options.players));
     if (this.#view.last.includes(cell)) words.push("last move");
     const owner = this.#view.blocks?.[blockOf(this.#board, cell)];
     if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
@@ -341,7 +383,8 @@ export class BoardView {
   /** Is this the first of two taps? If so, marks the target and shows a button for its move. */
   #needsSecondTap(cell) {
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
-    const isWide = this.#svg.getBoundingClientRect().width / this.#layout.columns >= FINGER_PX;
+    const scale = this.#svg.getBoundingClientRect().width / this.#svg.viewBox.baseVal.width;
+    const isWide = scale * CELL >= FINGER_PX;
     if (target < 0 || target === this.#tapped || isWide) return false;
     this.#tapped = target;
     this.#preview(target);
@@ -397,6 +440,7 @@ export class BoardView {
 
   #centre(cell) {
     const [row, column] = this.#layout.placeOf(cell);
+    if (this.#board.geometry === "hex") return hexagons.centreOf(row, column, CELL);
     return [(column + 0.5) * CELL, (row + 0.5) * CELL];
   }
 
@@ -441,11 +485,13 @@ class Layer {
   }
 }
 
-/** The shape of a tint: the whole cell, or a ring around the hole of a disc. */
-function tint(geometry) {
+/** A tint: of the whole cell, or of a ring around the hole of a disc. */
+function tint(geometry, attributes) {
+  if (geometry === "hex") return svg("path", { ...attributes, d: hexagons.hexagon([0, 0], CELL - 1) });
   const inset = geometry === "columns" ? 2 : 0.5;
   const size = CELL - 2 * inset;
-  return { x: -size / 2, y: -size / 2, width: size, height: size, rx: geometry === "columns" ? 18 : 2 };
+  const place = { x: -size / 2, y: -size / 2, width: size, height: size };
+  return svg("rect", { ...attributes, ...place, rx: geometry === "columns" ? 18 : 2 });
 }
 
 /** Does `after` have exactly one new piece? */

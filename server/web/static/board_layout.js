@@ -72,12 +72,25 @@ export function cellName(board, cell) {
   return `${board.column_labels[column] ?? column + 1}${board.row_labels[row]}`;
 }
 
+/** The names of the edges of a cell that belong to a player, such as "top edge of Ada". */
+export function edgeNames({ rows, columns, edges = [] }, cell, players) {
+  const [row, column] = [Math.floor(cell / columns), cell % columns];
+  const sides = { top: row === 0, right: column === columns - 1, bottom: row === rows - 1, left: column === 0 };
+  return Object.entries(sides)
+    .map(([side, isThere], at) => isThere && edges[at] && `${side} edge of ${playerName(edges[at], players)}`)
+    .filter(Boolean);
+}
+
 /** The name of the piece on a cell; `players` are the names of player 1 and player 2, and `kind` is
  * the kind of the piece, if there are several. */
 export function pieceName(board, value, players, kind = "") {
   if (board.geometry === "heap") return value ? board.piece : "taken";
   if (value === 0) return "empty";
   if (value !== 1 && value !== 2) return String(value);
-  const owner = board.piece === "mark" ? "XO"[value - 1] : (players?.[value - 1] ?? `player ${value}`);
+  const owner = board.piece === "mark" ? "XO"[value - 1] : playerName(value, players);
   return kind ? `${kind} of ${owner}` : owner;
+}
+
+function playerName(seat, players) {
+  return players?.[seat - 1] ?? `player ${seat}`;
 }

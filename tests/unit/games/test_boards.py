@@ -103,6 +103,74 @@ def test_a_piece_jumps_on_until_it_becomes_a_king() -> None:
     assert game.view(state).note == ""
 
 
+def test_hexagons_are_drawn_between_the_edges_of_their_owners() -> None:
+    expected = """\
+     a b c
+    x x x x
+ 1 o . X . o
+  2 o . O . o
+   3 o . . . o
+      x x x x"""
+    assert picture("hex(size=3)", "b1 b2") == expected
+
+
+def test_a_swapped_stone_is_mirrored_and_changes_its_colour() -> None:
+    expected = """\
+     a b c
+    x x x x
+ 1 o . . . o
+  2 o . . . o
+   3 o O . . o
+      x x x x"""
+    assert picture("hex(size=3,swap=true)", "c1 swap") == expected
+
+
+def test_a_swap_is_possible_only_at_the_second_move() -> None:
+    game, state = after("hex(size=3,swap=true)", "c1 swap")
+    assert game.current_player(state) == 1
+    assert "swap" not in [game.action_name(state, each) for each in game.legal_actions(state)]
+    game, state = after("hex(size=3,swap=true)", "c1 a1 b1")
+    assert len(game.legal_actions(state)) == 6
+
+
+def test_in_hex_diagonal_cells_are_neighbours_in_one_direction_only() -> None:
+    game, state = after("hex(size=2)", "b1 a1 a2")
+    assert game.winner(state) == 1
+    game, state = after("hex(size=2)", "a1 b1 b2")
+    assert game.winner(state) == 0
+    assert game.winner(game.next_state(state, game.parse_action(state, "a2"))) == 2
+
+
+def test_a_chain_that_is_closed_in_the_middle_wins() -> None:
+    game, state = after("hex(size=5)", "c1 a1 b2 a2 c4 a3 b5 a4 c3 e5")
+    assert game.winner(state) == 0
+    assert game.winner(game.next_state(state, game.parse_action(state, "b3"))) == 1
+
+
+def test_pieces_of_breakthrough_capture_only_diagonally() -> None:
+    game, state = after("breakthrough(rows=4,columns=3)", "a1a2 c4c3 a2a3")
+    names = [game.action_name(state, action) for action in game.legal_actions(state)]
+    assert names == ["c3b2", "c3c2", "a4b3", "b4xa3", "b4b3"]
+
+
+def test_breakthrough_is_won_at_the_opposite_edge_or_by_the_capture_of_all_pieces() -> None:
+    game, state = after("breakthrough(rows=4,columns=2)", "a1a2 a4a3 a2b3 a3a2")
+    assert game.winner(state) == 0
+    assert game.winner(game.next_state(state, game.parse_action(state, "b3a4"))) == 1
+    game, state = after("breakthrough(rows=5,columns=2)", "b1a2 b5a4 a2b3 a4xb3 a1a2 b3xa2")
+    assert game.winner(state) == 2
+
+
+def test_clobber_is_lost_by_the_player_without_an_opponent_beside_a_piece() -> None:
+    expected = """\
+   a b c
+ 1 . . X
+ 2 . O ."""
+    assert picture("clobber(rows=2,columns=3)", "b1c1 a1a2 c2b2 a2b2") == expected
+    game, state = after("clobber(rows=2,columns=3)", "b1c1 a1a2 c2b2 a2b2")
+    assert game.winner(state) == 2
+
+
 def test_six_in_a_row_win_too() -> None:
     game, state = after("gomoku", "a1 o15 b1 o13 c1 o11 e1 o9 f1 o7 d1")
     assert game.winner(state) == 1

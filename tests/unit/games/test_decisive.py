@@ -24,6 +24,10 @@ SPECS = (
     "gomoku(size=9,exact=true)",
     "mnk(m=6,n=6,k=3,exact=true)",
     "gomoku(size=20)",
+    "breakthrough",
+    "breakthrough(rows=2,columns=2)",
+    "breakthrough(rows=4,columns=3)",
+    "breakthrough(rows=6,columns=2)",
 )
 
 
@@ -81,6 +85,22 @@ def test_every_ply_is_decisive(spec: str) -> None:
             state = game.next_state(state, action)
         assert game.winner(state)
         assert game.state(board) == state
+
+
+@pytest.mark.parametrize("spec", [each for each in SPECS if each.startswith("breakthrough(")])
+def test_the_sensible_actions_win_or_prevent_a_loss_if_any_does(spec: str) -> None:
+    game, draw = games.load(spec), random.Random(3)
+    assert isinstance(game, KernelGame)
+    assert game.kernels.sensible
+    actions = np.empty(game.num_actions, dtype=np.int64)
+    for _ in range(repetitions(100, short=10)):
+        state = game.initial_state()
+        while legal := game.legal_actions(state):
+            found = actions[: game.kernels.sensible(game.board(state), actions)].tolist()
+            expected = wins(game, state) or safe(game, state) or legal
+            assert sorted(found) == sorted(expected)
+            state = game.next_state(state, draw.choice(legal))
+        assert game.kernels.sensible(game.board(state), actions) == 0
 
 
 @pytest.mark.parametrize("spec", SPECS)

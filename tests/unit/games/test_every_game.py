@@ -160,6 +160,7 @@ def test_invalid_states_cause_no_access_outside_the_board(spec: str, data: st.Da
         ("nim", (0, 1, 2), (2, 1, 0)),
         ("gomoku", (0, 100, 1, 101), (1, 101, 0, 100)),
         ("ultimate_tic_tac_toe", (0, 1, 9, 4, 36), (0, 4, 36, 1, 9)),
+        ("hex", (0, 1, 2, 13), (2, 13, 0, 1)),
     ],
 )
 def test_a_transposition_is_the_same_state(
@@ -246,6 +247,9 @@ def test_defaults_are_not_spelled_out() -> None:
         ("go(size=20)", "from 2 to 19"),
         ("go(komi=362)", "from -361 to 361"),
         ("go(komi=0.25)", "a multiple of 0.5"),
+        ("hex(size=20)", "from 1 to 19"),
+        ("breakthrough(columns=1)", "from 2 to 8"),
+        ("clobber(rows=11)", "from 1 to 10"),
         ("conect_four", "did you mean 'connect_four'"),
         ("chest", "(there are: "),
         ("othello(sise=6)", "did you mean 'size'"),

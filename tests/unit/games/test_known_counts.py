@@ -7,6 +7,9 @@ from support.scale import repetitions
 
 import games
 
+#: The most sequences that are counted in the usual suite.
+SHORT = 120_000
+
 
 def perft(game: games.Game, depth: int) -> list[int]:
     """Return the number of move sequences of 1, 2, ... plies; a finished game is a leaf.
@@ -66,11 +69,15 @@ def test_perft_by_turns(spec: str, counts: list[int]) -> None:
         ("go", [82, 6643, 531522]),
         ("go(size=5)", [26, 651, 15650, 361041]),
         ("connect_four", [7, 49, 343, 2401, 16807, 117649, 823536, 5673234]),
+        ("breakthrough", [22, 484, 11132, 256036]),
+        ("clobber", [49, 2116, 80063, 2630382]),
+        ("hex(size=4)", [16, 240, 3360, 43680, 524160]),
     ],
 )
 def test_perft(spec: str, counts: list[int]) -> None:
-    plies = min(len(counts), repetitions(8, short=6))
-    assert perft(games.load(spec), plies) == counts[:plies]
+    most = repetitions(max(counts), short=SHORT)
+    counts = [count for count in counts if count <= most]
+    assert perft(games.load(spec), len(counts)) == counts
 
 
 def test_there_are_255168_games_of_tic_tac_toe_and_5478_positions() -> None:

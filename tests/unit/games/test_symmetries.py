@@ -70,6 +70,12 @@ def test_symmetries_are_permutations_that_form_a_group(spec: str) -> None:
         ("checkers", 1),
         ("chong", 2),
         ("draughts", 1),
+        ("hex", 2),
+        ("hex(size=1)", 1),
+        ("breakthrough", 2),
+        ("clobber", 4),
+        ("clobber(rows=4,columns=4)", 8),
+        ("clobber(rows=1,columns=4)", 2),
     ],
 )
 def test_games_declare_all_their_symmetries(spec: str, count: int) -> None:

@@ -1,0 +1,254 @@
+"""Clobber: move a piece onto a neighbouring piece of the opponent; the last to move wins.
+
+Action (row * columns + column) * 4 + direction moves the piece of a cell up, right, down or left
+(directions 0 to 3), as in OpenSpiel.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import ClassVar
+
+from games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    State,
+    Symmetry,
+    Vector,
+    checked,
+    helper,
+    kernel,
+    square_name,
+)
+from games.core.bits import count, nth
+from games.core.moves import cells_of_moves, symmetries_of_moves
+from games.core.random import GAMMA, Rng, below
+
+# board: the header below, then two words for each player: the pieces of rows 0 to 4 and of rows 5
+# to 9, a bit each. A row takes eleven bits, of which the last is empty, so that the last cell of a
+# row is not beside the first one of the next.
+_ROWS, _COLUMNS, _RECIPROCAL, _PIECES = 2, 3, 4, 5
+
+MAX_SIDE = 10
+_STRIDE = 11
+_HALF = 5 * _STRIDE
+_LAST = _HALF - _STRIDE
+
+#: Rows down and columns to the right for each direction.
+_STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+
+Moves = tuple[int, int, int, int, int, int, int, int]
+
+
+@helper
+def words_of(place: int) -> tuple[int, int]:
+    """Return two words with only the bit of a cell set; its place is row * 11 + column."""
+    return (1 << place, 0) if place < _HALF else (0, 1 << (place - _HALF))
+
+
+@helper
+def after(place: int, direction: int) -> int:
+    """Return the place beside a place."""
+    step = 1 if direction & 1 else _STRIDE
+    return place + step if direction == 1 or direction == 2 else place - step
+
+
+@helper
+def moves_of(own: int, own_below: int, other: int, other_below: int) -> Moves:
+    """Return the pieces that can move up, right, down and left, in the upper half and in the lower.
+
+    A piece moves where an opponent is beside it.
+    """
+    return (
+        own & other << _STRIDE,
+        own & other >> 1,
+        own & (other >> _STRIDE | other_below << _LAST),
+        own & other << 1,
+        own_below & (other_below << _STRIDE | other >> _LAST),
+        own_below & other_below >> 1,
+        own_below & other_below >> _STRIDE,
+        own_below & other_below << 1,
+    )
+
+
+@helper
+def moves_on(board: Board, player: int) -> Moves:
+    """Return the moves of a player."""
+    own, other = _PIECES + 2 * (player - 1), _PIECES + 2 * (2 - player)
+    return moves_of(board[own], board[own + 1], board[other], board[other + 1])
+
+
+@helper
+def add(board: Board, player: int, place: int) -> None:
+    """Put a piece of a player on an empty cell, or take it back."""
+    upper, lower = words_of(place)
+    board[_PIECES + 2 * player - 2] ^= upper
+    board[_PIECES + 2 * player - 1] ^= lower
+
+
+@helper
+def total(moves: Moves) -> int:
+    """Return the number of moves."""
+    n = 0
+    for which in range(8):
+        n += count(moves[which])
+    return n
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    rows, columns = params
+    board[:] = 0
+    board[0] = 1
+    board[_ROWS], board[_COLUMNS] = rows, columns
+    board[_RECIPROCAL] = (1 << 16) // columns + 1
+    for row in range(rows):
+        for column in range(columns):
+            add(board, 1 + (rows - 1 - row + column) % 2, row * _STRIDE + column)
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    columns, moves = board[_COLUMNS], moves_on(board, board[0])
+    n = 0
+    for row in range(board[_ROWS]):
+        for column in range(columns):
+            upper, lower = words_of(row * _STRIDE + column)
+            for direction in range(4):
+                if moves[direction] & upper | moves[4 + direction] & lower:
+                    actions[n] = (row * columns + column) * 4 + direction
+                    n += 1
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    player, cell = board[0], action >> 2
+    row = cell * board[_RECIPROCAL] >> 16  # cell // columns, exact for every cell
+    place = row * _STRIDE + cell - row * board[_COLUMNS]
+    target = after(place, action & 3)
+    add(board, player, place)
+    add(board, player, target)
+    add(board, 3 - player, target)
+    board[0] = 3 - player
+    if total(moves_on(board, 3 - player)) == 0:
+        board[1] = player
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    if board[1]:
+        return 0
+    player, columns = board[0], board[_COLUMNS]
+    first, second = _PIECES + 2 * (player - 1), _PIECES + 2 * (2 - player)
+    own, own_below = board[first], board[first + 1]
+    other, other_below = board[second], board[second + 1]
+    state = rng[0]
+    ply = 0
+    while True:
+        moves = moves_of(own, own_below, other, other_below)
+        n = total(moves)
+        if n == 0:
+            break
+        state += GAMMA
+        pick = below(state, n)
+        which = 0
+        while pick >= count(moves[which]):
+            pick -= count(moves[which])
+            which += 1
+        place, direction = (which >> 2) * _HALF + nth(moves[which], pick), which & 3
+        trace[ply] = (place // _STRIDE * columns + place % _STRIDE) * 4 + direction
+        ply += 1
+        upper, lower = words_of(place)
+        own ^= upper
+        own_below ^= lower
+        upper, lower = words_of(after(place, direction))
+        own |= upper
+        own_below |= lower
+        other ^= upper
+        other_below ^= lower
+        own, other, own_below, other_below = other, own, other_below, own_below
+        player = 3 - player
+    rng[0] = state
+    board[0] = player
+    board[1] = 3 - player
+    first, second = _PIECES + 2 * (player - 1), _PIECES + 2 * (2 - player)
+    board[first], board[first + 1] = own, own_below
+    board[second], board[second + 1] = other, other_below
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:2] = board[:2]
+    columns = board[_COLUMNS]
+    for row in range(board[_ROWS]):
+        for column in range(columns):
+            upper, lower = words_of(row * _STRIDE + column)
+            cell = 0
+            if board[_PIECES] & upper | board[_PIECES + 1] & lower:
+                cell = 1
+            elif board[_PIECES + 2] & upper | board[_PIECES + 3] & lower:
+                cell = 2
+            state[2 + row * columns + column] = cell
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    board[:2] = state[:2]
+    board[_PIECES:] = 0
+    columns = board[_COLUMNS]
+    for row in range(board[_ROWS]):
+        for column in range(columns):
+            cell = state[2 + row * columns + column]
+            if cell == 1 or cell == 2:
+                add(board, cell, row * _STRIDE + column)
+
+
+class Clobber(KernelGame):
+    """Move onto a neighbouring piece of the opponent; a player without a move loses."""
+
+    about = (
+        "Pieces of both players fill the board like the colours of a chessboard. A move takes one "
+        "of your own pieces onto a piece of the opponent beside it, left, right, above or below, "
+        "which is removed. There are no other moves. The player who makes the last move wins."
+    )
+    about_parameters: ClassVar = {
+        "rows": f"of the board, 1 to {MAX_SIDE}",
+        "columns": f"of the board, 2 to {MAX_SIDE}",
+    }
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self, rows: int = 5, columns: int = 6) -> None:
+        self.rows = checked("clobber", "rows", rows, 1, MAX_SIDE)
+        self.columns = checked("clobber", "columns", columns, 2, MAX_SIDE)
+        cells = rows * columns
+        super().__init__(
+            (rows, columns),
+            board=_PIECES + 4,
+            state=2 + cells,
+            actions=4 * cells,
+            plies=cells - 1,
+        )
+
+    @functools.cached_property
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cells from which and to which it moves a piece."""
+        return cells_of_moves(self.rows, self.columns, _STEPS)
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return symmetries_of_moves(self.rows, self.columns, _STEPS)
+
+    def action_name(self, state: State, action: int) -> str:
+        cells = self.action_cells[action]
+        return "".join(square_name(*divmod(cell, self.columns)) for cell in cells)
+
+    def view(self, state: State) -> BoardView:
+        clicks = {a: self.action_cells[a] for a in self.legal_actions(state)}
+        return BoardView(self.rows, self.columns, state[2:], clicks, piece="disc")

@@ -1,0 +1,287 @@
+"""Hex: the first player connects top and bottom, the second left and right.
+
+Actions are the cells, row by row, as in OpenSpiel; with swap=true, size² is the swap.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import ClassVar
+
+from games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    State,
+    Symmetry,
+    Vector,
+    checked,
+    helper,
+    kernel,
+    square_name,
+)
+from games.core.bits import lowest
+from games.core.kernels import inlined
+from games.core.random import GAMMA, Rng, below
+from games.core.symmetries import identity
+
+# board: the header below, then a word for each row with its empty cells. Then for each player the
+# rows of stones and, of these, the rows of reached stones: those connected to the player's first
+# edge. The second player's rows are the columns of the board: mirrored at the diagonal, the edges
+# change places and neighbours remain neighbours, so that one rule serves both players. There is a
+# row more at each end, without stones; the one before the first counts as reached: it is the edge.
+_SIZE, _SWAP, _STONES, _RECIPROCAL, _EMPTY = 2, 3, 4, 5, 6
+
+MAX_SIDE = 19
+
+
+@helper
+def rows_of(board: Board, player: int) -> int:
+    """Return where a player's rows of stones begin; the reached ones are size + 2 words later."""
+    size = board[_SIZE]
+    return _EMPTY + size + (player - 1) * 2 * (size + 2)
+
+
+@helper
+def clear(board: Board) -> None:
+    """Remove all stones from the board."""
+    size = board[_SIZE]
+    board[_STONES] = 0
+    board[_EMPTY:] = 0
+    board[_EMPTY : _EMPTY + size] = (1 << size) - 1
+    for player in (1, 2):
+        board[rows_of(board, player) + size + 2] = -1
+
+
+@helper
+def spread(board: Board, stones: int, row: int) -> None:
+    """Mark the stones that are connected to reached ones, after a change in a row."""
+    reached = stones + board[_SIZE] + 2
+    pending = 7 << row >> 1  # a bit for each row to look at: this one, and those beside it
+    while pending:
+        row = lowest(pending)
+        pending &= pending - 1
+        fresh = board[stones + row] & ~board[reached + row]
+        if fresh == 0:
+            continue
+        found = board[reached + row]
+        above, below_ = board[reached + row - 1], board[reached + row + 1]
+        new = fresh & (above | above >> 1 | below_ | below_ << 1 | found << 1 | found >> 1)
+        if new:
+            while new:
+                found |= new
+                new = fresh & ~found & (found << 1 | found >> 1)
+            board[reached + row] = found
+            pending |= 5 << row >> 1
+
+
+@inlined
+def put(board: Board, player: int, action: int) -> bool:
+    """Put a stone on an empty cell; return whether it connects the player's edges."""
+    size = board[_SIZE]
+    row = action * board[_RECIPROCAL] >> 16  # action // size, exact for every cell of 19x19
+    column = action - row * size
+    board[_EMPTY + row] ^= 1 << column
+    if player == 2:
+        row, column = column, row
+    stones = rows_of(board, player)
+    here = stones + row + 1
+    there = here + size + 2
+    cell = 1 << column
+    above, beside, below_ = cell | cell << 1, cell << 1 | cell >> 1, cell | cell >> 1
+    board[here] |= cell
+    if not (board[there - 1] & above | board[there] & beside | board[there + 1] & below_):
+        return False
+    board[there] |= cell
+    fresh = board[here - 1] & ~board[there - 1] & above
+    fresh |= board[here] & ~board[there] & beside
+    fresh |= board[here + 1] & ~board[there + 1] & below_
+    if fresh:
+        spread(board, stones, row + 1)
+    return board[stones + size + 2 + size] != 0
+
+
+@helper
+def swap(board: Board) -> None:
+    """Replace the first player's only stone by one of the second player, at the mirrored cell."""
+    size = board[_SIZE]
+    first = rows_of(board, 1)
+    for row in range(size):
+        cell = board[first + row + 1]
+        if cell:
+            column = lowest(cell)
+            board[_EMPTY + row] |= cell
+            board[first + row + 1] = board[first + row + 1 + size + 2] = 0
+            put(board, 2, column * size + row)
+            return
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    board[0] = 1
+    board[1] = 0
+    board[_SIZE] = params[0]
+    board[_SWAP] = params[1]
+    board[_RECIPROCAL] = (1 << 16) // params[0] + 1
+    clear(board)
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    size = board[_SIZE]
+    n = 0
+    for row in range(size):
+        empty = board[_EMPTY + row]
+        while empty:
+            actions[n] = row * size + lowest(empty)
+            empty &= empty - 1
+            n += 1
+    if board[_SWAP] and board[_STONES] == 1 and board[0] == 2:
+        actions[n] = size * size
+        n += 1
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    player = board[0]
+    board[0] = 3 - player
+    if action == board[_SIZE] * board[_SIZE]:
+        swap(board)
+        return
+    board[_STONES] += 1
+    if put(board, player, action):
+        board[1] = player
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    # A random permutation of the empty cells, drawn as far as the game goes.
+    n = legal(board, trace)
+    player = board[0]
+    ply = 0
+    state = rng[0]
+    if n and trace[n - 1] == board[_SIZE] * board[_SIZE]:
+        state += GAMMA
+        n -= 1
+        if below(state, n + 1) == n:
+            play(board, trace[n])
+            n = legal(board, trace)
+            trace[n] = trace[0]
+            trace[0] = board[_SIZE] * board[_SIZE]
+            player = 1
+            ply = 1
+            n += 1
+    begin = ply
+    while ply < n:
+        state += GAMMA
+        pick = ply + below(state, n - ply)
+        action = trace[pick]
+        trace[pick] = trace[ply]
+        trace[ply] = action
+        ply += 1
+        won = put(board, player, action)
+        player = 3 - player
+        if won:
+            board[1] = 3 - player
+            break
+    rng[0] = state
+    board[0] = player
+    board[_STONES] += ply - begin
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    state[:2] = board[:2]
+    size = board[_SIZE]
+    first = rows_of(board, 1)
+    for row in range(size):
+        for column in range(size):
+            taken = 1 - (board[_EMPTY + row] >> column & 1)
+            own = board[first + row + 1] >> column & 1
+            state[2 + row * size + column] = 2 * taken - own
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    clear(board)
+    board[:2] = state[:2]
+    for action in range(board[_SIZE] * board[_SIZE]):
+        cell = state[2 + action]
+        if cell == 1 or cell == 2:
+            board[_STONES] += 1
+            put(board, cell, action)
+
+
+class Hex(KernelGame):
+    """Connect your two opposite edges of a rhombus of hexagons."""
+
+    about = (
+        "Players take turns to put a stone on an empty cell of a rhombus of hexagons. The first "
+        "player wins with a chain of neighbouring stones from the top edge to the bottom edge, the "
+        "second player with one from the left edge to the right edge. Exactly one of them "
+        "succeeds: there are no ties. With `swap`, the second player may answer the first stone by "
+        "swapping: that stone is replaced by one of the second player at the cell mirrored at the "
+        "long diagonal, and the first player moves again."
+    )
+    about_parameters: ClassVar = {
+        "size": f"rows and columns of the board, 1 to {MAX_SIDE}",
+        "swap": "the second player may take over the first stone",
+    }
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self, size: int = 11, swap: bool = False) -> None:
+        self.size = checked("hex", "size", size, 1, MAX_SIDE)
+        self.swap = swap
+        cells = size * size
+        words = _EMPTY + size + 4 * (size + 2)
+        actions = cells + int(swap)
+        super().__init__(
+            (size, int(swap)), board=words, state=2 + cells, actions=actions, plies=actions
+        )
+
+    @functools.cached_property
+    def neighbours(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the adjacent cells and those a bridge away: two cells in common."""
+        steps = ((0, 1), (1, 0), (1, -1), (1, 1), (2, -1), (1, -2))
+        around = [(sign * row, sign * column) for row, column in steps for sign in (1, -1)]
+        found = [
+            tuple(
+                (row + down) * self.size + column + right
+                for down, right in around
+                if 0 <= row + down < self.size and 0 <= column + right < self.size
+            )
+            for row in range(self.size)
+            for column in range(self.size)
+        ]
+        return (*found, ()) if self.swap else tuple(found)
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        cells = self.size**2
+        turned = tuple(reversed(range(cells)))
+        half_turn = Symmetry(turned, turned + tuple(range(cells, self.num_actions)))
+        return tuple(dict.fromkeys((identity(cells, self.num_actions), half_turn)))
+
+    def action_name(self, state: State, action: int) -> str:
+        if action == self.size**2:
+            return "swap"
+        return square_name(*divmod(action, self.size))
+
+    def view(self, state: State) -> BoardView:
+        cells = self.size**2
+        clicks = {a: (a,) if a < cells else () for a in self.legal_actions(state)}
+        return BoardView(
+            self.size,
+            self.size,
+            state[2:],
+            clicks,
+            geometry="hex",
+            piece="stone",
+            edges=(1, 2, 1, 2),
+        )
