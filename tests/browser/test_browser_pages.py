@@ -43,7 +43,8 @@ CUP = TournamentSpec(
     games=(
         "tic_tac_toe", "nim", "connect_four", "othello(size=6)", "mnk(m=6,n=6,k=4)",
         "gomoku(size=9)", "ultimate_tic_tac_toe", "open_spiel(game=clobber)",
-        "hex(size=5)", "breakthrough(rows=5,columns=5)", "clobber(rows=4,columns=5)",
+        "hex(size=5)", "breakthrough(rows=5,columns=5)", "clobber(rows=4,columns=5)", "go(size=5)",
+        "chong", "checkers", "draughts",
     ),
     format="round_robin",
     rounds=1,
