@@ -209,9 +209,11 @@ export class BoardView {
       const place = { x: x - CELL / 2 - font * 0.85 - away, y: y + font * 0.35 };
       labels.append(svg("text", place, rowLabels[Math.floor(cell / columns)]));
     });
+    const size = font * 0.8;
     (this.#board.cell_labels ?? []).forEach((text, cell) => {
       const [x, y] = this.#centre(cell);
-      labels.append(svg("text", { class: "in-cell", x: x - 18, y: y - 10 }, text));
+      const place = { x: x - 18.5, y: y - 19.5 + size, "font-size": size };
+      labels.append(svg("text", { class: "in-cell", ...place }, text));
     });
     return labels;
   }
