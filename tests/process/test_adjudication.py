@@ -401,9 +401,9 @@ def test_a_tournament_with_proofs_from_its_file_to_its_report(tmp_path: Path) ->
     entrants = [
         f'[[entrants]]\nname = "{name}"\nplayer = "uct(time=2,solver=false)"' for name in NAMES[:2]
     ]
-    # A match takes 18 s at least, unless the prover answers, which is a process that has to start.
+    # A match takes a minute at least, unless the prover answers, a process that has to start.
     head = (
-        'name = "proofs"\ngames = ["tic_tac_toe"]\nformat = "match"\nclock = "9/move"\n'
+        'name = "proofs"\ngames = ["nim(chips=99)"]\nformat = "match"\nclock = "9/move"\n'
         "concurrency = 1\nadjudication = { proofs = true }\n"
     )
     file = tmp_path / "SPEC.toml"
@@ -412,5 +412,5 @@ def test_a_tournament_with_proofs_from_its_file_to_its_report(tmp_path: Path) ->
         "playout-tournament", "run", str(file), "--database", f"sqlite:///{tmp_path}/t.db"
     )
     assert code == 0, output
-    assert output.count("tied (adjudication)") == 2
+    assert output.count(" (adjudication), ") == 2
     assert "The prover" not in output
