@@ -141,7 +141,7 @@ ENGINES = """
 [gnugo]
 command = "gnugo --mode gtp --chinese-rules --positional-superko --capture-all-dead --level 1"
 protocol = "gtp"
-games = ["open_spiel(game=go)"]
+games = ["go", "open_spiel(game=go)"]
 [fairy]
 command = "fairy-stockfish"
 protocol = "uci"
@@ -158,7 +158,7 @@ short = { depth = 2 }
 
 @pytest.fixture
 def engines(tmp_path: Path) -> Path:
-    """A file with engines of Debian for games of OpenSpiel."""
+    """A file with engines of Debian."""
     for program in ("gnugo", "fairy-stockfish", "glaurung"):
         if shutil.which(program, path=search_path()) is None:
             skip_without(f"{program} (apt install {program})")
@@ -169,16 +169,17 @@ def engines(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "game"),
     [
-        ("gnugo", "go,board_size=5"),
-        ("fairy", "breakthrough"),
-        ("fairy", "clobber"),
-        ("glaurung", "chess"),
+        ("gnugo", "go(size=5,komi=0.5)"),
+        ("gnugo", "open_spiel(game=go,board_size=5)"),
+        ("fairy", "open_spiel(game=breakthrough)"),
+        ("fairy", "open_spiel(game=clobber)"),
+        ("glaurung", "open_spiel(game=chess)"),
     ],
 )
-def test_an_engine_wins_a_game_of_openspiel(
+def test_an_engine_of_others_wins(
     engines: Path, name: str, game: str, server: RunningServer
 ) -> None:
-    match = (f"open_spiel(game={game})", "--clock", "60/move", *server.address)
+    match = (game, "--clock", "60/move", *server.address)
     theirs = start(
         "playout-player", *match[:1], f"engine(name={name})", *match[1:], "--engines", str(engines)
     )
