@@ -61,6 +61,14 @@ def test_of_many_actions_the_best_are_shown() -> None:
     assert max(map(len, rows)) <= 80
 
 
+def test_edges_have_the_colours_of_their_players_and_the_last_stone_is_marked() -> None:
+    game = games.load("hex(size=2)")
+    start = game.initial_state()
+    text = rendering.board(game, game.next_state(start, 0), last=0, before=start)
+    styles = {(text.plain[span.start : span.end], str(span.style)) for span in text.spans}
+    assert {("x x x", "bold red"), ("o", "bold cyan"), ("X", "bold red reverse")} <= styles
+
+
 def test_few_actions_are_all_shown() -> None:
     actions = tuple(ActionStats(action, 1, 0.0) for action in range(7))
     assert "more" not in said(CONNECT_FOUR, Info(actions=actions))[-1]

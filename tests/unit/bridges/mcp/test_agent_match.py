@@ -65,6 +65,12 @@ def test_kinds_of_pieces_and_the_names_of_cells_are_shown() -> None:
     )
 
 
+def test_rows_of_hexagons_are_sheared() -> None:
+    hexagons = Board(2, 2, "hex", "stone", 0, ("a", "b"), ("1", "2"), edges=(1, 2, 1, 2))
+    described = match("a1", cells=hexagons, shown=view(cells=(0, 1, 2, 0))).described()
+    assert described["board"] == ["  a b", "1 . X", " 2 O ."]
+
+
 def test_a_game_without_a_view_shows_its_state() -> None:
     assert match("a").described()["state"] == [0, 1]
 
