@@ -111,7 +111,7 @@ def play_all(*clients: OriginalClient) -> list[dict[str, Any]]:
         return list(pool.map(OriginalClient.play, clients))
 
 
-@pytest.mark.parametrize("game", NATIVE)
+@pytest.mark.parametrize("game", NATIVE if slow else NATIVE[:3])
 def test_two_clients_play_a_match_to_the_end(host: RunningServer, game: str) -> None:
     with running_bridge(host, game) as bridge:
         with (
