@@ -19,13 +19,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from games import Game, KernelGame
 from players.nets import net as nets
 from players.nets.errors import NetError
 from players.training.errors import TrainingError
 from players.training.samples import Played, Shard, write_shard
 from players.training.selfplay import SelfPlay
 from players.training.settings import TrainingSettings, read
+from players.training.trainable import trainable
 
 #: Seconds between two reports of how many positions were evaluated.
 _REPORT_S = 0.25
@@ -93,7 +93,7 @@ class SelfPlayWorker:
         """
         settings, net = self._settings, self._net(job)
         if self._self_play is None:
-            self._self_play = SelfPlay(compiled(settings.game), settings.self_play, job.seed)
+            self._self_play = SelfPlay(trainable(settings.game), settings.self_play, job.seed)
         try:
             result = self._self_play.play(_Counted(net).evaluate, job.positions)
         finally:
@@ -122,16 +122,6 @@ class SelfPlayWorker:
         )
         self._backend = net.backend
         return net
-
-
-def compiled(game: Game) -> KernelGame:
-    """Return a game with compiled rules. Raises TrainingError for any other."""
-    if not isinstance(game, KernelGame):
-        raise TrainingError(
-            f"{game}: training needs compiled rules, as all games that come with Playout have; "
-            "see docs/writing-a-game.md"
-        )
-    return game
 
 
 def _jobs() -> Iterator[Job]:

@@ -12,6 +12,7 @@ import numpy as np
 import games
 from players.training import settings
 from players.training.run_folder import RunFolder
+from players.training.trainable import trainable
 
 _EPILOG = """
 \b
@@ -42,6 +43,7 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...]) -> No
         rules = games.load(game)
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
+    trainable(rules)
     lines = [f"game = '{rules}'", f"seed = {seed}", *map(_line, changes)]
     chosen = settings.parse("\n".join(lines), "--set")
     folder = RunFolder.create(path or Path(_folder_name(str(rules))), chosen)
