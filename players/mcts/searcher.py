@@ -46,7 +46,7 @@ class TreeSearch(Player):
         simulations: int | None = None,
         solver: bool = True,
         decisive: bool = True,
-        heavy: bool = True,
+        heavy: bool = False,
         near_first: bool = False,
         max_plies: int = 0,
         max_depth: int = 0,
