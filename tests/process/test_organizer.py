@@ -83,7 +83,7 @@ def test_two_players_are_compared_without_a_file(tmp_path: Path) -> None:
     options = ("--clock", "60/move", "--http", "none", "--database", url)
     code, output = run("playout-tournament", "match", *words, *options)
     assert code == 0, output
-    assert "flat(simulations=9) 1 against flat(simulations=9) 2\nmatch of tic_tac_toe" in output
+    assert "\nflat(simulations=9) 1 against flat(simulations=9) 2\n" in output
     assert "4 of 4  tic_tac_toe: " in output
     assert "likelihood of superiority" in output
 

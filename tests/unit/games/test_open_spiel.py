@@ -28,7 +28,7 @@ WITH_OPTIONS = (
     "open_spiel(game=hex,board_size=3,swap=true)",
     "open_spiel(game=havannah,board_size=2,swap=true)",
     "open_spiel(game=breakthrough,rows=4,columns=3)",
-    "open_spiel(game=dots_and_boxes,num_rows=1,num_cols=2)",
+    "open_spiel(game=dots_and_boxes,num_rows=1,num_cols=3)",
 )
 
 
