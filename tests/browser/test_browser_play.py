@@ -24,6 +24,7 @@ from support.browser import (
     start_match,
 )
 from support.scale import repetitions
+from support.variants import seen
 from testbed.machine import reserve_port
 
 import games
@@ -49,19 +50,19 @@ GAMES: dict[str, dict[str, int | str]] = {
 
 
 #: Games whose matches are so long that they are played to their end only with `--slow`.
-LONG = {"chong", "draughts"}
+LONG = {"checkers", "chong", "draughts"}
 
 
 def test_all_games_are_played() -> None:
     assert sorted(GAMES) == sorted(games.names())
 
 
-@pytest.mark.parametrize(("game", "parameters"), GAMES.items(), ids=GAMES)
+@pytest.mark.parametrize("game", seen(GAMES))
 def test_a_whole_match_is_played_by_clicking(
-    people: BrowserUsers, site: BrowserSite, game: str, parameters: dict[str, int | str]
+    people: BrowserUsers, site: BrowserSite, game: str
 ) -> None:
     page = people.come()
-    match = start_match(page, game, **parameters)
+    match = start_match(page, game, **GAMES[game])
     play_on(page, random.Random(1), repetitions(1000, short=12) if game in LONG else 1000)
     if my_turn(page):
         page.get_by_role("button", name="Resign").click()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
+from support import scale
 
 import games
 
@@ -41,3 +44,11 @@ COMPILED = [name for name in EXAMPLES if name in games.names()]
 
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)
+
+#: Games whose boards look like those of others: they are seen in a browser only with `--slow`.
+ALIKE = {"breakthrough", "chong", "clobber", "draughts", "mnk", "tic_tac_toe"}
+
+
+def seen(names: Iterable[str]) -> list[str]:
+    """Return the games that are seen in a browser: one of each look, or all with `--slow`."""
+    return [name for name in names if scale.slow or name.partition("(")[0] not in ALIKE]
