@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import statistics
 
@@ -30,10 +31,17 @@ def opening(game: Game, plies: int, seed: int) -> list[int]:
 
 
 def middle(game: Game) -> list[int]:
-    """Return moves that lead to the middle of a match, always the same."""
+    """Return moves that lead to the middle of a match, always the same.
+
+    There is a choice of moves: OpenSpiel's search returns at once where only one is legal.
+    """
     choose = random.Random(1)
     lengths = [len(_random_moves(game, game.max_plies, choose)[0]) for _ in range(RANDOM_MATCHES)]
-    return opening(game, int(statistics.median(lengths) * MIDDLE_PERCENT / 100), seed=1)
+    plies = int(statistics.median(lengths) * MIDDLE_PERCENT / 100)
+    found = (opening(game, plies, seed=seed) for seed in itertools.count(1))
+    return next(
+        moves for moves in found if len(game.legal_actions(states_after(game, moves)[-1])) > 1
+    )
 
 
 def states_after(game: Game, moves: list[int]) -> list[State]:
