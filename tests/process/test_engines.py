@@ -139,15 +139,21 @@ def test_a_client_of_the_original_system_plays_a_tournament(tmp_path: Path) -> N
 
 ENGINES = """
 [gnugo]
-command = "gnugo --mode gtp --chinese-rules --positional-superko --capture-all-dead --level 1"
+command = '''
+gnugo --mode gtp --chinese-rules --positional-superko --capture-all-dead --level 1 --seed 1
+'''
 protocol = "gtp"
 games = ["go", "open_spiel(game=go)"]
 [fairy]
 command = "fairy-stockfish"
 protocol = "uci"
-options = { Hash = 1, Threads = 1, Ponder = true }
+options = { Hash = 1, Threads = 1 }
 short_s = 100
 short = { nodes = 500 }          # so that a busy machine makes no difference
+[pondering]
+command = "fairy-stockfish"
+protocol = "uci"
+options = { Hash = 1, Threads = 1, Ponder = true }
 [glaurung]
 command = "glaurung"
 protocol = "uci"
@@ -179,11 +185,11 @@ def engines(tmp_path: Path) -> Path:
 def test_an_engine_of_others_wins(
     engines: Path, name: str, game: str, server: RunningServer
 ) -> None:
-    match = (game, "--clock", "60/move", *server.address)
-    theirs = start(
-        "playout-player", *match[:1], f"engine(name={name})", *match[1:], "--engines", str(engines)
-    )
-    ours = start("playout-player", *match[:1], "random", *match[1:])
+    match = ("--clock", "60/move", *server.address)
+    engine = f"engine(name={name})"
+    # With seeds, seats and limits that no clock decides, every run plays the same match.
+    theirs = start("playout-player", game, engine, "--seat", "1", *match, "--engines", str(engines))
+    ours = start("playout-player", game, "random(seed=1)", "--seat", "2", *match)
     (code, output), (other_code, other_output) = finish_all(theirs, ours)
     assert (code, other_code) == (0, 0), output + other_output
     assert re.search(rf": {name}-\w+ won \(rules\)", output)
@@ -192,7 +198,7 @@ def test_an_engine_of_others_wins(
 @pytest.mark.parametrize("is_expected", [True, False])
 def test_an_engine_ponders_on_the_reply_that_it_expects(engines: Path, is_expected: bool) -> None:
     game = games.load("open_spiel(game=breakthrough)")
-    player = players.load(f"engine(name=fairy,file={engines})", game)
+    player = players.load(f"engine(name=pondering,file={engines})", game)
     assert player.ponders
     states = [game.initial_state()]
     chosen = player.choose(states, players.Limit(seconds=0.1))
