@@ -79,7 +79,7 @@ def _is_installed(module: str) -> bool:
 #: Games that need packages which are not installed by default: whether they are.
 _NEEDS: Mapping[str, Callable[[], bool]] = {
     "open_spiel": lambda: _is_installed("pyspiel"),
-    "original": lambda: bool(plugins.outside("jrb_board.games")),
+    "original": lambda: bool(plugins.outside(plugins.ORIGINAL_BOARDS)),
 }
 
 

@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 from games.core import plugins, spec
 from games.core.game import TIE, IllegalAction, State
 from games.core.history_game import MOST_PLIES, HistoryGame
+from games.core.plugins import ORIGINAL_BOARDS
 from games.core.view import BoardView
 
-GROUP = "jrb_board.games"
 #: Legal actions of a position, at most.
 MOST_ACTIONS = 1024
 
@@ -39,7 +39,7 @@ class BoardName(spec.Choice):
 
     @classmethod
     def values(cls) -> tuple[str, ...]:
-        return plugins.outside(GROUP)
+        return plugins.outside(ORIGINAL_BOARDS)
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Original(HistoryGame[BoardPosition]):
 
     about = (
         "Games of boardgame-socketserver, the system that Playout descends from: those whose "
-        f"packages are installed, found through the entry point group {GROUP}. Positions are shown "
-        f"as text, and moves are chosen by name. A match that is not over after {MOST_PLIES:,} "
-        "moves is a tie."
+        f"packages are installed, found through the entry point group {ORIGINAL_BOARDS}. Positions "
+        "are shown as text, and moves are chosen by name. A match that is not over after "
+        f"{MOST_PLIES:,} moves is a tie."
     )
     about_parameters: ClassVar = {"board": "name of the game in the original system"}
 
@@ -250,10 +250,10 @@ class Original(HistoryGame[BoardPosition]):
 
 def _created(name: str) -> Any:
     """Return an installed Board. Raises SpecError."""
-    if not plugins.outside(GROUP):
-        text = f"a package has to offer one through the entry point group {GROUP}"
+    if not plugins.outside(ORIGINAL_BOARDS):
+        text = f"a package has to offer one through the entry point group {ORIGINAL_BOARDS}"
         raise spec.SpecError(f"original: no board {name!r} is installed: {text}")
-    make = plugins.find_outside(GROUP, object, "board of the original system", name)
+    make = plugins.find_outside(ORIGINAL_BOARDS, object, "board of the original system", name)
     return plugins.create(make)
 
 

@@ -26,7 +26,6 @@ class Flat(TreeSearch):
             simulations=simulations,
             max_depth=1,
             decisive=False,
-            heavy=False,
             reuse=False,
             threads=threads,
             seed=seed,

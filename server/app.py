@@ -355,8 +355,7 @@ def _stop_reactor() -> None:
 
 def _warm_up() -> None:
     """Load every game now: its first load on a machine compiles it, which takes seconds."""
-    text = "compiling the rules for this machine, once ..."
-    games.announce_compilation(lambda: _log.info(text))
+    games.announce_compilation(_log.info)
     for name in games.names():
         try:
             if games.describe(name).example == name:  # others are games of libraries: not compiled

@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 import click
@@ -62,8 +63,7 @@ def _command(context: click.Context, _: click.Parameter, text: str) -> BotComman
 
 
 def _game(context: click.Context, _: click.Parameter, text: str) -> str:
-    compiling = "Compiling the rules for this machine, once ..."
-    games.announce_compilation(lambda: click.echo(compiling, err=True))
+    games.announce_compilation(partial(click.echo, err=True))
     try:
         return str(games.load(text))
     except games.SpecError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -84,8 +85,7 @@ def _checked(player: str) -> spec.Spec:
     """Return the specification of a player. Raises SpecError."""
     if ":" in player:
         sys.path.append(os.getcwd())
-    text = "Compiling the rules and the search for this machine, once ..."
-    games.announce_compilation(lambda: click.echo(text, err=True))
+    games.announce_compilation(partial(click.echo, err=True))
     return checked_player(player)
 
 

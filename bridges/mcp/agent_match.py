@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from games.core.view import symbol
+from games.core.view import cell_text, symbol
 from server.model.messages import Board, ClockState, Ended, LegalMove, PositionView, Started, Update
 
 
@@ -130,16 +130,9 @@ def _rows(board: Board, view: PositionView) -> Iterator[str]:
         yield _row("", board.column_labels, left, width)
     for row in range(board.rows):
         cells = range(row * board.columns, (row + 1) * board.columns)
-        letters = [_cell(board, view, cell) for cell in cells]
+        letters = [cell_text(view, board.cell_labels, cell) for cell in cells]
         line = _row(board.row_labels[row], letters, left, width)
         yield " " * row + line if board.geometry == "hex" else line
-
-
-def _cell(board: Board, view: PositionView, cell: int) -> str:
-    """The letter of a piece; of an empty cell its name, if it has one of its own."""
-    if board.cell_labels and not view.cells[cell]:
-        return board.cell_labels[cell]
-    return symbol(view.cells[cell], view.kinds[cell] if view.kinds else "")
 
 
 def _legend(view: PositionView) -> str:

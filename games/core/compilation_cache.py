@@ -29,12 +29,12 @@ KEPT_S = 60 * 24 * 3600
 #: An import that is executed whenever its file is: the module, and the names in brackets or not.
 _IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (?:\(([^)]*)\)|(.*)))?", re.MULTILINE)
 
-#: What is called before the first compilation: at most one function.
-_announcements: list[Callable[[], None]] = []
+#: What tells people about the first compilation: at most one function.
+_announcements: list[Callable[[str], None]] = []
 
 
-def announce_compilation(announce: Callable[[], None]) -> None:
-    """Have `announce` called once, before this process compiles what it has not in the cache."""
+def announce_compilation(announce: Callable[[str], None]) -> None:
+    """Have `announce` told once, before this process compiles what it has not in the cache."""
     _announcements[:] = [announce]
 
 
@@ -42,7 +42,7 @@ def folder_of(module: str) -> Path:
     """Return the folder of the compiled functions of a module, which need not exist yet."""
     folder = _caches() / f"{module}-{_digest(module)}"
     if not folder.exists() and _announcements:
-        _announcements.pop()()
+        _announcements.pop()("Compiling rules and searches for this machine, once ...")
     return folder
 
 

@@ -13,6 +13,9 @@ from games.core import spec
 
 T = TypeVar("T")
 
+#: The entry point group of boards of the original system.
+ORIGINAL_BOARDS = "jrb_board.games"
+
 
 @functools.cache
 def built_in(package: ModuleType) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,23 @@ def symbol(owner: int, kind: str = "") -> str:
     return _SYMBOLS[owner].lower() if kind in _LESSER else _SYMBOLS[owner]
 
 
+class Cells(Protocol):
+    """The pieces of a position, as in BoardView."""
+
+    @property
+    def cells(self) -> tuple[int, ...]: ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]: ...
+
+
+def cell_text(view: Cells, labels: tuple[str, ...], place: int) -> str:
+    """Return the letter of a piece; an empty cell with a name of its own shows the name."""
+    if labels and not view.cells[place]:
+        return labels[place]
+    return symbol(view.cells[place], view.kinds[place] if view.kinds else "")
+
+
 def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
     """Yield the drawing in pieces of text, each with its cell.
 
@@ -114,7 +131,7 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
         for column in range(view.columns):
             place = row * view.columns + column
             yield _gap(column, step), None
-            yield _cell(view, place).rjust(width), place
+            yield cell_text(view, view.cell_labels, place).rjust(width), place
         yield "\n", None
 
 
@@ -128,7 +145,7 @@ def _hexagons(view: BoardView) -> Iterator[tuple[str, int | None]]:
         yield _EDGES[left], -left or None
         for place in range(row * view.columns, (row + 1) * view.columns):
             yield " ", None
-            yield symbol(view.cells[place], view.kinds[place] if view.kinds else ""), place
+            yield cell_text(view, view.cell_labels, place), place
         yield " ", None
         yield _EDGES[right], -right or None
         yield "\n", None
@@ -146,13 +163,6 @@ def _edge(indent: int, owner: int, columns: int) -> Iterator[tuple[str, int | No
 def draw(view: BoardView) -> str:
     """Return the view as text, lines separated by newlines."""
     return ("".join(text for text, _ in pieces(view)) + view.note).rstrip()
-
-
-def _cell(view: BoardView, place: int) -> str:
-    """Return the letter of a piece; an empty cell with a name of its own shows the name."""
-    if view.cell_labels and not view.cells[place]:
-        return view.cell_labels[place]
-    return symbol(view.cells[place], view.kinds[place] if view.kinds else "")
 
 
 def _gap(column: int, step: int) -> str:

@@ -373,8 +373,7 @@ def _require_order(game: str, player: str) -> None:
 def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:
     """The players, prepared for the known games. Raises UsageError."""
     _add_current_folder(player)
-    text = "Compiling the rules and the search for this machine, once ..."
-    games.announce_compilation(lambda: click.echo(text, err=True))
+    games.announce_compilation(partial(click.echo, err=True))
     try:
         cache = PlayerCache(_with_options(player, options))
         for game in known:

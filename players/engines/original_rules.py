@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 import games
 from games import TIE, Game, IllegalAction, State
-from games.chong import CELLS, STONES
 from games.core import plugins
 from games.core import spec as specs
-from games.original import GROUP, Original
+from games.core.plugins import ORIGINAL_BOARDS
+from games.original import Original
 
 Json = dict[str, Any]
 
@@ -211,9 +211,12 @@ class OriginalChong(NativeRules):
 
     name, spec = "chong", "chong"
     keys: ClassVar = {"type": ("pawn", "stone"), "row": range(8), "column": range(8)}
+    cells = 64
+    #: The stones of each player.
+    stones = (6, 7)
 
     def parts(self, state: State) -> Json:
-        cells = state[2 : 2 + CELLS]
+        cells = state[2 : 2 + self.cells]
         pieces = [
             {
                 "type": "stone" if piece < 3 else "pawn",
@@ -226,16 +229,16 @@ class OriginalChong(NativeRules):
         ]
         left = [
             {"type": "stone", "player": player, "quantity": most - cells.count(player)}
-            for player, most in enumerate(STONES, start=1)
+            for player, most in enumerate(self.stones, start=1)
         ]
         return {"pieces": pieces, "unplaced": left, "visit_number": self._visits(state)}
 
     def number(self, values: tuple[Any, ...]) -> int:
         kind, row, column = values
-        return (CELLS if kind == "stone" else 0) + int(8 * row + column)
+        return (self.cells if kind == "stone" else 0) + int(8 * row + column)
 
     def values(self, state: State, action: int) -> tuple[Any, ...] | None:
-        return ("stone" if action >= CELLS else "pawn", *divmod(action % CELLS, 8))
+        return ("stone" if action >= self.cells else "pawn", *divmod(action % self.cells, 8))
 
     def points(self, state: State) -> dict[str, float]:
         # How far the loser's pawn is from its goal, or 16 if the loser cannot move.
@@ -250,8 +253,8 @@ class OriginalChong(NativeRules):
     def _visits(self, state: State) -> int:
         """Return how often the position has come up, with this one."""
         first, second = (state.index(piece, 2) - 2 for piece in (3, 4))
-        earlier = [each for each in state[2 + CELLS :] if each]
-        return 1 + earlier[-2::-2].count(CELLS * first + second)
+        earlier = [each for each in state[2 + self.cells :] if each]
+        return 1 + earlier[-2::-2].count(self.cells * first + second)
 
 
 #: The games of the original system that are also games of Playout.
@@ -291,6 +294,9 @@ def rules_named(name: str) -> OriginalRules:
         assert isinstance(game, Original)
         return BoardRules(game)
     if name not in by_name:
-        known = [*by_name, *(f"{_BOARDS}(board={each})" for each in plugins.outside(GROUP))]
+        known = [
+            *by_name,
+            *(f"{_BOARDS}(board={each})" for each in plugins.outside(ORIGINAL_BOARDS)),
+        ]
         raise specs.unknown("game of the original system", name, known)
     return by_name[name]()

@@ -31,10 +31,10 @@ class TreeSearch(Player):
     `simulations` limits the simulations per move; with it and `seed`, a search is exactly
     repeatable. `solver` backs up proofs. `decisive` playouts, for games that define them, win at
     once if possible and prevent immediate losses; `heavy` playouts use what a game knows of good
-    moves. `near_first` tries actions next to stones before
-    the others. `max_plies` cuts playouts off and counts them as ties. `reuse` keeps the subtree of
-    the played moves, `ponder` thinks on the opponent's time. Each of `threads` has its own tree,
-    and their results are summed. `memory_mb` limits the memory of all trees together.
+    moves. `near_first` tries actions next to stones before the others. `max_plies` cuts playouts
+    off and counts them as ties. `reuse` keeps the subtree of the played moves, `ponder` thinks on
+    the opponent's time. Each of `threads` has its own tree, and their results are summed.
+    `memory_mb` limits the memory of all trees together.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ import games
 import players
 
 C = 0.5
-OURS = f"uct(seed=1,c={C},solver=false,decisive=false,heavy=false,reuse=false)"
+OURS = f"uct(seed=1,c={C},solver=false,decisive=false,reuse=false)"
 TWO_THREADS = OURS.replace(")", ",threads=2)")
 
 #: Least ratio to OpenSpiel's simulations per second.

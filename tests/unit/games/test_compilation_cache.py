@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -85,14 +85,12 @@ def test_a_compilation_is_announced_once(
     for name, text in FILES.items():
         (folder / name).write_text(text.format(spelling=SPELLINGS[0]))
     importlib.import_module("package_of_a_game.game")
+    earlier: list[str] = []
     announced: list[str] = []
-    announce_compilation(_appending(announced, "an earlier command of this process"))
-    announce_compilation(_appending(announced, "compiling"))
+    announce_compilation(earlier.append)
+    announce_compilation(announced.append)
     monkeypatch.setattr(compilation_cache, "_caches", lambda: tmp_path / "caches")
     folder_of("package_of_a_game.game").mkdir(parents=True)
     folder_of("package_of_a_game.lines")
-    assert announced == ["compiling"]
-
-
-def _appending(announced: list[str], text: str) -> Callable[[], None]:
-    return lambda: announced.append(text)
+    assert earlier == []
+    assert [text.partition(" ")[0] for text in announced] == ["Compiling"]
