@@ -37,8 +37,12 @@ def test_random_and_uct_play_matches_without_an_illegal_move(
     host: RunningServer, game: str
 ) -> None:
     many = ("--matches", str(MATCHES), *host.address)
-    random_ = start("playout-player", game, "random", *many)
-    uct = start("playout-player", game, "uct", "--option", "simulations=200", *many)
+    # With seeds and seats, every run plays the same matches.
+    random_ = start("playout-player", game, "random(seed=1)", "--seat", "1", *many)
+    uct = start(
+        *("playout-player", game, "uct(seed=1)", "--seat", "2"),
+        *("--option", "simulations=200", *many),
+    )
     for code, output in finish_all(random_, uct):
         assert code == 0, output
         assert "refused" not in output

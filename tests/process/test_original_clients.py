@@ -19,6 +19,7 @@ from support.original_boards import BOARDS, NATIVE
 from support.original_client import OriginalClient
 from support.raw_client import RawClient
 from support.scale import slow
+from support.waiting import wait_until
 
 from bridges.original.client_line import MAX_LINE
 from players.engines.original_rules import RULES
@@ -250,11 +251,9 @@ def test_who_hangs_up_before_a_match_leaves_no_seek(
     bridge: RunningBridge, opponent: NativeOpponent
 ) -> None:
     with OriginalClient("connect_four", bridge.port):
-        while not (seeks := opponent.ask("list")["seeks"]):
-            pass
+        seeks = wait_until(lambda: opponent.ask("list")["seeks"], "the seek of the client")
         assert seeks[0]["game"] == "connect_four"
-    while opponent.ask("list")["seeks"]:
-        pass
+    wait_until(lambda: not opponent.ask("list")["seeks"], "the end of the seek")
 
 
 def test_a_silent_client_loses_on_time_and_is_told_the_result(host: RunningServer) -> None:

@@ -46,8 +46,16 @@ def test_a_game_in_plain_python_is_served_and_played_also_by_uct(site: Path) -> 
     env = os.environ | {"PYTHONPATH": str(site)}
     with running_server(env={"PYTHONPATH": str(site)}) as server:
         several = ("--matches", "3", *server.address)
-        uct = start("playout-player", "chomp(rows=3)", "uct(simulations=300)", *several, env=env)
-        other = start("playout-player", "chomp(rows=3,columns=5)", "random", *several, env=env)
+        uct = start(
+            *("playout-player", "chomp(rows=3)", "uct(simulations=300,seed=1)", "--seat", "1"),
+            *several,
+            env=env,
+        )
+        other = start(
+            *("playout-player", "chomp(rows=3,columns=5)", "random(seed=1)", "--seat", "2"),
+            *several,
+            env=env,
+        )
         for code, output in finish_all(other, uct):
             assert code == 0, output
         won = int(output.splitlines()[-1].split()[0])
