@@ -89,7 +89,12 @@ class AgentMatch:
         if self.ended:
             shown["winner"] = self.ended.winner
         if self.clocks:
-            shown["seconds_left"] = [self._seconds(each) for each in self.clocks]
+            controls = self.started.both_time_controls
+            periods_s = [each.period_s for each in controls] if controls else [0.0, 0.0]
+            shown["seconds_left"] = [
+                round(left.main_s + left.periods * period_s, 1)
+                for left, period_s in zip(self.clocks, periods_s, strict=True)
+            ]
         board = self.started.board
         if self.view and self.view.text:
             shown["board"] = self.view.text.splitlines()
@@ -108,11 +113,6 @@ class AgentMatch:
         if self.ended:
             return f"over: {self.ended.text} ({self.ended.reason})"
         return "your move" if self.waits_for_agent else "the opponent is to move"
-
-    def _seconds(self, clock: ClockState) -> float:
-        control = self.started.time_control
-        period_s = control.period_s if control else 0.0
-        return round(clock.main_s + clock.periods * period_s, 1)
 
 
 def _named(moves: tuple[LegalMove, ...] | None, actions: tuple[int, ...] | None) -> dict[str, int]:

@@ -27,16 +27,20 @@ def limit_for_move(
     lag_s: float,
     ply: int,
     max_plies: int,
+    opponent: TimeControl | None = None,
 ) -> Limit:
     """The limit for move number `ply` of at most `max_plies`, of the player with that seat.
 
     Without a clock there is no limit. `lag_s` is the time that a message takes to the server and
-    back. Main time is spread over the expected moves, and at most half of it goes into one move if
-    no period follows. A period is used nearly to its end, because unused time of a period is lost.
+    back; `opponent` is the opponent's time control, if that is another one. Main time is spread
+    over the expected moves, and at most half of it goes into one move if no period follows. A
+    period is used nearly to its end, because unused time of a period is lost.
     """
     if time_control is None or clocks is None:
         return Limit()
-    left = (_time_left(time_control, clocks[0]), _time_left(time_control, clocks[1]))
+    other = opponent or time_control
+    first, second = (time_control, other) if seat == 1 else (other, time_control)
+    left = (_time_left(first, clocks[0]), _time_left(second, clocks[1]))
     main_s, period_s = left[seat - 1].main_s, left[seat - 1].period_s
     overhead_s = lag_s + _overhead(time_control, max_plies)
     moves = _own_moves(max_plies - ply)

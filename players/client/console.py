@@ -67,9 +67,9 @@ class PlayerConsole:
 
     def turn(self, match: ActiveMatch) -> None:
         """Print the clocks for a person to move."""
-        time_control = match.started.time_control
-        if match.player.human and match.clocks and time_control:
-            self.show(report.clocks(match.started.players, match.clocks, time_control))
+        time_controls = match.started.both_time_controls
+        if match.player.human and match.clocks and time_controls:
+            self.show(report.clocks(match.started.players, match.clocks, time_controls))
 
     def move(self, match: ActiveMatch, action: int, after: State) -> None:
         """Print a move, which leads from the last state of the match to `after`."""

@@ -94,6 +94,7 @@ class MatchDriver:
 
     def _choose(self, match: ActiveMatch) -> None:
         self._console.turn(match)
+        controls = match.started.time_controls
         limit = limit_for_move(
             match.started.time_control,
             match.clocks,
@@ -101,6 +102,7 @@ class MatchDriver:
             lag_s=self.connection.round_trip_s,
             ply=match.ply,
             max_plies=match.game.max_plies,
+            opponent=controls[2 - match.seat] if controls else None,
         )
         limit = replace(limit, moves=tuple(match.moves))
         longest_s = match.player.longest_s(limit)

@@ -31,11 +31,13 @@ def analysis(info: Info) -> Analysis:
 
 
 def clocks(
-    names: tuple[str, str], states: tuple[ClockState, ClockState], time_control: TimeControl
+    names: tuple[str, str],
+    states: tuple[ClockState, ClockState],
+    time_controls: tuple[TimeControl, TimeControl],
 ) -> str:
     """A line with the remaining time of both players."""
     parts = []
-    for name, left in zip(names, states, strict=True):
+    for name, left, time_control in zip(names, states, time_controls, strict=True):
         minutes, seconds = divmod(left.main_s, 60)
         periods = f" + {left.periods}x{time_control.period_s:g}" if left.periods else ""
         parts.append(f"{name} {int(minutes)}:{seconds:04.1f}{periods}")

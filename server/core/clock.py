@@ -14,10 +14,12 @@ from server.model.messages import ClockState, TimeControl
 class Clock:
     """Two players' remaining time; it runs for one of them at most."""
 
-    def __init__(self, time_control: TimeControl) -> None:
-        self.time_control = time_control
-        full = ClockState(time_control.main_s, time_control.periods)
-        self._left = {1: full, 2: full}
+    def __init__(self, time_control: TimeControl, second: TimeControl | None = None) -> None:
+        """`second`: the time control of the second player, if it is another one."""
+        self._controls = {1: time_control, 2: second or time_control}
+        self._left = {
+            seat: ClockState(each.main_s, each.periods) for seat, each in self._controls.items()
+        }
         self._running = 0
         self._since = 0.0
 
@@ -31,14 +33,12 @@ class Clock:
         `credit_s`: transmission time of the move, in seconds, which is not counted.
         """
         seat = self._running
-        left, used_s = self._left[seat], max(0.0, now - credit_s - self._since)
-        after = self._after(left, used_s)
+        control = self._controls[seat]
+        after = _after(control, self._left[seat], max(0.0, now - credit_s - self._since))
         self._running = 0
         self._left[seat] = after or ClockState(0.0, 0)
         if after:
-            self._left[seat] = ClockState(
-                after.main_s + self.time_control.increment_s, after.periods
-            )
+            self._left[seat] = ClockState(after.main_s + control.increment_s, after.periods)
         return after is not None
 
     def halt(self) -> None:
@@ -59,7 +59,7 @@ class Clock:
         if not self._running:
             return None
         left = self._left[self._running]
-        return self._since + left.main_s + left.periods * self.time_control.period_s
+        return self._since + left.main_s + left.periods * self._controls[self._running].period_s
 
     def _clock_state(self, seat: int, now: float) -> ClockState:
         left = self._left[seat]
@@ -69,18 +69,19 @@ class Clock:
         if used_s <= left.main_s:
             return ClockState(left.main_s - used_s, left.periods)
         # A period that has begun is not whole: the rest of it counts as main time.
-        period_s = self.time_control.period_s
+        period_s = self._controls[seat].period_s
         total_s = max(0.0, left.main_s + left.periods * period_s - used_s)
         whole = int(total_s / period_s) if period_s else 0
         return ClockState(total_s - whole * period_s, whole)
 
-    def _after(self, left: ClockState, used_s: float) -> ClockState | None:
-        """The remaining time after a move of `used_s` seconds; None if that exceeds it."""
-        if used_s <= left.main_s:
-            return ClockState(left.main_s - used_s, left.periods) if used_s else left
-        over_s = used_s - left.main_s
-        if over_s > left.periods * self.time_control.period_s:
-            return None
-        # A move that takes exactly one period keeps it; the last period stays despite rounding.
-        begun = min(left.periods, math.ceil(over_s / self.time_control.period_s))
-        return ClockState(0.0, left.periods - begun + 1)
+
+def _after(control: TimeControl, left: ClockState, used_s: float) -> ClockState | None:
+    """The remaining time after a move of `used_s` seconds; None if that exceeds it."""
+    if used_s <= left.main_s:
+        return ClockState(left.main_s - used_s, left.periods) if used_s else left
+    over_s = used_s - left.main_s
+    if over_s > left.periods * control.period_s:
+        return None
+    # A move that takes exactly one period keeps it; the last period stays despite rounding.
+    begun = min(left.periods, math.ceil(over_s / control.period_s))
+    return ClockState(0.0, left.periods - begun + 1)

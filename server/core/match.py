@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from games import RETURNS, TIE, Game, IllegalAction, State
 from server.core.clock import Clock
 from server.model.messages import ClockState, Code, Reason, Seat, TimeControl
-from server.model.time_control import spell_time_control
+from server.model.time_control import spell_time_controls
 
 
 class Refused(Exception):
@@ -46,6 +46,7 @@ class Result:
 class Terms:
     """The terms of a match.
 
+    `second_time_control`: that of the second player, if it is another one.
     `illegal_moves`: illegal moves that a player may send; one more loses the match.
     `credit_cap_s`: seconds of a move's transmission time that are not counted, at most.
     `void_unmoved`: whether the match is void if a player never makes a first move.
@@ -58,6 +59,13 @@ class Terms:
     credit_cap_s: float = 0.0
     void_unmoved: bool = False
     max_plies: int = 0
+    second_time_control: TimeControl | None = None
+
+    @property
+    def time_controls(self) -> tuple[TimeControl, TimeControl] | None:
+        """The time controls of both players, None without clocks."""
+        first = self.time_control
+        return None if first is None else (first, self.second_time_control or first)
 
 
 class Match:
@@ -80,7 +88,8 @@ class Match:
         self._held = False
         self._next = game.current_player(self.state)
         self._legal: tuple[int, tuple[int, ...]] | None = None
-        self._clock = Clock(self.terms.time_control) if self.terms.time_control else None
+        controls = self.terms.time_controls
+        self._clock = Clock(*controls) if controls else None
         self._illegal_left = dict.fromkeys((1, 2), self.terms.illegal_moves)
 
     @property
@@ -105,8 +114,8 @@ class Match:
 
     @property
     def clock_name(self) -> str:
-        """The time control in its usual notation."""
-        return spell_time_control(self.terms.time_control)
+        """The time controls in their usual notation."""
+        return spell_time_controls(self.terms.time_controls)
 
     def legal_actions(self, ply: int | None = None) -> tuple[int, ...]:
         """The legal actions now, or before move number `ply`."""
@@ -221,18 +230,18 @@ class Match:
         if self.status is not Status.ENDED:
             self._fail(seat, Reason.ABANDONMENT, "left and did not come back")
 
-    def adjudicate(self, ply: int, winner: int) -> None:
-        """End the match with the proven result of the position before move number `ply`.
+    def adjudicate(self, ply: int, winner: int, why: str = "from here") -> None:
+        """End the match with the result that is certain in the position before move number `ply`.
 
-        `winner`: 1, 2, or -1 for a tie. Raises Refused when the match is at another ply: a later
-        mistake makes the proof worthless.
+        `winner`: 1, 2, or -1 for a tie; `why` ends the text. Raises Refused when the match is at
+        another ply: a later mistake makes the proof worthless.
         """
         self._require_running()
         if ply != self.ply:
             text = f"match {self.id} is at ply {self.ply}, and the proof was for ply {ply}"
             raise Refused(Code.WRONG_PLY, text)
         how = "a tie" if winner == TIE else f"{self._name(winner)} wins"
-        text = f"adjudicated: {how} from here"
+        text = f"adjudicated: {how} {why}"
         self._end(Result(winner, RETURNS[winner], Reason.ADJUDICATION, text))
 
     def abort(self, text: str, reason: Reason = Reason.ABORTED) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from server.core.match import Match
+from server.core.agreed_scores import AgreedScores
+from server.core.match import Match, Status
 from server.core.sessions import Session
 from server.core.timers import Timer
 from server.core.view import MatchView
@@ -61,6 +62,8 @@ class MatchRoom:
     started_at: float = 0.0
     #: For each seat, which player the server has started for it.
     bots: tuple[str | None, str | None] = (None, None)
+    #: The win rates of the players, if they may end the match.
+    scores: AgreedScores | None = None
     #: Ends the match when the time of the player to move is up.
     clock_timer: Timer | None = None
 
@@ -110,6 +113,7 @@ class MatchRoom:
         match, hello = self.match, session.hello
         seat, views = self.seat_of(session), session.has_views
         moves = views and seat == match.to_move
+        controls = match.terms.time_controls
         return Started(
             re=re,
             match=match.id,
@@ -117,7 +121,8 @@ class MatchRoom:
             players=match.players,
             seat=seat,
             clock=match.clock_name,
-            time_control=match.terms.time_control,
+            time_control=controls[(seat or 1) - 1] if controls else None,
+            time_controls=controls if controls and controls[0] != controls[1] else None,
             clocks=match.clock_states(now),
             rated=match.terms.rated,
             moves=tuple(match.moves),
@@ -153,6 +158,15 @@ class MatchRoom:
                     legal_moves=self.view.legal_moves(ply + 1) if moves else None,
                 ),
             )
+
+    def count_score(self, record: MovePlayed) -> None:
+        """Take the win rate of a move; the match ends if both players agree on its result."""
+        if self.scores is None:
+            return
+        self.scores.moved(record.seat, record.ply, record.info)
+        winner = self.scores.winner()
+        if winner is not None and self.match.status is Status.PLAYING:
+            self.match.adjudicate(self.match.ply, winner, "by the win rates of both players")
 
     def show_later(self, ply: int, now: float, info: Analysis | None, record: int) -> None:
         """Keep move number `ply` for the spectators until record number `record` is stored."""

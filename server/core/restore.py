@@ -18,7 +18,7 @@ from server.core.session_manager import SessionManager
 from server.core.sessions import Session, SessionRegistry
 from server.model.messages import PROTOCOL, Hello, Seat
 from server.model.records import StoredMatch, StoredTournament
-from server.model.time_control import parse_time_control
+from server.model.time_control import parse_time_controls
 from server.tournament.openings import OpeningError
 from server.tournament.state import restore_tournament
 
@@ -74,10 +74,17 @@ class Restorer:
             if each.ended:
                 self._rooms.restore_ended(room, each.ended.at - self._context.epoch)
             else:
+                self._restore_scores(room, each)
                 self._rooms.restore(room, now)
                 self._bots.restore(room, now)
                 self._abort_if_over(room, now)
         self._director.start_due_matches(now)
+
+    def _restore_scores(self, room: MatchRoom, stored: StoredMatch) -> None:
+        """Count the win rates of the moves so far, if they may end the match."""
+        room.scores = self._director.scores_of(room.tournament)
+        for move in stored.moves[room.opening :]:
+            room.count_score(move)
 
     def _abort_if_over(self, room: MatchRoom, now: float) -> None:
         """Abort a match whose tournament had ended, which is stored before its matches end."""
@@ -93,13 +100,14 @@ def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory)
 
     Raises games.SpecError or games.IllegalAction if the rules have changed since.
     """
-    started = stored.started
+    started, controls = stored.started, parse_time_controls(stored.started.clock)
     match = Match(
         started.match,
         games.load(started.game),
         started.players,
         Terms(
-            time_control=parse_time_control(started.clock),
+            time_control=controls[0] if controls else None,
+            second_time_control=controls[1] if controls else None,
             rated=started.rated,
             illegal_moves=started.illegal_moves,
             credit_cap_s=started.credit_cap_s,

@@ -17,7 +17,7 @@ from server.export.replay import Contradiction, Replay, check_result, replay
 from server.export.text import plain
 from server.model.messages import Action, Analysis, ClockState, Int32, Name, Reason, Seat, Seconds
 from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
-from server.model.time_control import spell_time_control
+from server.model.time_control import spell_time_controls
 
 VERSION = 1
 
@@ -210,13 +210,13 @@ def _check(stored: StoredMatch, replayed: Replay) -> None:
             raise Contradiction(f"players[{seat}]", text)
     for field, given, canonical in (
         ("game", started.game, str(replayed.game)),
-        ("clock", started.clock, spell_time_control(replayed.time_control)),
+        ("clock", started.clock, spell_time_controls(replayed.time_controls)),
     ):
         if given != canonical:
             raise Contradiction(field, f"expected the spelling {canonical!r}, not {given!r}")
     for move in stored.moves:
-        if (move.clocks is None) != (replayed.time_control is None):
-            expected = "the remaining times" if replayed.time_control else "none"
+        if (move.clocks is None) != (replayed.time_controls is None):
+            expected = "the remaining times" if replayed.time_controls else "none"
             text = f"expected {expected} with the clock {started.clock}"
             raise Contradiction(f"moves[{move.ply}].clocks", text)
     if stored.ended:

@@ -16,7 +16,7 @@ from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
 from server.model.messages import Reason, TimeControl
 from server.model.records import MatchEnded, MovePlayed, StoredMatch
-from server.model.time_control import decimal
+from server.model.time_control import decimal, spell_time_control
 
 _RESULTS = {0: "*", 1: "1-0", 2: "0-1", TIE: "1/2-1/2"}
 
@@ -58,19 +58,30 @@ def _tags(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
         yield "Reason", ended.reason
         yield "Remark", ended.text
     yield "Termination", _TERMINATIONS[ended.reason] if ended else "unterminated"
-    yield "TimeControl", _time_control(replayed.time_control, started.clock)
+    yield from _time_controls(replayed.time_controls)
     yield "UTCDate", at.strftime("%Y.%m.%d")
     yield "UTCTime", at.strftime("%H:%M:%S")
     yield "Variant", started.game
 
 
-def _time_control(time_control: TimeControl | None, notation: str) -> str:
+def _time_controls(
+    both: tuple[TimeControl, TimeControl] | None,
+) -> Iterator[tuple[str, str]]:
+    """Yields one tag, or two as of cutechess if the players have different time controls."""
+    if both is None:
+        yield "TimeControl", "-"
+    elif both[0] == both[1]:
+        yield "TimeControl", _time_control(both[0])
+    else:
+        yield "WhiteTimeControl", _time_control(both[0])
+        yield "BlackTimeControl", _time_control(both[1])
+
+
+def _time_control(time_control: TimeControl) -> str:
     """The time control in the notation of the standard, or in Playout's if it has none."""
-    if time_control is None:
-        return "-"
     if time_control.periods == 1 and not time_control.main_s:
         return f"1/{decimal(time_control.period_s)}"
-    return notation
+    return spell_time_control(time_control)
 
 
 def _result(ended: MatchEnded | None) -> str:
@@ -89,8 +100,8 @@ def _movetext(stored: StoredMatch, replayed: Replay) -> Iterator[str]:
             yield f"{number}..."
         numbered = move.seat == 1
         yield _symbol(replayed.game.action_name(state, move.action))
-        if replayed.time_control and move.clocks:
-            yield _clock(replayed.time_control, move)
+        if replayed.time_controls and move.clocks:
+            yield _clock(replayed.time_controls[move.seat - 1], move)
             numbered = False
 
 

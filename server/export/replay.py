@@ -8,7 +8,7 @@ import games
 from games import RETURNS, TIE, Game, IllegalAction, State
 from server.model.messages import Reason, TimeControl
 from server.model.records import MatchEnded, MovePlayed, StoredMatch
-from server.model.time_control import TimeControlError, parse_time_control
+from server.model.time_control import TimeControlError, parse_time_controls
 
 _WITHOUT_WINNER = {Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED}
 _LOST_BY_THE_PLAYER_TO_MOVE = {Reason.TIME, Reason.ILLEGAL_MOVES}
@@ -25,10 +25,10 @@ class Contradiction(ValueError):
 
 @dataclass(frozen=True)
 class Replay:
-    """The game, its time control, the first position and the position after each move."""
+    """The game, the players' time controls, the first position and the position after each move."""
 
     game: Game
-    time_control: TimeControl | None
+    time_controls: tuple[TimeControl, TimeControl] | None
     states: tuple[State, ...]
 
 
@@ -39,13 +39,13 @@ def replay(stored: StoredMatch) -> Replay:
     except games.SpecError as error:
         raise Contradiction("game", str(error)) from error
     try:
-        time_control = parse_time_control(stored.started.clock)
+        time_controls = parse_time_controls(stored.started.clock)
     except TimeControlError as error:
         raise Contradiction("clock", str(error)) from error
     states = [game.initial_state()]
     for ply, move in enumerate(stored.moves):
         states.append(_after(game, states[-1], move, ply))
-    return Replay(game, time_control, tuple(states))
+    return Replay(game, time_controls, tuple(states))
 
 
 def check_result(replayed: Replay, finished: MatchEnded) -> None:

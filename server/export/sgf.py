@@ -17,7 +17,7 @@ from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
 from server.model.messages import Reason, TimeControl
 from server.model.records import MatchEnded, MovePlayed, StoredMatch
-from server.model.time_control import decimal
+from server.model.time_control import decimal, spell_time_controls
 
 _LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
 _COLOURS = {1: "B", 2: "W"}
@@ -44,7 +44,7 @@ def write(stored: StoredMatch) -> str:
     views = [replayed.game.view(state) for state in replayed.states]
     root = "".join(f"{name}[{value}]" for name, value in _root(stored, replayed, views[0]))
     nodes = [
-        _node(move, _point(*before_and_after, move), replayed.time_control)
+        _node(move, _point(*before_and_after, move), replayed.time_controls)
         for move, before_and_after in zip(stored.moves, pairwise(views), strict=True)
     ]
     return f"(;{root}\n{filled([*nodes, ')'])}\n"
@@ -109,7 +109,7 @@ def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tu
     yield "DT", utc(started.at).date().isoformat()
     yield "PB", _escaped(started.players[0])
     yield "PW", _escaped(started.players[1])
-    yield from _time(replayed.time_control)
+    yield from _time(replayed.time_controls)
     if replayed.game.komi is not None:
         yield "KM", f"{replayed.game.komi:g}"
     yield "RE", _result(stored.ended, replayed.game.lead(replayed.states[-1]))
@@ -121,8 +121,12 @@ def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tu
             yield property_, "][".join(stones)
 
 
-def _time(time_control: TimeControl | None) -> Iterator[tuple[str, str]]:
-    if time_control is None:
+def _time(both: tuple[TimeControl, TimeControl] | None) -> Iterator[tuple[str, str]]:
+    if both is None:
+        return
+    time_control = both[0]
+    if time_control != both[1]:  # SGF has one time limit for both
+        yield "C", _escaped(f"Time control: {spell_time_controls(both)}")
         return
     yield "TM", decimal(time_control.main_s)
     if time_control.periods:
@@ -143,12 +147,12 @@ def _result(ended: MatchEnded | None, lead: float | None) -> str:
     return f"{_COLOURS[ended.winner]}+{_HOW.get(ended.reason, '')}"
 
 
-def _node(move: MovePlayed, point: str, time_control: TimeControl | None) -> str:
+def _node(move: MovePlayed, point: str, both: tuple[TimeControl, TimeControl] | None) -> str:
     colour = _COLOURS[move.seat]
     node = f";{colour}[{point}]"
-    if time_control and move.clocks:
+    if both and move.clocks:
         left = move.clocks[move.seat - 1]
-        node += f"{colour}L[{decimal(shown_s(time_control, left))}]"
+        node += f"{colour}L[{decimal(shown_s(both[move.seat - 1], left))}]"
         if (
             left.periods and not left.main_s
         ):  # as Go servers do: the remaining periods, once they count

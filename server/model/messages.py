@@ -472,7 +472,11 @@ class Seeking(Event, frozen=True, kw_only=True):
 
 
 class Started(Event, frozen=True, kw_only=True):
-    """A match begins, is taken up again, or is watched; `seat` is None for spectators."""
+    """A match begins, is taken up again, or is watched; `seat` is None for spectators.
+
+    `time_control` is the receiver's own, for spectators that of the first player; if the players
+    have different ones, `time_controls` has both.
+    """
 
     durable: ClassVar = True
 
@@ -482,6 +486,7 @@ class Started(Event, frozen=True, kw_only=True):
     seat: Seat | None = None
     clock: str
     time_control: TimeControl | None = None
+    time_controls: tuple[TimeControl, TimeControl] | None = None
     clocks: tuple[ClockState, ClockState] | None = None
     rated: bool = False
     moves: tuple[int, ...]
@@ -491,6 +496,12 @@ class Started(Event, frozen=True, kw_only=True):
     board: Board | None = None
     view: PositionView | None = None
     legal_moves: tuple[LegalMove, ...] | None = None
+
+    @property
+    def both_time_controls(self) -> tuple[TimeControl, TimeControl] | None:
+        """The time controls of both players, None without clocks."""
+        own = self.time_control
+        return self.time_controls or (None if own is None else (own, own))
 
 
 class Update(Event, frozen=True, kw_only=True):

@@ -9,6 +9,9 @@
 
 All are main time with an increment, followed by periods: `1/move` is one period of one second.
 A move within a period does not use it up; a period that runs out is lost.
+
+A match in which the players have different time controls has both, the first player's before a
+bar: `60+1 | 10+0.1`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ import re
 
 from server.model.messages import TimeControl
 
+#: Between the time controls of two players.
+_BAR = " | "
 _NUMBER = r"([0-9]{1,6}(?:\.[0-9]{1,3})?)"
 _PER_MOVE = re.compile(rf"{_NUMBER}/move")
 _FISCHER = re.compile(rf"{_NUMBER}\+{_NUMBER}")
@@ -57,6 +62,25 @@ def spell_time_control(time_control: TimeControl | None) -> str:
     if periods == 1 and not time_control.main_s:
         return f"{period}/move"
     return f"{main}+{periods}x{period}" if periods else f"{main}+{increment}"
+
+
+def parse_time_controls(text: str) -> tuple[TimeControl, TimeControl] | None:
+    """The time controls of both players of a match, None for `none`. Raises TimeControlError."""
+    first, bar, second = text.partition(_BAR)
+    one = parse_time_control(first)
+    other = parse_time_control(second) if bar else one
+    if one is None or other is None:
+        if one is not other:
+            raise TimeControlError(f"cannot use the clock {text[:50]!r}: both players have one")
+        return None
+    return one, other
+
+
+def spell_time_controls(both: tuple[TimeControl, TimeControl] | None) -> str:
+    """The canonical notation of the time controls of a match: a single one if they are equal."""
+    if both is None or both[0] == both[1]:
+        return spell_time_control(both and both[0])
+    return _BAR.join(map(spell_time_control, both))
 
 
 def canonical_time_control(text: str) -> str:

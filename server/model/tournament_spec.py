@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 MODELS = ("normalized", "logistic")
+ORDERS = ("shuffled", "in_order")
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class Entrant:
     `player`: a built-in player with its options, `"uct(c=1.2)"`; `command`: a program that connects
     by itself; neither: an account that logs in from elsewhere. `version` is given, or a digest of
     everything that decides how the entrant plays; empty if nothing of that is known. `threads`: the
-    number of threads that it thinks with, in each match.
+    number of threads that it thinks with, in each match. `clock`: its own clock, None for that of
+    the tournament.
     """
 
     name: str
@@ -24,19 +26,22 @@ class Entrant:
     player: str | None = None
     command: str | None = None
     threads: int = 1
+    clock: str | None = None
 
 
 @dataclass(frozen=True)
 class Openings:
     """Where pairs start: after `plies` random moves or given openings, else at the first position.
 
-    `lines`: for each game by name, the actions of each given opening. `near`: random moves are at
-    most that many rows and columns from the centre of the board; 0 for anywhere.
+    `lines`: for each game by name, the actions of each given opening; `order`: they are used as
+    they are listed, or shuffled by the seed. `near`: random moves are at most that many rows and
+    columns from the centre of the board; 0 for anywhere.
     """
 
     plies: int = 0
     lines: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     near: int = 0
+    order: str = "shuffled"
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,20 @@ class Adjudication:
 
     `max_plies`: the number of moves after which it is a tie; 0 for never. `proofs`: whether it ends
     as soon as the minimax player has proven its result.
+
+    The players' own win rates decide, too. `resign_moves`: a player loses when the last so many
+    moves of both agree: its own win rate is at most `resign_below`, and the other's at least 1 less
+    that. `draw_moves`: a tie when after `draw_after` plies the win rates of the last so many moves
+    of both are at most `draw_within` from 0.5. 0 for never, both.
     """
 
     max_plies: int = 0
     proofs: bool = False
+    resign_moves: int = 0
+    resign_below: float = 0.05
+    draw_moves: int = 0
+    draw_within: float = 0.05
+    draw_after: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +102,10 @@ class TournamentSpec:
     adjudication: Adjudication = field(default_factory=Adjudication)
     sprt: Sprt | None = None
     anchor: str | None = None
+
+    def clock_of(self, entrant: int) -> str:
+        """The clock that an entrant plays with, by its place in the list."""
+        return self.entrants[entrant].clock or self.clock
 
 
 def dumps(spec: TournamentSpec) -> str:

@@ -38,12 +38,13 @@ def thinking_s(spec: TournamentSpec) -> float | None:
     It takes `spec.concurrency` matches at once into account. None without a clock, or if the number
     of pairs has no limit.
     """
-    control, most = parse_time_control(spec.clock), pairs(spec).most
-    if control is None or most is None:
+    most = pairs(spec).most
+    controls = [parse_time_control(spec.clock_of(place)) for place in range(len(spec.entrants))]
+    plies = max(_max_plies(spec, name) for name in spec.games)
+    times = sorted(_player_s(control, plies) for control in controls if control)
+    if most is None or len(times) < len(controls):
         return None
-    plies = [_max_plies(spec, name) for name in spec.games]
-    longest = max(_match_s(control, each) for each in plies)
-    return 2 * most * longest / max(1, spec.concurrency)
+    return 2 * most * sum(times[-2:]) / max(1, spec.concurrency)
 
 
 def match_cores(spec: TournamentSpec) -> int:
@@ -78,7 +79,8 @@ def description(spec: TournamentSpec) -> Iterator[str]:
     for each in spec.entrants:
         program = each.player or each.command or "logs in from elsewhere"
         version = f", version {each.version}" if each.version else ""
-        yield f"  {each.name}: {program}{version}"
+        clock = f", clock {each.clock}" if each.clock else ""
+        yield f"  {each.name}: {program}{version}{clock}"
 
 
 def _threads(one: Entrant, other: Entrant) -> int:
@@ -98,11 +100,11 @@ def _max_plies(spec: TournamentSpec, game: str) -> int:
     return min(games.load(game).max_plies, spec.adjudication.max_plies or 2**31)
 
 
-def _match_s(control: TimeControl, plies: int) -> float:
-    """The longest time that both players together may think in a match of that many plies."""
-    per_ply = control.increment_s + (control.period_s if control.periods else 0)
+def _player_s(control: TimeControl, plies: int) -> float:
+    """The longest time that a player may think in a match of that many plies."""
+    per_move = control.increment_s + (control.period_s if control.periods else 0)
     beyond = max(0, control.periods - 1) * control.period_s
-    return 2 * (control.main_s + beyond) + plies * per_ply
+    return control.main_s + beyond + plies / 2 * per_move
 
 
 def _duration(seconds: float) -> str:

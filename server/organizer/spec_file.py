@@ -5,44 +5,25 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
-import os
 import re
-import shlex
-import shutil
-import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from server.model.codec import ADMINISTRATORS_FRAME, encode
 from server.model.messages import CreateTournament
 from server.model.tournament_spec import Entrant, TournamentSpec
-from server.organizer import estimate
-from server.runtime.subprocesses import own, own_environment
+from server.organizer import entrant_check, estimate
 from server.tournament import spec_parser, version
-from server.tournament.toml_lines import Path as Place
-from server.tournament.toml_lines import lines_of
+from server.tournament.toml_table import Faults
 
-#: Longest time to check a player: the first time on a machine, its search is compiled.
-_CHECK_S = 600.0
 #: Largest tournament in a message: what the server takes, less the other fields of the message.
 _MAX_BYTES = ADMINISTRATORS_FRAME - 100
 _DIGEST = re.compile(r"[0-9a-f]{12}")
-#: What `playout-player --check` writes of the program of others that plays.
-_VERSION = re.compile(r"^version: (.+)$", re.MULTILINE)
-_LONGEST_VERSION = 64
-
-
-class _PlayerCheck(NamedTuple):
-    """What is wrong with a player, and the version that it says."""
-
-    fault: str | None = None
-    version: str | None = None
 
 
 class SpecFileError(click.ClickException):
@@ -56,12 +37,20 @@ class SpecFileError(click.ClickException):
 
 
 def read_and_check(path: Path) -> TournamentSpec:
-    """The tournament of a file, all of whose entrants can be started. Raises SpecFileError.
+    """The tournament of a file, all of whose entrants can be started.
 
-    An engine of others has the version that it says, unless the file gives one.
+    An engine of others has the version that it says, unless the file gives one. Raises
+    SpecFileError with the faults of the file and of all entrants.
     """
-    spec = read(path)
-    return _with_versions(spec, check(spec, path.parent, path))
+    spec, faults = _parsed(path)
+    said = {}
+    for place, found in entrant_check.checks(spec, path.parent):
+        if found.fault:
+            key = "player" if spec.entrants[place].player else "command"
+            faults.add(("entrants", place, key), f"{spec.entrants[place].name}: {found.fault}")
+        elif found.version:
+            said[place] = found.version
+    return _with_versions(_sized(_without_faults(spec, faults), f"{path}: "), said)
 
 
 def checked(values: Mapping[str, object], folder: Path) -> TournamentSpec:
@@ -88,19 +77,28 @@ def read(path: Path) -> TournamentSpec:
 
     If it does not say how many matches are played at once, that follows from the number of cores.
     """
+    return _sized(_without_faults(*_parsed(path)), f"{path}: ")
+
+
+def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
+    """The tournament of a file, and its faults. Raises SpecFileError if there is none."""
     try:
         text = path.read_bytes().decode()
     except OSError as error:
         raise SpecFileError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise SpecFileError(f"{path}: is not encoded in UTF-8") from error
+    files = files_in(path.parent)
     try:
-        spec = spec_parser.read(
-            text, where=str(path), files=files_in(path.parent), code=installed()
-        )
+        return spec_parser.read_leniently(text, where=str(path), files=files, code=installed())
     except spec_parser.TournamentSpecError as error:
         raise SpecFileError(str(error)) from error
-    return _sized(spec, f"{path}: ")
+
+
+def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:
+    if faults.found:
+        raise SpecFileError(faults.text())
+    return spec
 
 
 def _sized(spec: TournamentSpec, where: str) -> TournamentSpec:
@@ -148,22 +146,16 @@ def files_in(folder: Path) -> version.Files:
     return content
 
 
-def check(spec: TournamentSpec, folder: Path, file: Path | None = None) -> dict[int, str]:
+def check(spec: TournamentSpec, folder: Path) -> dict[int, str]:
     """Raises SpecFileError if a player or a command cannot be started in the folder.
 
-    `file`: the tournament file, so that the error names the lines. Returns the versions of the
-    engines of others, by the place of the entrant.
+    Returns the versions of the engines of others, by the place of the entrant.
     """
-    checks = list(_checks(spec, folder))
-    faults = [*_missing(spec.entrants, folder)]
-    faults += [(place, check.fault) for place, check in checks if check.fault]
+    found = list(entrant_check.checks(spec, folder))
+    faults = [f"{spec.entrants[place].name}: {each.fault}" for place, each in found if each.fault]
     if faults:
-        lines = lines_of(file.read_text(encoding="utf-8")) if file else {}
-        raise SpecFileError("\n".join(
-            f"{_where(file, lines, place)}{spec.entrants[place].name}: {fault}"
-            for place, fault in sorted(faults)
-        ))  # fmt: skip
-    return {place: check.version for place, check in checks if check.version}
+        raise SpecFileError("\n".join(faults))
+    return {place: each.version for place, each in found if each.version}
 
 
 def changed(entrants: Iterable[Entrant], folder: Path) -> list[str]:
@@ -204,60 +196,3 @@ def _version(entrant: Entrant, files: version.Files) -> str:
     if entrant.player:
         return version.of_player(entrant.player, files, installed())
     return version.of_command(entrant.command, files) if entrant.command else entrant.version
-
-
-def _where(file: Path | None, lines: Mapping[Place, int], place: int) -> str:
-    """The file and the line of an entrant's player or command, as the start of an error."""
-    found = (lines.get(("entrants", place, key)) for key in ("player", "command"))
-    line = next((each for each in found if each), None)
-    return f"{file}:{line}: " if line else ""
-
-
-def _missing(entrants: Iterable[Entrant], folder: Path) -> Iterator[tuple[int, str]]:
-    """The commands without a program: the place of the entrant, and the error."""
-    for place, each in enumerate(entrants):
-        program = shlex.split(each.command)[0] if each.command else ""
-        where = str(folder / program) if os.sep in program else program
-        if program and shutil.which(where) is None:
-            yield place, f"there is no program {program!r} that can be run"
-
-
-def _checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, _PlayerCheck]]:
-    """The checks of all players: the place of the entrant, and the result."""
-    places = [place for place, each in enumerate(spec.entrants) if each.player]
-    with ThreadPoolExecutor(estimate.cores()) as pool:
-        found = pool.map(lambda place: _check_player(spec.entrants[place], spec, folder), places)
-        yield from zip(places, found, strict=True)
-
-
-def _check_player(entrant: Entrant, spec: TournamentSpec, folder: Path) -> _PlayerCheck:
-    """Whether a player can play this tournament."""
-    warm = [word for game in spec.games for word in ("--warm", game)]
-    options = ("--tournament", "any", "--check", *warm)
-    words = own("players.client.main:main", *options, "--", "any", entrant.player or "")
-    try:
-        done = _run(words, folder)
-        if done.returncode < 0:  # it was killed: no fault of the player
-            done = _run(words, folder)
-    except subprocess.TimeoutExpired:
-        return _PlayerCheck(f"is not ready after {_CHECK_S:g} seconds")
-    if done.returncode == 0:
-        version = _VERSION.search(done.stdout)
-        return _PlayerCheck(version=version[1][:_LONGEST_VERSION] if version else None)
-    output = (done.stderr or done.stdout).strip().splitlines()
-    last = output[-1].removeprefix("Error: ") if output else f"exit code {done.returncode}"
-    return _PlayerCheck(last)
-
-
-def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of Playout to its end. Raises TimeoutExpired."""
-    return subprocess.run(
-        words,
-        cwd=folder,
-        env=own_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_CHECK_S,
-        check=False,
-    )

@@ -1,68 +1,63 @@
-"""Files of openings: one opening on each line.
+"""Files of openings: lists, PGN and SGF, by the end of their names.
 
-    # notation, with blanks or commas between the moves,
-    d3 c5 f6
-    # or the numbers of the actions, in brackets
-    [19, 34, 45]
-
-Brackets distinguish the two, because in some games moves are written as numbers, too.
+Each kind has a reader, in a module of its own, that finds the written moves; here they are played.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from games import Game, IllegalAction, State
+from server.tournament import opening_list, opening_pgn, opening_sgf
+from server.tournament.written_opening import BadOpening, OpeningReader, WrittenOpening
 
-_BETWEEN = re.compile(r"[\s,]+")
-_NUMBER = re.compile("[0-9]{1,9}")
+_READERS: Mapping[str, OpeningReader] = {
+    "pgn": opening_pgn.read,
+    "pdn": opening_pgn.read,
+    "sgf": opening_sgf.read,
+}
 
 
-class BadOpening(ValueError):
-    """A line that is not a valid opening; the text gives the reason."""
+def read(
+    path: str, text: str, game: Game, most: int = 0
+) -> Iterator[tuple[int, tuple[int, ...] | BadOpening]]:
+    """Each opening's line, from 1, and its actions, or the error with the line of the mistake.
 
-
-def read(text: str, game: Game) -> Iterator[tuple[int, tuple[int, ...] | BadOpening]]:
-    """Each opening's line, from 1, and its actions, or the error.
-
-    An opening that leads to the same position as an earlier one is an error.
+    A name that ends in `.pgn`, `.pdn` or `.sgf` tells the kind of the file, which is otherwise a
+    list. Openings have at most `most` moves, unless that is 0; the first of those that lead to the
+    same position is used then. Without `most`, the others are errors.
     """
+    reader = _READERS.get(path.rpartition(".")[2].lower(), opening_list.read)
     seen: dict[State, int] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        moves = line.partition("#")[0].strip()
-        if not moves:
-            continue
+    for written in reader(text, game):
         try:
-            actions, state = _played(moves, game)
-            if state in seen:
-                raise BadOpening(f"it leads to the same position as line {seen[state]}")
-            seen[state] = number
-            yield number, actions
+            if isinstance(written, BadOpening):
+                raise written
+            actions, state = _played(written, game, most)
+            if state not in seen:
+                seen[state] = written.line
+                yield written.line, actions
+            elif not most:
+                same = f"it leads to the same position as line {seen[state]}"
+                raise BadOpening(written.line, same)
         except BadOpening as error:
-            yield number, error
+            yield error.line, error
 
 
-def _played(moves: str, game: Game) -> tuple[tuple[int, ...], State]:
-    """The actions of a line, and the position after them. Raises BadOpening."""
-    in_brackets = re.fullmatch(r"\[(.*)\]", moves)
-    words = [word for word in _BETWEEN.split(in_brackets[1] if in_brackets else moves) if word]
+def _played(written: WrittenOpening, game: Game, most: int) -> tuple[tuple[int, ...], State]:
+    """The actions of an opening, and the position after them. Raises BadOpening."""
     state = game.initial_state()
     actions: list[int] = []
-    for word in words:
+    for line, word in written.moves[: most or None]:
         try:
-            action = _number(word) if in_brackets else game.parse_action(state, word)
+            action = written.action(game, state, word)
             state = game.next_state(state, action)
         except IllegalAction as error:
-            hint = "" if in_brackets else " (numbers of actions are written in brackets)"
-            raise BadOpening(f"{game}, move {len(actions) + 1}: {error}{hint}") from error
+            text = f"{game}, move {len(actions) + 1}: {error}{written.hint}"
+            raise BadOpening(line, text) from error
         actions.append(action)
     if game.winner(state):
-        raise BadOpening(f"{game}: the game is over after these moves")
+        hint = "" if most else "; plies = 8 would keep the first eight moves of each"
+        text = f"{game}: the game is over after these moves{hint}"
+        raise BadOpening(written.line, text)
     return tuple(actions), state
-
-
-def _number(word: str) -> int:
-    if not _NUMBER.fullmatch(word):
-        raise BadOpening(f"expected the number of an action in brackets, not {word[:50]!r}")
-    return int(word)

@@ -36,16 +36,19 @@ class OpeningError(ValueError):
 class Book:
     """The openings of one game in a tournament, by the numbers in pairs.
 
-    They are the given ones, in an order by the seed, or generated ones, made when they are needed:
-    at once by indexing, or a few milliseconds at a time by `prepare`. After the last opening the
-    book begins again. Both raise OpeningError if there is none.
+    They are the given ones, as listed or shuffled by the seed, or generated ones, made when they
+    are needed: at once by indexing, or a few milliseconds at a time by `prepare`. After the last
+    opening the book begins again. Both raise OpeningError if there is none.
     """
 
     def __init__(self, game: str, openings: Openings, seed: int) -> None:
         self._known: list[Opening] = []
         self._complete = False
         if lines := openings.lines.get(game):
-            self._more: Iterator[Opening | None] = _in_order(lines, seed)
+            shuffled = openings.order == "shuffled"
+            self._more: Iterator[Opening | None] = (
+                _shuffled(lines, seed) if shuffled else iter(lines)
+            )
         else:
             self._more = attempts(games.load(game), openings.plies, seed, openings.near)
 
@@ -112,7 +115,7 @@ def central_cells(view: BoardView, near: int) -> set[int]:
     }
 
 
-def _in_order(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
+def _shuffled(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
     """All openings, in an order by the seed."""
     rest, rng = list(openings), seeded(seed)
     while rest:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from games import Game
@@ -46,11 +46,22 @@ def read(
     versions, by path relative to the folder of this file; None if a file does not exist. `code`:
     identifies the installed players and games, for versions.
     """
+    spec, faults = read_leniently(text, where=where, files=files, code=code)
+    return _without_faults(spec, faults)
+
+
+def read_leniently(
+    text: str, *, where: str, files: Files, code: str = ""
+) -> tuple[TournamentSpec, Faults]:
+    """The tournament as far as the file has valid values, and defaults elsewhere; and its faults.
+
+    For those who find more faults. Raises TournamentSpecError for a text that is not TOML.
+    """
     try:
         values, faults = toml_text.load(text, where)
     except TomlSyntaxError as error:
         raise TournamentSpecError(str(error)) from None
-    return _checked(values, faults, files, code)
+    return _checked(values, faults, files, code), faults
 
 
 def of_values(
@@ -60,7 +71,14 @@ def of_values(
 
     The faults have no places. Raises TournamentSpecError.
     """
-    return _checked(values, Faults("", {}), files, code)
+    faults = Faults("", {})
+    return _without_faults(_checked(values, faults, files, code), faults)
+
+
+def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:
+    if faults.found:
+        raise TournamentSpecError(faults.text())
+    return spec
 
 
 def _checked(
@@ -69,9 +87,6 @@ def _checked(
     spec = _tournament(TomlTable(values, (), "a tournament", faults), files, code)
     for fault in spec_validation.faults(spec):
         faults.add_new(fault.path, f"{fault.key}: {fault.text}")
-    if faults.found:
-        in_order = sorted(faults.found, key=lambda fault: fault[0])
-        raise TournamentSpecError("\n".join(text for _, text in in_order))
     return spec
 
 
@@ -83,9 +98,7 @@ def _tournament(top: TomlTable, files: Files, code: str) -> TournamentSpec:
     spec = TournamentSpec(
         **values,
         games=tuple(str(game) if game else "" for game in loaded),
-        entrants=tuple(
-            _entrant(each, files, code) for each in top.tables("entrants", "an entrant")
-        ),
+        entrants=_entrants(top, files, code),
         rounds=top.take("rounds", spec_validation.rounds_of(values["format"]), kind.least_rounds),
         openings=_openings(top, {str(game): game for game in loaded if game}, files),
         adjudication=_adjudication(top),
@@ -107,8 +120,32 @@ def _values(table: TomlTable, kind: type) -> dict[str, Any]:
     }
 
 
-def _entrant(table: TomlTable, files: Files, code: str) -> Entrant:
-    player = table.take("player", validators.player, None)
+@dataclass(frozen=True)
+class _Defaults:
+    """What holds for each entrant that does not say otherwise: the table `[defaults]`."""
+
+    clock: str | None = None
+    threads: int | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def _entrants(top: TomlTable, files: Files, code: str) -> tuple[Entrant, ...]:
+    table = top.table("defaults", "defaults")
+    defaults = _Defaults(
+        clock=table.take("clock", FIELDS[Entrant]["clock"], None),
+        threads=table.take("threads", FIELDS[Entrant]["threads"], None),
+        options=table.take("options", validators.options, dict[str, str]()),
+    )
+    table.close()
+    return tuple(
+        _entrant(each, defaults, files, code) for each in top.tables("entrants", "an entrant")
+    )
+
+
+def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> Entrant:
+    if not table.take("defaults", validators.truth, True):
+        defaults = _Defaults()
+    player = _player(table, defaults)
     command = table.take("command", validators.command, None)
     digest = ""
     if player:
@@ -120,16 +157,42 @@ def _entrant(table: TomlTable, files: Files, code: str) -> Entrant:
         version=table.take("version", FIELDS[Entrant]["version"], digest),
         player=player,
         command=command,
-        threads=table.take("threads", FIELDS[Entrant]["threads"], _threads(player)),
+        threads=table.take("threads", FIELDS[Entrant]["threads"], _threads(player, defaults)),
+        clock=table.take("clock", FIELDS[Entrant]["clock"], defaults.clock),
     )
     table.close(above=TournamentSpec.__dataclass_fields__, what="the first [[entrants]]")
     return entrant
 
 
-def _threads(player: str | None) -> int:
-    """The number of threads by the player's own option."""
+def _player(table: TomlTable, defaults: _Defaults) -> str | None:
+    """The player with the options of its text, its table of options and the defaults.
+
+    The first of these that has an option decides, and no option is in both of the first two.
+    """
+    player = table.take("player", validators.player, None)
+    own = table.take("options", validators.options, dict[str, str]())
+    if player is None:
+        if own:
+            table.fault("options: only for an entrant with a player", "options")
+        return None
+    wanted = notation.parse(player)
+    for key in own.keys() & wanted.options.keys():
+        table.fault(f"options: {key} is given with the player, too", "options", key)
+    options = {**wanted.options, **own}
+    options |= {key: value for key, value in defaults.options.items() if key not in options}
+    if len(options) == len(wanted.options):
+        return player
+    text = f"{wanted.name}({','.join(f'{key}={value}' for key, value in options.items())})"
+    if len(text) > notation.MAX_LENGTH:
+        table.fault(f"player: with its options, it has more than {notation.MAX_LENGTH} characters")
+        return player
+    return text
+
+
+def _threads(player: str | None, defaults: _Defaults) -> int:
+    """The number of threads by the player's own option, or by the defaults."""
     option = notation.parse(player).options.get("threads", "") if player else ""
-    return int(option) if re.fullmatch("[1-9][0-9]{0,2}", option) else 1
+    return int(option) if re.fullmatch("[1-9][0-9]{0,2}", option) else defaults.threads or 1
 
 
 def _openings(top: TomlTable, loaded: Mapping[str, Game], files: Files) -> Openings:
@@ -137,13 +200,20 @@ def _openings(top: TomlTable, loaded: Mapping[str, Game], files: Files) -> Openi
     no_file: dict[str, str] = {}
     values = _values(table, Openings)
     paths = table.take("file", _paths(loaded), no_file)
+    if "order" in table and "file" not in table:
+        table.fault("order: needs file, whose openings it orders", "order")
     table.close()
-    lines = {name: _lines(table, path, loaded[name], files) for name, path in paths.items()}
-    return Openings(**values, lines=lines)
+    if not paths:
+        return Openings(**values)
+    most = values["plies"]
+    lines = {name: _lines(table, path, loaded[name], files, most) for name, path in paths.items()}
+    return Openings(**values | {"plies": 0}, lines=lines)
 
 
-def _lines(table: TomlTable, path: str, game: Game, files: Files) -> tuple[tuple[int, ...], ...]:
-    """The openings of one file, those without faults."""
+def _lines(
+    table: TomlTable, path: str, game: Game, files: Files, most: int
+) -> tuple[tuple[int, ...], ...]:
+    """The openings of one file, those without faults, each with at most so many moves."""
     content = files(path)
     if content is None:
         table.fault(f"file: there is no file {path!r}", "file")
@@ -154,7 +224,7 @@ def _lines(table: TomlTable, path: str, game: Game, files: Files) -> tuple[tuple
         table.fault(f"file: {path!r} is no text in UTF-8", "file")
         return ()
     lines: list[tuple[int, ...]] = []
-    for number, opening in opening_file.read(text, game):
+    for number, opening in opening_file.read(path, text, game, most):
         if isinstance(opening, tuple):
             lines.append(opening)
         else:

@@ -22,6 +22,7 @@ from server.model.messages import MOST_EXACT
 from server.model.names import skeleton
 from server.model.tournament_spec import (
     MODELS,
+    ORDERS,
     Adjudication,
     Entrant,
     Openings,
@@ -59,11 +60,21 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "player": validators.player,
         "command": validators.command,
         "threads": validators.whole(1, 1024),
+        "clock": validators.clock,
     },
-    Openings: {"plies": validators.whole(0, 100), "near": validators.whole(0, 100)},
+    Openings: {
+        "plies": validators.whole(0, 100),
+        "near": validators.whole(0, 100),
+        "order": validators.one_of("order", ORDERS),
+    },
     Adjudication: {
         "max_plies": validators.whole(0, MOST_ROUNDS),
         "proofs": validators.truth,
+        "resign_moves": validators.whole(0, 100),
+        "resign_below": validators.number(0, 0.49),
+        "draw_moves": validators.whole(0, 100),
+        "draw_within": validators.number(0, 0.49),
+        "draw_after": validators.whole(0, MOST_ROUNDS),
     },
     Sprt: {
         "elo0": validators.number(-1000, 1000),
@@ -236,9 +247,19 @@ def _entrants(spec: TournamentSpec) -> Iterator[Fault | None]:
             text = f"{entrant.name!r} is taken: another entrant {how}"
             yield Fault((*path, "name"), text)
     yield None
+    yield from _clocks(spec)
     if spec.anchor is not None and spec.anchor not in known.values():
         text = str(notation.unknown("entrant", spec.anchor, known.values()))
         yield Fault(("anchor",), text)
+
+
+def _clocks(spec: TournamentSpec) -> Iterator[Fault]:
+    """Entrants without a clock among others with one: a match has two clocks or none."""
+    own = [each.clock for each in spec.entrants]
+    if len({(clock or spec.clock).strip().lower() == "none" for clock in own}) > 1:
+        place = next(place for place, clock in enumerate(own) if clock)
+        text = "either all entrants have a clock, or none of them has"
+        yield Fault(("entrants", place, "clock"), text)
 
 
 def _format(spec: TournamentSpec, format_: type[formats.Format]) -> Iterator[Fault]:

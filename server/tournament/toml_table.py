@@ -41,6 +41,10 @@ class Faults:
         """Adds a fault in another file, which the value at `path` names."""
         self.found.append((self._line(path), f"{place}: {text}"))
 
+    def text(self) -> str:
+        """All faults in the order of their lines, a line of text for each."""
+        return "\n".join(text for _, text in sorted(self.found, key=lambda fault: fault[0]))
+
     def _line(self, path: Path) -> int:
         while path and path not in self._lines:
             path = path[:-1]

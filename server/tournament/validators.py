@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -127,6 +128,22 @@ def player(value: object) -> str:
     spelled = text(value).strip()
     spec.parse(spelled)
     return spelled
+
+
+def options(value: object) -> dict[str, str]:
+    """Returns options of a player as texts, by name; raises ValueError if one cannot be written.
+
+    A player with its options is one text, in which commas and parentheses have a meaning.
+    """
+    found = {}
+    for key, each in table(value).items():
+        if not isinstance(each, bool | int | float | str):
+            raise ValueError(f"{key} must be a number, text, true or false, not {_shown(each)}")
+        written = spec.spelled(each).strip()
+        if not written or set(written) & set(",()") or not re.fullmatch(r"\w+", key):
+            raise ValueError(f"{key} = {written[:50]!r} cannot be an option of a player")
+        found[key] = written
+    return found
 
 
 def command(value: object) -> str:

@@ -22,7 +22,7 @@ from server.model.messages import (
     TimeControl,
 )
 from server.model.records import MatchEnded, MatchStarted, StoredMatch
-from server.model.time_control import parse_time_control
+from server.model.time_control import parse_time_controls
 from server.storage.results import linked
 
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
@@ -59,7 +59,8 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match, from its first position to the last.
 
     `linked`: whether each player has a page. `opening`: the number of moves made for the players.
-    `to_move` is 0 when it is over; until then, `clocks` are the current ones.
+    `to_move` is 0 when it is over; until then, `clocks` are the current ones. `time_controls` are
+    those of both players if they differ, and `time_control` is that of the first.
     """
 
     match: str
@@ -68,6 +69,7 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     linked: tuple[bool, bool]
     clock: str
     time_control: TimeControl | None = None
+    time_controls: tuple[TimeControl, TimeControl] | None = None
     clocks: tuple[ClockState, ClockState] | None = None
     rated: bool = False
     tournament: str | None = None
@@ -118,13 +120,15 @@ def _data(
     ended: MatchEnded | None,
 ) -> MatchData:
     actions = [each.action for each in moves]
+    controls = parse_time_controls(started.clock)
     return MatchData(
         match=started.match,
         game=started.game,
         players=started.players,
         linked=linked(started.accounts, started.rated),
         clock=started.clock,
-        time_control=parse_time_control(started.clock),
+        time_control=controls[0] if controls else None,
+        time_controls=controls if controls and controls[0] != controls[1] else None,
         rated=started.rated,
         tournament=started.tournament,
         opening=started.opening,

@@ -86,8 +86,13 @@ def rows(title: str) -> list[list[str]]:
 KEYS = {row[0].strip("`"): row for row in rows("The file")}
 
 
+#: Keys of a file that others take up in the specification.
+IN_FILES_ONLY = {"entrants.options": None, "entrants.defaults": True, "defaults": None}
+
+
 def keys_of_the_specification() -> Iterator[tuple[str, Any]]:
     """Each with its default, MISSING where it is needed."""
+    yield from IN_FILES_ONLY.items()
     for prefix, kind in TABLES.items():
         for field in fields(kind):
             key = RENAMED.get(prefix + field.name, prefix + field.name)

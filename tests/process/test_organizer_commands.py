@@ -81,12 +81,17 @@ def test_errors_of_a_file_are_said_with_their_lines(
         assert "Traceback" not in failed.output
 
 
-def test_a_player_that_cannot_be_had_is_found_before_anything_begins(spec_folder: Path) -> None:
+def test_a_player_that_cannot_be_had_is_found_with_all_other_errors(spec_folder: Path) -> None:
     file = spec_folder / "SPEC.toml"
-    file.write_text(SPEC.replace('command = "cat bot.txt"', 'player = "utc(c=1)"'))
+    text = SPEC.replace('command = "cat bot.txt"', 'player = "uct(simulation=1)"')
+    file.write_text(text.replace("rounds", "ronds").replace('name = "Bob"', 'name = "Ann"'))
     failed = invoke("validate", str(file))
     assert failed.exit_code == 2
-    assert "SPEC.toml:9: Ann: unknown player 'utc'; did you mean 'uct'" in failed.output
+    assert [line.partition("SPEC.toml:")[2][:52] for line in failed.output.splitlines()] == [
+        "4: unknown key of a tournament 'ronds'; did you mean",
+        "9: Ann: unknown option of uct 'simulation'; did you ",
+        "11: name: 'Ann' is taken: another entrant has this n",
+    ]
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

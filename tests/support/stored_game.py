@@ -8,7 +8,7 @@ import games
 from server.core.match import Match, Terms
 from server.model.messages import Analysis
 from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
-from server.model.time_control import parse_time_control
+from server.model.time_control import parse_time_controls
 
 AT = 1_700_000_000.0  # 2023-11-14 22:13:20
 
@@ -27,7 +27,8 @@ class PlayedGame:
     def __init__(
         self, spec: str, clock_text: str = "none", players: tuple[str, str] = ("Ann", "Bob")
     ) -> None:
-        terms = Terms(parse_time_control(clock_text), rated=True)
+        first, second = parse_time_controls(clock_text) or (None, None)
+        terms = Terms(first, rated=True, second_time_control=second)
         self.match = Match("m1", games.load(spec), players, terms)
         self.now = 0.0
         self.moves: list[MovePlayed] = []

@@ -35,6 +35,7 @@ class Play:
         if played:
             record = room.move_record(request.ply, now, request.info, now + context.epoch)
             self._rooms.moved(room, record, now)
+            room.count_score(record)
             origin.connection.bucket.give_back()
         for player, update in room.updates(request.ply, now, session, request.id):
             if played or player is session:  # a repetition is answered, and not announced again

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 import games
+from server.core.agreed_scores import AgreedScores, decides
 from server.core.context import Context
 from server.core.events import MatchOver, SessionDisconnected, TournamentOver
 from server.core.match import Match, Refused, Terms
@@ -225,6 +226,12 @@ class TournamentDirector:
         tournament = self._tournaments.get(tournament_id)
         return tournament is not None and not tournament.over
 
+    def scores_of(self, tournament_id: str | None) -> AgreedScores | None:
+        """What counts the win rates of a match of a tournament; None if these end no matches."""
+        tournament = self._tournaments.get(tournament_id or "")
+        rules = tournament.spec.adjudication if tournament else None
+        return AgreedScores(rules) if rules and decides(rules) else None
+
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
         """Note that a match cannot go on after a restart: its pair is played again."""
         tournament = self._tournaments.get(tournament_id or "")
@@ -364,9 +371,12 @@ class TournamentDirector:
     ) -> None:
         context, spec = self._context, tournament.spec
         first, second = (spec.entrants[place].name for place in due.entrants)
+        controls = tuple(parse_time_control(spec.clock_of(place)) for place in due.entrants)
         terms = Terms(
-            time_control=parse_time_control(spec.clock),
-            rated=True,
+            time_control=controls[0],
+            second_time_control=controls[1],
+            # Ratings of players compare matches in which both had the same time.
+            rated=controls[0] == controls[1],
             illegal_moves=0,
             credit_cap_s=context.policy.credit_cap_s,
             max_plies=spec.adjudication.max_plies,
@@ -379,6 +389,7 @@ class TournamentDirector:
             tournament=tournament.id,
             fixture=str(due.slot),
             opening=len(due.opening),
+            scores=self.scores_of(tournament.id),
         )
         fixture = tournament.match_started(room.started_record(now + context.epoch))
         self._rooms.begin(room, now)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from server.core.clock import Clock
 from server.model.messages import ClockState, TimeControl
-from server.model.time_control import parse_time_control
+from server.model.time_control import parse_time_control, parse_time_controls
 
 
 def running(text: str) -> Clock:
@@ -18,6 +18,22 @@ def running(text: str) -> Clock:
     clock = Clock(time_control)
     clock.start(1, 0.0)
     return clock
+
+
+def test_players_may_have_different_time_controls() -> None:
+    both = parse_time_controls("10+3 | 2/move")
+    assert both is not None
+    clock = Clock(*both)
+    assert clock.clock_states(0.0) == (ClockState(10.0, 0), ClockState(0.0, 1))
+    clock.start(1, 0.0)
+    assert clock.flag_at() == 10.0
+    assert clock.stop(4.0)
+    clock.start(2, 4.0)
+    assert clock.flag_at() == 6.0
+    assert clock.stop(5.0)
+    assert clock.clock_states(5.0) == (ClockState(9.0, 0), ClockState(0.0, 1))
+    clock.start(2, 5.0)
+    assert not clock.stop(7.5)
 
 
 @pytest.mark.parametrize(

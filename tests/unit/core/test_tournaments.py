@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from msgspec import structs
 from support.hub_harness import HubHarness, MemoryClient, administrator, match_between
 from support.tournaments import (
     NAMES,
@@ -24,6 +25,8 @@ from support.tournaments import (
 import games
 from server.model.messages import (
     Adjudicate,
+    Analysis,
+    ClockState,
     Code,
     CreateTournament,
     Ended,
@@ -35,6 +38,7 @@ from server.model.messages import (
     Ok,
     Reason,
     Started,
+    TimeControl,
     Tournament,
     WatchTournament,
     Withdraw,
@@ -379,3 +383,60 @@ def test_a_match_of_a_tournament_that_had_ended_is_aborted_after_a_restart() -> 
     assert not again.matches
     assert isinstance(again.stored[-1], MatchEnded)
     assert again.stored[-1].reason is Reason.ABORTED
+
+
+def test_a_match_between_different_clocks_gives_each_its_own_and_is_not_rated() -> None:
+    harness = HubHarness()
+    entrants = (Entrant("Ann", "1", clock="60+1"), Entrant("Bob", "1"))
+    spec = spec_of(entrants=2, format="match", clock="10/move")
+    new_tournament(harness, dataclasses.replace(spec, entrants=entrants))
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
+    Bots(harness, ann, bob).join()
+    first, second = ann.heard(Started)[-1], bob.heard(Started)[-1]
+    assert first.clock == second.clock == "60+1 | 10/move"
+    assert first.time_control == TimeControl(60.0, 1.0, 0, 0.0)
+    assert second.time_control == TimeControl(0.0, 0.0, 1, 10.0)
+    assert first.time_controls == (first.time_control, second.time_control)
+    assert first.clocks == (ClockState(60.0, 0), ClockState(0.0, 1))
+    assert not first.rated
+
+
+class HopelessBots(Bots):
+    """Ann reports that she loses, and Bob that he wins."""
+
+    def _replies(self, client: MemoryClient) -> list[tuple[MemoryClient, Move]]:
+        rate = 0.01 if client is self.clients[0] else 0.99
+        return [
+            (each, structs.replace(move, info=Analysis(win_rate=rate)))
+            for each, move in super()._replies(client)
+        ]
+
+
+def test_a_match_ends_when_both_report_the_same_winner() -> None:
+    harness = HubHarness()
+    rules = Adjudication(resign_moves=2)
+    zoe, _ = new_tournament(harness, spec_of(format="match", adjudication=rules))
+    bots = HopelessBots(harness, member(harness, "Ann"), member(harness, "Bob"))
+    bots.join()
+    bots.play()
+    for fixture in last(zoe).values():
+        assert fixture.reason is Reason.ADJUDICATION
+        assert fixture.plies == 4
+        assert fixture.winner == 1 + fixture.players.index("Bob")
+    assert zoe.heard(Tournament)[-1].over
+    ended = bots.clients[0].heard(Ended)[0]
+    assert ended.text == "adjudicated: Bob wins by the win rates of both players"
+
+
+def test_win_rates_before_a_restart_count() -> None:
+    harness = HubHarness()
+    rules = Adjudication(resign_moves=2)
+    new_tournament(harness, spec_of(format="match", adjudication=rules))
+    bots = HopelessBots(harness, member(harness, "Ann"), member(harness, "Bob"))
+    bots.join()
+    bots.play(3)
+    (room,) = restarted(harness).hub.rooms.values()
+    assert room.scores is not None
+    assert room.scores.winner() is None
+    room.scores.moved(2 if room.match.ply % 2 else 1, room.match.ply, Analysis(win_rate=0.99))
+    assert room.scores.winner() == 1 + room.match.players.index("Bob")

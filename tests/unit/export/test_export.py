@@ -293,6 +293,17 @@ def test_time_controls(
     assert read_pgn(pgn.write(stored))[0]["TimeControl"] == pgn_time
 
 
+def test_players_with_different_time_controls() -> None:
+    stored = PlayedGame("tic_tac_toe", "300+3 | 20+5x30").play_anything(1).stored
+    assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
+    tags = read_pgn(pgn.write(stored))[0]
+    assert (tags["WhiteTimeControl"], tags["BlackTimeControl"]) == ("300+3", "20+5x30")
+    assert "TimeControl" not in tags
+    root = read_sgf(sgf.write(stored))[0]
+    assert root["C"] == ["Time control: 300+3 | 20+5x30"]
+    assert "TM" not in root
+
+
 @pytest.mark.parametrize(
     ("reason", "sgf_result", "pgn_result", "termination"),
     [

@@ -12,7 +12,9 @@ from server.model.time_control import (
     TimeControlError,
     canonical_time_control,
     parse_time_control,
+    parse_time_controls,
     spell_time_control,
+    spell_time_controls,
 )
 
 EXAMPLES = [
@@ -78,3 +80,14 @@ fine_controls = st.builds(
 @given(controls | fine_controls)
 def test_the_spelling_of_a_control_reads_back_as_it(time_control: TimeControl) -> None:
     assert parse_time_control(spell_time_control(time_control)) == time_control
+
+
+def test_a_match_may_have_two_time_controls() -> None:
+    both = parse_time_controls("60+1 | 1/move")
+    assert both == (parse_time_control("60+1"), parse_time_control("1/move"))
+    assert spell_time_controls(both) == "60+1 | 1/move"
+    assert spell_time_controls(parse_time_controls("60+1 | 60+1.0")) == "60+1"
+    assert parse_time_controls("none") is None
+    assert spell_time_controls(None) == "none"
+    with pytest.raises(TimeControlError, match="both players have one"):
+        parse_time_controls("60+1 | none")

@@ -245,9 +245,9 @@ def test_errors_in_a_file_of_openings_have_its_lines() -> None:
     assert [line[:60] for line in found] == [
         "o:2: tic_tac_toe, move 2: 'z9' is not legal here; legal are:",
         "o:3: it leads to the same position as line 1",
-        "o:4: expected the number of an action in brackets, not 'x'",
+        "o:4: tic_tac_toe, move 2: expected the number of an action i",
         "o:5: tic_tac_toe, move 2: action 0 (a1) is not legal here; l",
-        "o:6: tic_tac_toe: the game is over after these moves",
+        "o:6: tic_tac_toe: the game is over after these moves; plies ",
     ]
     assert found[0].endswith("(numbers of actions are written in brackets)")
 
@@ -259,10 +259,72 @@ def test_a_file_of_openings_must_be_there_and_have_some() -> None:
     assert errors_of(text, {"o": b"\n# none\n"}) == [
         "T.toml:5: file: 'o' has no opening that could be played"
     ]
-    both = text.replace("{ file", "{ plies = 1, file")
-    assert errors_of(both, {"o": b"a1"}) == [
-        "T.toml:5: openings: must be random plies or given openings, not both"
+
+
+def test_openings_of_a_file_may_be_cut_and_used_in_order() -> None:
+    text = SMALL % 'openings = { file = "o.pgn", plies = 1, order = "in_order" }\n'
+    openings = read(text, files={"o.pgn": b"1. a1 b2 *\n1. a1 *\n1. c3 *"}.get).openings
+    assert openings == Openings(lines={"tic_tac_toe": ((0,), (8,))}, order="in_order")
+    wrong = text.replace("in_order", "sorted")
+    assert errors_of(wrong, {"o.pgn": b"1. a1 *"})[0].startswith(
+        "T.toml:4: order: unknown order 'sorted'"
+    )
+    assert errors_of(SMALL % "openings.order = 'in_order'\n") == [
+        "T.toml:4: order: needs file, whose openings it orders"
     ]
+
+
+DEFAULTS = """\
+name = "limits"
+games = ["tic_tac_toe"]
+format = "match"
+[defaults]
+clock = "60+1"
+threads = 3
+options = { simulations = 400, solver = false }
+[[entrants]]
+name = "one"
+player = "uct(c=1.2)"
+clock = "10/move"
+options = { simulations = 10, threads = 2 }
+[[entrants]]
+name = "two"
+player = "uct"
+"""
+
+
+def test_entrants_have_limits_of_their_own_or_the_defaults() -> None:
+    one, two = read(DEFAULTS).entrants
+    assert one.player == "uct(c=1.2,simulations=10,threads=2,solver=false)"
+    assert (one.clock, one.threads) == ("10/move", 2)
+    assert two.player == "uct(simulations=400,solver=false)"
+    assert (two.clock, two.threads) == ("60+1", 3)
+    assert two.version == version.of_player(two.player, no_file)
+    assert read(DEFAULTS + "defaults = false").entrants[1] == Entrant(
+        "two", version.of_player("uct", no_file), player="uct"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "error"),
+    [
+        ("threads = 2", "c = 2", "12: options: c is given with the player, too"),
+        ("threads = 2", "c_ = [1]", "12: options: c_ must be a number, text, true or false, not a"),
+        ("threads = 2", "net = 'a,b'", "12: options: net = 'a,b' cannot be an option of a player"),
+        ("10/move", "none", "11: clock: either all entrants have a clock, or none of them has"),
+        (
+            "threads = 3",
+            "thread = 3",
+            "6: unknown key of defaults 'thread'; did you mean 'threads'",
+        ),
+        ('player = "uct"\n', "options = { c = 1 }", "15: options: only for an entrant with a pla"),
+        ("[defaults]", "[default]", "4: unknown key of a tournament 'default'; did you mean"),
+        ("threads = 2", "net = '" + "x" * 490 + "'", "8: player: with its options, it has more"),
+    ],
+)
+def test_an_error_in_limits_has_its_line(change: str, to: str, error: str) -> None:
+    assert change in DEFAULTS
+    assert errors_of(DEFAULTS.replace(change, to, 1))[0].startswith(f"T.toml:{error}")
 
 
 def test_the_version_of_a_player_is_what_it_plays_with() -> None:

@@ -1,0 +1,197 @@
+"""Files of openings: lists, PGN and SGF, what is read of them, and the places of mistakes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sgfmill import sgf as sgfmill
+from support.scale import repetitions
+from support.stored_game import PlayedGame
+
+import games
+from games import Game
+from server import export
+from server.tournament import opening_file
+from server.tournament.written_opening import BadOpening
+
+GAMES = ["tic_tac_toe", "gomoku(size=7)", "othello(size=6)"]
+PLAYED = """\
+[Event "a match"]
+[Variant "tic_tac_toe"]
+
+; a comment, and one in braces
+1. a1 {why
+not} b2 $1 (1... c3 2. a2 (2. b1)) 2. c3 a2!? *
+
+[Event "another"]
+
+1.b1 c1 2. a1 1-0
+"""
+
+
+def read(name: str, text: str, game: str = "tic_tac_toe", most: int = 0) -> list[tuple[int, str]]:
+    """Each opening as the line and the names of its moves, or the error."""
+    rules = games.load(game)
+    return [
+        (line, named(rules, found) if isinstance(found, tuple) else f"error: {found}")
+        for line, found in opening_file.read(name, text, rules, most)
+    ]
+
+
+def named(game: Game, actions: tuple[int, ...]) -> str:
+    state, names = game.initial_state(), []
+    for action in actions:
+        names.append(game.action_name(state, action))
+        state = game.next_state(state, action)
+    return " ".join(names)
+
+
+def test_pgn_has_an_opening_in_each_match_without_variations_and_comments() -> None:
+    assert read("games.pgn", PLAYED) == [(5, "a1 b2 c3 a2"), (10, "b1 c1 a1")]
+    assert read("GAMES.PGN", PLAYED, most=2) == [(5, "a1 b2"), (10, "b1 c1")]
+
+
+def test_of_openings_that_are_alike_the_first_is_used_or_the_second_is_an_error() -> None:
+    text = "1. a1 b2 c3 *\n1. a1 b2 a2 *\n"
+    assert read("o.pgn", text, most=2) == [(1, "a1 b2")]
+    same = "error: it leads to the same position as line 1"
+    assert read("o.pgn", "1. a1 b2 *\n1. a1 b2 *\n") == [(1, "a1 b2"), (2, same)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "error"),
+    [
+        ("1. a1\nz9 *", 2, "tic_tac_toe, move 2: 'z9' is not legal here; legal are: b1,"),
+        (
+            "1. a1 b1\n2. a2 b2\n3. a3 *",
+            1,
+            "tic_tac_toe: the game is over after these moves; ",
+        ),
+        ('[Variant "othello"]\n\n1. d3 *', 1, "a match of othello, and the openings are for tic_t"),
+        ('[Event "x"]\n[FEN "x"]\n\n1. a1 *', 2, "the tag FEN sets up a position; openings start"),
+        ("1. a1 {\n\n", 1, "a comment that is not closed"),
+        ('1. a1\n"b1', 2, "a string that is not closed"),
+        ("1. a1 (1. b1\n", 1, "a variation that is not closed"),
+        ("1. a1 )\n", 1, "a ')' without a variation"),
+    ],
+)
+def test_an_error_of_pgn_has_its_line(text: str, line: int, error: str) -> None:
+    (found,) = read("o.pgn", text)
+    assert found[0] == line
+    assert found[1].startswith(f"error: {error}")
+
+
+def test_sgf_has_an_opening_in_each_variation() -> None:
+    text = "(;GM[1]SZ[3]C[a \\] b]\n;B[aa];W[bb]\n(;B[cc])(;B[ac]\n;W[ca]))\n(;B[ba])"
+    assert read("o.sgf", text) == [(2, "a1 b2 c3"), (2, "a1 b2 a3 c1"), (5, "b1")]
+    assert read("o.sgf", text, most=2) == [(2, "a1 b2"), (5, "b1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "error"),
+    [
+        ("(;SZ[4];B[aa])", 1, "a board of size 4, and this game has 3 or 3:3"),
+        ("(;B[aa];\nB[bb])", 2, "tic_tac_toe, move 2: B[bb]: it is the turn of the other player"),
+        ("(;B[aa];\nW[aa])", 2, "tic_tac_toe, move 2: W[aa] is not legal here"),
+        ("(;B[aa];W[zz])", 1, "tic_tac_toe, move 2: W[zz] is not legal here"),
+        ("(;\nAB[aa];W[bb])", 2, "AB sets up a position; openings start at the first one"),
+        ("(;B[aa];AE[aa])", 1, "AE removes stones; openings have moves only"),
+        ("(;B[aa]\n;W[bb", 2, "the value of W is not closed by ']'"),
+        ("(;B[aa]", 1, "a game that is not closed by ')'"),
+        ("(;B[aa] 7)", 1, "'7' is not expected here"),
+    ],
+)
+def test_an_error_of_sgf_has_its_line(text: str, line: int, error: str) -> None:
+    assert (line, f"error: {error}") in read("o.sgf", text)
+
+
+def test_sgf_is_refused_for_a_game_that_it_does_not_describe() -> None:
+    assert read("o.sgf", "(;B[aa])", "connect_four") == [
+        (1, "error: SGF is for games of placing stones on one grid, not for connect_four")
+    ]
+
+
+@st.composite
+def lines_of_play(draw: st.DrawFn) -> tuple[str, tuple[int, ...]]:
+    """A game, and legal moves that do not end it."""
+    text = draw(st.sampled_from(GAMES))
+    game = games.load(text)
+    state, actions = game.initial_state(), []
+    for _ in range(draw(st.integers(1, 8))):
+        action = draw(st.sampled_from(game.legal_actions(state)))
+        state = game.next_state(state, action)
+        if game.winner(state):
+            break
+        actions.append(action)
+    return text, tuple(actions)
+
+
+@given(lines_of_play())
+@settings(max_examples=repetitions(2000, short=25), deadline=None)
+def test_openings_are_read_back_from_every_format_that_is_exported(
+    played: tuple[str, tuple[int, ...]],
+) -> None:
+    game, actions = played
+    stored = PlayedGame(game).play(*actions).stored
+    for kind in ("pgn", "sgf"):
+        text = export.writer(kind)(stored)
+        found = [opening for _, opening in opening_file.read(f"o.{kind}", text, games.load(game))]
+        assert found == ([actions] if actions else [])
+    listed = f"{named(games.load(game), actions)}\n"
+    assert [each for _, each in opening_file.read("o", listed, games.load(game))] == (
+        [actions] if actions else []
+    )
+
+
+@given(lines_of_play())
+@settings(max_examples=repetitions(1000, short=15), deadline=None)
+def test_sgf_of_another_writer_is_read(played: tuple[str, tuple[int, ...]]) -> None:
+    name, actions = played
+    game = games.load(name)
+    state, view = game.initial_state(), game.view(game.initial_state())
+    tree = sgfmill.Sgf_game(size=view.rows)
+    stones = {
+        seat: {
+            (view.rows - 1 - cell // view.columns, cell % view.columns)
+            for cell, owner in enumerate(view.cells)
+            if owner == seat
+        }
+        for seat in (1, 2)
+    }
+    if any(stones.values()):
+        tree.get_root().set_setup_stones(stones[1], stones[2])
+    for action in actions:
+        clicks = game.view(state).clicks[action]
+        colour = "b" if game.current_player(state) == 1 else "w"
+        point = None
+        if clicks:
+            row, column = divmod(clicks[0], view.columns)
+            point = (view.rows - 1 - row, column)
+        tree.extend_main_sequence().set_move(colour, point)
+        state = game.next_state(state, action)
+    found = list(opening_file.read("o.sgf", tree.serialise().decode(), game))
+    assert [opening for _, opening in found] == ([actions] if actions else [])
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *("(", ")", ";", "B[aa]", "W[bb]", "[", "]", "{", "}", '"', "a1", "b2", "1.", "*", "1-0"),
+        *("\n", '[A "b"]', "AB[cc]", "SZ[3]", "\\", "$1", "%", "#", "é", "[0, 4]", "tt", "5"),
+    ]
+)
+
+
+@given(st.lists(FRAGMENTS, max_size=20).map("".join), st.sampled_from(["o", "o.pgn", "o.sgf"]))
+@settings(max_examples=repetitions(5000, short=100), deadline=None)
+def test_whatever_a_file_contains_is_an_opening_or_an_error_with_a_line(
+    text: str, name: str
+) -> None:
+    game = games.load("tic_tac_toe")
+    for line, found in opening_file.read(name, text, game):
+        assert 1 <= line <= text.count("\n") + 1
+        if isinstance(found, BadOpening):
+            assert found.line == line
+            assert str(found).isprintable()
+        else:
+            assert isinstance(named(game, found), str)
