@@ -280,6 +280,14 @@ class Breakthrough(KernelGame):
         "rows": f"of the board, 2 to {MAX_SIDE}; from 6 on, each player has two rows of pieces",
         "columns": f"of the board, 2 to {MAX_SIDE}",
     }
+    first_steps = (
+        "Click one of your pieces, then the cell to which it goes. You win as soon as one of them "
+        "reaches the far row. Keep a piece diagonally behind each piece that advances, so that "
+        "you can recapture."
+    )
+    variants: ClassVar = {
+        "rows=6,columns=6": "A short match on a small board.",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
 

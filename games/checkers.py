@@ -190,6 +190,12 @@ class Checkers(KernelGame):
         "a king stops. A player who can capture must do so. A player who cannot move loses; forty "
         "moves in a row without a capture are a tie. Each jump is a move of its own."
     )
+    first_steps = (
+        "Click a piece, then the square to which it moves or jumps. Only captures are offered "
+        "while you can capture. You win when the opponent has no pieces or cannot move. Keep your "
+        "men on the back row for as long as you can: while they stand there, the opponent gets no "
+        "king."
+    )
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

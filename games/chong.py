@@ -224,6 +224,11 @@ class Chong(KernelGame):
         "A position that comes up for the third time is a tie, and so are "
         f"{QUIET_PLIES} moves in a row without a new stone."
     )
+    first_steps = (
+        "Click an empty cell to put a stone there, or your pawn and then the cell to which it "
+        "goes. You win when your pawn reaches the opposite row. Use stones to block the other "
+        "pawn, and place some so that your own pawn can jump over them."
+    )
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -221,6 +221,15 @@ class Clobber(KernelGame):
         "rows": f"of the board, 1 to {MAX_SIDE}",
         "columns": f"of the board, 2 to {MAX_SIDE}",
     }
+    first_steps = (
+        "Click one of your pieces, then a piece of the opponent beside it. You win by making the "
+        "last move. A piece without a piece of the opponent beside it cannot move, so try to keep "
+        "some moves that only you can make."
+    )
+    variants: ClassVar = {
+        "rows=4,columns=5": "A short match.",
+        "rows=10,columns=10": "The board of computer tournaments.",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

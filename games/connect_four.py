@@ -240,6 +240,11 @@ class ConnectFour(KernelGame):
         "discs below; a column holds six. The first player with four in a row, vertically, "
         "horizontally or diagonally, wins; a full board without four in a row is a tie."
     )
+    first_steps = (
+        "Click a column to drop a disc into it. You win with four of your discs in a row, in any "
+        "direction. Look first whether the opponent could complete four with the next disc. The "
+        "middle column is worth most: more rows of four go through it than through any other."
+    )
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive, sensible)
 
@@ -262,4 +267,6 @@ class ConnectFour(KernelGame):
             column: (max(cell for cell in range(column, len(cells), COLUMNS) if not cells[cell]),)
             for column in self.legal_actions(state)
         }
-        return BoardView(ROWS, COLUMNS, cells, clicks, geometry="columns", piece="disc")
+        return BoardView(
+            ROWS, COLUMNS, cells, clicks, geometry="columns", piece="disc", surface="blue"
+        )

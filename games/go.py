@@ -41,6 +41,18 @@ class Go(KernelGame):
         "komi": "points for White, who moves second: a multiple of 0.5, may be negative",
         "superko": "whether a move that repeats a position is illegal, instead of a tie",
     }
+    first_steps = (
+        "Click a point to put a stone there; stones do not move. You win with more points, which "
+        "are your stones and the points that only they surround. Begin near the corners, where "
+        "points are easiest to surround. A chain around two separate empty points cannot be "
+        "captured. Pass when neither player can gain anything, and not before you have captured "
+        "the dead stones of the opponent."
+    )
+    variants: ClassVar = {
+        "size=5": "The smallest board that is interesting, for first attempts.",
+        "size=13": "Between the small board and the full one.",
+        "size=19": "The full board.",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy, prior=prior)
     komi: float

@@ -26,6 +26,15 @@ class Gomoku(MNK):
         "connect": "stones in a row that win, 1 to the size",
         "exact": "whether more stones in a row do not win",
     }
+    first_steps = (
+        "Click a point to put a stone there. You win with five in a row. Answer three in a row "
+        "with open ends at once: four with both ends open cannot be stopped. Look for a stone "
+        "that makes two threats at the same time."
+    )
+    variants: ClassVar = {
+        "exact=true": "More than five in a row do not win.",
+        "size=20": "The board of Gomocup, the tournament of programs.",
+    }
 
     def __init__(self, size: int = 15, connect: int = 5, exact: bool = False) -> None:
         checked("gomoku", "size", size, 1, MAX_SIDE)

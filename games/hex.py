@@ -232,6 +232,15 @@ class Hex(KernelGame):
         "size": f"rows and columns of the board, 1 to {MAX_SIDE}",
         "swap": "the second player may take over the first stone",
     }
+    first_steps = (
+        "Click an empty cell to put a stone there. You win with a chain of stones between the two "
+        "edges of your colour. Two of your stones that have two empty neighbours in common are as "
+        "good as connected: if the opponent takes one of them, take the other."
+    )
+    variants: ClassVar = {
+        "size=7": "A short match.",
+        "swap=true": "The second player may take over the first stone.",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

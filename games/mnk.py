@@ -338,6 +338,14 @@ class MNK(KernelGame):
         "k": "stones in a row that win, 1 to the length of the longer side",
         "exact": "whether more than k stones in a row do not win",
     }
+    first_steps = (
+        "Click an empty cell. You win with k in a row. Look first whether the opponent could "
+        "complete a row with the next move, then for a move that makes two threats at the same "
+        "time."
+    )
+    variants: ClassVar = {
+        "m=6,n=6,k=4": "The game of the net that comes with Playout.",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read, decisive)
 

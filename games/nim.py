@@ -72,6 +72,11 @@ class Nim(KernelGame):
         "chips": "chips at the start, 1 to 1000",
         "max_take": "most chips that a player may take in one move, 1 to 100",
     }
+    first_steps = (
+        "Click a chip to take it and all that come after it. You win by taking the last one. "
+        "Leave the opponent a multiple of max_take + 1 chips if you can: after any answer, you "
+        "can do so again."
+    )
 
     kernels = Kernels(start, legal, play, playout, write, read)
 

@@ -73,6 +73,7 @@ class OpenSpiel(HistoryGame["pyspiel.State"]):
         },
         "swap": "of havannah and hex: the second player may take over the first move",
     }
+    first_steps = "Choose a move by its name, from the buttons below the position."
 
     def __init__(
         self,

@@ -65,6 +65,7 @@ class Original(HistoryGame[BoardPosition]):
         "are shown as text, and moves are chosen by name. A match that is not over after "
         f"{MOST_PLIES:,} moves is a tie."
     )
+    first_steps = "Choose a move by its name, from the buttons below the position."
     about_parameters: ClassVar = {"board": "name of the game in the original system"}
 
     def __init__(self, board: BoardName) -> None:

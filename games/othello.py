@@ -266,6 +266,15 @@ class Othello(KernelGame):
         "size": "rows and columns of the board: 4, 6 or 8",
         "passes": "false: the game is over as soon as a player cannot move",
     }
+    first_steps = (
+        "Click one of the marked cells. You win with more discs when neither player can move. A "
+        "disc in a corner can never be turned, so take corners, and avoid the cells next to an "
+        "empty one. Until late in a match, many possible moves are worth more than many discs."
+    )
+    variants: ClassVar = {
+        "size=6": "A short match.",
+        "passes=false": "The game is over as soon as a player cannot move.",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read)
 
@@ -294,4 +303,6 @@ class Othello(KernelGame):
         clicks = {a: (a,) if a < self.size**2 else () for a in actions}
         discs = [state[2:].count(player) for player in (1, 2)]
         note = f"discs {discs[0]}-{discs[1]}" + (", pass" if () in clicks.values() else "")
-        return BoardView(self.size, self.size, state[2:], clicks, piece="disc", note=note)
+        return BoardView(
+            self.size, self.size, state[2:], clicks, piece="disc", surface="green", note=note
+        )

@@ -27,12 +27,22 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A well-known variant of a game: its specification, and what it is, in a sentence."""
+
+    game: str
+    about: str
+
+
+@dataclass(frozen=True)
 class Description:
-    """The name, the rules and the parameters of a game."""
+    """The name, the rules and the parameters of a game, and its `first_steps` and `variants`."""
 
     name: str
     about: str
     parameters: tuple[Parameter, ...]
+    first_steps: str = ""
+    variants: tuple[Variant, ...] = ()
 
     @property
     def example(self) -> str:
@@ -58,7 +68,9 @@ def described(name: str, make: type[Game]) -> Description:
         )
         for key, each in spec.parameters_of(make).items()
     )
-    return Description(name, make.about or _first_paragraph(make), parameters)
+    about = make.about or _first_paragraph(make)
+    variants = tuple(Variant(f"{name}({key})", text) for key, text in make.variants.items())
+    return Description(name, about, parameters, make.first_steps, variants)
 
 
 def _first_paragraph(make: type[Game]) -> str:

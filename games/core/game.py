@@ -43,6 +43,10 @@ class Game(ABC):
     #: The rules in a paragraph and the meaning of each parameter, for people new to the game.
     about: ClassVar[str] = ""
     about_parameters: ClassVar[Mapping[str, str]] = {}
+    #: How a person makes a move, when a player wins and what to know first, in some sentences.
+    first_steps: ClassVar[str] = ""
+    #: Well-known variants: their parameters, such as `size=9`, and what they are, in a sentence.
+    variants: ClassVar[Mapping[str, str]] = {}
 
     #: The points that player 2 has in addition, for a game that has such points.
     komi: float | None = None

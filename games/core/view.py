@@ -25,15 +25,18 @@ class BoardView:
     #: coordinates. hex: hexagons, each row half a cell further to the right than the one above it.
     #: text: the position is `text`, there are no cells, and moves go by their names.
     geometry: Literal["grid", "columns", "heap", "hex", "text"] = "grid"
-    #: How pieces are drawn.
-    piece: Literal["mark", "disc", "stone", "chip"] = "mark"
-    #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. A
-    #: "king" has a crown, a "pawn" is drawn as in chess, and other kinds as `piece` says. Terminals
-    #: show "man" and "stone" in lower case.
+    #: How pieces are drawn. figure: as the pieces of chess that `kinds` names.
+    piece: Literal["mark", "disc", "stone", "chip", "figure"] = "mark"
+    #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. Figures
+    #: are "king", "queen", "rook", "bishop", "knight" and "pawn". A "king" that is no figure has a
+    #: crown, a "pawn" is always a figure, and other kinds are drawn as `piece` says. Terminals show
+    #: "man" and "stone" in lower case.
     kinds: tuple[str, ...] = ()
-    #: How the board of a grid is drawn. checkered: squares in two colours, the top left one light;
-    #: wood: black and white stones on the crossings of lines, with star points as in Go.
-    surface: Literal["plain", "checkered", "wood"] = "plain"
+    #: How the board is drawn, and the colours of the pieces of player 1 and player 2.
+    #: checkered: brown squares, the top left one light; white and black pieces. wood: black and
+    #: white stones on the crossings of lines, with star points as in Go. green: black and white
+    #: discs, as in Othello. blue: red and yellow discs, as in Connect Four.
+    surface: Literal["plain", "checkered", "wood", "green", "blue"] = "plain"
     #: The names of the cells, "" for those that are not used, such as the light squares of
     #: draughts; () if rows and columns name them.
     cell_labels: tuple[str, ...] = ()

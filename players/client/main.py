@@ -24,6 +24,7 @@ from players.client import tokens
 from players.client.active_match import ResultCounts
 from players.client.agent import Agent
 from players.client.console import PlayerConsole
+from players.client.game_list import game_list
 from players.client.identity import Identity
 from players.client.options import described
 from players.client.play_request import PlayRequest
@@ -62,6 +63,7 @@ Examples:
   playout-player nim uct --host play.example --tls    on another machine
   playout-player any uct --tournament any --name Bob  all tournaments where Bob is entered
   playout-player --options uct                        the options of uct
+  playout-player --games                              all games
   playout-player othello "engine(name=rhino)"         a program of others, of engines.toml
   playout-player othello "engine(name=rhino)" --check   is it ready to play?
 
@@ -92,6 +94,12 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
             click.echo(described(spec.parse(player).name))
         except games.SpecError as error:
             raise click.UsageError(str(error)) from error
+        context.exit()
+
+
+def _show_games(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(game_list())
         context.exit()
 
 
@@ -135,6 +143,15 @@ def _show_options(context: click.Context, _: click.Parameter, player: str | None
     expose_value=False,
     callback=_show_options,
     help="List the options of PLAYER and exit.",
+)
+@click.option(
+    "--games",
+    "listed",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_games,
+    help="List all games with their rules, parameters and variants and exit.",
 )
 @click.option(
     "--check",

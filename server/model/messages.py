@@ -149,14 +149,13 @@ class Board(Struct, frozen=True, omit_defaults=True):
     rows: int
     columns: int
     geometry: Literal["grid", "columns", "heap", "hex", "text"]
-    piece: Literal["mark", "disc", "stone", "chip"]
+    piece: Literal["mark", "disc", "stone", "chip", "figure"]
     #: A heavy line is drawn after every `block` cells, 0 for none.
     block: int
     column_labels: tuple[str, ...]
     row_labels: tuple[str, ...]
-    #: How the board is drawn; checkered: squares in two colours, the top left one light; wood:
-    #: black and white stones on the crossings of lines.
-    surface: Literal["plain", "checkered", "wood"] = "plain"
+    #: How the board is drawn, and the colours of the pieces, as in games.core.view.
+    surface: Literal["plain", "checkered", "wood", "green", "blue"] = "plain"
     #: The names of cells that rows and columns do not name, "" for those that are not used.
     cell_labels: tuple[str, ...] = ()
     #: The players to whom the edges belong, from the top clockwise; empty for none.

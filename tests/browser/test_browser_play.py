@@ -132,6 +132,48 @@ def test_a_move_can_be_typed_and_an_illegal_one_is_explained(people: BrowserUser
     assert moves_on(page)[0] == "4"
 
 
+#: Shows a board with two moves that have the same clicks, and one with others.
+PROMOTION = """() => import("/static/board.js").then(({ BoardView }) => {
+    const place = document.createElement("div");
+    place.id = "promotion";
+    document.querySelector("main").append(place);
+    const board = {
+        rows: 2, columns: 2, geometry: "grid", piece: "figure", surface: "checkered", block: 0,
+        column_labels: ["a", "b"], row_labels: ["2", "1"],
+    };
+    const view = { cells: [0, 0, 1, 1], kinds: ["", "", "pawn", "king"], last: [] };
+    const moves = [["a2=Q", [2, 0]], ["a2=N", [2, 0]], ["Kb2", [3, 1]]];
+    const legal = moves.map(([name, cells], action) => ({ action, name, cells }));
+    const onChoose = (action) => (place.dataset.chosen = moves[action][0]);
+    new BoardView(place, board, { onChoose }).show(view, legal);
+})"""
+
+
+def test_a_dialog_asks_which_of_several_moves_with_the_same_clicks_is_meant(
+    people: BrowserUsers,
+) -> None:
+    page = people.come("/players", reduced_motion="reduce")
+    page.evaluate(PROMOTION)
+    board, dialog = page.locator("#promotion"), page.get_by_role("dialog", name="Which move?")
+    board.locator("[data-cell='2']").click()
+    expect(board.get_by_role("gridcell", name="a2, empty, can be played")).to_be_attached()
+    board.locator("[data-cell='0']").click()
+    assert dialog.get_by_role("button").all_inner_texts() == ["a2=Q", "a2=N", "Cancel"]
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert board.get_attribute("data-chosen") is None
+    # The same by keyboard: the pawn, the cell above it, and the second move.
+    board.locator("[data-cell='2']").focus()
+    for key in ("Enter", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    expect(dialog).to_be_visible()
+    for key in ("Tab", "Enter"):
+        page.keyboard.press(key)
+    expect(board).to_have_attribute("data-chosen", "a2=N")
+    expect(dialog).to_have_count(0)
+    assert page.evaluate("document.activeElement.dataset.cell") == "0"
+
+
 def test_resigning_is_confirmed_first(people: BrowserUsers, site: BrowserSite) -> None:
     page = people.come()
     match = start_match(page, "nim")

@@ -12,7 +12,7 @@ import pytest
 from support.http_site import HttpSite
 from support.seeded_database import GAME, SeededDatabase
 
-from games.core.description import Description, Parameter
+from games.core.description import Description, Parameter, Variant
 from server.storage.results import MatchRow, PlayerRow, PlayerTotals, ResultPage, TournamentRow
 from server.tournament import report
 from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
@@ -48,6 +48,7 @@ KINDS: dict[str, Any] = {
     "pairs": report.PairCounts,
     "test": report.SequentialTest,
     "game": Description,
+    "variant": Variant,
     "parameter": Parameter,
 }
 _SIMPLE: dict[str, Any] = {

@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
 from support.commands import finish, finish_all, invoke, run, running_server, start
 from testbed.machine import reserve_port
 
+import games
+
 
 @pytest.mark.parametrize("command", ["playout-server", "playout-player"])
 def test_help_has_examples_and_the_version_is_known(command: str) -> None:
@@ -44,6 +46,14 @@ def test_the_options_of_a_player_are_listed_with_their_defaults() -> None:
     assert "`memory_mb` limits the memory of all trees" in output, "and what all searches have"
     assert "`solver`" not in invoke("playout-player", "--options", "flat")[1]
     assert "No options." in invoke("playout-player", "--options", "human")[1]
+
+
+def test_all_games_are_listed_with_their_parameters_and_variants() -> None:
+    code, output = invoke("playout-player", "--games")
+    assert code == 0
+    assert [line for line in output.splitlines() if re.match(r"\w", line)] == games.names()
+    assert re.search(r"^  max_take=3 +most chips that a player may take", output, re.MULTILINE)
+    assert re.search(r"^  othello\(size=6\) +A short match", output, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

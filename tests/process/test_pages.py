@@ -200,9 +200,15 @@ def test_parts_of_a_tournament_are_fetched_by_themselves(site: HttpSite) -> None
 def test_games_are_explained_and_drawn(site: HttpSite) -> None:
     page = page_of(site, "/games")
     for name in games.names():
-        assert games.describe(name).about in page.text
+        told = games.describe(name)
+        assert told.about in page.text
+        assert told.first_steps in page.text
         assert f"/?game={name}" in page.links()
-    assert page.tags().count("figure") == len(games.names())
+        for variant in told.variants:
+            assert variant.about in page.text
+            assert f"/?game={quote(variant.game)}" in page.links()
+    drawn = [1 + len(games.describe(name).variants) for name in games.names()]
+    assert page.tags().count("figure") == sum(drawn)
     assert "max_take=3" in page.text
     assert "passes=true" in page.text
 

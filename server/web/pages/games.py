@@ -1,4 +1,4 @@
-"""`/games`: the rules of each game, its parameters, and an example position."""
+"""`/games`: the rules, parameters and variants of each game, with an example position of each."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from twisted.logger import Logger
 
 import games
 from games import Description, Game, State
+from games.core.description import Variant
 from server.core.view import board_of, position_view_of
 from server.web.http import Handler, HttpRequest, HttpResponse
 from server.web.pages.source import PageSource, async_handler, render_page
@@ -24,12 +25,20 @@ _log = Logger(namespace="server")
 
 
 @dataclass(frozen=True)
-class _GameEntry:
-    """A game with an example position: as a drawing, and as text for browsers without scripts."""
+class _ExamplePosition:
+    """A position after some moves: as a drawing, and as text for browsers without scripts."""
 
-    description: Description
     drawing: object
     text: str
+
+
+@dataclass(frozen=True)
+class _GameEntry:
+    """A game and its variants, each with an example position."""
+
+    description: Description
+    example: _ExamplePosition
+    variants: list[tuple[Variant, _ExamplePosition]]
 
 
 def index(source: PageSource) -> Handler:
@@ -49,19 +58,21 @@ def _entries() -> list[_GameEntry]:
 def _entry(name: str) -> _GameEntry | None:
     """None for a plug-in game that fails."""
     try:
-        game = games.load(games.describe(name).example)
-        states, moves = _example(game)
-        drawing = {
-            "board": board_of(game),
-            "view": position_view_of(game, states, moves, len(moves)),
-        }
-        return _GameEntry(games.describe(name), msgspec.to_builtins(drawing), game.show(states[-1]))
+        description = games.describe(name)
+        variants = [(each, _example(games.load(each.game))) for each in description.variants]
+        return _GameEntry(description, _example(games.load(description.example)), variants)
     except Exception as error:  # a plug-in may raise anything; the other games are shown
         _log.warn("the game {name} cannot be shown: {error!r}", name=name, error=error)
         return None
 
 
-def _example(game: Game) -> tuple[list[State], list[int]]:
+def _example(game: Game) -> _ExamplePosition:
+    states, moves = _example_moves(game)
+    drawing = {"board": board_of(game), "view": position_view_of(game, states, moves, len(moves))}
+    return _ExamplePosition(msgspec.to_builtins(drawing), game.show(states[-1]))
+
+
+def _example_moves(game: Game) -> tuple[list[State], list[int]]:
     """Moves near the middle of the board that do not end the game, the same each time."""
     rng = random.Random(4)
     states, moves = [game.initial_state()], list[int]()

@@ -3,6 +3,7 @@
 import { blockEnds, blockOf, cellName, edgeNames, layoutOf, pieceName, starPoints } from "./board_layout.js";
 import { html, svg } from "./elements.js";
 import * as hexagons from "./hexagons.js";
+import { MoveDialog } from "./move_dialog.js";
 import { commonStart, exact, nextCells, pick, targetOf } from "./move_selection.js";
 import { keyOf, piece, pieceOf } from "./pieces.js";
 
@@ -46,6 +47,8 @@ export class BoardView {
   /** The target that was tapped once and needs a second tap, -1 for none. */
   #tapped = -1;
   #focused = 0;
+  /** The dialog that asks which move is meant, null if none was needed for this position. */
+  #dialog = null;
 
   constructor(container, board, options = {}) {
     this.#board = board;
@@ -69,6 +72,8 @@ export class BoardView {
   /** Show a position. `legalMoves` can be chosen by clicks, as moves of player `mover`. */
   show(view, legalMoves = [], mover = 1) {
     const fell = this.#board.geometry === "columns" && isNext(this.#view, view);
+    this.#dialog?.close();
+    this.#dialog = null;
     this.#view = view;
     this.#heat = new Map();
     this.#legalMoves = legalMoves;
@@ -124,8 +129,8 @@ export class BoardView {
     };
     for (const [key, value] of Object.entries(attributes)) this.#svg.setAttribute(key, value);
     this.#svg.append(this.#ground(width, height));
-    if (hasLabels) this.#svg.append(this.#labels(font));
     this.#layers = this.#makeLayers();
+    if (hasLabels) this.#layers.under.element.after(this.#labels(font)); // names of cells can be read
     if (!small) this.#svg.append(this.#grid());
   }
 
@@ -220,7 +225,7 @@ export class BoardView {
 
   /** Layers by name, the lowest first. */
   #makeLayers() {
-    const { geometry, piece: style } = this.#board;
+    const { geometry, piece: style, surface } = this.#board;
     const opacity = (level) => (HEAT_OPACITY * level) / HEAT_LEVELS;
     const circle = (r) => () => svg("circle", { r });
     const draws = {
@@ -228,12 +233,12 @@ export class BoardView {
       under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
       pieces: (key) => pieceOf(style, key),
       over: circle(5.5),
-      dots: circle(5),
+      dots: (kind) => svg("circle", { class: kind, r: kind === "ring" ? 17 : 5 }),
       ghost: (key) => pieceOf(style, key),
       picked: circle(17),
       hint: circle(17),
     };
-    this.#marksAbove = geometry !== "grid" || style === "stone";
+    this.#marksAbove = geometry !== "grid" || style === "stone" || surface === "green";
     const layers = { blocks: new Layer("blocks", wonBlock(this.#board), (at) => this.#middle(at)) };
     for (const [name, draw] of Object.entries(draws)) {
       layers[name] = new Layer(name, draw, (cell) => this.#centre(cell));
@@ -291,7 +296,7 @@ export class BoardView {
     if (this.#options.small) return;
     const free = cells.filter((value) => value === 0).length <= this.#targets.size;
     this.#svg.classList.toggle("is-free", free);
-    layers.dots.show(new Map([...this.#targets].map((cell) => [cell, "dot"])));
+    layers.dots.show(new Map([...this.#targets].map((cell) => [cell, cells[cell] ? "ring" : "dot"])));
     layers.picked.show(new Map(this.#picked.map((cell) => [cell, "picked"])));
     layers.ghost.show(new Map());
     for (const [cell, element] of this.#cells) {
@@ -299,7 +304,9 @@ export class BoardView {
       if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
       element.classList.toggle("target", targetOf(this.#board, this.#targets, cell) >= 0);
     }
-    this.#showButtons(exact(this.#legalMoves, this.#picked));
+    const complete = exact(this.#legalMoves, this.#picked);
+    if (this.#isAmbiguous(complete)) this.#ask(complete);
+    else this.#showButtons(complete);
   }
 
   #drawHeat() {
@@ -320,6 +327,22 @@ export class BoardView {
     if (this.#picked.includes(cell)) words.push("picked");
     if (this.#targets.has(cell)) words.push("can be played");
     return words.join(", ");
+  }
+
+  /** Have all cells been picked, and several moves have them? */
+  #isAmbiguous(complete) {
+    return complete.length > 1 && this.#picked.length > 0 && this.#targets.size === 0;
+  }
+
+  #ask(moves) {
+    const legalMoves = this.#legalMoves;
+    this.#buttons.replaceChildren();
+    this.#dialog = new MoveDialog(moves, (action) => {
+      if (this.#legalMoves !== legalMoves) return; // another position is shown now
+      this.#picked = commonStart(legalMoves);
+      this.#draw();
+      if (action !== undefined) this.#options.onChoose?.(action);
+    });
   }
 
   /** Show buttons for moves that cannot be completed by clicking a cell. */

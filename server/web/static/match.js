@@ -285,7 +285,8 @@ class MatchPage {
     this.#showAnalysis(position);
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
-    setText(part("note"), live ? position.view.note ?? "" : `After move ${ply} of ${record.last}`);
+    const shown = live ? "" : `After move ${ply} of ${record.last}`;
+    setText(part("note"), [shown, position.view.note].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
     }

@@ -42,9 +42,11 @@ export class NewMatchForm {
     // After a match was opened, the page may be shown again from the back-forward cache.
     addEventListener("pageshow", ({ persisted }) => persisted && this.#show());
     const query = new URLSearchParams(location.search);
-    if (this.#games.has(query.get("game"))) game.value = query.get("game");
+    const linked = partsOfSpec(query.get("game") ?? "");
+    if (this.#games.has(linked.name)) game.value = linked.name;
     this.#linkedOpponent = query.get("opponent");
     this.#showParameters();
+    this.#setParameters(linked.parameters);
     this.showOpponents([]);
     this.#show();
   }
@@ -194,12 +196,27 @@ export class NewMatchForm {
     container.replaceChildren(...parameters.map(parameterField));
   }
 
+  /** Fill in a Map of parameters; those that the game does not have are left out. */
+  #setParameters(given) {
+    for (const [name, value] of given) {
+      const input = find(`parameter-${name}`);
+      if (input?.type === "checkbox") input.checked = value === "true";
+      else if (input) input.value = value;
+    }
+  }
+
   #showRated() {
     const { opponent, rated } = this.#form.elements;
     find("rated").hidden = opponent.value.startsWith(BOT);
     rated.disabled = this.#guest;
     find("rated-hint").hidden = !this.#guest;
   }
+}
+
+/** The name and the parameters, a Map, of a specification such as "go(size=9)". */
+function partsOfSpec(spec) {
+  const [name, text = ""] = spec.replace(/\)$/, "").split("(");
+  return { name, parameters: new Map(text.split(",").map((each) => each.split("="))) };
 }
 
 function option(value, text) {

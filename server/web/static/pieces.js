@@ -1,5 +1,6 @@
 // Draws pieces as SVG, around the origin; a cell is 40 units wide.
 
+import { FIGURES } from "./figures.js";
 import { svg } from "./elements.js";
 
 const OWNERS = { 1: "first", 2: "second" };
@@ -12,9 +13,6 @@ const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
 /** A crown in the middle of a piece. */
 const CROWN = "M-9 6.5H9L10.5-5 4.5-.5 0-7.5-4.5-.5-10.5-5z";
 
-/** The body of a pawn, under its head. */
-const PAWN = "M-11 15H11Q11 9.5 5.5 7.5Q3 3 3.5-3H-3.5Q-3 3-5.5 7.5Q-11 9.5-11 15z";
-
 /** A text that names the piece on a cell of a position: its player, and its kind if there are several. */
 export function keyOf({ cells, kinds }, cell) {
   return kinds?.[cell] ? `${cells[cell]} ${kinds[cell]}` : String(cells[cell]);
@@ -23,9 +21,11 @@ export function keyOf({ cells, kinds }, cell) {
 /** A piece by its `keyOf`, in a style. */
 export function pieceOf(style, key) {
   const [value, kind] = key.split(" ");
-  if (kind === "pawn") return pawn(OWNERS[value]);
+  const isFigure = style === "figure" || kind === "pawn";
+  if (isFigure && FIGURES[kind] && OWNERS[value]) return figure(OWNERS[value], FIGURES[kind]);
   const plain = piece(style, Number(value));
-  return kind === "king" ? svg("g", {}, plain, svg("path", { class: "crown", d: CROWN })) : plain;
+  if (kind !== "king") return plain;
+  return svg("g", { class: OWNERS[value] }, plain, svg("path", { class: "crown", d: CROWN }));
 }
 
 /** A piece of player 1 or 2 in a style; other values are drawn as numbers. */
@@ -40,7 +40,7 @@ export function piece(style, value) {
   return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
 }
 
-function pawn(owner) {
-  const head = svg("circle", { cy: -8, r: 6.5 });
-  return svg("g", { class: owner }, head, svg("path", { d: PAWN }));
+function figure(owner, { body, details }) {
+  const lines = svg("path", { class: "details", d: details });
+  return svg("g", { class: `figure ${owner}` }, svg("path", { class: "body", d: body }), lines);
 }

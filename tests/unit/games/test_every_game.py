@@ -103,6 +103,13 @@ def test_every_game_describes_its_rules_and_parameters(name: str) -> None:
     assert str(games.load(f"{name}({options})")) == told.example
 
 
+@pytest.mark.parametrize("name", games.names())
+def test_variants_are_spelled_as_the_game_spells_itself(name: str) -> None:
+    for variant in games.describe(name).variants:
+        assert str(games.load(variant.game)) == variant.game
+        assert variant.about
+
+
 def test_a_game_that_says_nothing_is_described_by_its_docstring() -> None:
     class Silent(games.load("nim").__class__):  # type: ignore[misc]
         about = ""

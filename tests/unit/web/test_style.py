@@ -24,15 +24,20 @@ PAIRS = [
     ("bg", "text", TEXT),
     ("text", "board", TEXT),
     ("muted", "board", TEXT),
+    *((shape, "board", SHAPE) for shape in ("first", "second", "mark", "accent")),
     ("square-label", "dark-square", TEXT),
-    *(
-        (shape, ground, SHAPE)
-        for shape in ("first", "second", "mark", "accent")
-        for ground in ("board", "dark-square")
-    ),
-    *((shape, "wood", SHAPE) for shape in ("black-stone", "wood-accent", "wood-line", "wood-mark")),
-    *(("stone-mark", stone, SHAPE) for stone in ("black-stone", "white-stone")),
-    ("wood-line", "white-stone", SHAPE),
+    *((piece, "dark-square", SHAPE) for piece in ("black-piece", "white-piece")),
+    *((shape, "dark-square", SHAPE) for shape in ("square-accent", "square-mark")),
+    *((shape, "light-square", SHAPE) for shape in ("black-piece", "square-accent", "square-mark")),
+    *((shape, "wood", SHAPE) for shape in ("black-piece", "wood-accent", "wood-line", "wood-mark")),
+    *((piece, "green", SHAPE) for piece in ("black-piece", "white-piece")),
+    *((shape, "green", SHAPE) for shape in ("green-accent", "green-line", "green-mark")),
+    *((shape, "blue-hole", SHAPE) for shape in ("red-piece", "yellow-piece", "blue-accent")),
+    *((shape, "blue", SHAPE) for shape in ("yellow-piece", "blue-accent")),
+    ("red-piece", "yellow-piece", SHAPE),
+    *(("stone-mark", piece, SHAPE) for piece in ("black-piece", "white-piece")),
+    ("wood-line", "white-piece", SHAPE),
+    ("black-piece", "white-piece", SHAPE),
     *(("control", ground, SHAPE) for ground in ("bg", "surface")),
 ]
 
