@@ -9,7 +9,8 @@ import pytest
 
 import server
 
-STYLE = (Path(server.__file__).parent / "web" / "static" / "style.css").read_text("utf-8")
+STYLES = Path(server.__file__).parent / "web" / "static"
+STYLE = (STYLES / "style.css").read_text("utf-8")
 THEMES = ("light", "dark")
 
 #: Level AA: 4.5 for text, 3 for what must be seen but is not read.
@@ -51,8 +52,9 @@ def test_what_is_in_front_stands_out_from_what_is_behind(
 
 
 def test_every_colour_that_is_used_is_defined() -> None:
-    used = set(re.findall(r"var\(--([a-z-]+)\)", STYLE))
-    assert used <= set(re.findall(r"^\s*--([a-z-]+):", STYLE, re.MULTILINE))
+    texts = [path.read_text("utf-8") for path in STYLES.glob("*.css")]
+    used = {name for text in texts for name in re.findall(r"var\(--([a-z-]+)\)", text)}
+    assert used <= {name for text in texts for name in re.findall(r"--([a-z-]+):", text)}
 
 
 def test_contrasts_are_computed_as_defined() -> None:
