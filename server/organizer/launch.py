@@ -14,22 +14,25 @@ from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
+from sqlalchemy.exc import SQLAlchemyError
 
 from server.cli.database import opened
 from server.client.connection import ServerConnection
 from server.client.tls import TlsSettings, tls_settings
+from server.model.records import StoredMatch
 from server.model.tournament_spec import Entrant, TournamentSpec, dumps
 from server.organizer import estimate, stored_tournaments
 from server.organizer.accounts import organizer_name, prepare_accounts
 from server.organizer.console import display
 from server.organizer.local_server import LocalServer, LocalServerError
 from server.organizer.login import organizer_hello, organizers_token
+from server.organizer.match_files import FindMatch, MatchFile, MatchFiles
 from server.organizer.progress import TournamentProgress
 from server.organizer.run_request import RunRequest
 from server.organizer.runner import Runner
 from server.organizer.supervisor import Start, starter
 from server.runtime.subprocesses import LogFolder
-from server.storage import StorageError
+from server.storage import Database, StorageError
 from server.tournament.report import writer
 
 #: Seconds to go on trying to reach a server that is not a local one.
@@ -42,7 +45,8 @@ class ServerChoice:
 
     On the running server `name` is the organizer's account; `tls`, `ca` and `tls_name` say how its
     certificate is verified. The local one listens on `port`, has its web pages at `http`, and
-    continues to run when the tournament is over if it is to `stay`.
+    continues to run when the tournament is over if it is to `stay`. Matches are appended to the
+    files `pgn` and `jsonl` when they end.
     """
 
     server: tuple[str, int] | None
@@ -54,6 +58,8 @@ class ServerChoice:
     http: tuple[str, int] | None
     stay: bool
     database: str
+    pgn: Path | None = None
+    jsonl: Path | None = None
 
 
 class _Server(NamedTuple):
@@ -74,6 +80,7 @@ def launch(
     """
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     by_name = {each.name: each for each in entrants}
+    files = _match_files(choice)
     logs = LogFolder()
     tls = _tls_settings(choice)
     try:
@@ -90,12 +97,17 @@ def launch(
         start = starter(spec, folder.resolve(), server.address, tournament, server.tokens, tls)
         return lambda entrant, *rest: start(by_name.get(entrant.name, entrant), *rest)
 
-    runner = Runner(reactor, request, starter_of, server.local, display(), logs, stay=choice.stay)
+    shown = display()
+    written = MatchFiles(files, _stored_matches(choice.database), shown.show)
+    request = replace(request, match_ended=written.match_ended)
+    runner = Runner(reactor, request, starter_of, server.local, shown, logs, stay=choice.stay)
     # A local server is started again and again; `LocalServer` says when to give up.
     patience_s = math.inf if server.local else _PATIENCE_S
     connection = ServerConnection(reactor, server.address, runner, patience_s, tls)
     runner.use(connection, organizer_hello(server.organizer, server.tokens[server.organizer]))
     runner.run()
+    for fixture in runner.progress.fixtures if runner.progress else ():
+        written.match_ended(fixture)  # those of a tournament that was over before
     if runner.code == 0 and runner.progress:
         click.echo()
         click.echo(writer("text")(runner.progress.report()), nl=False)
@@ -124,6 +136,32 @@ def _tls_settings(choice: ServerChoice) -> TlsSettings | None:
                 f"--{option.replace('_', '-')} needs --server: a local server uses no TLS"
             )
     return None
+
+
+def _match_files(choice: ServerChoice) -> list[MatchFile]:
+    """The files that matches are appended to. Raises UsageError, ClickException."""
+    paths = {"pgn": choice.pgn, "jsonl": choice.jsonl}
+    if choice.server and any(paths.values()):
+        raise click.UsageError(
+            "--pgn and --jsonl read the database of a local server; with --server, its operator "
+            "has: playout-tournament export"
+        )
+    return [MatchFile(path, format_) for format_, path in paths.items() if path]
+
+
+def _stored_matches(url: str) -> FindMatch:
+    """A function that reads a match of the local server's database, once that is there."""
+    database: list[Database] = []
+
+    def find(match: str) -> StoredMatch | None:
+        try:
+            if not database:
+                database.append(Database(url, only_read=True))
+            return next(database[0].matches(match=match), None)
+        except (StorageError, SQLAlchemyError):
+            return None  # it is asked again with the next match
+
+    return find
 
 
 def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Server:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from server.model.messages import Fixture, Tournament
 from server.model.tournament_spec import TournamentSpec
 from server.tournament.pairs import Key
@@ -65,6 +67,11 @@ class TournamentProgress:
     def is_caught_up(self) -> bool:
         """Whether all matches are known that were played before this program started."""
         return self._ended_before is not None
+
+    @property
+    def fixtures(self) -> Iterable[Fixture]:
+        """All matches, each as it was last reported."""
+        return self._fixtures.values()
 
     @property
     def results(self) -> Results:

@@ -226,6 +226,7 @@ class Runner:
         self._entrants.place(fixture)
         if not progress.put(fixture):
             return
+        self._request.match_ended(fixture)
         if progress.is_caught_up:
             self._display.match_ended(progress, fixture)
         self._entrants.match_played(fixture)

@@ -81,11 +81,13 @@ def test_two_players_are_compared_without_a_file(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/t.db"
     words = ("tic_tac_toe", "flat(simulations=9)", "flat(simulations=9)", "--pairs", "2")
     options = ("--clock", "60/move", "--http", "none", "--database", url)
+    options += ("--pgn", str(tmp_path / "matches.pgn"))
     code, output = run("playout-tournament", "match", *words, *options)
     assert code == 0, output
     assert "\nflat(simulations=9) 1 against flat(simulations=9) 2\n" in output
     assert "4 of 4  tic_tac_toe: " in output
     assert "likelihood of superiority" in output
+    assert (tmp_path / "matches.pgn").read_text().count("[GameId ") == 4
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +154,12 @@ def test_a_book_of_thousands_of_openings_is_taken(spec_folder: Path, elsewhere: 
         assert welcome["frame_bytes"] == ADMINISTRATORS_FRAME
         assert "frame_bytes" not in ann.hello("Ann")
         answer = zoe.ask("create_tournament", spec=told)
-        assert answer["spec"]["openings"] == {"plies": 0, "near": 0, "lines": {}}
+        assert answer["spec"]["openings"] == {
+            "plies": 0,
+            "near": 0,
+            "lines": {},
+            "order": "shuffled",
+        }
         ann.say("create_tournament", spec=told)
         assert ann.hear()["code"] == "frame_too_large"
     held = Database(elsewhere.url).tournament(answer["tournament"])

@@ -90,6 +90,19 @@ def server_options(command: F) -> F:
                 help="When the tournament is over, keep the local server and its web pages "
                 "running until Ctrl-C.",
             ),
+            click.option(
+                "--pgn",
+                metavar="FILE",
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="Append each match to this file when it ends, as PGN; also after a "
+                "resumption, each match once. Not with --server.",
+            ),
+            click.option(
+                "--jsonl",
+                metavar="FILE",
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="The same as JSON Lines, with clocks and analyses.",
+            ),
         )
     ):
         command = option(command)

@@ -20,6 +20,7 @@ Examples:
   playout-tournament run SPEC.toml --port 4242     entrants may log in by themselves, as:
                                                    playout-player any uct --tournament any
                                                      --name NAME --port 4242
+  playout-tournament run SPEC.toml --pgn matches.pgn    append each match when it ends
   PLAYOUT_TOKEN=... playout-tournament run SPEC.toml --server play.example:4242 --tls --name Ada
 
 Commands are run in the folder of the file. Ctrl-C stops the tournament; the matches played so far
