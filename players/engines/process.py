@@ -28,6 +28,8 @@ from players.engines.config import EngineConfig, search_path
 PING_S = 10.0
 #: Seconds that an engine may take to exit after it was told to.
 QUIT_S = 2.0
+#: Seconds to wait for the exit of an engine that has closed a pipe, so that an error can say why.
+EXIT_S = 2.0
 #: Most bytes that an engine may write as the answer to one command, and to its log.
 MAX_ANSWER = 16 * 2**20
 MAX_LOG = 2**20
@@ -167,7 +169,7 @@ class EngineProcess:
     def _death(self, what: str) -> EngineError:
         """The error of an engine that has closed a pipe, mostly because it has exited."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            what = _how_it_ended(self._process.wait(QUIT_S))
+            what = _how_it_ended(self._process.wait(EXIT_S))
         return self.fault(what)
 
     def _last_words(self) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.engines import TinyEngine
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 
 import games
 import players
@@ -42,6 +42,7 @@ Make = Callable[..., tuple[Player, TinyEngine]]
 def _logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(process, "QUIT_S", 0.2)
+    monkeypatch.setattr(process, "EXIT_S", PATIENCE_S)
 
 
 @pytest.fixture
@@ -141,8 +142,10 @@ def test_an_engine_that_refuses_a_move_twice_is_given_up(make: Make) -> None:
     ],
 )
 def test_an_engine_that_does_not_start_is_explained(
-    make: Make, fault: str, start_s: str, told: str
+    make: Make, fault: str, start_s: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if fault == "deaf":  # such an engine does not exit
+        monkeypatch.setattr(process, "EXIT_S", 0.2)
     with pytest.raises(SpecError) as error:
         make(fault, start_s=start_s)
     assert told in str(error.value)
@@ -165,6 +168,8 @@ def test_a_fault_names_the_command_and_the_engine_is_started_again(
 ) -> None:
     monkeypatch.setattr(client, "MARGIN_S", 0.5)
     monkeypatch.setattr(process, "MAX_ANSWER", 2**18)
+    if fault.startswith("close"):  # such an engine does not exit
+        monkeypatch.setattr(process, "EXIT_S", 0.2)
     player, tiny = make(fault, protocol)
     states = states_after(*played(player, 2), game=player.game)
     limit = NO_TIME if fault.startswith("hang") else LIMIT

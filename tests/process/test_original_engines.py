@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.engines import TinyEngine
 from support.original_boards import BOARDS
-from support.waiting import wait_until
+from support.waiting import PATIENCE_S, wait_until
 
 import games
 import players
@@ -163,6 +163,7 @@ def test_a_fault_is_explained_and_the_next_match_is_played(
 ) -> None:
     monkeypatch.setattr(client, "MARGIN_S", 0.5)
     monkeypatch.setattr(process, "QUIT_S", 0.2)
+    monkeypatch.setattr(process, "EXIT_S", 0.2 if fault.startswith("hang up") else PATIENCE_S)
     monkeypatch.setattr(process, "MAX_ANSWER", 2**18)
     player, tiny = make(fault, "reversi")
     game = games.load("othello")
