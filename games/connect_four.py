@@ -8,6 +8,7 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
 from games import Board, BoardView, KernelGame, Kernels, State, Symmetry, Vector, helper, kernel
+from games.core.lines import rows_of_pieces
 from games.core.random import GAMMA, Rng, below
 from games.core.symmetries import identity
 
@@ -267,6 +268,15 @@ class ConnectFour(KernelGame):
             column: (max(cell for cell in range(column, len(cells), COLUMNS) if not cells[cell]),)
             for column in self.legal_actions(state)
         }
+        won = state[1] > 0
         return BoardView(
-            ROWS, COLUMNS, cells, clicks, geometry="columns", piece="disc", surface="blue"
+            ROWS,
+            COLUMNS,
+            cells,
+            clicks,
+            geometry="columns",
+            piece="disc",
+            surface="blue",
+            note="four in a row" if won else "",
+            winning=rows_of_pieces(cells, COLUMNS, state[1], 4) if won else (),
         )

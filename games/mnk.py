@@ -25,6 +25,7 @@ from games import (
     square_name,
 )
 from games.core.kernels import inlined, uncompiled
+from games.core.lines import rows_of_pieces
 from games.core.random import GAMMA, Rng, below
 from games.core.symmetries import of_placements
 
@@ -380,4 +381,14 @@ class MNK(KernelGame):
 
     def view(self, state: State) -> BoardView:
         clicks = {action: (action,) for action in self.legal_actions(state)}
-        return BoardView(self.n, self.m, state[2:], clicks, piece="stone", surface="wood")
+        won, most = state[1] > 0, self.k if self.exact else None
+        return BoardView(
+            self.n,
+            self.m,
+            state[2:],
+            clicks,
+            piece="stone",
+            surface="wood",
+            note=f"{self.k} in a row" if won else "",
+            winning=rows_of_pieces(state[2:], self.m, state[1], self.k, most) if won else (),
+        )

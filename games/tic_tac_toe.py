@@ -18,6 +18,7 @@ from games import (
     kernel,
     square_name,
 )
+from games.core.lines import rows_of_pieces
 from games.core.random import GAMMA, Rng, below
 from games.core.symmetries import of_placements
 
@@ -130,4 +131,12 @@ class TicTacToe(KernelGame):
         return square_name(*divmod(action, 3))
 
     def view(self, state: State) -> BoardView:
-        return BoardView(3, 3, state[2:], {a: (a,) for a in self.legal_actions(state)})
+        won = state[1] > 0
+        return BoardView(
+            3,
+            3,
+            state[2:],
+            {a: (a,) for a in self.legal_actions(state)},
+            note="three in a row" if won else "",
+            winning=rows_of_pieces(state[2:], 3, state[1], 3) if won else (),
+        )

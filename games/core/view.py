@@ -44,6 +44,8 @@ class BoardView:
     block: int = 0
     #: The winner of each block, row by row; 0 for none.
     blocks: tuple[int, ...] = ()
+    #: The cells by which a player has won, such as four in a row; () for none.
+    winning: tuple[int, ...] = ()
     #: For hexagons: the players to whom the edges belong, from the top clockwise; () for none.
     edges: tuple[int, ...] = ()
     #: A text for people about what the cells do not show.

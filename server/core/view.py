@@ -108,6 +108,7 @@ def position_view_of(
         blocks=tuple(map(int, shape.blocks)),
         kinds=shape.kinds,
         text=shape.text,
+        winning=tuple(map(int, shape.winning)),
     )
     if ply == 0:
         return view

@@ -183,7 +183,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
     mover expected) and `candidates` come from the mover's analysis. `blocks` gives for each block
     of the board, row by row, the player that has won it, 0 for none. `kinds` gives for each cell
     the kind of its piece, "" for none, if there are several. `text` is the position of a game
-    without cells.
+    without cells. `winning` are the cells by which a player has won.
     """
 
     cells: tuple[int, ...]
@@ -195,6 +195,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
     blocks: tuple[int, ...] = ()
     kinds: tuple[str, ...] = ()
     text: str = ""
+    winning: tuple[int, ...] = ()
 
 
 class LegalMove(Struct, frozen=True, gc=False):

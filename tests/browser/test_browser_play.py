@@ -18,8 +18,8 @@ from support.browser import (
     moves_in,
     moves_on,
     my_turn,
+    own_result_in,
     play_on,
-    result_in,
     running_site,
     start_match,
 )
@@ -69,7 +69,7 @@ def test_a_whole_match_is_played_by_clicking(
         page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
         page.locator(OVER).wait_for()
     record = site.stored(match)
-    expect(page.locator("#status")).to_have_text(result_in(record))
+    expect(page.locator("#status")).to_have_text(own_result_in(record))
     assert moves_on(page) == moves_in(record)
     expect(page.locator(MOVES)).to_have_count(0)
 
@@ -88,8 +88,8 @@ def test_a_match_is_begun_and_played_by_keyboard_alone(
         walk(page, page.locator(MOVES).first.get_attribute("data-cell"))
         page.keyboard.press("Enter")
     record = site.stored(match)
-    expect(page.locator("#status")).to_have_text(result_in(record))
-    expect(page.locator("#announcer")).to_contain_text(result_in(record))
+    expect(page.locator("#status")).to_have_text(own_result_in(record))
+    expect(page.locator("#announcer")).to_contain_text(own_result_in(record))
     assert moves_on(page) == moves_in(record)
 
 
@@ -184,7 +184,7 @@ def test_resigning_is_confirmed_first(people: BrowserUsers, site: BrowserSite) -
     page.get_by_role("button", name="Resign").click()
     page.locator("#resign-dialog").get_by_role("button", name="Resign").click()
     expect(page.locator(OVER)).to_be_visible()
-    expect(page.locator("#status")).to_have_text(result_in(site.stored(match)))
+    expect(page.locator("#status")).to_have_text(own_result_in(site.stored(match)))
     expect(page.locator("#reason")).to_contain_text("resigned")
 
 
@@ -252,7 +252,7 @@ def test_a_match_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path
         assert moves_on(page)[: len(before)] == before
         play_on(page, random.Random(5))
         record = site.stored(match)
-        expect(page.locator("#status")).to_have_text(result_in(record))
+        expect(page.locator("#status")).to_have_text(own_result_in(record))
         expect(banner).to_be_hidden()
         assert match_of(page) == match
         assert moves_on(page) == moves_in(record)

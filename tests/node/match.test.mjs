@@ -213,6 +213,8 @@ test("the result is shown in words", () => {
   match.end({ winner: 1, returns: [1, 0], reason: "time", text: "Bob ran out of time" });
   assert.equal(text.statusText(match), "Ann won");
   assert.equal(text.reasonText(match.result), "Bob ran out of time");
+  assert.equal(text.resultText(match.result, DATA.players, 1), "You won");
+  assert.equal(text.resultText(match.result, DATA.players, 2), "You lost");
   assert.equal(text.resultText({ winner: -1 }, DATA.players), "A tie");
   assert.equal(text.resultText({ winner: 0 }, DATA.players), "No result");
   assert.equal(text.reasonText({ reason: "rules", text: "Ann won" }), "");

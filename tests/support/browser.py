@@ -184,7 +184,16 @@ def moves_in(kept: StoredMatch) -> list[str]:
 
 
 def result_in(kept: StoredMatch) -> str:
-    """Return the result of a stored match in the words of the page."""
+    """Return the result of a stored match as the page tells spectators."""
     assert kept.ended is not None
     winner = kept.ended.winner
     return f"{kept.started.players[winner - 1]} won" if winner > 0 else "A tie"
+
+
+def own_result_in(kept: StoredMatch) -> str:
+    """Return the result of a stored match as the page tells the guest who played against a bot."""
+    assert kept.ended is not None
+    winner = kept.ended.winner
+    if winner < 1:
+        return "A tie"
+    return "You won" if kept.started.players[winner - 1].startswith("guest-") else "You lost"

@@ -233,6 +233,7 @@ export class BoardView {
       under: () => svg("rect", { x: -20, y: -20, width: 40, height: 40 }),
       pieces: (key) => pieceOf(style, key),
       over: circle(5.5),
+      winning: circle(17),
       dots: (kind) => svg("circle", { class: kind, r: kind === "ring" ? 17 : 5 }),
       ghost: (key) => pieceOf(style, key),
       picked: circle(17),
@@ -283,7 +284,7 @@ export class BoardView {
   // Drawn for each position.
 
   #draw() {
-    const { cells, last, blocks = [] } = this.#view;
+    const { cells, last, blocks = [], winning = [] } = this.#view;
     const layers = this.#layers;
     layers.blocks.show(new Map([...blocks.entries()].filter(([, owner]) => owner !== 0)));
     this.#targets = nextCells(this.#legalMoves, this.#picked);
@@ -291,6 +292,7 @@ export class BoardView {
     layers.pieces.show(new Map(taken.map((cell) => [cell, keyOf(this.#view, cell)])));
     const lastLayer = this.#marksAbove ? layers.over : layers.under;
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
+    layers.winning.show(new Map(winning.map((cell) => [cell, "winning"])));
     layers.hint.show(new Map());
     this.#drawHeat();
     if (this.#options.small) return;
@@ -322,6 +324,7 @@ export class BoardView {
     words.push(pieceName(this.#board, cells[cell] ?? 0, this.#options.players, kinds?.[cell]));
     words.push(...edgeNames(this.#board, cell, this.#options.players));
     if (this.#view.last.includes(cell)) words.push("last move");
+    if (this.#view.winning?.includes(cell)) words.push("won by this");
     const owner = this.#view.blocks?.[blockOf(this.#board, cell)];
     if (owner) words.push(`block of ${pieceName(this.#board, owner, this.#options.players)}`);
     if (this.#picked.includes(cell)) words.push("picked");

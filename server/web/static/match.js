@@ -5,7 +5,7 @@ import { AnalysisPanel } from "./analysis.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { MatchRecord } from "./match_record.js";
-import { announcement, closingText, parseMove, reasonText, resultText, statusText } from "./match_text.js";
+import { announcement, closingText, parseMove, reasonText, statusText } from "./match_text.js";
 import { MoveList } from "./move_list.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
@@ -227,7 +227,7 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     if (over) return;
-    this.#announce(`${resultText(event, this.#record.players)}. ${reasonText(event)}`);
+    this.#announce(`${statusText(this.#record)}. ${reasonText(event)}`);
     if (part("resign-dialog").open) part("resign-dialog").close();
     // The server does not send analyses to the players while they play.
     if (seat) this.#catchUp();

@@ -17,12 +17,13 @@ export function parseMove(text, legalMoves) {
 
 /** The player to move, or the result. */
 export function statusText({ players, seat, toMove, result }) {
-  if (result) return resultText(result, players);
+  if (result) return resultText(result, players, seat);
   return toMove === seat ? "Your turn" : `${players[toMove - 1]} to move`;
 }
 
-/** The result in words. */
-export function resultText({ winner }, players) {
+/** The result in words, for the person in `seat`, or for spectators. */
+export function resultText({ winner }, players, seat = null) {
+  if (winner > 0 && seat) return winner === seat ? "You won" : "You lost";
   if (winner > 0) return `${players[winner - 1]} won`;
   return winner < 0 ? "A tie" : "No result";
 }

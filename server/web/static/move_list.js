@@ -1,4 +1,4 @@
-// The list of moves: each is numbered, and leads to the position after it.
+// The list of moves: each is numbered, and leads to the position after it. Each player has a column.
 
 import { html } from "./elements.js";
 
@@ -31,9 +31,7 @@ export class MoveList {
     const button = html("button", attributes, number, swatch, view.name ?? "");
     button.addEventListener("click", () => this.#onGo(ply));
     this.#buttons.push(button);
-    // The columns are as wide as most games need; a name such as 24x15 would be broken.
-    if (view.name?.length > 4) this.#list.classList.add("has-long-names");
-    this.#list.append(html("li", {}, button));
+    this.#list.append(html("li", { class: `of-player-${player}` }, button));
   }
 
   #mark(button) {
