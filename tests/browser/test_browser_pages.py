@@ -217,7 +217,8 @@ def test_forms_and_dialogs_are_accessible(
     people: BrowserUsers, judge: Judge, width: int, height: int
 ) -> None:
     viewport = {"width": width, "height": height}
-    page = people.come("/?game=othello", reduced_motion="reduce", viewport=viewport)
+    page = people.come("/?game=othello(size=6)", reduced_motion="reduce", viewport=viewport)
+    expect(page.locator("#parameter-size")).to_have_value("6")  # that the link gave
     look(page, "form", width, judge)
     page.locator("#identity").click()
     look(page, "name", width, judge)

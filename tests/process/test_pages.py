@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import socket
 import sqlite3
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import pytest
 from support.commands import RunningServer, running_server
 from support.http_site import HttpSite
 from support.hub_harness import administrator
-from support.seeded_database import GAME, MEMBERS, NIM, SeededDatabase
+from support.seeded_database import GAME, MEMBERS, NIM, TIED, SeededDatabase
 from support.tournaments import TOKEN, Bots, member, spec_of
 
 import games
@@ -140,6 +141,14 @@ def test_matches_are_listed_those_that_run_first(site: HttpSite) -> None:
         seeded.nim, seeded.resigned
     ]  # fmt: skip
     assert "No finished match fits" in page_of(site, "/matches?player=nobody").text
+
+
+def test_the_last_position_of_a_match_is_read_without_scripts(site: HttpSite) -> None:
+    game = games.load(GAME)
+    position = functools.reduce(game.next_state, TIED, game.initial_state())
+    page = page_of(site, f"/matches/{site.seeded.tied}")
+    assert "noscript" in page.tags()
+    assert game.show(position) in page.text
 
 
 def test_a_page_beyond_the_last_leads_back(site: HttpSite) -> None:

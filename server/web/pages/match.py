@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import games
+from games.core.view import BoardView, draw
 from server.export import sgf
 from server.model.messages import Reason
 from server.web.downloads import FORMATS, download
@@ -31,7 +32,30 @@ def _page(data: MatchData) -> HttpResponse:
         status_text=_status_text(data),
         reason=data.result.text if data.result and data.result.reason != Reason.RULES else "",
         formats=_formats(data),
+        text=_last_position(data),
         modules=modules("match.js"),
+    )
+
+
+def _last_position(data: MatchData) -> str:
+    """The last position as text, for browsers without scripts."""
+    board, view = data.board, data.positions[-1].view
+    return draw(
+        BoardView(
+            board.rows,
+            board.columns,
+            view.cells,
+            geometry=board.geometry,
+            piece=board.piece,
+            kinds=view.kinds,
+            cell_labels=board.cell_labels,
+            block=board.block,
+            edges=board.edges,
+            note=view.note,
+            text=view.text,
+            column_names=board.column_labels,
+            row_names=board.row_labels,
+        )
     )
 
 
