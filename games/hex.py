@@ -293,4 +293,27 @@ class Hex(KernelGame):
             geometry="hex",
             piece="stone",
             edges=(1, 2, 1, 2),
+            winning=self._chain(state[2:], state[1]) if state[1] else (),
         )
+
+    def _chain(self, cells: State, winner: int) -> tuple[int, ...]:
+        """Return the cells of a shortest chain between the edges of the winner."""
+        size = self.size
+        first_edge = range(size) if winner == 1 else range(0, size * size, size)
+        reached_from = {cell: cell for cell in first_edge if cells[cell] == winner}
+        queue = list(reached_from)
+        for cell in queue:  # breadth first
+            if divmod(cell, size)[winner - 1] == size - 1:
+                chain = {cell}
+                while reached_from[cell] != cell:
+                    cell = reached_from[cell]
+                    chain.add(cell)
+                return tuple(sorted(chain))
+            for row, column in ((0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1)):
+                row, column = row + cell // size, column + cell % size
+                other = row * size + column
+                inside = 0 <= row < size and 0 <= column < size
+                if inside and cells[other] == winner and other not in reached_from:
+                    reached_from[other] = cell
+                    queue.append(other)
+        raise ValueError(f"player {winner} has no chain")

@@ -30,3 +30,15 @@ def test_views_name_the_cells_by_which_a_player_won() -> None:
     view = game.view(game.next_state(state, 0))
     assert view.winning == (14, 21, 28, 35)
     assert view.note == "four in a row"
+
+
+def test_a_match_of_hex_is_won_by_a_shortest_chain() -> None:
+    game = games.load("hex(size=3)")
+    state = game.initial_state()
+    #   1 . 1      the second player's stones are beside the chain 2, 4, 6
+    #    2 1 2
+    #     1 2 .
+    for cell in (2, 3, 0, 7, 4, 5, 6):
+        assert game.view(state).winning == ()
+        state = game.next_state(state, cell)
+    assert game.view(state).winning == (2, 4, 6)
