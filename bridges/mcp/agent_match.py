@@ -100,7 +100,7 @@ class AgentMatch:
             shown["board"] = self.view.text.splitlines()
         elif board and self.view:
             shown["board"] = list(_rows(board, self.view))
-            shown["pieces"] = _legend(self.view)
+            shown["pieces"] = _legend(board, self.view)
         else:
             shown["state"] = list(self.state)
         if self.view and self.view.note:
@@ -130,18 +130,18 @@ def _rows(board: Board, view: PositionView) -> Iterator[str]:
         yield _row("", board.column_labels, left, width)
     for row in range(board.rows):
         cells = range(row * board.columns, (row + 1) * board.columns)
-        letters = [cell_text(view, board.cell_labels, cell) for cell in cells]
+        letters = [cell_text(view, board, cell) for cell in cells]
         line = _row(board.row_labels[row], letters, left, width)
         yield " " * row + line if board.geometry == "hex" else line
 
 
-def _legend(view: PositionView) -> str:
+def _legend(board: Board, view: PositionView) -> str:
     """The meaning of the letters: their players, and the kinds of pieces on the board."""
     kinds = sorted({*view.kinds} - {""})
     if not kinds:
         return "X is player 1, O is player 2"
     return ", ".join(
-        f"{symbol(player, kind)} is a {kind} of player {player}"
+        f"{symbol(player, kind, board.piece)} is a {kind} of player {player}"
         for player in (1, 2)
         for kind in kinds
     )

@@ -30,7 +30,7 @@ class BoardView:
     #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. Figures
     #: are "king", "queen", "rook", "bishop", "knight" and "pawn". A "king" that is no figure has a
     #: crown, a "pawn" is always a figure, and other kinds are drawn as `piece` says. Terminals show
-    #: "man" and "stone" in lower case.
+    #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2.
     kinds: tuple[str, ...] = ()
     #: How the board is drawn, and the colours of the pieces of player 1 and player 2.
     #: checkered: brown squares, the top left one light; white and black pieces. wood: black and
@@ -84,13 +84,18 @@ _NAMED = ("grid", "hex")
 _SYMBOLS = ".XO"
 #: The kinds of pieces that a terminal shows in lower case.
 _LESSER = ("man", "stone")
+#: The letters of figures, where they are not the first ones of their kinds.
+_FIGURES = {"knight": "n"}
 _EDGES = {0: " ", 1: "x", 2: "o"}
 
 
-def symbol(owner: int, kind: str = "") -> str:
+def symbol(owner: int, kind: str = "", piece: str = "") -> str:
     """Return the letter of a player's piece, `.` for an empty cell; other numbers as they are."""
     if not 0 <= owner <= 2:
         return str(owner)
+    if piece == "figure" and owner:
+        letter = _FIGURES.get(kind, kind[:1])
+        return letter.upper() if owner == 1 else letter
     return _SYMBOLS[owner].lower() if kind in _LESSER else _SYMBOLS[owner]
 
 
@@ -104,11 +109,21 @@ class Cells(Protocol):
     def kinds(self) -> tuple[str, ...]: ...
 
 
-def cell_text(view: Cells, labels: tuple[str, ...], place: int) -> str:
+class Shape(Protocol):
+    """The names of the cells and what their pieces are, as in BoardView."""
+
+    @property
+    def cell_labels(self) -> tuple[str, ...]: ...
+
+    @property
+    def piece(self) -> str: ...
+
+
+def cell_text(view: Cells, shape: Shape, place: int) -> str:
     """Return the letter of a piece; an empty cell with a name of its own shows the name."""
-    if labels and not view.cells[place]:
-        return labels[place]
-    return symbol(view.cells[place], view.kinds[place] if view.kinds else "")
+    if shape.cell_labels and not view.cells[place]:
+        return shape.cell_labels[place]
+    return symbol(view.cells[place], view.kinds[place] if view.kinds else "", shape.piece)
 
 
 def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
@@ -136,7 +151,7 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
         for column in range(view.columns):
             place = row * view.columns + column
             yield _gap(column, step), None
-            yield cell_text(view, view.cell_labels, place).rjust(width), place
+            yield cell_text(view, view, place).rjust(width), place
         yield "\n", None
 
 
@@ -150,7 +165,7 @@ def _hexagons(view: BoardView) -> Iterator[tuple[str, int | None]]:
         yield _EDGES[left], -left or None
         for place in range(row * view.columns, (row + 1) * view.columns):
             yield " ", None
-            yield cell_text(view, view.cell_labels, place), place
+            yield cell_text(view, view, place), place
         yield " ", None
         yield _EDGES[right], -right or None
         yield "\n", None

@@ -20,7 +20,7 @@ Message = dict[str, Any]
 
 #: Names that many peers try to register.
 NAMES = [f"Peer {number}" for number in range(40)]
-GAMES = ("tic_tac_toe", "nim", "nim(chips=3)", "connect_four", "mnk(m=3,n=3,k=3)", "chess", "nim(")
+GAMES = ("tic_tac_toe", "nim", "nim(chips=3)", "connect_four", "mnk(m=3,n=3,k=3)", "shogi", "nim(")
 CLOCKS = ("none", "300+3", "1/move", "0.05/move", "600+5x30", "0+3", "1/year", "")
 LARGEST = 64 * 1024
 STREAMS = 0.06

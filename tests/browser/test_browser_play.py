@@ -40,6 +40,7 @@ GAMES: dict[str, dict[str, int | str]] = {
     "go": {"size": 3},
     "ultimate_tic_tac_toe": {},
     "checkers": {},
+    "chess": {},
     "chong": {},
     "draughts": {},
     "hex": {"size": 4},
@@ -50,7 +51,7 @@ GAMES: dict[str, dict[str, int | str]] = {
 
 
 #: Games whose matches are so long that they are played to their end only with `--slow`.
-LONG = {"checkers", "chong", "draughts"}
+LONG = {"checkers", "chess", "chong", "draughts"}
 
 
 def test_all_games_are_played() -> None:

@@ -160,7 +160,7 @@ def test_what_is_not_proven_in_time_is_not_said() -> None:
         (b"[" * 5000, None, "expected a position: "),
         (b'{"match": "m", "game": "nim"}', None, "`actions`"),
         (b'{"match": "m", "game": "nim", "actions": [0.5]}', None, "`$.actions[0]`"),
-        (b'{"match": "m", "game": "chess", "actions": []}', "m", "unknown game 'chess'"),
+        (b'{"match": "m", "game": "shogi", "actions": []}', "m", "unknown game 'shogi'"),
         (b'{"match": "m", "game": "nim", "actions": [9]}', "m", "action 9"),
     ],
     ids=lambda part: repr(part)[:30],

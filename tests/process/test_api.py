@@ -212,7 +212,7 @@ def test_nothing_can_be_written(seeded_site: HttpSite) -> None:
         (f"matches?page={'9' * 400}", "page must be a whole number"),
         ("players?per_page=100000", "per_page must be a whole number from 1 to 200"),
         ("matches?state=lost", "state must be one of finished, running, not 'lost'"),
-        ("matches?game=chess", "unknown game 'chess'"),
+        ("matches?game=shogi", "unknown game 'shogi'"),
         ("matches?game=nim(chips=many)", "chips must be a whole number"),
         ("players?game=mnk(m=100)", "m must be from"),
         ("matches?player=%00", "characters, all printable"),

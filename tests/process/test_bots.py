@@ -143,7 +143,7 @@ def test_without_a_clock_it_is_the_server_s() -> None:
         ({"player": "uct(time=3)"}, Code.NOT_ALLOWED),
         ({"player": "uct(time=0.3) "}, Code.NOT_ALLOWED),
         ({"player": "--help"}, Code.NOT_ALLOWED),
-        ({"game": "chess"}, Code.BAD_GAME),
+        ({"game": "shogi"}, Code.BAD_GAME),
         ({"game": "--help"}, Code.BAD_GAME),
         ({"game": "nim(chips=0)"}, Code.BAD_GAME),
         ({"clock": "soon"}, Code.BAD_CLOCK),

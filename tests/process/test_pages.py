@@ -250,7 +250,7 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
     ("path", "status", "said"),
     [
         ("/nothing", 404, "not found"),
-        ("/games/chess", 404, "not found"),
+        ("/games/shogi", 404, "not found"),
         ("/players/nobody", 404, "'nobody'"),
         ("/players/guest-1", 404, "Guests have no page"),
         ("/players/%3Cscript%3E", 404, "<script>"),
@@ -262,7 +262,7 @@ def test_names_are_text_and_nothing_else(site: HttpSite) -> None:
         ("/static/../site.py", 404, "not found"),
         ("/matches?page=0", 400, "page must be a whole number"),
         ("/matches?game=%3Cscript%3E", 400, "<script>"),
-        ("/players?game=chess", 400, "unknown game 'chess'"),
+        ("/players?game=shogi", 400, "unknown game 'shogi'"),
         ("/players/%00", 400, "characters, all printable"),
         (f"/players/{'x' * 500}", 400, "at most 32 characters"),
         ("/matches?colour=red", 400, "unknown parameter 'colour'"),

@@ -34,6 +34,7 @@ VARIANTS = [
     "breakthrough(rows=6,columns=3)",
     "clobber(rows=1,columns=2)",
     "clobber(rows=6,columns=3)",
+    "chess(fen=3nk3/1P6/8/8/8/8/6p1/R3K3 b Q - 0 40)",
 ]
 
 

@@ -343,7 +343,7 @@ def test_a_match_whose_rules_are_gone_is_left_as_it_is() -> None:
     sit_down(harness)
     record = harness.stored[0]
     assert isinstance(record, MatchStarted)
-    harness.stored[0] = structs.replace(record, game="chess")
+    harness.stored[0] = structs.replace(record, game="shogi")
     again = restarted(harness)
     assert not again.matches
     assert any("cannot go on" in client for client in again.logged)

@@ -135,7 +135,7 @@ def test_who_may_not_is_told_why() -> None:
     assert eve.refused(Join(tournament="x")) is Code.UNKNOWN_TOURNAMENT
     assert eve.refused(CreateTournament(spec=spec_of())) is Code.NOT_ALLOWED
     for bad in (
-        spec_of(games=("chess",)),
+        spec_of(games=("shogi",)),
         spec_of(1),
         spec_of(clock="soon"),
         spec_of(format="sprt"),

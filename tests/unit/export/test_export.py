@@ -467,7 +467,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (line_with("players", 1, value="x" * 33), "players[1]", "<= 32"),
         (line_with("players", 1, value="Bob\u202e"), "players[1]", "printable"),
         (line_with("players", 0, value=" Ann"), "players[0]", "without spaces"),
-        (line_with("game", value="chess"), "game", "unknown game 'chess'"),
+        (line_with("game", value="shogi"), "game", "unknown game 'shogi'"),
         (line_with("game", value="mnk(m=15)"), "game", "'mnk'"),
         (line_with("clock", value="soon"), "clock", "write it as"),
         (line_with("clock", value="300.0+3"), "clock", "'300+3'"),

@@ -80,6 +80,43 @@ def test_perft(spec: str, counts: list[int]) -> None:
     assert perft(games.load(spec), len(counts)) == counts
 
 
+def sequences(game: games.Game, state: games.State, depth: int) -> int:
+    """Return the number of move sequences of `depth` plies, without keeping positions."""
+    actions = game.legal_actions(state)
+    if depth == 1:
+        return len(actions)
+    return sum(sequences(game, game.next_state(state, action), depth - 1) for action in actions)
+
+
+@pytest.mark.parametrize(
+    ("fen", "counts"),
+    [
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", [8902, 197281, 4865609]),
+        (
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            [2039, 97862, 4085603],
+        ),
+        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", [2812, 43238, 674624, 11030083]),
+        (
+            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
+            [264, 9467, 422333, 15833292],
+        ),
+        ("rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8", [1486, 62379, 2103487]),
+        (
+            "r4rk1/1pp1qppp/p1np1n2/2b1p1B1/2B1P1b1/P1NP1N2/1PP1QPPP/R4RK1 w - - 0 10",
+            [2079, 89890, 3894594],
+        ),
+    ],
+)
+def test_perft_of_chess(fen: str, counts: list[int]) -> None:
+    """Counts of https://www.chessprogramming.org/Perft_Results from a depth of 2 or 3 on."""
+    game = games.load(f"chess(fen={fen})")
+    first = 3 if counts[0] in (8902, 2812) else 2
+    for depth, expected in enumerate(counts, start=first):
+        if expected <= repetitions(max(counts), short=200_000):
+            assert sequences(game, game.initial_state(), depth) == expected
+
+
 def test_there_are_255168_games_of_tic_tac_toe_and_5478_positions() -> None:
     game = games.load("tic_tac_toe")
     finished = 0

@@ -36,11 +36,11 @@ SAME = [
 LARGE = {"hex(size=19,swap=true)": 10, "clobber(rows=10,columns=10)": 10}
 
 
-def outcome(state: pyspiel.State) -> int:
-    """Return OpenSpiel's result as our outcome."""
+def outcome(state: pyspiel.State, first_player: int = 0) -> int:
+    """Return OpenSpiel's result as our outcome; `first_player` is its number for our player 1."""
     if not state.is_terminal():
         return 0
-    first = state.returns()[0]
+    first = state.returns()[first_player]
     return TIE if first == 0 else 1 if first > 0 else 2
 
 
@@ -62,20 +62,37 @@ def test_go_agrees_at_every_ply(spec: str, theirs: str, matches: int) -> None:
     agree(spec, theirs, matches)
 
 
-def agree(spec: str, their_spec: str, matches: int) -> None:
+@pytest.mark.parametrize(
+    ("fen", "matches"),
+    [
+        ("", repetitions(1000, short=3)),
+        # Both may castle, pass with pawns and promote; the latter for many pieces a match.
+        ("r3k2r/1ppppppp/8/8/8/8/1PPPPPPP/R3K2R w KQkq - 0 1", repetitions(200, short=1)),
+        ("4k3/PPPP4/8/8/8/8/pppp4/6K1 b - - 90 60", repetitions(200, short=2)),
+        ("8/8/3k1nb1/8/8/2K1BN2/8/8 w - - 0 1", repetitions(100, short=1)),
+    ],
+)
+def test_chess_agrees_at_every_ply(fen: str, matches: int) -> None:
+    agree(f"chess(fen={fen})" if fen else "chess", "chess", matches, fen, first_player=1)
+
+
+def agree(
+    spec: str, their_spec: str, matches: int, begin: str = "", *, first_player: int = 0
+) -> None:
     """Play random matches in both, and compare legal actions, movers and outcomes."""
     ours, theirs = games.load(spec), pyspiel.load_game(their_spec)
     assert ours.num_actions == theirs.num_distinct_actions()
     choose = random.Random(spec)
     for _ in range(matches):
-        state, other = ours.initial_state(), theirs.new_initial_state()
+        state = ours.initial_state()
+        other = theirs.new_initial_state(begin) if begin else theirs.new_initial_state()
         while True:
             actions = ours.legal_actions(state)
-            assert ours.winner(state) == outcome(other)
+            assert ours.winner(state) == outcome(other, first_player)
             assert list(actions) == other.legal_actions()
             if not actions:
                 break
-            assert ours.current_player(state) == other.current_player() + 1
+            assert ours.current_player(state) == 1 + (other.current_player() != first_player)
             action = choose.choice(actions)
             state = ours.next_state(state, action)
             other.apply_action(action)

@@ -68,6 +68,7 @@ def test_symmetries_are_permutations_that_form_a_group(spec: str) -> None:
         ("connect_four", 2),
         ("nim", 1),
         ("checkers", 1),
+        ("chess", 1),
         ("chong", 2),
         ("draughts", 1),
         ("hex", 2),

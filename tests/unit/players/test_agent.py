@@ -1102,8 +1102,8 @@ def test_a_match_that_was_lost_with_the_session_may_come_back(
 
 
 def test_a_match_of_a_game_that_cannot_be_played_is_resigned(tournament: TournamentHarness) -> None:
-    tournament.start(game="chess")
-    assert "There is no player for chess: too hard" in tournament.shown
+    tournament.start(game="shogi")
+    assert "There is no player for shogi: too hard" in tournament.shown
     assert tournament.sent() == [Resign(id="resign", match="m")]
     tournament.end()
     tournament.start(match="n")

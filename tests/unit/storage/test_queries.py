@@ -93,7 +93,7 @@ def test_matches_are_found_by_game_tournament_and_player(reader: Reader) -> None
     assert numbers(reader, player="Ann", game=GAME, per_page=3) == [8, 7, 4]
     assert numbers(reader, player="guest") == [5, 3]
     assert numbers(reader, player="nobody") == []
-    assert numbers(reader, game="chess") == []
+    assert numbers(reader, game="shogi") == []
 
 
 def test_a_match_is_read_with_its_moves(reader: Reader) -> None:
@@ -193,7 +193,7 @@ def test_rated_matches_with_a_result_are_found_in_the_order_of_their_ends(
     assert reader.rated(OTHER) == []
     assert reader.rated_games() == [GAME]
     assert reader.freshness(GAME) == Freshness(6, 8.0)
-    assert reader.freshness("chess") == Freshness(0, None)
+    assert reader.freshness("shogi") == Freshness(0, None)
 
 
 def test_nothing_can_be_written(reader: Reader) -> None:

@@ -41,7 +41,7 @@ def test_a_specification_of_each_format_is_valid(name: str) -> None:
         ({"name": ""}, "name: must be 1 to 200 characters that can be seen"),
         ({"name": "a\x00b"}, "name: must be 1 to 200 characters that can be seen"),
         ({"games": ()}, "games: must be a list of one or more, not an empty list"),
-        ({"games": ("nim", "chess")}, "games[1]: unknown game 'chess'"),
+        ({"games": ("nim", "shogi")}, "games[1]: unknown game 'shogi'"),
         ({"games": ("nim", "nim")}, "games[1]: nim is there twice"),
         ({"games": ("mnk(m=8, n=8)",)}, "games[0]: 'mnk(m=8, n=8)' must be spelled 'mnk(m=8,n=8)'"),
         ({"format": "swis"}, "format: unknown format 'swis'; did you mean 'swiss'?"),
@@ -164,6 +164,6 @@ def test_a_client_is_told_the_first_fault_and_where_it_is(
 
 
 def test_all_faults_are_found() -> None:
-    spec = replace(GOOD, name="", clock="soon", games=("chess",), anchor="Cem", rounds=0)
+    spec = replace(GOOD, name="", clock="soon", games=("shogi",), anchor="Cem", rounds=0)
     found = [str(each).partition(":")[0] for each in spec_validation.faults(spec)]
     assert found == ["name", "clock", "games[0]", "anchor", "rounds"]

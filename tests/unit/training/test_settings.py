@@ -70,5 +70,5 @@ def test_a_file_that_is_not_toml_is_an_error_with_its_line() -> None:
 
 
 def test_a_game_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(TrainingError, match=r"settings.toml:1: game: .*chess"):
-        settings.parse('game = "chess"', "settings.toml")
+    with pytest.raises(TrainingError, match=r"settings.toml:1: game: .*shogi"):
+        settings.parse('game = "shogi"', "settings.toml")

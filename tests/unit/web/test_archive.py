@@ -148,7 +148,7 @@ def test_a_tournament_that_cannot_be_read_does_not_count_and_says_why(
     [
         dumps(spec_of(anchor="Nobody")),
         dumps(spec_of(format="sprt", sprt=Sprt(-1e308, 1e308))),
-        dumps(spec_of(games=("chess",))),
+        dumps(spec_of(games=("shogi",))),
         dumps(spec_of(entrants=0)),
         "{}",
         "nonsense",

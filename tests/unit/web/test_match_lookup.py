@@ -103,7 +103,7 @@ def test_a_match_against_the_rules_is_not_shown_and_says_why(loop: Loop, tmp_pat
     seeded = SeededDatabase(url)
     database = Database(url)
     (stored,) = database.matches(match=seeded.won)
-    for match, changed in (("m1", {"game": "chess"}), ("m2", {"game": "nim"})):
+    for match, changed in (("m1", {"game": "shogi"}), ("m2", {"game": "nim"})):
         database.add([_renamed(stored, match, **changed)])
     database.close()
     finder = MatchLookup(HubHarness().hub, Archive(url, loop))

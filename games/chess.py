@@ -1,0 +1,140 @@
+"""Chess with the actions of OpenSpiel, and its ends: a tie is a tie without a claim.
+
+`games.chessboard.layout` describes states and actions, `games.chessboard.moves` how the legal moves
+are found.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import ClassVar
+
+from games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
+from games.chessboard.fen import FIRST, LETTERS, position
+from games.chessboard.layout import (
+    ACTIONS,
+    BOARD_WORDS,
+    CELLS,
+    QUIET_PLIES,
+    SIDE,
+    SQUARES,
+    STATE_QUIET,
+    STATE_WORDS,
+)
+from games.chessboard.notation import cells_of, in_check, names, uci_name
+from games.chessboard.position import legal, play, playout, read, start, write
+
+#: OpenSpiel's bound; each move of a pawn and each capture begins another QUIET_PLIES.
+PLIES = 17695
+
+KINDS = {"p": "pawn", "n": "knight", "b": "bishop", "r": "rook", "q": "queen", "k": "king", ".": ""}
+
+
+class Chess(KernelGame):
+    """Checkmate the opponent's king: the game of chess, in which ties need no claim."""
+
+    about = (
+        "The king moves one square in any direction, the rook straight and the bishop diagonally "
+        "as far as the way is free, the queen like both, and the knight two squares straight and "
+        "one aside, over other pieces. They capture what stands where they go. A pawn moves one "
+        "square ahead, or two from where it began, and captures diagonally, also a pawn that has "
+        "just passed that square (en passant); on the last row it becomes another piece. King and "
+        "rook that have not moved castle, if the king passes no attacked square. No player may "
+        "leave the own king attacked: without a legal move, a player in check has lost "
+        "(checkmate), and otherwise it is a tie (stalemate). It is a tie too when a position comes "
+        "up for the third time, after 50 moves of each player without a capture or a move of a "
+        "pawn, and when neither player has enough pieces to mate."
+    )
+    first_steps = (
+        "Click a piece, then the square to which it goes; to castle, click the king and the square "
+        "two further. You win by checkmate: the opponent's king is attacked and cannot be saved. "
+        "Before each move, look at what the opponent could capture after it. Bring knights and "
+        "bishops out, and castle early to make your king safe."
+    )
+    variants: ClassVar = {
+        "fen=8/8/8/8/4k3/8/8/R3K3 w Q - 0 1": "An ending to learn: mate with king and rook.",
+    }
+    about_parameters: ClassVar = {
+        "fen": "the first position as chess programs write it; the usual one if it is left out",
+    }
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self, fen: str | None = None) -> None:
+        super().__init__(
+            position(FIRST if fen is None else fen),
+            board=BOARD_WORDS,
+            state=STATE_WORDS,
+            actions=ACTIONS,
+            plies=PLIES,
+        )
+        first = self.initial_state()
+        if first[1] or in_check(self.board((3 - first[0], *first[1:]))):
+            reason = "the match is over there" if first[1] else "the king could be captured"
+            raise SpecError(f"chess: no match begins with the position {fen!r}: {reason}")
+
+    def action_name(self, state: State, action: int) -> str:
+        return _names(self, state).get(action) or uci_name(state, action)
+
+    def parse_action(self, state: State, text: str) -> int:
+        """Return the action of a name, such as `Nf3` or `g1f3`; signs for check may be left out."""
+        wanted = text.strip()
+        found: dict[str, int] = {}
+        for action, name in _names(self, state).items():
+            found |= dict.fromkeys((uci_name(state, action), name.rstrip("+#"), name), action)
+        spelled = wanted.lower().replace("0", "o")  # 0-0 castles too
+        alike = {action for name, action in found.items() if name.lower() == spelled}
+        if wanted in found:
+            return found[wanted]
+        if len(alike) == 1:
+            return alike.pop()
+        raise IllegalAction(self._explain(state, repr(wanted)))
+
+    def view(self, state: State) -> BoardView:
+        pieces = state[CELLS : CELLS + SQUARES]
+        return BoardView(
+            SIDE,
+            SIDE,
+            tuple(0 if piece == 0 else 2 - piece % 2 for piece in pieces),
+            {action: cells_of(action, state[0]) for action in self.legal_actions(state)},
+            piece="figure",
+            kinds=tuple(KINDS[LETTERS[piece].lower()] for piece in pieces),
+            surface="checkered",
+            note=self._note(state),
+            row_names=tuple(str(row) for row in range(SIDE, 0, -1)),
+        )
+
+    def _note(self, state: State) -> str:
+        """Return why the match is over, or what the board does not show."""
+        quiet = state[STATE_QUIET]
+        if state[1] > 0:
+            return "checkmate"
+        if state[1] < 0:
+            return self._reason(state)
+        check = ["check"] if in_check(self.board(state)) else []
+        counted = f"{quiet} of {QUIET_PLIES} moves without a capture or a move of a pawn"
+        return ", ".join([*check, *([counted] if quiet >= QUIET_PLIES // 2 else [])])
+
+    def _reason(self, state: State) -> str:
+        """Return why a match is a tie."""
+        if not self.legal_actions((state[0], 0, *state[2:])):
+            return "stalemate"
+        if state[STATE_QUIET] >= QUIET_PLIES:
+            return "50 moves of each player without a capture or a move of a pawn"
+        return "neither player can mate" if _is_bare(state) else "the position for the third time"
+
+
+@functools.lru_cache(maxsize=64)  # a position is named for the players, the page and each spectator
+def _names(game: Chess, state: State) -> Mapping[int, str]:
+    return names(game, state)
+
+
+def _is_bare(state: State) -> bool:
+    """Return whether there are only kings and one knight, or bishops on squares of one colour."""
+    placed = enumerate(LETTERS[piece].lower() for piece in state[CELLS : CELLS + SQUARES])
+    others = [
+        (letter, sum(divmod(cell, SIDE)) % 2) for cell, letter in placed if letter not in ".k"
+    ]
+    bishops = {("b", 0)}, {("b", 1)}
+    return (len(others) < 2 and {*others} <= {("n", 0), ("n", 1)}) or {*others} in bishops
