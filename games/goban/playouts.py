@@ -6,7 +6,7 @@ has won: both players then pass, and the position is scored.
 
 from __future__ import annotations
 
-from games.core.kernels import Board, Vector, helper, kernel
+from games.core.kernels import Board, Vector, helper, inlined_helper, kernel
 from games.core.random import Rng
 from games.goban.chains import prepare, put, random_point
 from games.goban.layout import (
@@ -38,13 +38,13 @@ def begin(board: Board) -> None:
     board[LEAD] = lead
 
 
-@helper
+@inlined_helper
 def is_decided(board: Board) -> bool:
     """Return whether one side has more stones than the other by a third of the points."""
     return 3 * abs(board[LEAD]) > board[SIZE] * board[SIZE]
 
 
-@helper
+@inlined_helper
 def step(board: Board, point: int) -> int:
     """Play on a point or pass, and return the action."""
     player, cells = board[0], board[SIZE] * board[SIZE]

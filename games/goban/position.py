@@ -5,7 +5,9 @@ A board holds the hash of each earlier position, as a repeated one ends the matc
 
 from __future__ import annotations
 
-from games.core.kernels import Board, Vector, helper, kernel
+import numpy as np
+
+from games.core.kernels import Board, Vector, at, helper, inlined_helper, kernel
 from games.goban.layout import (
     BLACK,
     BORDER,
@@ -13,10 +15,12 @@ from games.goban.layout import (
     FILTER_BITS,
     FIRST,
     HASH,
+    HEAD,
     KO,
     KOMI,
     LAST,
     MARK,
+    NOBODY,
     PASS,
     PLY,
     POSITIONS,
@@ -117,12 +121,12 @@ def key_after(board: Board, point: int) -> int:
     return key
 
 
-@helper
+@inlined_helper
 def has_been(board: Board, key: int) -> bool:
     """Return whether a position with this hash has been on the board."""
     bit = key & FILTER_BITS
     word = board[POSITIONS] + 2 * board[SIZE] * board[SIZE] + (bit >> 6)
-    if board[word] >> (bit & 63) & 1 == 0:
+    if at(board, word) >> (bit & 63) & 1 == 0:
         return False
     for i in range(board[SEEN]):  # noqa: SIM110
         if board[board[POSITIONS] + i] == key:
@@ -130,15 +134,15 @@ def has_been(board: Board, key: int) -> bool:
     return False
 
 
-@helper
+@inlined_helper
 def remember(board: Board, key: int) -> None:
     """Add the hash of a position to those that have been on the board."""
     room = 2 * board[SIZE] * board[SIZE]
     if board[SEEN] < room:
-        board[board[POSITIONS] + board[SEEN]] = key
+        board[np.uint64(board[POSITIONS] + board[SEEN])] = key
         board[SEEN] += 1
         bit = key & FILTER_BITS
-        board[board[POSITIONS] + room + (bit >> 6)] |= 1 << (bit & 63)
+        board[np.uint64(board[POSITIONS] + room + (bit >> 6))] |= 1 << (bit & 63)
 
 
 @helper
@@ -216,6 +220,7 @@ def start(board: Board, params: Vector) -> None:
             k += 1
     for i in range(_points(size)):
         board[FIRST + 8 * i] = BORDER
+        board[FIRST + 8 * i + HEAD] = NOBODY
     for action in range(size * size):
         board[point_of(board, action)] = EMPTY
 
