@@ -2,6 +2,9 @@
 
 The game ends when neither player can move. With passes=false it ends as soon as the player to move
 cannot, an older rule. The player with more discs wins.
+
+Boards up to 8x8 are words of bits. Larger ones are arrays of cells, with functions of their own
+whose names end in `_large`.
 """
 
 from __future__ import annotations
@@ -10,7 +13,6 @@ import functools
 from typing import ClassVar
 
 import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
 
 from games import (
     Board,
@@ -21,10 +23,12 @@ from games import (
     State,
     Symmetry,
     Vector,
+    checked,
     helper,
     kernel,
     square_name,
 )
+from games.core.bits import count, lowest, nth
 from games.core.random import GAMMA, Rng, below
 from games.core.symmetries import of_placements
 
@@ -32,6 +36,15 @@ from games.core.symmetries import of_placements
 # Discs are the bits of a word, eight per row for every size: cell (row, column) is bit
 # 8 * row + column. Words are stored as int64 and processed as uint64.
 _SIZE, _PASSES, _CELLS = 4, 5, 6
+
+MAX_SIDE = 16
+#: The largest side whose cells are bits of a word.
+_SMALL = 8
+# Larger boards keep the cells of a state instead, after these numbers, with an empty border: cell
+# (row, column) is number _FIRST + row * _STRIDE + column.
+_STRIDE = MAX_SIDE + 2
+_FIRST = 7 + _STRIDE + 1
+_WAYS = np.array([-_STRIDE - 1, -_STRIDE, -_STRIDE + 1, -1, 1, _STRIDE - 1, _STRIDE, _STRIDE + 1])
 
 _0, _1 = np.uint64(0), np.uint64(1)
 #: The step in each direction, and the cells that a line may cross without leaving its row.
@@ -106,30 +119,15 @@ def flips(disc: np.uint64, own: np.uint64, other: np.uint64) -> np.uint64:
 
 
 @helper
-def count(discs: np.uint64) -> int:
-    """Return how many bits are set."""
-    n = 0
-    while discs:
-        discs &= discs - _1
-        n += 1
-    return n
+def winner(lead: int) -> int:
+    """Return the outcome of a finished game; player 1 has `lead` discs more than player 2."""
+    return -1 if lead == 0 else 1 if lead > 0 else 2
 
 
 @helper
-def majority(first: np.uint64, second: np.uint64) -> int:
-    """Return the outcome of a finished game: 1, 2, or -1 for a tie."""
-    difference = count(first) - count(second)
-    if difference == 0:
-        return -1
-    return 1 if difference > 0 else 2
-
-
-@helper
-def bit_of(action: int, size: int) -> np.uint64:
-    """Return the word with only the bit of a cell set."""
-    if size != 8:
-        action = action // size * 8 + action % size
-    return _1 << np.uint64(action)
+def bit_of(cell: int, size: int) -> int:
+    """Return the number of the bit of a cell."""
+    return cell if size == 8 else cell // size * 8 + cell % size
 
 
 @helper
@@ -140,22 +138,113 @@ def set_outcome(board: Board) -> None:
     if mobility(own, other, cells):
         return
     if not board[_PASSES] or not mobility(other, own, cells):
-        board[1] = majority(np.uint64(board[2]), np.uint64(board[3]))
+        board[1] = winner(count(board[2]) - count(board[3]))
+
+
+@helper
+def place_large(cell: int, size: int) -> int:
+    """Return the number of a cell in the board."""
+    return _FIRST + cell // size * _STRIDE + cell % size
+
+
+@helper
+def run_large(board: Board, place: int, way: int, player: int) -> int:
+    """Return how many discs a disc of the player on `place` encloses in one direction."""
+    n = 0
+    place += way
+    while board[place] == 3 - player:
+        n += 1
+        place += way
+    return n if board[place] == player else 0
+
+
+@helper
+def next_large(board: Board, player: int, cell: int) -> int:
+    """Return the first cell from `cell` on where a player may put a disc, or size² for none."""
+    size = board[_SIZE]
+    while cell < size * size:
+        place = place_large(cell, size)
+        if board[place] == 0:
+            for way in _WAYS:
+                if run_large(board, place, way, player):
+                    return cell
+        cell += 1
+    return cell
+
+
+@helper
+def moves_large(board: Board, actions: Vector, begin: int) -> int:
+    """Write the moves of the player to move to actions[begin:], without a pass; return how many."""
+    player, cells = board[0], board[_SIZE] ** 2
+    n = 0
+    cell = next_large(board, player, 0)
+    while cell < cells:
+        actions[begin + n] = cell
+        n += 1
+        cell = next_large(board, player, cell + 1)
+    return n
+
+
+@helper
+def play_large(board: Board, action: int) -> None:
+    """Play a move or a pass, and set the outcome if the game is over."""
+    player, size = board[0], board[_SIZE]
+    board[0] = 3 - player
+    if action == size * size:
+        return
+    place = place_large(action, size)
+    for way in _WAYS:
+        for n in range(run_large(board, place, way, player)):
+            board[place + (n + 1) * way] = player
+    board[place] = player
+    if next_large(board, 3 - player, 0) < size * size:
+        return
+    if board[_PASSES] and next_large(board, player, 0) < size * size:
+        return
+    lead = 0
+    for cell in range(size * size):
+        owner = board[place_large(cell, size)]
+        lead += (owner == 1) - (owner == 2)
+    board[1] = winner(lead)
+
+
+@helper
+def playout_large(board: Board, rng: Rng, trace: Vector) -> int:
+    """Play random moves to the end; return their number.
+
+    `trace` has room for two plies a cell, so the moves to choose from fit behind those played.
+    """
+    state = rng[0]
+    ply = 0
+    while board[1] == 0:
+        n = moves_large(board, trace, ply)
+        state += GAMMA
+        action = trace[ply + below(state, n)] if n else board[_SIZE] ** 2
+        trace[ply] = action
+        ply += 1
+        play_large(board, action)
+    rng[0] = state
+    return ply
 
 
 @kernel
 def start(board: Board, params: Vector) -> None:
     size = params[0]
+    board[:] = 0
     board[0] = 1
-    board[1] = 0
     board[_SIZE] = size
     board[_PASSES] = params[1]
+    low = size // 2 - 1
+    if size > _SMALL:
+        middle = place_large(low * size + low, size)
+        board[middle] = board[middle + _STRIDE + 1] = 2
+        board[middle + 1] = board[middle + _STRIDE] = 1
+        return
     cells = _0
     for row in range(size):
         for column in range(size):
             cells |= _1 << np.uint64(8 * row + column)
     board[_CELLS] = np.int64(cells)
-    low = size // 2 - 1
     board[2] = 1 << (8 * low + low + 1) | 1 << (8 * (low + 1) + low)
     board[3] = 1 << (8 * low + low) | 1 << (8 * (low + 1) + low + 1)
 
@@ -165,14 +254,17 @@ def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
     size = board[_SIZE]
-    own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
-    moves = mobility(own, other, np.uint64(board[_CELLS]))
     n = 0
-    while moves:
-        bit = np.int64(trailing_zeros(moves))
-        moves &= moves - _1
-        actions[n] = (bit >> 3) * size + (bit & 7)
-        n += 1
+    if size > _SMALL:
+        n = moves_large(board, actions, 0)
+    else:
+        own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
+        moves = mobility(own, other, np.uint64(board[_CELLS]))
+        while moves:
+            bit = lowest(moves)
+            moves &= moves - _1
+            actions[n] = (bit >> 3) * size + (bit & 7)
+            n += 1
     if n == 0:
         actions[0] = size * size
         n = 1
@@ -183,11 +275,14 @@ def legal(board: Board, actions: Vector) -> int:
 def play(board: Board, action: int) -> None:
     player = board[0]
     size = board[_SIZE]
+    if size > _SMALL:
+        play_large(board, action)
+        return
     board[0] = 3 - player
     if action == size * size:
         return
     own, other = np.uint64(board[1 + player]), np.uint64(board[4 - player])
-    disc = bit_of(action, size)
+    disc = _1 << np.uint64(bit_of(action, size))
     turned = flips(disc, own, other)
     board[1 + player] = np.int64(own | disc | turned)
     board[4 - player] = np.int64(other & ~turned)
@@ -199,6 +294,8 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     if board[1]:
         return 0
     player, size = board[0], board[_SIZE]
+    if size > _SMALL:
+        return playout_large(board, rng, trace)
     own, other = np.uint64(board[1 + player]), np.uint64(board[4 - player])
     cells = np.uint64(board[_CELLS])
     state = rng[0]
@@ -207,10 +304,8 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     while True:
         if moves:
             state += GAMMA
-            for _ in range(below(state, count(moves))):
-                moves &= moves - _1
-            bit = np.int64(trailing_zeros(moves))
-            disc = moves & (_0 - moves)
+            bit = nth(moves, below(state, count(moves)))
+            disc = _1 << np.uint64(bit)
             trace[ply] = (bit >> 3) * size + (bit & 7)
             turned = flips(disc, own, other)
             own |= disc | turned
@@ -226,7 +321,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
     rng[0] = state
     board[0] = player
     board[1 + player], board[4 - player] = np.int64(own), np.int64(other)
-    board[1] = majority(np.uint64(board[2]), np.uint64(board[3]))
+    board[1] = winner(count(board[2]) - count(board[3]))
     return ply
 
 
@@ -234,11 +329,12 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
     size = board[_SIZE]
-    for row in range(size):
-        for column in range(size):
-            bit = 8 * row + column
-            cell = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
-            state[2 + row * size + column] = cell
+    for cell in range(size * size):
+        if size > _SMALL:
+            state[2 + cell] = board[place_large(cell, size)]
+        else:
+            bit = bit_of(cell, size)
+            state[2 + cell] = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
 
 
 @kernel
@@ -246,11 +342,12 @@ def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
     board[2] = board[3] = 0
     size = board[_SIZE]
-    for row in range(size):
-        for column in range(size):
-            cell = state[2 + row * size + column]
-            if cell == 1 or cell == 2:
-                board[1 + cell] |= 1 << (8 * row + column)
+    for cell in range(size * size):
+        owner = state[2 + cell] if 1 <= state[2 + cell] <= 2 else 0
+        if size > _SMALL:
+            board[place_large(cell, size)] = owner
+        elif owner:
+            board[1 + owner] |= 1 << bit_of(cell, size)
 
 
 class Othello(KernelGame):
@@ -263,7 +360,7 @@ class Othello(KernelGame):
         "is over, and the player with more discs wins."
     )
     about_parameters: ClassVar = {
-        "size": "rows and columns of the board: 4, 6 or 8",
+        "size": f"rows and columns of the board, an even number from 4 to {MAX_SIDE}",
         "passes": "false: the game is over as soon as a player cannot move",
     }
     first_steps = (
@@ -279,14 +376,18 @@ class Othello(KernelGame):
     kernels = Kernels(start, legal, play, playout, write, read)
 
     def __init__(self, size: int = 8, passes: bool = True) -> None:
-        if size not in (4, 6, 8):
-            raise SpecError(f"othello: size must be 4, 6 or 8, not {size}")
+        if checked("othello", "size", size, 4, MAX_SIDE) % 2:
+            raise SpecError(f"othello: size must be an even number, not {size}")
         self.size = size
         cells = size * size
         # There is a move between two passes: two passes in a row would have ended the game.
         plies = 2 * (cells - 4)
         super().__init__(
-            (size, int(passes)), board=7, state=2 + cells, actions=cells + 1, plies=plies
+            (size, int(passes)),
+            board=7 if size <= _SMALL else 7 + _STRIDE**2,
+            state=2 + cells,
+            actions=cells + 1,
+            plies=plies,
         )
 
     @functools.cached_property

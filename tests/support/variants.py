@@ -15,6 +15,7 @@ VARIANTS = [
     "nim(chips=40,max_take=5)",
     "othello(size=4)",
     "othello(size=6)",
+    "othello(size=10)",
     "othello(passes=false)",
     "mnk(m=3,n=3,k=3)",
     "mnk(m=6,n=6,k=4)",

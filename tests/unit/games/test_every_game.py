@@ -245,7 +245,8 @@ def test_defaults_are_not_spelled_out() -> None:
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("othello(size=7)", "4, 6 or 8"),
+        ("othello(size=7)", "an even number"),
+        ("othello(size=18)", "from 4 to 16"),
         ("mnk(k=9,m=3,n=3)", "from 1 to 3"),
         ("mnk(m=21)", "from 1 to 20"),
         ("gomoku(size=4)", "from 1 to 4"),
