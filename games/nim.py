@@ -1,49 +1,92 @@
-"""Nim with one heap: take 1 to max_take chips; taking the last chip wins.
+"""Nim: take chips from a heap; the last chip wins, or loses with misere=true.
 
-Action a takes a + 1 chips.
+Action (n - 1) * heaps + heap takes n chips from a heap, as in OpenSpiel; with one heap, action a
+takes a + 1 chips.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from games import Board, BoardView, KernelGame, Kernels, State, Vector, checked, kernel
+from games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    SpecError,
+    State,
+    Vector,
+    checked,
+    helper,
+    kernel,
+)
 from games.core.random import GAMMA, Rng, below
 
-# board: player, outcome, chips left, max_take, chips at the start
+# board: player, outcome, max_take, 1 if the last chip loses, then the chips of each heap
+_MAX_TAKE, _MISERE, _HEAPS = 2, 3, 4
+
+MOST_CHIPS = 1000
+MOST_HEAPS = 10
+#: The largest of several heaps.
+MOST_IN_HEAP = 20
+
+
+@helper
+def choices(board: Board) -> int:
+    """Return the number of legal actions."""
+    n = 0
+    for place in range(_HEAPS, len(board)):
+        n += min(board[place], board[_MAX_TAKE])
+    return n
+
+
+@helper
+def nth_action(board: Board, n: int) -> int:
+    """Return the n-th legal action, counted from 0."""
+    heaps = len(board) - _HEAPS
+    action = 0
+    while True:
+        if board[_HEAPS + action % heaps] > action // heaps:
+            if n == 0:
+                return action
+            n -= 1
+        action += 1
 
 
 @kernel
 def start(board: Board, params: Vector) -> None:
     board[0] = 1
     board[1] = 0
-    board[2] = board[4] = params[0]
-    board[3] = params[1]
+    board[_MAX_TAKE:] = params
 
 
 @kernel
 def legal(board: Board, actions: Vector) -> int:
-    n = min(board[2], board[3])
-    for action in range(n):
-        actions[action] = action
+    heaps = len(board) - _HEAPS
+    n = 0
+    for action in range(board[_MAX_TAKE] * heaps):
+        if board[_HEAPS + action % heaps] > action // heaps:
+            actions[n] = action
+            n += 1
     return n
 
 
 @kernel
 def play(board: Board, action: int) -> None:
-    board[2] -= action + 1
-    if board[2] == 0:
-        board[1] = board[0]
-    board[0] = 3 - board[0]
+    player, heaps = board[0], len(board) - _HEAPS
+    board[_HEAPS + action % heaps] -= action // heaps + 1
+    board[0] = 3 - player
+    if choices(board) == 0:
+        board[1] = 3 - player if board[_MISERE] else player
 
 
 @kernel
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
     ply = 0
     state = rng[0]
-    while board[2]:
+    while board[1] == 0:
         state += GAMMA
-        trace[ply] = below(state, min(board[2], board[3]))
+        trace[ply] = nth_action(board, below(state, choices(board)))
         play(board, trace[ply])
         ply += 1
     rng[0] = state
@@ -52,46 +95,92 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 
 @kernel
 def write(board: Board, state: Vector) -> None:
-    state[:] = board[:3]
+    state[:2] = board[:2]
+    state[2:] = board[_HEAPS:]
 
 
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    board[2] = min(max(0, state[2]), board[4])
+    for heap in range(len(state) - 2):
+        board[_HEAPS + heap] = min(max(0, state[2 + heap]), MOST_CHIPS)
 
 
 class Nim(KernelGame):
-    """One heap of chips; a player takes 1 to max_take, and the last chip wins."""
+    """Take chips from a heap; the last chip wins."""
 
     about = (
-        "There is one heap of chips. Players take turns to remove at least one chip and at most "
-        "max_take chips. The player who takes the last chip wins."
+        "There is one heap of chips, or several. Players take turns to remove at least one chip "
+        "from a heap: from a single heap at most max_take chips, from one of several heaps as many "
+        "as they want. The player who takes the last chip wins, or loses with misere."
     )
     about_parameters: ClassVar = {
-        "chips": "chips at the start, 1 to 1000",
-        "max_take": "most chips that a player may take in one move, 1 to 100",
+        "chips": f"chips of a single heap at the start, 1 to {MOST_CHIPS}",
+        "max_take": "most chips that a player may take from a single heap in one move, 1 to 100",
+        "piles": f"chips of several heaps, as in 1;3;5;7: 2 to {MOST_HEAPS} heaps of 1 to "
+        f"{MOST_IN_HEAP} chips; instead of chips and max_take",
+        "misere": "true: the player who takes the last chip loses",
     }
     first_steps = (
         "Click a chip to take it and all that come after it. You win by taking the last one. "
         "Leave the opponent a multiple of max_take + 1 chips if you can: after any answer, you "
         "can do so again."
     )
+    variants: ClassVar = {
+        "piles=1;3;5;7,misere=true": "Four heaps; the player who takes the last chip loses.",
+    }
 
     kernels = Kernels(start, legal, play, playout, write, read)
 
-    def __init__(self, chips: int = 15, max_take: int = 3) -> None:
-        checked("nim", "chips", chips, 1, 1000)
+    def __init__(
+        self, chips: int = 15, max_take: int = 3, piles: str | None = None, misere: bool = False
+    ) -> None:
+        checked("nim", "chips", chips, 1, MOST_CHIPS)
         checked("nim", "max_take", max_take, 1, 100)
-        self.chips = chips
-        super().__init__((chips, max_take), board=5, state=3, actions=max_take, plies=chips)
+        if piles and (chips, max_take) != (15, 3):
+            raise SpecError("nim: piles cannot be combined with chips or max_take")
+        self.heaps = _heaps_of(piles) if piles else (chips,)
+        take = max(self.heaps) if piles else max_take
+        super().__init__(
+            (take, int(misere), *self.heaps),
+            board=_HEAPS + len(self.heaps),
+            state=2 + len(self.heaps),
+            actions=take * len(self.heaps) + (1 if piles else 0),  # OpenSpiel has one more
+            plies=sum(self.heaps),
+        )
 
     def action_name(self, state: State, action: int) -> str:
-        return str(action + 1)
+        chips, heap = divmod(action, len(self.heaps))
+        return str(chips + 1) if len(self.heaps) == 1 else f"{heap + 1}:{chips + 1}"
 
     def view(self, state: State) -> BoardView:
-        left = state[2]
-        cells = (1,) * left + (0,) * (self.chips - left)
-        clicks = {action: (left - 1 - action,) for action in self.legal_actions(state)}
-        note = f"{left} chip{'' if left == 1 else 's'} left"
-        return BoardView(1, self.chips, cells, clicks, geometry="heap", piece="chip", note=note)
+        heaps, columns = len(self.heaps), max(self.heaps)
+        left = state[2:]
+        clicks = {
+            action: (action % heaps * columns + left[action % heaps] - 1 - action // heaps,)
+            for action in self.legal_actions(state)
+        }
+        return BoardView(
+            heaps,
+            columns,
+            tuple(int(chip < chips) for chips in left for chip in range(columns)),
+            clicks,
+            geometry="heap",
+            piece="chip",
+            note=f"{sum(left)} chip{'' if sum(left) == 1 else 's'} left",
+            row_names=tuple(str(heap + 1) for heap in range(heaps)) if heaps > 1 else (),
+            cell_labels=self._chip_names() if heaps > 1 else (),
+        )
+
+    def _chip_names(self) -> tuple[str, ...]:
+        """Return the numbers of the chips in each heap, "" for cells that no chip was on."""
+        chips = range(1, max(self.heaps) + 1)
+        return tuple(str(chip) if chip <= heap else "" for heap in self.heaps for chip in chips)
+
+
+def _heaps_of(piles: str) -> tuple[int, ...]:
+    """Return the numbers of a text such as 1;3;5;7. Raises SpecError."""
+    heaps = piles.split(";")
+    if 2 <= len(heaps) <= MOST_HEAPS and all(heap.isdecimal() for heap in heaps):
+        return tuple(checked("nim", "piles", int(heap), 1, MOST_IN_HEAP) for heap in heaps)
+    raise SpecError(f"nim: piles must be 2 to {MOST_HEAPS} numbers, as in 1;3;5;7, not {piles!r}")

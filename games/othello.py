@@ -370,6 +370,7 @@ class Othello(KernelGame):
     )
     variants: ClassVar = {
         "size=6": "A short match.",
+        "size=10": "A longer match on the board of Grand Othello.",
         "passes=false": "The game is over as soon as a player cannot move.",
     }
 

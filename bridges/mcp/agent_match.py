@@ -125,18 +125,21 @@ def _named(moves: tuple[LegalMove, ...] | None, actions: tuple[int, ...] | None)
 def _rows(board: Board, view: PositionView) -> Iterator[str]:
     """The lines of a board, with the labels of its columns and rows; hexagons are sheared."""
     left = max(map(len, board.row_labels), default=0)
-    width = max(map(len, (*board.column_labels, *board.cell_labels, ".")))
+    texts = [cell_text(view, board, cell) for cell in range(len(view.cells))]
+    names = () if board.geometry == "hex" else board.cell_labels
+    width = max(map(len, (*board.column_labels, *names, *texts, ".")))
     if any(board.column_labels):
         yield _row("", board.column_labels, left, width)
     for row in range(board.rows):
-        cells = range(row * board.columns, (row + 1) * board.columns)
-        letters = [cell_text(view, board, cell) for cell in cells]
-        line = _row(board.row_labels[row], letters, left, width)
+        cells = texts[row * board.columns : (row + 1) * board.columns]
+        line = _row(board.row_labels[row], cells, left, width)
         yield " " * row + line if board.geometry == "hex" else line
 
 
 def _legend(board: Board, view: PositionView) -> str:
     """The meaning of the letters: their players, and the kinds of pieces on the board."""
+    if view.counts:
+        return "names of pits, and their seeds; capital letters are player 1, the others player 2"
     kinds = sorted({*view.kinds} - {""})
     if not kinds:
         return "X is player 1, O is player 2"

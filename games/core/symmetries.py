@@ -7,8 +7,11 @@ is learned about one position therefore holds for its images.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+Triple = tuple[int, int, int]
 
 
 class Symmetry(NamedTuple):
@@ -60,3 +63,37 @@ def _cell(row: int, column: int, rows: int, columns: int, down: bool, across: bo
     """Return the cell of a place after the reflections of rows and of columns."""
     row = rows - 1 - row if down else row
     return row * columns + (columns - 1 - column if across else column)
+
+
+def of_clicks(rows: int, columns: int, clicks: Sequence[tuple[int, ...]]) -> tuple[Symmetry, ...]:
+    """Return the symmetries of a grid where the cells of each action name it, the identity first.
+
+    `clicks` has the cells for each action; those of a pass are ().
+    """
+    action_of = {cells: action for action, cells in enumerate(clicks)}
+    return tuple(
+        Symmetry(
+            cells, tuple(action_of[tuple(cells[each] for each in clicked)] for clicked in clicks)
+        )
+        for cells in of_grid(rows, columns)
+    )
+
+
+def of_triples(
+    triple_of: Mapping[int, Triple], drawn: Sequence[int], *, negated: bool
+) -> tuple[Symmetry, ...]:
+    """Return the symmetries of a board of hexagons whose actions are its cells, the identity first.
+
+    They exchange the three coordinates of each cell, and negate them all if `negated`. `drawn` has
+    for each action its cell in the view; actions without coordinates remain what they are.
+    """
+    cell_of = {triple: cell for cell, triple in triple_of.items()}
+    found = []
+    for sign in (1, -1) if negated else (1,):
+        for one, two, three in itertools.permutations(range(3)):
+            actions, cells = list(range(len(drawn))), list(range(len(drawn)))
+            for cell, at in triple_of.items():
+                image = cell_of[sign * at[one], sign * at[two], sign * at[three]]
+                actions[cell], cells[drawn[cell]] = image, drawn[image]
+            found.append(Symmetry(tuple(cells), tuple(actions)))
+    return tuple(dict.fromkeys(found))

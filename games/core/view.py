@@ -23,22 +23,25 @@ class BoardView:
     clicks: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     #: grid: squares. columns: pieces fall, any cell of a column can be clicked. heap: no
     #: coordinates. hex: hexagons, each row half a cell further to the right than the one above it.
+    #: pits: cells without a name in `cell_labels` are not used, and the others show `counts`.
     #: text: the position is `text`, there are no cells, and moves go by their names.
-    geometry: Literal["grid", "columns", "heap", "hex", "text"] = "grid"
+    geometry: Literal["grid", "columns", "heap", "hex", "pits", "text"] = "grid"
     #: How pieces are drawn. figure: as the pieces of chess that `kinds` names.
-    piece: Literal["mark", "disc", "stone", "chip", "figure"] = "mark"
+    piece: Literal["mark", "disc", "stone", "chip", "seeds", "figure"] = "mark"
     #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. Figures
     #: are "king", "queen", "rook", "bishop", "knight" and "pawn". A "king" that is no figure has a
     #: crown, a "pawn" is always a figure, and other kinds are drawn as `piece` says. Terminals show
     #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2.
     kinds: tuple[str, ...] = ()
+    #: How many pieces are on each cell; () if there is one at most.
+    counts: tuple[int, ...] = ()
     #: How the board is drawn, and the colours of the pieces of player 1 and player 2.
     #: checkered: brown squares, the top left one light; white and black pieces. wood: black and
     #: white stones on the crossings of lines, with star points as in Go. green: black and white
     #: discs, as in Othello. blue: red and yellow discs, as in Connect Four.
     surface: Literal["plain", "checkered", "wood", "green", "blue"] = "plain"
     #: The names of the cells, "" for those that are not used, such as the light squares of
-    #: draughts; () if rows and columns name them.
+    #: draughts; () if rows and columns name them. The names of hexagons are not drawn.
     cell_labels: tuple[str, ...] = ()
     #: Cells per block in each direction, separated by heavy lines; 0 for no blocks.
     block: int = 0
@@ -62,10 +65,10 @@ class BoardView:
 
         They are empty texts if the cells have names of their own.
         """
-        if self.cell_labels:
-            return ("",) * self.columns
         if self.column_names:
             return self.column_names
+        if self.cell_labels:
+            return ("",) * self.columns
         if self.geometry in _NAMED:
             return tuple(string.ascii_lowercase[: self.columns])
         return tuple(str(column + 1) for column in range(self.columns))
@@ -108,9 +111,12 @@ class Cells(Protocol):
     @property
     def kinds(self) -> tuple[str, ...]: ...
 
+    @property
+    def counts(self) -> tuple[int, ...]: ...
+
 
 class Shape(Protocol):
-    """The names of the cells and what their pieces are, as in BoardView."""
+    """The names of the cells, what their pieces are and how they lie, as in BoardView."""
 
     @property
     def cell_labels(self) -> tuple[str, ...]: ...
@@ -118,11 +124,21 @@ class Shape(Protocol):
     @property
     def piece(self) -> str: ...
 
+    @property
+    def geometry(self) -> str: ...
+
 
 def cell_text(view: Cells, shape: Shape, place: int) -> str:
-    """Return the letter of a piece; an empty cell with a name of its own shows the name."""
-    if shape.cell_labels and not view.cells[place]:
-        return shape.cell_labels[place]
+    """Return the letter of a piece, or the name of a pit and its seeds, as in A:4.
+
+    An empty cell with a name of its own shows the name, unless it is a hexagon; the text of a cell
+    that is not used is empty.
+    """
+    name = shape.cell_labels[place] if shape.cell_labels else ""
+    if shape.geometry == "pits":
+        return f"{name}:{view.counts[place]}" if name else ""
+    if shape.cell_labels and not view.cells[place] and not (name and shape.geometry == "hex"):
+        return name
     return symbol(view.cells[place], view.kinds[place] if view.kinds else "", shape.piece)
 
 
@@ -136,6 +152,9 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
         return
     if view.geometry == "hex":
         yield from _hexagons(view)
+        return
+    if view.geometry == "pits":
+        yield from _pits(view)
         return
     width = max(map(len, (*view.column_labels, *view.cell_labels, ".")))
     step = view.block or view.columns
@@ -155,6 +174,18 @@ def pieces(view: BoardView) -> Iterator[tuple[str, int | None]]:
         yield "\n", None
 
 
+def _pits(view: BoardView) -> Iterator[tuple[str, int | None]]:
+    """Yield the pits with their names, in columns that are as wide as their widest text."""
+    texts = [cell_text(view, view, place) for place in range(len(view.cells))]
+    widths = [max(map(len, texts[column :: view.columns])) for column in range(view.columns)]
+    for place, text in enumerate(texts):
+        column = place % view.columns
+        yield " " * (2 if column else 1), None
+        yield text.rjust(widths[column]), place
+        if column == view.columns - 1:
+            yield "\n", None
+
+
 def _hexagons(view: BoardView) -> Iterator[tuple[str, int | None]]:
     """Yield rows that are sheared, between the edges, whose symbols are lower-case letters."""
     top, right, bottom, left = view.edges or (0, 0, 0, 0)
@@ -165,7 +196,7 @@ def _hexagons(view: BoardView) -> Iterator[tuple[str, int | None]]:
         yield _EDGES[left], -left or None
         for place in range(row * view.columns, (row + 1) * view.columns):
             yield " ", None
-            yield cell_text(view, view, place), place
+            yield cell_text(view, view, place).rjust(1), place
         yield " ", None
         yield _EDGES[right], -right or None
         yield "\n", None

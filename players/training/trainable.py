@@ -13,8 +13,11 @@ def trainable(game: Game) -> KernelGame:
             f"{game}: training needs compiled rules, as all games that come with Playout have; "
             "see docs/writing-a-game.md"
         )
-    if any(game.view(game.initial_state()).kinds):
+    view = game.view(game.initial_state())
+    if any(view.kinds):
         raise TrainingError(
             f"{game}: has pieces of several kinds, and the input of a net does not tell them apart"
         )
+    if view.counts:
+        raise TrainingError(f"{game}: has several pieces on a cell, which a net is not told")
     return game

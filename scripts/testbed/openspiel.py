@@ -11,9 +11,23 @@ from games import Game, SpecError, State
 from games.core.spec import parse
 from players import Limit, Player, PlayResult
 
-#: OpenSpiel's names of parameters where they are not ours, and our defaults where they differ.
-RENAMED = {"go": {"size": "board_size"}, "hex": {"size": "board_size"}}
-DEFAULTS = {"go": {"size": "9", "komi": "7.5"}}
+#: OpenSpiel's names of games and parameters where they are not ours, and our defaults where they
+#: differ.
+GAMES = {"kalah": "mancala"}
+RENAMED = {
+    "go": {"size": "board_size"},
+    "havannah": {"size": "board_size"},
+    "hex": {"size": "board_size"},
+    "nim": {"piles": "pile_sizes", "misere": "is_misere"},
+    "oware": {"houses": "num_houses_per_player", "seeds": "num_seeds_per_house"},
+    "y": {"size": "board_size"},
+}
+DEFAULTS = {
+    "go": {"size": "9", "komi": "7.5"},
+    "havannah": {"size": "6"},
+    "nim": {"misere": "false"},
+    "y": {"size": "11"},
+}
 #: A limit that no search here reaches.
 MOST_SIMULATIONS = 10**9
 MEMORY_MB = 4000
@@ -53,7 +67,8 @@ def spelling(text: str) -> str:
     given = [
         f"{names.get(key, key)}={value}" for key, value in {**options, **wanted.options}.items()
     ]
-    return f"{wanted.name}({','.join(given)})" if given else wanted.name
+    name = GAMES.get(wanted.name, wanted.name)
+    return f"{name}({','.join(given)})" if given else name
 
 
 def position(spec: str, actions: Iterable[int]) -> pyspiel.State:

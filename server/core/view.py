@@ -109,6 +109,7 @@ def position_view_of(
         kinds=shape.kinds,
         text=shape.text,
         winning=tuple(map(int, shape.winning)),
+        counts=tuple(map(int, shape.counts)),
     )
     if ply == 0:
         return view

@@ -148,8 +148,8 @@ class Board(Struct, frozen=True, omit_defaults=True):
 
     rows: int
     columns: int
-    geometry: Literal["grid", "columns", "heap", "hex", "text"]
-    piece: Literal["mark", "disc", "stone", "chip", "figure"]
+    geometry: Literal["grid", "columns", "heap", "hex", "pits", "text"]
+    piece: Literal["mark", "disc", "stone", "chip", "seeds", "figure"]
     #: A heavy line is drawn after every `block` cells, 0 for none.
     block: int
     column_labels: tuple[str, ...]
@@ -182,8 +182,9 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
     `last` are the cells of the move that led here, and `name` is its name. `pv` (the moves that the
     mover expected) and `candidates` come from the mover's analysis. `blocks` gives for each block
     of the board, row by row, the player that has won it, 0 for none. `kinds` gives for each cell
-    the kind of its piece, "" for none, if there are several. `text` is the position of a game
-    without cells. `winning` are the cells by which a player has won.
+    the kind of its piece, "" for none, if there are several, and `counts` the number of its pieces,
+    if there can be more than one. `text` is the position of a game without cells.
+    `winning` are the cells by which a player has won.
     """
 
     cells: tuple[int, ...]
@@ -196,6 +197,7 @@ class PositionView(Struct, frozen=True, omit_defaults=True):
     kinds: tuple[str, ...] = ()
     text: str = ""
     winning: tuple[int, ...] = ()
+    counts: tuple[int, ...] = ()
 
 
 class LegalMove(Struct, frozen=True, gc=False):

@@ -46,12 +46,19 @@ GAMES: dict[str, dict[str, int | str]] = {
     "hex": {"size": 4},
     "breakthrough": {"rows": 4, "columns": 3},
     "clobber": {"rows": 2, "columns": 4},
+    "ataxx": {"size": 3},
+    "lines_of_action": {},
+    "pentago": {},
+    "havannah": {"size": 3},
+    "y": {"size": 3},
+    "kalah": {"houses": 3, "seeds": 2},
+    "oware": {"houses": 3, "seeds": 2},
     "open_spiel": {"game": "clobber", "rows": 2, "columns": 4},
 }
 
 
 #: Games whose matches are so long that they are played to their end only with `--slow`.
-LONG = {"checkers", "chess", "chong", "draughts"}
+LONG = {"checkers", "chess", "chong", "draughts", "lines_of_action"}
 
 
 def test_all_games_are_played() -> None:

@@ -8,8 +8,10 @@ import {
   blockOf,
   cellName,
   edgeNames,
+  isUsed,
   layoutOf,
   pieceName,
+  seedsName,
   starPoints,
 } from "../../server/web/static/board_layout.js";
 import { centreOf, edges, hexagon, sizeOf } from "../../server/web/static/hexagons.js";
@@ -107,6 +109,13 @@ test("cells and pieces have names", () => {
   assert.equal(cellName(GRID, 5), "c2");
   assert.equal(cellName(COLUMNS, 5), "column 3, row 1");
   assert.equal(cellName(heap(9), 0), "1 of 9");
+  const heaps = { rows: 2, columns: 3, geometry: "heap", piece: "chip", cell_labels: ["1", "", "", "1", "2", "3"] };
+  assert.equal(cellName(heaps, 4), "heap 2, 2");
+  assert.equal(cellName(heaps, 1), "heap 1, unused");
+  assert.equal(layoutOf(heaps).columns, 3);
+  assert.deepEqual([0, 1].map((cell) => isUsed(heaps, cell)), [true, false]);
+  assert.equal(isUsed(GRID, 0), true);
+  assert.deepEqual([0, 1, 12].map(seedsName), ["0 seeds", "1 seed", "12 seeds"]);
   assert.equal(pieceName(GRID, 0), "empty");
   assert.equal(pieceName(GRID, 2, ["Ann", "Bob"]), "O");
   assert.equal(pieceName(COLUMNS, 2, ["Ann", "Bob"]), "Bob");

@@ -25,6 +25,9 @@ VALUES = {
     "clobber(rows=4,columns=4)": 1,
     "clobber(rows=4,columns=5)": 1,
     "clobber(rows=3,columns=6)": -1,
+    "y(size=3)": 1,
+    "y(size=4)": 1,
+    "havannah(size=2)": 1,
 }
 #: Proofs that take about a second or more: only under --slow.
 LONG = {

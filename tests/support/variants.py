@@ -13,6 +13,9 @@ VARIANTS = [
     "nim(chips=1)",
     "nim(chips=7,max_take=7)",
     "nim(chips=40,max_take=5)",
+    "nim(piles=1;3;5;7)",
+    "kalah(houses=3,seeds=5)",
+    "oware(houses=4,seeds=3)",
     "othello(size=4)",
     "othello(size=6)",
     "othello(size=10)",
@@ -36,6 +39,9 @@ VARIANTS = [
     "clobber(rows=1,columns=2)",
     "clobber(rows=6,columns=3)",
     "chess(fen=3nk3/1P6/8/8/8/8/6p1/R3K3 b Q - 0 40)",
+    "ataxx(size=4)",
+    "havannah(size=2)",
+    "y(size=1)",
 ]
 
 
@@ -48,7 +54,19 @@ every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)
 
 #: Games whose boards look like those of others: they are seen in a browser only with `--slow`.
-ALIKE = {"breakthrough", "chong", "clobber", "draughts", "mnk", "tic_tac_toe"}
+ALIKE = {
+    "ataxx",
+    "breakthrough",
+    "chong",
+    "clobber",
+    "draughts",
+    "havannah",
+    "lines_of_action",
+    "mnk",
+    "oware",
+    "pentago",
+    "tic_tac_toe",
+}
 
 
 def seen(names: Iterable[str]) -> list[str]:

@@ -1,6 +1,6 @@
 // Draws a board as SVG from the server's `board` (its geometry) and `view` (a position).
 
-import { blockEnds, blockOf, cellName, edgeNames, layoutOf, pieceName, starPoints } from "./board_layout.js";
+import { blockEnds, blockOf, cellName, edgeNames, isUsed, layoutOf, pieceName, seedsName, starPoints } from "./board_layout.js";
 import { html, svg } from "./elements.js";
 import * as hexagons from "./hexagons.js";
 import { MoveDialog } from "./move_dialog.js";
@@ -180,7 +180,8 @@ export class BoardView {
     const owned = owners.map((owner, at) =>
       svg("path", { class: `edge ${OWNERS[owner]}`, d: drawn[at], "stroke-width": OWNED_EDGE }),
     );
-    const cells = Array.from({ length: rows * columns }, (_, cell) => this.#shape(cell));
+    const used = Array.from({ length: rows * columns }, (_, cell) => cell).filter((cell) => isUsed(this.#board, cell));
+    const cells = used.map((cell) => this.#shape(cell));
     return [...owned, svg("path", { class: "hexagon", d: cells.join("") })];
   }
 
@@ -190,12 +191,13 @@ export class BoardView {
   }
 
   #holes() {
-    const count = this.#board.rows * this.#board.columns;
+    const { rows, columns } = this.#board;
     const hole = (cell) => {
+      if (!isUsed(this.#board, cell)) return "";
       const [x, y] = this.#centre(cell);
       return `M${x - 15} ${y}a15 15 0 1 0 30 0a15 15 0 1 0-30 0z`;
     };
-    return Array.from({ length: count }, (_, cell) => hole(cell)).join("");
+    return Array.from({ length: rows * columns }, (_, cell) => hole(cell)).join("");
   }
 
   #labels(font) {
@@ -215,7 +217,8 @@ export class BoardView {
       labels.append(svg("text", place, rowLabels[Math.floor(cell / columns)]));
     });
     const size = font * 0.8;
-    (this.#board.cell_labels ?? []).forEach((text, cell) => {
+    const named = this.#board.geometry === "hex" ? [] : this.#board.cell_labels;
+    (named ?? []).forEach((text, cell) => {
       const [x, y] = this.#centre(cell);
       const place = { x: x - 18.5, y: y - 19.5 + size, "font-size": size };
       labels.append(svg("text", { class: "in-cell", ...place }, text));
@@ -239,7 +242,8 @@ export class BoardView {
       picked: circle(17),
       hint: circle(17),
     };
-    this.#marksAbove = geometry !== "grid" || style === "stone" || surface === "green";
+    const marksBelow = ["grid", "pits"].includes(geometry) && style !== "stone" && surface !== "green";
+    this.#marksAbove = !marksBelow;
     const layers = { blocks: new Layer("blocks", wonBlock(this.#board), (at) => this.#middle(at)) };
     for (const [name, draw] of Object.entries(draws)) {
       layers[name] = new Layer(name, draw, (cell) => this.#centre(cell));
@@ -320,8 +324,9 @@ export class BoardView {
 
   #describe(cell) {
     const words = [cellName(this.#board, cell)];
-    const { cells, kinds } = this.#view;
-    words.push(pieceName(this.#board, cells[cell] ?? 0, this.#options.players, kinds?.[cell]));
+    const { cells, kinds, counts } = this.#view;
+    const held = pieceName(this.#board, cells[cell] ?? 0, this.#options.players, kinds?.[cell]);
+    words.push(counts ? seedsName(counts[cell]) : held);
     words.push(...edgeNames(this.#board, cell, this.#options.players));
     if (this.#view.last.includes(cell)) words.push("last move");
     if (this.#view.winning?.includes(cell)) words.push("won by this");
@@ -397,9 +402,11 @@ export class BoardView {
     const target = cell < 0 ? -1 : targetOf(this.#board, this.#targets, cell);
     const shown = new Map();
     if (target >= 0 && this.#board.geometry === "heap") {
-      // A move takes the cells from the target to the end of the heap.
+      // A move takes the cells from the target to the end of its heap.
+      const { columns } = this.#board;
+      const end = (Math.floor(target / columns) + 1) * columns;
       this.#view.cells.forEach((value, at) => {
-        if (at >= target && value) shown.set(at, "0");
+        if (at >= target && at < end && value) shown.set(at, "0");
       });
     } else if (target >= 0 && !this.#view.cells[target]) {
       const from = this.#picked.at(-1);

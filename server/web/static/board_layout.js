@@ -1,11 +1,11 @@
 // The places and the names of the cells of a board. Uses no element of a page.
 
 /** The layout of a board ({rows, columns, geometry}): its rows and columns as drawn, and functions
- * from a cell to its place and back. A heap is wrapped into rows. Flipping turns a grid by 180
+ * from a cell to its place and back. A single heap is wrapped into rows. Flipping turns a grid by 180
  * degrees; where pieces fall, it swaps left and right. */
 export function layoutOf(board, flipped = false) {
   const count = board.rows * board.columns;
-  const columns = board.geometry === "heap" ? heapColumns(count) : board.columns;
+  const columns = isSingleHeap(board) ? heapColumns(count) : board.columns;
   const rows = Math.ceil(count / columns);
   const turn = (row, column) => {
     if (!flipped || board.geometry === "heap") return [row, column];
@@ -53,6 +53,10 @@ export function blockOf({ columns, block }, cell) {
   return Math.floor(row / block) * (columns / block) + Math.floor(column / block);
 }
 
+function isSingleHeap({ geometry, rows }) {
+  return geometry === "heap" && rows === 1;
+}
+
 /** The columns of a wrapped heap: it is about 1.5 times as wide as high, a multiple of five from 8
  * cells on. */
 function heapColumns(count) {
@@ -60,11 +64,17 @@ function heapColumns(count) {
   return Math.ceil(Math.sqrt(count * 1.5) / 5) * 5;
 }
 
+/** Is a cell part of the board? */
+export function isUsed(board, cell) {
+  return board.cell_labels?.[cell] !== "";
+}
+
 /** The name of a cell for people, such as "c3". */
 export function cellName(board, cell) {
   const row = Math.floor(cell / board.columns);
   const column = cell % board.columns;
-  if (board.geometry === "heap") return `${cell + 1} of ${board.rows * board.columns}`;
+  if (isSingleHeap(board)) return `${cell + 1} of ${board.columns}`;
+  if (board.geometry === "heap") return `heap ${row + 1}, ${board.cell_labels[cell] || "unused"}`;
   if (board.geometry === "columns") {
     return `column ${board.column_labels[column]}, row ${board.rows - row}`;
   }
@@ -89,6 +99,11 @@ export function pieceName(board, value, players, kind = "") {
   if (value !== 1 && value !== 2) return String(value);
   const owner = board.piece === "mark" ? "XO"[value - 1] : playerName(value, players);
   return kind ? `${kind} of ${owner}` : owner;
+}
+
+/** The number of seeds in a pit, in words. */
+export function seedsName(count) {
+  return count === 1 ? "1 seed" : `${count} seeds`;
 }
 
 function playerName(seat, players) {

@@ -13,14 +13,17 @@ const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
 /** A crown in the middle of a piece. */
 const CROWN = "M-9 6.5H9L10.5-5 4.5-.5 0-7.5-4.5-.5-10.5-5z";
 
-/** A text that names the piece on a cell of a position: its player, and its kind if there are several. */
-export function keyOf({ cells, kinds }, cell) {
+/** A text that names the piece on a cell of a position: its player, and its kind if there are several
+ * kinds, or the number of pieces if a cell can have several. */
+export function keyOf({ cells, kinds, counts }, cell) {
+  if (counts) return `${cells[cell]} ${counts[cell]}`;
   return kinds?.[cell] ? `${cells[cell]} ${kinds[cell]}` : String(cells[cell]);
 }
 
 /** A piece by its `keyOf`, in a style. */
 export function pieceOf(style, key) {
   const [value, kind] = key.split(" ");
+  if (style === "seeds") return seeds(OWNERS[value], kind);
   const isFigure = style === "figure" || kind === "pawn";
   if (isFigure && FIGURES[kind] && OWNERS[value]) return figure(OWNERS[value], FIGURES[kind]);
   const plain = piece(style, Number(value));
@@ -38,6 +41,11 @@ export function piece(style, value) {
   if (!owner) return svg("text", { class: "piece-number", y: 5 }, String(value));
   if (style === "mark") return svg("path", { ...MARKS[value], class: `piece-mark ${owner}` });
   return svg("circle", { class: `piece-${style} ${owner}`, r: RADII[style] ?? RADII.disc });
+}
+
+/** The seeds in a pit, as a number. */
+function seeds(owner, count) {
+  return svg("text", { class: `piece-number ${owner}`, y: 5 }, count);
 }
 
 function figure(owner, { body, details }) {

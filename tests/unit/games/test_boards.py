@@ -72,6 +72,88 @@ def test_a_heap_shrinks() -> None:
     assert picture("nim(chips=5)", "3") == expected
 
 
+def test_several_heaps_are_rows_with_numbered_chips() -> None:
+    expected = """\
+ 1 X
+ 2 X 2 3
+ 3 X X X X X
+ 4 X X X X 5 6 7
+11 chips left"""
+    assert picture("nim(piles=1;3;5;7)", "4:3 2:2") == expected
+
+
+def test_pits_show_their_names_and_seeds() -> None:
+    expected = """\
+ store:0  f:4  e:4  d:4  c:4  b:4  a:4
+          A:0  B:5  C:1  D:6  E:6  F:5  store:1"""
+    assert picture("kalah", "C A") == expected
+
+
+def test_in_kalah_the_last_seed_in_an_empty_pit_captures_those_opposite() -> None:
+    expected = """\
+ store:5  d:3  c:0  b:3  a:0
+          A:0  B:0  C:3  D:2  store:0"""
+    assert picture("kalah(houses=4,seeds=2)", "A c a") == expected
+
+
+def test_in_oware_twos_and_threes_are_captured_but_not_all_seeds_of_the_opponent() -> None:
+    game = games.load("oware(houses=3,seeds=2)")
+    before = (1, 0, 0, 3, 2, 1, 1, 1, 0, 4)
+    after = game.next_state((*before, *(0,) * 300), 2)
+    assert after[2:10] == (0, 3, 0, 0, 0, 1, 4, 4)
+    before = (1, 0, 0, 3, 2, 1, 1, 0, 1, 4)
+    after = game.next_state((*before, *(0,) * 300), 2)
+    assert after[2:10] == (0, 3, 0, 2, 2, 0, 1, 4)
+
+
+def test_lines_of_action_counts_its_rows_from_the_bottom() -> None:
+    expected = """\
+   a b c d e f g h
+ 8 . X X X X X X .
+ 7 O . . . . . . O
+ 6 O . . . . . . O
+ 5 O . . . . . . O
+ 4 O . . . . . . O
+ 3 X . . . . . . O
+ 2 O . . . . . . O
+ 1 . X . X X X X ."""
+    assert picture("lines_of_action", "c1xa3") == expected
+
+
+def test_hexagonal_and_triangular_boards_leave_out_the_other_cells() -> None:
+    expected = """\
+     a b c
+ 3     . .
+  2   . O .
+   1   . X"""
+    assert picture("havannah(size=2)", "b1 b2") == expected
+    expected = """\
+     a b c
+ 1   . X .
+  2   . .
+   3   O"""
+    assert picture("y(size=3)", "b1 a3") == expected
+
+
+def test_a_ring_wins_whatever_is_inside() -> None:
+    game, state = after("havannah(size=4)", "c3 d4 d3 a1 e4 b1 e5 d1 d5 f3")
+    assert game.winner(state) == 0
+    assert game.winner(game.next_state(state, game.parse_action(state, "c4"))) == 1
+
+
+def test_in_pentago_a_quarter_is_turned_with_the_new_stone() -> None:
+    expected = """\
+   a b c  d e f
+ 1 . . .  . . .
+ 2 . . .  . . O
+ 3 . . X  . . .
+
+ 4 . . .  . . .
+ 5 . . .  . . .
+ 6 . . .  . . ."""
+    assert picture("pentago", "c1a1c1 e1f1f3") == expected
+
+
 def checkers(player: int, pieces: dict[int, int]) -> games.State:
     """Return a position of checkers with these pieces by cell, and the player to move."""
     return (player, 0, *(pieces.get(cell, 0) for cell in range(64)), -1, 7)

@@ -31,9 +31,26 @@ SAME = [
     "clobber",
     "clobber(rows=2,columns=9)",
     "clobber(rows=10,columns=10)",
+    "nim(piles=1;3;5;7)",
+    "nim(piles=6;2,misere=true)",
+    "kalah",
+    "pentago",
+    "havannah",
+    "havannah(size=3)",
+    "y",
+    "y(size=4)",
+    "lines_of_action",
+    "oware",
+    "oware(houses=3,seeds=2)",
 ]
 #: Games of hundreds of plies are played less often.
-LARGE = {"hex(size=19,swap=true)": 10, "clobber(rows=10,columns=10)": 10}
+LARGE = {
+    "lines_of_action": 10,
+    "havannah": 4,
+    "y": 4,
+    "hex(size=19,swap=true)": 10,
+    "clobber(rows=10,columns=10)": 10,
+}
 
 
 def outcome(state: pyspiel.State, first_player: int = 0) -> int:

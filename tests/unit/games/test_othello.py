@@ -13,7 +13,7 @@ Place = tuple[int, int]
 WAYS = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right]
 
 
-class Slow:
+class SlowOthello:
     """A match of Othello, as its rules say it: the owners of discs by their places."""
 
     def __init__(self, size: int) -> None:
@@ -59,7 +59,7 @@ def test_random_matches_agree_at_every_ply(size: int, passes: bool) -> None:
     game = games.load(f"othello(size={size},passes={passes})")
     choose = random.Random(size)
     for _ in range(repetitions(1000 if size < 10 else 100, short=1)):
-        state, slow = game.initial_state(), Slow(size)
+        state, slow = game.initial_state(), SlowOthello(size)
         while True:
             actions = game.legal_actions(state)
             assert game.winner(state) == slow.outcome(passes)

@@ -71,6 +71,22 @@ def test_rows_of_hexagons_are_sheared() -> None:
     assert described["board"] == ["  a b", "1 . X", " 2 O ."]
 
 
+def test_hexagons_that_are_not_used_are_left_out() -> None:
+    labels = ("a1", "b1", "a2", "")
+    hexagons = Board(2, 2, "hex", "stone", 0, ("a", "b"), ("1", "2"), cell_labels=labels)
+    described = match("a1", cells=hexagons, shown=view(cells=(0, 1, 2, 0))).described()
+    assert described["board"] == ["  a b", "1 . X", " 2 O"]
+
+
+def test_pits_show_their_names_and_seeds() -> None:
+    labels = ("store", "a", "", "", "A", "store")
+    pits = Board(2, 3, "pits", "seeds", 0, ("",) * 3, ("", ""), cell_labels=labels)
+    position = view(cells=(2, 2, 0, 0, 0, 1), counts=(1, 12, 0, 0, 0, 3))
+    described = match("A", cells=pits, shown=position).described()
+    assert described["board"] == [" store:1    a:12", "             A:0 store:3"]
+    assert "capital letters are player 1" in described["pieces"]
+
+
 def test_a_game_without_a_view_shows_its_state() -> None:
     assert match("a").described()["state"] == [0, 1]
 

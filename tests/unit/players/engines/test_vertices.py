@@ -92,7 +92,17 @@ def test_a_text_that_is_no_cell_in_gomocup_is_refused(text: str) -> None:
 
 
 #: Games whose moves go from one cell to another.
-OF_SEVERAL_CLICKS = {"breakthrough", "checkers", "chess", "chong", "clobber", "draughts"}
+OF_SEVERAL_CLICKS = {
+    "ataxx",
+    "breakthrough",
+    "checkers",
+    "chess",
+    "chong",
+    "clobber",
+    "draughts",
+    "lines_of_action",
+    "pentago",
+}
 
 
 @pytest.mark.parametrize("name", COMPILED)
