@@ -67,7 +67,8 @@ _REMEMBERED_S = 24 * 3600.0
 class Settings:
     """The options of the server that are not fields of `Policy`.
 
-    `http_given`: whether `--http` was given. `open`: show the page in a browser.
+    `tournaments`: a second database, whose tournaments the page shows. `http_given`: whether
+    `--http` was given. `open`: show the page in a browser.
     """
 
     host: str | None
@@ -78,6 +79,7 @@ class Settings:
     http: tuple[str, int] | None
     http_proxied: bool
     database: str
+    tournaments: str | None
     unread_bytes: int
     grace_s: float
     log_json: bool
@@ -230,7 +232,9 @@ class _Server:
             proxied=self._settings.http_proxied,
             local=is_loopback(host) and not self._settings.http_proxied,
         )
-        archive = Archive(self._settings.database if self._storage else None, reactor())
+        settings = self._settings
+        url = settings.database if self._storage else None
+        archive = Archive(url, reactor(), settings.tournaments)
         lookup = MatchLookup(self._hub, archive)
         factory = make_site(
             self._driver.metrics,

@@ -17,6 +17,7 @@ from server.cli.options import (
     from_file,
     listening_options,
     policy_options,
+    shown_tournaments,
 )
 from server.client.finite_range import FiniteRange
 from server.core.policy import Policy
@@ -91,8 +92,13 @@ def main(context: click.Context, /, **options: Any) -> None:
         raise click.UsageError("--open needs the page: not --http none")
     given = context.get_parameter_source("http") is not click.core.ParameterSource.DEFAULT
     settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
+    default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
+    shown = shown_tournaments(settings, by_default=default)
     stored, offered = settings["database"] != "none", options.pop("bot")
-    serve(Settings(**settings, http_given=given), Policy(**options, offered=offered, stored=stored))
+    serve(
+        Settings(**settings, http_given=given, tournaments=shown),
+        Policy(**options, offered=offered, stored=stored),
+    )
 
 
 for command in (accounts, backup, export, import_):

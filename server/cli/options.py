@@ -208,6 +208,21 @@ def bots_by_default(options: Mapping[str, Any]) -> int:
     return _BOTS if private and not proxied and http and is_loopback(http[0]) else 0
 
 
+def tournaments_database() -> str:
+    """Return the database of `playout-tournament` by default: beside that of the server."""
+    return f"sqlite:///{user_data_path('playout') / 'tournaments.db'}"
+
+
+def shown_tournaments(options: Mapping[str, Any], *, by_default: bool) -> str | None:
+    """Return the second database, whose tournaments the page shows, if there is one.
+
+    It is that of the same user, shown only to this machine, by a server with the default database.
+    """
+    http = options["http"]
+    private = http and is_loopback(http[0]) and not options["http_proxied"]
+    return tournaments_database() if by_default and private else None
+
+
 def database_option(command: F) -> F:
     """Add `--database` to the command of the server."""
     return click.option(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import click
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from server.export.text import plain
@@ -21,12 +23,16 @@ from server.model.time_control import decimal
 from server.organizer.progress import TournamentProgress
 from server.tournament.report import words
 
+#: What commands do first, for `busy`.
+CHECKING = "Checking that the entrants can be started"
 #: Seconds between two standings as lines of text.
 _STANDINGS_INTERVAL_S = 60.0
 #: Least seconds between two drawings of the tables, and the largest share of the time they take.
 _DRAWING_INTERVAL_S, _DRAWING_SHARE = 0.5, 0.05
 #: How many running matches are shown.
 _MATCHES = 12
+#: With more entrants, ratings take too long to be computed after each match.
+_RATED = 32
 
 
 class TournamentDisplay(Protocol):
@@ -37,6 +43,9 @@ class TournamentDisplay(Protocol):
 
     def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
         """Show the result of a match."""
+
+    def wait(self, text: str, now: float) -> None:
+        """Show what the tournament waits for before it begins; to be called often."""
 
     def refresh(self, progress: TournamentProgress, now: float) -> None:
         """Show the standings if they are due; to be called often."""
@@ -51,12 +60,26 @@ def display() -> TournamentDisplay:
     return LiveDisplay(console) if console.is_terminal else LineDisplay()
 
 
+@contextlib.contextmanager
+def busy(text: str) -> Iterator[None]:
+    """Show on a terminal what the command does until the end of the block, and since when."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as shown:
+        shown.add_task(text, total=None)
+        yield
+
+
 class LineDisplay:
     """Lines of text: each event and, now and then, the standings."""
 
     def __init__(self) -> None:
         self._shown_at: float | None = None
         self._ended_then = 0
+        self._waits_for = ""
 
     def show(self, text: str) -> None:
         """Print a line. If the pipe is closed, as by `| head`, the tournament is interrupted."""
@@ -70,6 +93,12 @@ class LineDisplay:
     def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
         """Print the result of a match."""
         self.show(f"{_count(progress)}  {result(fixture)}")
+
+    def wait(self, text: str, now: float) -> None:
+        """Print a new text once, as a line."""
+        if text != self._waits_for:
+            self._waits_for = text
+            self.show(text)
 
     def refresh(self, progress: TournamentProgress, now: float) -> None:
         """Print the standings if they have changed and are due."""
@@ -93,6 +122,7 @@ class LiveDisplay:
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._next_at = 0.0
+        self._waits_since: float | None = None
 
     def show(self, text: str) -> None:
         """Print a line above the tables."""
@@ -101,13 +131,23 @@ class LiveDisplay:
     def match_ended(self, progress: TournamentProgress, fixture: Fixture) -> None:
         """Do nothing: the tables show it."""
 
+    def wait(self, text: str, now: float) -> None:
+        """Draw the text with the time since the first call."""
+        if self._waits_since is None:
+            self._waits_since = now
+        since = self._waits_since
+        self._draw(lambda: f"{text} {_duration(now - since)}", now)
+
     def refresh(self, progress: TournamentProgress, now: float) -> None:
         """Draw the tables if they are due."""
+        self._draw(lambda: tables(progress, now), now)
+
+    def _draw(self, content: Callable[[], RenderableType], now: float) -> None:
         if now < self._next_at:
             return
         began_s = time.perf_counter()
         self._live.start()
-        self._live.update(tables(progress, now), refresh=True)
+        self._live.update(content(), refresh=True)
         took_s = time.perf_counter() - began_s
         self._next_at = now + max(_DRAWING_INTERVAL_S, took_s / _DRAWING_SHARE)
 
@@ -117,13 +157,17 @@ class LiveDisplay:
 
 
 def summary(progress: TournamentProgress, now: float) -> Iterator[str]:
-    """The matches played, the time spent, the time left, and the LLR of a sequential test."""
+    """The matches played, the time spent, the time left; of two, the Elo and the LLR of a test."""
     yield f"{_count(progress)} matches"
     yield f"{_duration(now - progress.started_at)} so far"
     if remaining_s := progress.remaining_s(now):
         yield f"about {_duration(remaining_s)} left"
-    if test := progress.results.test():
-        yield f"LLR {test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"
+    both = progress.results.head_to_heads() if len(progress.spec.entrants) == 2 else ()
+    for each in both:
+        if each.pairs.count:
+            yield f"{progress.spec.entrants[each.first].name} Elo {words.elo(each.elo)}"
+        if test := each.test:
+            yield f"LLR {test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"
 
 
 def result(fixture: Fixture) -> str:
@@ -153,14 +197,21 @@ def tables(progress: TournamentProgress, now: float) -> RenderableType:
 
 def _standings(progress: TournamentProgress) -> Table:
     table = Table("#", "name", box=None, pad_edge=False)
-    for head in ("points", "matches", "won", "tied", "lost", "score"):
+    elo = ("Elo",) if _is_rated(progress) else ()
+    for head in (*elo, "points", "matches", "won", "tied", "lost", "score"):
         table.add_column(head, justify="right")
     for row in _rows(progress):
         table.add_row(*map(escape, row))
     return table
 
 
+def _is_rated(progress: TournamentProgress) -> bool:
+    """Whether the standings have ratings: of two, the summary says more."""
+    return 2 < len(progress.spec.entrants) <= _RATED
+
+
 def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
+    ratings = progress.results.elo() if _is_rated(progress) else ()
     for each in progress.results.standings():
         counts = each.counts
         score = words.percent(counts.points / counts.matches if counts.matches else None)
@@ -168,7 +219,9 @@ def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
         if each.entrant in progress.withdrawn:
             name += " (withdrawn)"
         played = map(str, (counts.matches, counts.won, counts.tied, counts.lost))
-        yield (str(each.place), name, decimal(each.points), *played, score)
+        rated = (words.elo(ratings[each.entrant]) if ratings else words.UNKNOWN,)
+        elo = rated if _is_rated(progress) else ()
+        yield (str(each.place), name, *elo, decimal(each.points), *played, score)
 
 
 def _running(progress: TournamentProgress) -> Table:

@@ -21,7 +21,7 @@ from server.client.connection import ServerConnection
 from server.client.tls import TlsSettings, tls_settings
 from server.model.records import StoredMatch
 from server.model.tournament_spec import Entrant, TournamentSpec, dumps
-from server.organizer import estimate, stored_tournaments
+from server.organizer import estimate, machine, stored_tournaments
 from server.organizer.accounts import organizer_name, prepare_accounts
 from server.organizer.console import display
 from server.organizer.local_server import LocalServer, LocalServerError
@@ -81,6 +81,8 @@ def launch(
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     by_name = {each.name: each for each in entrants}
     files = _match_files(choice)
+    if request.tournament is None:
+        request = replace(request, spec=replace(request.spec, machine=machine.description()))
     logs = LogFolder()
     tls = _tls_settings(choice)
     try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
@@ -207,6 +209,9 @@ class Runner:
 
     def _start(self, event: Tournament) -> None:
         """Start the entrants and the adjudicator of a tournament that was created or resumed."""
+        # The event's own specification comes without given openings.
+        spec = replace(event.spec, openings=self._request.spec.openings)
+        event = structs.replace(event, spec=spec)
         self.progress = TournamentProgress(event, self._reactor.seconds(), self._request.notes)
         self._tournament = event.tournament
         show = self._display.show
@@ -313,6 +318,10 @@ class Runner:
             self._adjudicator.poll(now)
         if self.progress:
             self._display.refresh(self.progress, now)
+        elif self._local_server:
+            self._display.wait("Starting the server ...", now)
+        else:
+            self._display.wait("Logging in to the server ...", now)
 
     def _over(self, progress: TournamentProgress) -> None:
         """End with exit code 0, or 1 if no match was played because entrants were withdrawn."""

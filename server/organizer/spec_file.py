@@ -178,7 +178,12 @@ def differences(spec: TournamentSpec, stored: TournamentSpec) -> list[str]:
     """
     names = [[each.name for each in one.entrants] for one in (spec, stored)]
     found = ["entrants"] if names[0] != names[1] else []
-    same = replace(spec, entrants=stored.entrants, concurrency=stored.concurrency)
+    same = replace(
+        spec,
+        entrants=stored.entrants,
+        concurrency=stored.concurrency,
+        machine=stored.machine,
+    )
     return found + [
         key
         for key in TournamentSpec.__dataclass_fields__

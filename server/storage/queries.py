@@ -48,6 +48,10 @@ class Reader:
         """Close all connections to the database."""
         self._database.close()
 
+    def is_local(self, tournament: str) -> bool:
+        """Return whether a tournament is not the server's own; never of one database."""
+        return False
+
     # Matches.
 
     def matches(

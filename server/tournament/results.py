@@ -20,12 +20,15 @@ from server.tournament.report import (
     Estimate,
     HeadToHead,
     MatchCounts,
+    Meeting,
     PairCounts,
     Report,
     ReportEntrant,
+    ReportRound,
     SequentialTest,
     Standing,
 )
+from server.tournament.setting import setting
 from server.tournament.standings import TIEBREAKS, Played, StandingsRow, crosstable, table
 from server.tournament.state import key_of
 
@@ -157,7 +160,13 @@ class Results:
             format=spec.format,
             games=spec.games,
             entrants=tuple(
-                ReportEntrant(each.name, each.version, withdrawn=place in self.withdrawn)
+                ReportEntrant(
+                    each.name,
+                    each.version,
+                    withdrawn=place in self.withdrawn,
+                    program=each.player or each.command or "",
+                    clock=spec.clock_of(place),
+                )
                 for place, each in enumerate(spec.entrants)
             ),
             done=len(self.played),
@@ -171,10 +180,60 @@ class Results:
             anchor=self._anchor,
             first_move=Estimate(rated.first_move, rated.first_move_error) if rated else Estimate(),
             los=_without_diagonal(rated.los) if rated else (),
-            head_to_head=tuple(self._head_to_head(*two) for two in self.format.head_to_heads()),
+            head_to_head=self.head_to_heads(),
             endings=self._endings(),
-            notes=(*notes, *self._repetitions(), *self._winner()),
+            notes=(*notes, *self._unequal_clocks(), *self._repetitions(), *self._winner()),
+            rounds=self._rounds() if self.format.shows_rounds else (),
+            setting=setting(spec),
+            winner=self.format.winner(self.results, self.withdrawn),
         )
+
+    def head_to_heads(self) -> tuple[HeadToHead, ...]:
+        """The comparisons of two entrants that the format asks for."""
+        return tuple(self._head_to_head(*two) for two in self.format.head_to_heads())
+
+    def elo(self) -> tuple[Estimate, ...]:
+        """The ratings of more than two entrants; empty without results."""
+        rated = self._rated()
+        return _estimates(rated.elo, rated.error) if rated else ()
+
+    def _rounds(self) -> tuple[ReportRound, ...]:
+        """Who meets whom in each round, with byes last."""
+        meetings: dict[int, dict[int, Meeting]] = defaultdict(dict)
+        for pair in self._pairs:
+            round_, board, _ = pair.key
+            before = meetings[round_].get(board) or Meeting(*pair.entrants, (0.0, 0.0))
+            score = self.results.get(pair.key)
+            gained = (score.total, 2 - score.total) if score else (0.0, 0.0)
+            if pair.entrants[0] != before.first:
+                gained = gained[::-1]
+            first, second = before.points
+            points = (first + gained[0], second + gained[1])
+            meetings[round_][board] = replace(before, points=points)
+        found = {number: list(boards.values()) for number, boards in meetings.items()}
+        for bye in self.format.byes(self.results, self.withdrawn):
+            found.setdefault(bye.round, []).append(Meeting(bye.entrant, None, (bye.matches, 0.0)))
+        return tuple(
+            ReportRound(
+                self.format.round_name(number),
+                tuple(self._with_winner(each, found.get(number + 1, ())) for each in found[number]),
+            )
+            for number in sorted(found)
+        )
+
+    def _with_winner(self, meeting: Meeting, following: Iterable[Meeting]) -> Meeting:
+        """The meeting with the one of the two that plays in the next round, or has won them all."""
+        if not self.format.losers_leave:
+            return meeting
+        both = {meeting.first, meeting.second}
+        ahead = both & {one for each in following for one in (each.first, each.second)}
+        ahead |= both & {self.format.winner(self.results, self.withdrawn)}
+        return replace(meeting, winner=next(iter(ahead - {None}), None))
+
+    def _unequal_clocks(self) -> list[str]:
+        if not any(each.clock for each in self.spec.entrants):
+            return []
+        return ["the entrants have clocks of their own: the numbers are about them with these"]
 
     def _crosstable(self) -> tuple[tuple[CrosstableCell, ...], ...]:
         cells = crosstable(len(self.spec.entrants), self.played)

@@ -37,6 +37,8 @@ from server.tournament.validators import Check
 #: The highest number of rounds, and of plies after which a match is tied.
 MOST_ROUNDS = 1_000_000
 MOST_ENTRANTS = 256
+#: The most characters about the machine.
+LONGEST_MACHINE = 300
 MOST_GAMES = 20
 #: The entrants that are checked in a step, 0.1 ms each.
 ENTRANTS_A_STEP = 16
@@ -166,6 +168,8 @@ def _faults(spec: TournamentSpec) -> Iterator[Fault | None]:
 
 def _content(spec: TournamentSpec) -> Iterator[Fault | None]:
     yield from _values((), spec)
+    if spec.machine:
+        yield from _checked(("machine",), validators.visible(LONGEST_MACHINE), spec.machine)
     yield from _values(("openings",), spec.openings)
     yield from _values(("adjudication",), spec.adjudication)
     yield from _games(spec)

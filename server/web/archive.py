@@ -17,6 +17,7 @@ from server.model.messages import Fixture
 from server.model.records import StoredMatch
 from server.model.tournament_spec import TournamentSpec
 from server.storage.engine import first_line
+from server.storage.local_tournaments import LocalReader
 from server.storage.queries import Reader
 from server.storage.results import (
     ALL,
@@ -65,6 +66,8 @@ class TournamentRecord(Struct, frozen=True, kw_only=True):
     ended_at: float | None
     fixtures: tuple[Fixture, ...]
     report: Report
+    #: Whether it is not one of this server, which has no pages of its players.
+    is_local: bool = False
 
 
 class VersionRecord(Struct, frozen=True, kw_only=True):
@@ -118,8 +121,9 @@ class _History:
 class Archive:
     """Reads one database; empty without one. All Deferreds fail with HttpError."""
 
-    def __init__(self, url: str | None, reactor: Any) -> None:
-        self._reader = Reader(url) if url else None
+    def __init__(self, url: str | None, reactor: Any, tournaments: str | None = None) -> None:
+        """`tournaments`: a second database, whose tournaments are shown, too."""
+        self._reader = _reader(url, tournaments) if url else None
         self._pool = WorkerPool(reactor)
         self._verdicts: dict[str, TournamentVerdict] = {}
         self._fault: str | None = None
@@ -277,6 +281,10 @@ class Archive:
 _UNREADABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
 
 
+def _reader(url: str, tournaments: str | None) -> Reader:
+    return LocalReader(url, tournaments) if tournaments else Reader(url)
+
+
 def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
     stored = reader.tournament(tournament)
     if stored is None:
@@ -293,5 +301,6 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         started_at=records.created.at,
         ended_at=records.ended.at if records.ended else None,
         fixtures=fixtures,
+        is_local=reader.is_local(tournament),
         report=Results(state.spec, state.withdrawn, fixtures).report(),
     )

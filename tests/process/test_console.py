@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ from support.organizer import KEY, new_progress
 
 from server.model.messages import Reason
 from server.model.tournament_spec import Sprt
-from server.organizer.console import LineDisplay, result, tables
+from server.organizer.console import LineDisplay, LiveDisplay, result, tables
 
 
 def test_a_match_on_a_line() -> None:
@@ -33,7 +34,7 @@ def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == "1 of 2  nim: Ann beat Bob (rules), 7 plies\n"
     lines.refresh(progress, 161.0)
     assert capsys.readouterr().out.splitlines() == [
-        "2 of 2 matches · 0:01:01 so far",
+        "2 of 2 matches · 0:01:01 so far · Ann Elo > -636",
         "  1  Ann  2  2  2  0  0  100.0%",
         "  2  Bob  0  2  0  0  2  0.0%",
     ]
@@ -58,6 +59,36 @@ def test_a_tournament_whose_lines_nobody_reads_any_more_is_interrupted() -> None
         _, said = process.communicate("\n", timeout=60)
     assert process.returncode == 0
     assert said == "terminated\n"
+
+
+def test_what_is_waited_for_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = LineDisplay()
+    for now in (1.0, 2.0):
+        lines.wait("Starting the server ...", now)
+    assert capsys.readouterr().out == "Starting the server ...\n"
+
+
+def test_a_terminal_shows_for_how_long_something_is_waited_for() -> None:
+    console = Console(width=80, force_terminal=True)
+    shown = LiveDisplay(console)
+    with console.capture() as capture:
+        for now in (1.0, 1.1, 63.0):
+            shown.wait("Starting the server ...", now)
+        shown.close()
+    drawn = re.sub("\x1b\\[[0-9;]*m", "", capture.get())
+    assert "Starting the server ... 0:00:00" in drawn
+    assert "Starting the server ... 0:01:02" in drawn
+
+
+def test_standings_of_many_have_their_ratings() -> None:
+    progress = new_progress(format_="round_robin", entrants=3)
+    for leg in (1, 2):
+        progress.put(fixture(KEY, leg, leg))
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(tables(progress, 160.0))
+    assert "Elo" in capture.get()
+    assert " ± " in capture.get()
 
 
 def test_tables_show_all_at_once() -> None:

@@ -12,6 +12,7 @@ import click
 from server.model.names import LONGEST
 from server.organizer import spec_file
 from server.organizer.commands.options import database_option, server_options
+from server.organizer.console import CHECKING, busy
 from server.organizer.launch import ServerChoice, launch, notes
 from server.organizer.run_request import RunRequest
 
@@ -94,7 +95,8 @@ def match(
         values["concurrency"] = concurrency
     if sprt:
         values["sprt"] = dict(zip(("elo0", "elo1"), sprt, strict=True))
-    spec = spec_file.checked(values, folder)
+    with busy(CHECKING):
+        spec = spec_file.checked(values, folder)
     request = RunRequest(spec, notes=notes(spec))
     launch(request, ServerChoice(**options), folder, spec.entrants)
 

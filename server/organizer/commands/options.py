@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from platformdirs import user_data_path
 
-from server.cli.options import host_and_port, http_address
+from server.cli.options import host_and_port, http_address, tournaments_database
 from server.client.tls import tls_options
 from server.organizer.local_server import HOST, is_free
 
@@ -19,17 +18,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 _HTTP_PORT = 8080
 
 
-def default_database() -> str:
-    """The database of tournaments if the user names none: beside that of the server."""
-    return f"sqlite:///{user_data_path('playout') / 'tournaments.db'}"
-
-
 def database_option(command: F) -> F:
     """Add `--database` to a command."""
     return click.option(
         "--database",
         metavar="URL",
-        default=default_database,
+        default=tournaments_database,
         help="The database of tournaments: sqlite:////path/file.db or "
         "postgresql+psycopg://user@host/db.  [default: tournaments.db in your data folder, "
         "beside the playout.db of a playout-server]",

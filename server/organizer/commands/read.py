@@ -20,6 +20,7 @@ from server.model.records import StoredTournament
 from server.model.tournament_spec import loads
 from server.organizer import estimate, spec_file, stored_tournaments
 from server.organizer.commands.options import database_option, spec_argument
+from server.organizer.console import CHECKING, busy
 from server.tournament.report import FORMATS, writer
 
 _REPORT_EPILOG = """
@@ -49,7 +50,9 @@ _output_option = click.option(
 @spec_argument
 def validate(file: Path) -> None:
     """Show the errors of SPEC.toml, or an estimate of the tournament."""
-    for line in estimate.description(spec_file.read_and_check(file)):
+    with busy(CHECKING):
+        spec = spec_file.read_and_check(file)
+    for line in estimate.description(spec):
         click.echo(line)
 
 

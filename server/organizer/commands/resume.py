@@ -11,6 +11,7 @@ from server.cli.database import opened
 from server.model.tournament_spec import TournamentSpec, loads
 from server.organizer import spec_file, stored_tournaments
 from server.organizer.commands.options import database_option, server_options
+from server.organizer.console import CHECKING, busy
 from server.organizer.launch import ServerChoice, launch, notes
 from server.organizer.run_request import RunRequest
 from server.tournament.report import writer
@@ -46,7 +47,8 @@ def resume(
     """Continue the tournament ID, or the latest, from where it was interrupted."""
     choice = ServerChoice(**options)
     folder = file.parent if file else Path.cwd()
-    given = spec_file.read_and_check(file) if file else None
+    with busy(CHECKING):
+        given = spec_file.read_and_check(file) if file else None
     if choice.server:
         _resume_remote(tournament, given, choice, folder)
         return
@@ -64,7 +66,8 @@ def resume(
     if not anyway:
         _require_unchanged(spec, given, folder)
     if given is None:
-        spec_file.check(spec, folder)
+        with busy(CHECKING):
+            spec_file.check(spec, folder)
     request = RunRequest(spec, tournament, notes=notes(spec))
     launch(request, choice, folder, given.entrants if given else spec.entrants)
 

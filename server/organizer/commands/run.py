@@ -9,6 +9,7 @@ import click
 
 from server.organizer import spec_file
 from server.organizer.commands.options import database_option, server_options, spec_argument
+from server.organizer.console import CHECKING, busy
 from server.organizer.launch import ServerChoice, launch, notes
 from server.organizer.run_request import RunRequest
 
@@ -34,6 +35,7 @@ are stored, and resume continues it.
 @database_option
 def run(file: Path, **options: Any) -> None:
     """Play the tournament that SPEC.toml describes."""
-    spec = spec_file.read_and_check(file)
+    with busy(CHECKING):
+        spec = spec_file.read_and_check(file)
     request = RunRequest(spec, notes=notes(spec))
     launch(request, ServerChoice(**options), file.parent, spec.entrants)

@@ -31,6 +31,8 @@ class Knockout(Format):
     """
 
     most_pairs = 2500
+    shows_rounds = True
+    losers_leave = True
 
     @classmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:
@@ -42,6 +44,11 @@ class Knockout(Format):
         encounters = self.entrants - 1
         least = encounters * self.rounds * len(self.games)
         return CountRange(least, least + encounters * MORE_PAIRS)
+
+    def round_name(self, number: int) -> str:
+        """The last rounds have names."""
+        left = (self.entrants - 1).bit_length() - number
+        return {0: "Final", 1: "Semi-finals", 2: "Quarter-finals"}.get(left, f"Round {number}")
 
     def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
         """The entrants without an opponent in the first round; these byes give no points."""

@@ -76,6 +76,7 @@ class Swiss(Format):
     """
 
     tiebreaks = ("Buchholz", "Sonneborn-Berger")
+    shows_rounds = True
 
     @classmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:

@@ -42,7 +42,9 @@ def _of_many(report: Report) -> str:
     best = [report.entrants[each.entrant].name for each in report.standings if each.place == 1]
     if not best or not any(each.counts.matches for each in report.standings):
         return ""
-    is_over = report.pairs is not None and report.done >= report.pairs
+    is_over = report.winner is not None or (
+        report.pairs is not None and report.done >= report.pairs
+    )
     if len(best) > 1:
         verb = "share" if is_over else "are level in"
         return f"{', '.join(best[:-1])} and {best[-1]} {verb} the first place"

@@ -7,7 +7,13 @@ from typing import NamedTuple
 
 from server.model.time_control import decimal
 from server.tournament.report import words
-from server.tournament.report.values import HeadToHead, MatchCounts, Report, SequentialTest
+from server.tournament.report.values import (
+    HeadToHead,
+    MatchCounts,
+    Report,
+    ReportRound,
+    SequentialTest,
+)
 
 _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted"}
 
@@ -45,12 +51,18 @@ def summary(report: Report) -> list[str]:
 
 def tables(report: Report) -> list[TextTable]:
     """The tables that have rows, the most important first."""
+    bracket = [_round(report, each) for each in report.rounds]
+    advances = any(each.winner is not None for some in report.rounds for each in some.meetings)
     found = [
         _standings(report),
+        *(bracket if advances else ()),
         _crosstable(report),
         *(_head_to_head(report, each) for each in report.head_to_head),
         _superiority(report),
         _endings(report),
+        *(() if advances else bracket),
+        _entrants(report),
+        _setting(report),
     ]
     return [table for table in found if table.rows]
 
@@ -177,6 +189,61 @@ def _endings(report: Report) -> TextTable:
     ]
     entrants = _named(in_order(report), 0)
     return TextTable("How matches ended: won, tied, lost", head, rows, 1, entrants)
+
+
+def _round(report: Report, played: ReportRound) -> TextTable:
+    """Who met whom in a round, with their points and, in a knockout, the winner."""
+    name = [each.name for each in report.entrants]
+    rows: list[tuple[str, ...]] = []
+    entrants: dict[tuple[int, int], CellEntrants] = {}
+    for row, each in enumerate(played.meetings):
+        points = " : ".join(map(decimal, each.points))
+        entrants[row, 0] = (each.first,)
+        if each.second is None:
+            rows.append((name[each.first], "no opponent", "", ""))
+            continue
+        entrants[row, 1] = (each.second,)
+        entrants[row, 2] = (each.first, each.second)
+        winner = "" if each.winner is None else f"{name[each.winner]} wins"
+        rows.append((name[each.first], name[each.second], points, winner))
+    if not any(row[3] for row in rows):
+        rows = [row[:3] for row in rows]
+    head = ("first", "second", "points", "")[: len(rows[0]) if rows else 3]
+    return TextTable(played.name, head, rows, 2, entrants)
+
+
+def _entrants(report: Report) -> TextTable:
+    """What the entrants are, if that is known of any."""
+    if not any(each.program for each in report.entrants):
+        return TextTable("", (), [], 0)
+    has_versions = any(each.version for each in report.entrants)
+    rows = [
+        (
+            each.name,
+            each.program or "logs in from elsewhere",
+            *([each.version] if has_versions else []),
+            each.clock,
+        )
+        for each in (report.entrants[one] for one in in_order(report))
+    ]
+    head = ("name", "player or command", *(["version"] if has_versions else []), "clock")
+    return TextTable("Entrants", head, rows, len(head), _named(in_order(report), 0))
+
+
+def _setting(report: Report) -> TextTable:
+    """What was played, and where."""
+    played = report.setting
+    if played is None:
+        return TextTable("", (), [], 0)
+    rows: list[tuple[str, ...]] = [
+        ("clock", played.clock),
+        ("openings", played.openings),
+        ("seed", str(played.seed)),
+        ("ended early", played.adjudication),
+        ("matches at once", str(played.concurrency or "as many as possible")),
+    ]
+    rows += [("machine", played.machine)] if played.machine else []
+    return TextTable("What was played", ("", ""), rows, 2)
 
 
 def _named(order: list[int], column: int) -> dict[tuple[int, int], CellEntrants]:

@@ -26,11 +26,50 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ReportEntrant:
-    """A participant of a tournament; it was `withdrawn` if it kept crashing."""
+    """A participant of a tournament; it was `withdrawn` if it kept crashing.
+
+    `program`: its player with options or its command, empty if it logs in from elsewhere. `clock`:
+    the clock that it plays with.
+    """
 
     name: str
     version: str = ""
     withdrawn: bool = False
+    program: str = ""
+    clock: str = ""
+
+
+@dataclass(frozen=True)
+class ReportSetting:
+    """What was played besides games and entrants, as texts for people; `machine` may be empty."""
+
+    clock: str
+    openings: str
+    seed: int
+    adjudication: str
+    concurrency: int
+    machine: str = ""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two entrants that meet in a round, with their points so far; a bye has no `second`.
+
+    `winner` advances in a knockout; None while that is not known, and in other formats.
+    """
+
+    first: int
+    second: int | None
+    points: tuple[float, float]
+    winner: int | None = None
+
+
+@dataclass(frozen=True)
+class ReportRound:
+    """A round of a knockout or a Swiss, with its meetings in the order of the boards."""
+
+    name: str
+    meetings: tuple[Meeting, ...]
 
 
 @dataclass(frozen=True)
@@ -139,7 +178,9 @@ class Report:
     `crosstable[i][j]` has the points of entrant i against j, and `los[i][j]` is the probability
     that i is stronger than j. `ratings` are relative to `anchor`, or to the average; `first_move`
     is the value of the first move in Elo. All of these are empty if no entrant is rated. `endings`
-    has for each entrant the results of its matches, by the reason of their end.
+    has for each entrant the results of its matches, by the reason of their end. `rounds` are those
+    of a knockout or a Swiss that are known; `setting` is None where it is not. `winner` is the
+    entrant that is left of a knockout, None otherwise.
     """
 
     name: str
@@ -160,3 +201,6 @@ class Report:
     head_to_head: tuple[HeadToHead, ...] = ()
     endings: tuple[Mapping[str, MatchCounts], ...] = ()
     notes: tuple[str, ...] = ()
+    rounds: tuple[ReportRound, ...] = ()
+    setting: ReportSetting | None = None
+    winner: int | None = None

@@ -140,6 +140,8 @@ def _html(record: TournamentRecord) -> Markup:
 
     def link(entrants: CellEntrants) -> str:
         if len(entrants) == 1:
+            if record.is_local:
+                return ""
             return f"/players/{quote(names[entrants[0]], safe='')}"
         one, other = entrants
         query = {"tournament": record.tournament, "player": names[one], "opponent": names[other]}

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from support.fixtures import fixture, pair, spec
 
 from server.model.messages import Fixture, Reason
-from server.model.tournament_spec import Sprt, TournamentSpec
+from server.model.tournament_spec import (
+    Adjudication,
+    Entrant,
+    Openings,
+    Sprt,
+    TournamentSpec,
+)
 from server.tournament import formats
 from server.tournament.report import (
     FORMATS,
     CrosstableCell,
     MatchCounts,
+    Meeting,
     PairCounts,
     Report,
+    ReportEntrant,
+    ReportSetting,
     writer,
 )
+from server.tournament.report.headline import headline
 from server.tournament.results import Results
 
 
@@ -172,3 +183,50 @@ def test_ways_to_end_are_counted_for_both() -> None:
         {"time": MatchCounts(1, 0, 0), "adjudication": MatchCounts(0, 1, 0)},
         {"time": MatchCounts(0, 0, 1), "adjudication": MatchCounts(0, 1, 0)},
     )
+
+
+def test_a_knockout_lists_its_rounds_and_who_advances() -> None:
+    cup = spec("knockout", 3)
+    report = report_of(cup, (), pair((1, 2, 1), 1, 2))
+    assert [each.name for each in report.rounds] == ["Semi-finals", "Final"]
+    semi, final = report.rounds
+    assert semi.meetings == (Meeting(1, 2, (2.0, 0.0), winner=1), Meeting(0, None, (0, 0.0), 0))
+    assert [(each.first, each.second, each.winner) for each in final.meetings] == [(0, 1, None)]
+    over = report_of(cup, (), [*pair((1, 2, 1), 1, 2), *pair((2, 1, 1), 1, 2)])
+    assert over.rounds[-1].meetings[0].winner == 0
+    assert (report.winner, over.winner) == (None, 0)
+    assert headline(over).startswith("Ann won")
+
+
+def test_a_swiss_lists_its_rounds_with_byes() -> None:
+    report = report_of(spec("swiss", 3, rounds=2), (), pair((1, 1, 1), 1, 2))
+    first, second = report.rounds
+    assert (first.name, second.name) == ("Round 1", "Round 2")
+    assert [each.points for each in first.meetings] == [(2.0, 0.0), (2, 0.0)]
+    assert first.meetings[-1].second is None
+    assert {each.winner for each in first.meetings + second.meetings} == {None}
+
+
+def test_the_report_says_what_was_played() -> None:
+    entrants = (Entrant("Ann", "1", player="uct(c=1)", clock="60+1"), Entrant("Bob", "2"))
+    given = Openings(lines={"nim": ((0,), (1,))}, order="in_order")
+    rules = Adjudication(max_plies=9, proofs=True, resign_moves=3, draw_moves=4, draw_after=20)
+    played = replace(
+        spec(), entrants=entrants, openings=given, seed=7, machine="a machine", adjudication=rules
+    )
+    report = report_of(played, (), [])
+    assert report.entrants[0] == ReportEntrant("Ann", "1", program="uct(c=1)", clock="60+1")
+    assert report.setting == ReportSetting(
+        clock=played.clock,
+        openings="2 given openings, in order",
+        seed=7,
+        adjudication="a tie after 9 plies; proven results; a loss when both agree for 3 moves each "
+        "(win rate up to 5.0%); a tie when both agree for 4 moves each (win rate within 5.0% of "
+        "50%, from ply 20)",
+        concurrency=played.concurrency,
+        machine="a machine",
+    )
+    assert "the entrants have clocks of their own" in report.notes[0]
+    text = writer("text")(report)
+    for each in ("uct(c=1)", "60+1", "2 given openings, in order", "seed", "a machine"):
+        assert each in text

@@ -235,3 +235,42 @@ def test_who_is_one_too_many_is_asked_to_come_back(
     for each in asked:
         loop.wait(each)
     assert loop.wait(archive.matches()).total
+
+
+def test_tournaments_of_a_second_database_are_shown_with_its_own(
+    loop: Loop, stored: tuple[str, SeededDatabase], tmp_path: Path
+) -> None:
+    url, cup = f"sqlite:///{tmp_path}/own.db", stored[1].cup
+    database = Database(url)
+    database.migrate()
+    created = TournamentCreated(tournament="own", name="own", spec=dumps(spec_of()), at=1e9)
+    database.save([created])
+    database.close()
+    archive = Archive(url, loop, stored[0])
+    before = loop.wait(Archive(stored[0], loop).tournaments())
+    found = loop.wait(archive.tournaments())
+    assert found.total == before.total + 1
+    ids = {each.tournament for each in before.items}
+    assert {each.tournament for each in found.items} == ids | {"own"}
+    local, own = (loop.wait(archive.tournament(each)) for each in (cup, "own"))
+    assert (local and local.is_local, own and own.is_local) == (True, False)
+    played = loop.wait(archive.matches(MatchFilter(tournament=cup)))
+    assert played.total
+    assert {each.linked for each in played.items} == {(False, False)}
+    match = loop.wait(archive.match(played.items[0].match))
+    assert match
+    assert not match.started.rated
+    assert loop.wait(archive.matches()) == ResultPage()
+    assert loop.wait(archive.ratings(GAME)) == Leaderboard(game=GAME)
+
+
+def test_a_second_database_that_is_missing_is_passed_over(loop: Loop, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/own.db"
+    database = Database(url)
+    database.migrate()
+    database.close()
+    archive = Archive(url, loop, f"sqlite:///{tmp_path}/none.db")
+    assert loop.wait(archive.tournaments()) == ResultPage()
+    assert loop.wait(archive.tournament("t")) is None
+    assert loop.wait(archive.match("m")) is None
+    assert not (tmp_path / "none.db").exists()

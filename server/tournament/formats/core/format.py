@@ -42,6 +42,10 @@ class Format(ABC):
     is_fixed: ClassVar[bool] = False
     #: Whether results decide who meets whom; otherwise they only make more pairs known, at most.
     depends_on_results: ClassVar[bool] = True
+    #: Whether its report lists who met whom in each round.
+    shows_rounds: ClassVar[bool] = False
+    #: Whether only one of two that meet in a round plays in the next one.
+    losers_leave: ClassVar[bool] = False
     #: The most pairs of a tournament: the time that a server takes for each result grows with them.
     most_pairs: ClassVar[int] = 20_000
     #: The lowest number of rounds; 0 stands for no limit.
@@ -98,6 +102,10 @@ class Format(ABC):
     def total(self, known: int, withdrawn: Sequence[int]) -> int | None:
         """The number of pairs of the whole tournament, `known` so far; None if not yet decided."""
         return known if self.is_fixed else None
+
+    def round_name(self, number: int) -> str:
+        """The title of a round, from 1."""
+        return f"Round {number}"
 
     def processes(self) -> list[int]:
         """How many processes of each entrant are started at first: as many as are surely useful."""

@@ -1,0 +1,93 @@
+"""Reads a server's database, and the tournaments of `playout-tournament` beside it.
+
+These are in a database of their own, because each is written by one server at a time. What is found
+there is shown, and does not count for the server's players and ratings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import sqlalchemy as sa
+from msgspec import structs
+from sqlalchemy.exc import SQLAlchemyError
+
+from server.model.records import StoredMatch, StoredTournament
+from server.storage.queries import Reader
+from server.storage.results import (
+    ALL,
+    MatchFilter,
+    MatchRow,
+    ResultPage,
+    TournamentRow,
+    result_page,
+)
+from server.storage.schema import tournaments
+from server.tournament.state import StoredGame
+
+T = TypeVar("T")
+
+
+class LocalReader(Reader):
+    """Reads two databases; the second may be missing or of another version, and is passed over."""
+
+    def __init__(self, url: str, second: str) -> None:
+        """`second`: the URL of the second database. Raises StorageError."""
+        super().__init__(url)
+        self._local = Reader(second)
+
+    def close(self) -> None:
+        """Close all connections to both databases."""
+        super().close()
+        self._local.close()
+
+    def is_local(self, tournament: str) -> bool:
+        """Return whether a tournament is in the second database only."""
+        known = sa.select(tournaments.c.id).where(tournaments.c.id == tournament)
+        with self._database.connect() as connection:
+            return connection.execute(known).first() is None
+
+    def matches(
+        self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
+    ) -> ResultPage[MatchRow]:
+        """Return a page of the matches that have ended; those of a tournament from both."""
+        found = super().matches(chosen, page, per_page)
+        if found.total or chosen.tournament is None:
+            return found
+        local = self._attempt(lambda reader: reader.matches(chosen, page, per_page), found)
+        rows = tuple(structs.replace(each, linked=(False, False)) for each in local.items)
+        return structs.replace(local, items=rows)
+
+    def match(self, match: str) -> StoredMatch | None:
+        """Return a match; one of the second database has no accounts here, and is not rated."""
+        found = super().match(match)
+        if found:
+            return found
+        local = self._attempt(lambda reader: reader.match(match), None)
+        if local is None:
+            return None
+        started = structs.replace(local.started, accounts=(None, None), rated=False)
+        return structs.replace(local, started=started)
+
+    def tournaments(self, page: int = 1, per_page: int = 50) -> ResultPage[TournamentRow]:
+        """Return a page of the tournaments in both databases, the latest first."""
+        wanted = page * per_page
+        own, nothing = super().tournaments(1, wanted), ResultPage[TournamentRow]()
+        local = self._attempt(lambda reader: reader.tournaments(1, wanted), nothing)
+        rows = sorted((*own.items, *local.items), key=lambda row: -row.started_at)
+        return result_page(
+            rows[wanted - per_page : wanted], page, per_page, own.total + local.total
+        )
+
+    def tournament(self, tournament: str) -> tuple[StoredTournament, list[StoredGame]] | None:
+        """Return a stored tournament with its games, None if neither database has it."""
+        found = super().tournament(tournament)
+        return found or self._attempt(lambda reader: reader.tournament(tournament), None)
+
+    def _attempt(self, read: Callable[[Reader], T], nothing: T) -> T:
+        """Read the second database; `nothing` if that is not possible."""
+        try:
+            return read(self._local)
+        except SQLAlchemyError:
+            return nothing
