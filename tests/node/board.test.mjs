@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  beginsAbove,
   blockEnds,
   blockOf,
   cellName,
@@ -60,6 +61,17 @@ test("there is no cell outside the board, nor after the end of a heap", () => {
 test("flipping turns a grid by 180 degrees; where pieces fall, down stays down", () => {
   assert.deepEqual(layoutOf(GRID, true).placeOf(0), [1, 2]);
   assert.deepEqual(layoutOf(COLUMNS, true).placeOf(0), [0, 2]);
+});
+
+test("a player whose pieces begin above sees the board from the other side", () => {
+  const board = { ...GRID, rows: 4 };
+  const cells = [1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 0, 2];
+  assert.deepEqual([1, 2].map((player) => beginsAbove(board, cells, player)), [true, false]);
+  const empty = cells.map(() => 0);
+  assert.equal(beginsAbove(board, empty, 1), false);
+  const mixed = [1, 2, 2, 1];
+  assert.equal(beginsAbove({ ...board, columns: 2 }, mixed, 1), false);
+  assert.equal(beginsAbove({ ...board, geometry: "columns" }, cells, 1), false);
 });
 
 test("boards of Go have the usual star points", () => {

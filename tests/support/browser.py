@@ -20,6 +20,8 @@ from server.storage.queries import Reader
 PATIENCE_S = 60
 #: What can be clicked to move: cells, and buttons for what no cell stands for.
 MOVES = "#board .cell.target, #board .board-choices button"
+#: What answers the question which of several moves with the same clicks is meant.
+ANSWERS = ".move-dialog button:not([value=''])"
 OVER = "#rematch:not([hidden])"
 
 expect.set_options(timeout=PATIENCE_S * 1000)
@@ -163,6 +165,8 @@ def play_on(page: Page, draw: random.Random, most: int = 1000) -> None:
             break
         moves = page.locator(MOVES)
         moves.nth(draw.randrange(moves.count())).click()
+        if answers := page.locator(ANSWERS).count():
+            page.locator(ANSWERS).nth(draw.randrange(answers)).click()
 
 
 def moves_on(page: Page) -> list[str]:

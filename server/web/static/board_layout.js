@@ -26,6 +26,17 @@ export function layoutOf(board, flipped = false) {
   };
 }
 
+/** Are the pieces of a player above those of the opponent, on average? Then that player wants to see
+ * the board from the other side. `board` is the board, and `cells` are those of a first position. */
+export function beginsAbove({ geometry, columns }, cells, player) {
+  if (geometry !== "grid") return false;
+  const rowOf = (owner) => {
+    const rows = cells.flatMap((value, cell) => (value === owner ? [Math.floor(cell / columns)] : []));
+    return rows.reduce((sum, row) => sum + row, 0) / rows.length; // NaN without pieces
+  };
+  return rowOf(player) < rowOf(3 - player);
+}
+
 /** The star points of a board for Go, as cells: on square boards with sides from 5 on. From 17 on
  * they are nine; smaller boards have the middle one if there is a middle, and from 7 on four more. */
 export function starPoints({ rows, columns }) {

@@ -2,6 +2,7 @@
 
 import { session } from "./account.js";
 import { AnalysisPanel } from "./analysis.js";
+import { beginsAbove } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { MatchRecord } from "./match_record.js";
@@ -43,9 +44,12 @@ class MatchPage {
     this.#record = new MatchRecord(data);
     this.#browser = new PositionBrowser(this.#record.last, plyOf(location.search));
     this.#clocks = new Clocks(this.#record.timeControl);
-    this.#board = newBoard(part("board"), this.#record.board, {
+    const { board, positions, players } = this.#record;
+    const mine = players.indexOf(session()?.name) + 1;
+    this.#board = newBoard(part("board"), board, {
+      flipped: mine > 0 && beginsAbove(board, positions[0].view.cells, mine),
       label: `Board of ${this.#record.game}`,
-      players: this.#record.players,
+      players,
       onChoose: (action) => this.#play(action),
     });
     const go = (ply) => this.#go(ply);

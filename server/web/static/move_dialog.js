@@ -14,7 +14,7 @@ export class MoveDialog {
     const title = html("h2", { id: "move-dialog-title" }, "Which move?");
     const buttons = html("div", { class: "row" }, ...moves.map(button), cancel);
     const form = html("form", { method: "dialog", class: "stack" }, title, buttons);
-    const attributes = { class: "card", closedby: "any", "aria-labelledby": title.id };
+    const attributes = { class: "card move-dialog", closedby: "any", "aria-labelledby": title.id };
     this.#dialog = html("dialog", attributes, form);
     this.#dialog.addEventListener("close", () => {
       this.#dialog.remove();

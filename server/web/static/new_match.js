@@ -244,7 +244,7 @@ function parameterField({ name, default: defaultValue, about, choices = [] }) {
   }
   const numeric = typeof defaultValue === "number" ? { inputmode: "decimal" } : {};
   const value = defaultValue ?? "";
-  const input = html("input", { id, value, maxlength: 40, autocomplete: "off", ...numeric, ...described });
+  const input = html("input", { id, value, maxlength: 100, autocomplete: "off", ...numeric, ...described });
   return html("div", { class: "field" }, html("label", { for: id }, label), input, hint);
 }
 
