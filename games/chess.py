@@ -82,7 +82,9 @@ class Chess(KernelGame):
         wanted = text.strip()
         found: dict[str, int] = {}
         for action, name in _names(self, state).items():
-            found |= dict.fromkeys((uci_name(state, action), name.rstrip("+#"), name), action)
+            found |= dict.fromkeys(
+                (self.long_algebraic(state, action), name.rstrip("+#"), name), action
+            )
         spelled = wanted.lower().replace("0", "o")  # 0-0 castles too
         alike = {action for name, action in found.items() if name.lower() == spelled}
         if wanted in found:
@@ -90,6 +92,10 @@ class Chess(KernelGame):
         if len(alike) == 1:
             return alike.pop()
         raise IllegalAction(self._explain(state, repr(wanted)))
+
+    def long_algebraic(self, state: State, action: int) -> str:
+        """Return a move as UCI writes it, from and to, as in `e2e4` and `e7e8q`."""
+        return uci_name(state, action)
 
     def view(self, state: State) -> BoardView:
         pieces = state[CELLS : CELLS + SQUARES]
@@ -125,7 +131,7 @@ class Chess(KernelGame):
         return "neither player can mate" if _is_bare(state) else "the position for the third time"
 
 
-@functools.lru_cache(maxsize=64)  # a position is named for the players, the page and each spectator
+@functools.lru_cache(maxsize=512)  # the positions of a match are named again for files and pages
 def _names(game: Chess, state: State) -> Mapping[int, str]:
     return names(game, state)
 

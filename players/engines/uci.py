@@ -143,7 +143,7 @@ class UciClient(EngineClient):
     def _search(self, position: Position, command: str) -> None:
         names = self._moves.names(position.states, position.moves)
         moves = " ".join(["moves", *names]) if names else ""
-        self.process.send(f"position startpos {moves}".rstrip())
+        self.process.send(f"position {self._moves.first} {moves}".rstrip())
         self.process.send(command)
         self._is_searching = True
 

@@ -1,4 +1,4 @@
-"""Moves as UCI writes them, for the games of OpenSpiel that UCI engines play."""
+"""Moves as UCI writes them, for chess and the games of OpenSpiel that UCI engines play."""
 
 from __future__ import annotations
 
@@ -23,9 +23,14 @@ class UciMoves:
         """Raises ValueError for a game that UCI engines do not play."""
         given = spec.parse(str(game))
         self.variant = VARIANTS.get(given.options.get("game", ""), "")
-        if given.name != "open_spiel" or len(given.options) != 1 or not self.variant:
+        #: The first position, as the command `position` names it.
+        self.first = "startpos"
+        if given.name == "chess":
+            self.variant = "chess"
+            self.first = f"fen {given.options['fen']}" if given.options else "startpos"
+        elif given.name != "open_spiel" or len(given.options) != 1 or not self.variant:
             listed = ", ".join(f"open_spiel(game={each})" for each in VARIANTS)
-            raise ValueError(f"UCI engines play {listed}, not {game}")
+            raise ValueError(f"UCI engines play chess, {listed}, not {game}")
         self._game: Any = game
         self._name_of = _NAMES[self.variant]
 

@@ -179,7 +179,9 @@ def engines(tmp_path: Path) -> Path:
         ("gnugo", "open_spiel(game=go,board_size=5)"),
         ("fairy", "open_spiel(game=breakthrough)"),
         ("fairy", "open_spiel(game=clobber)"),
-        ("glaurung", "open_spiel(game=chess)"),
+        ("glaurung", "chess"),
+        # Black, the second player, moves first.
+        ("fairy", "chess(fen=8/8/8/8/4k3/8/8/R3K2R b KQ - 0 1)"),
     ],
 )
 def test_an_engine_of_others_wins(

@@ -78,12 +78,15 @@ def test_an_option_is_read_as_announced(line: str, option: UciOption | None) -> 
     ("game", "first"),
     [
         ("chess", {"a2a3", "a2a4", "b1a3", "b1c3"}),
-        ("breakthrough", {"a2a3", "a2b3", "b2a3", "b2b3"}),
-        ("clobber", {"a6b6", "a6a5", "c6b6"}),
+        ("chess(fen=4k3/8/8/8/8/8/1p6/R3K2R b KQ - 0 1)", {"b2a1q", "b2b1n", "e8e7"}),
+        ("chess(fen=4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1)", {"e1g1", "e1c1", "a1a8"}),
+        ("open_spiel(game=chess)", {"a2a3", "a2a4", "b1a3", "b1c3"}),
+        ("open_spiel(game=breakthrough)", {"a2a3", "a2b3", "b2a3", "b2b3"}),
+        ("open_spiel(game=clobber)", {"a6b6", "a6a5", "c6b6"}),
     ],
 )
 def test_each_action_has_a_name_of_its_own(game: str, first: set[str]) -> None:
-    rules = games.load(f"open_spiel(game={game})")
+    rules = games.load(game)
     moves, state, draw = UciMoves(rules), rules.initial_state(), random.Random(7)
     assert first <= {moves.name(state, action) for action in rules.legal_actions(state)}
     for _ in range(12):
@@ -93,5 +96,5 @@ def test_each_action_has_a_name_of_its_own(game: str, first: set[str]) -> None:
 
 
 def test_other_games_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"UCI engines play open_spiel\(game=chess\)"):
+    with pytest.raises(ValueError, match=r"UCI engines play chess, open_spiel\(game=chess\)"):
         UciMoves(games.load("tic_tac_toe"))
