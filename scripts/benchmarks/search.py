@@ -37,6 +37,7 @@ TARGETS = {
     "gomoku": 10.0,
     "ultimate_tic_tac_toe": 5.0,
     "checkers": 10.0,
+    "chess": 3.0,
     "go": 10.0,
     "hex": 10.0,
     "breakthrough": 10.0,

@@ -1,9 +1,9 @@
-"""PGN-like text for any game: tag pairs, and the moves in the notation of the game.
+"""PGN for chess, and text like it for any other game: tag pairs, and the moves in its notation.
 
 PGN (S. J. Edwards, Standard: Portable Game Notation, 1994) is made for chess. This keeps its
-grammar: the seven tags that come first, then others; `Variant` names the game, and tells chess
-programs that the game is another. White is the player in the first seat. Names of moves that are
-not symbols of the grammar are written as its strings, in quotation marks.
+grammar for other games: the seven tags that come first, then others; `Variant` names the game, and
+tells chess programs that the game is another. White is the player in the first seat. Names of moves
+that are not symbols of the grammar are written as its strings, in quotation marks.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from games import TIE
+from games.core import spec
 from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
 from server.model.messages import Reason, TimeControl
@@ -61,7 +62,17 @@ def _tags(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
     yield from _time_controls(replayed.time_controls)
     yield "UTCDate", at.strftime("%Y.%m.%d")
     yield "UTCTime", at.strftime("%H:%M:%S")
-    yield "Variant", started.game
+    yield from _game(started.game)
+
+
+def _game(game: str) -> Iterator[tuple[str, str]]:
+    """Yields the tags that name the game; chess, for which PGN is made, has none."""
+    given = spec.parse(game)
+    if given.name != "chess":
+        yield "Variant", game
+    elif fen := given.options.get("fen"):
+        yield "SetUp", "1"
+        yield "FEN", fen
 
 
 def _time_controls(

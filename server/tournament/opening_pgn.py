@@ -97,9 +97,11 @@ class _Game:
             yield WrittenOpening(self._moves[0].line, tuple(self._moves), _action)
 
     def _fault(self, game: Game) -> BadOpening | None:
+        first = spec.parse(str(game)).options.get("fen")  # of chess
+        begun = self._tags.get("FEN")
         for name in ("FEN", "SetUp"):
             tag = self._tags.get(name)
-            if tag and tag.text not in ("", "0"):
+            if tag and tag.text not in ("", "0") and not (begun and begun.text == first):
                 text = f"the tag {name} sets up a position; openings start at the first one"
                 return BadOpening(tag.line, text)
         variant = self._tags.get("Variant")

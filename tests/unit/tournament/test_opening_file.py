@@ -195,3 +195,13 @@ def test_whatever_a_file_contains_is_an_opening_or_an_error_with_a_line(
             assert str(found).isprintable()
         else:
             assert isinstance(named(game, found), str)
+
+
+def test_pgn_of_chess_programs_has_openings_and_those_that_set_up_the_same_position() -> None:
+    fen = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1"
+    text = f'[SetUp "1"]\n[FEN "{fen}"]\n\n1. 0-0 Ke7 2. e4! {{[%clk 0:01:00]}} *\n'
+    assert read("o.pgn", text, f"chess(fen={fen})") == [(4, "O-O Ke7 e4")]
+    ((line, told),) = read("o.pgn", text, "chess")
+    assert line == 2
+    assert "sets up a position" in told
+    assert read("o.pgn", "1.e4 e5 2.Nf3 Nc6 3.Bb5 a6 *", "chess") == [(1, "e4 e5 Nf3 Nc6 Bb5 a6")]
