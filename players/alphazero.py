@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,17 @@ class AlphaZero(TreeSearch):
     drawn in proportion to their visits to the power of 1 / temperature. `decisive` playouts find
     wins and losses within two plies, in games that define them.
     """
+
+    about_options: ClassVar = {
+        "net": "ONNX file of the net; without it, the one that comes with the game",
+        "c_puct": "weight of exploration, 0 or more",
+        "fpu": "reduction of the value of an unvisited action, from -2 to 2",
+        "fpu_relative": "whether fpu is relative to the parent's value, or the value itself",
+        "batch": f"leaves that are evaluated at a time, from 1 to {MAX_BATCH}",
+        "backend": "onnxruntime, openvino, or auto for the faster one that is installed",
+        "temperature": "randomness of the moves by visits, from 0 (none) to 100",
+        "noise": "weight of Dirichlet noise in the policy of the root, from 0 to 1",
+    }
 
     def __init__(
         self,

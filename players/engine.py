@@ -6,6 +6,7 @@ import hashlib
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from games import Game, SpecError, State
 from players.core.moves import actions_between
@@ -33,6 +34,11 @@ _CHECK = Limit(seconds=1.0)
 class Engine(Player):
     """Plays as an engine of `engines.toml`, a file in the current folder or the user's
     configuration folder, or another `file`. `name` is the name of its table there."""
+
+    about_options: ClassVar = {
+        "name": "name of the engine's table in engines.toml",
+        "file": "another file than engines.toml in the current folder or the user's",
+    }
 
     def __init__(self, game: Game, name: str, file: str = "") -> None:
         super().__init__(game)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,11 @@ class Greedy(Player):
     `playouts` is the number of playouts after each move; equal seeds play equally. It ignores
     limits.
     """
+
+    about_options: ClassVar = {
+        "playouts": "random playouts after each move, 1 or more",
+        "seed": "whole number for repeatable moves; without it, random",
+    }
 
     def __init__(self, game: Game, playouts: int = 10, seed: int | None = None) -> None:
         super().__init__(game)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -98,6 +98,13 @@ class Minimax(Player):
     `depth` limits the plies that it looks ahead, 0 means no limit; `seed` is for the choice among
     equal moves; `memory_mb` limits the transposition table.
     """
+
+    about_options: ClassVar = {
+        "time": "seconds for each move, above 0; without it, what the clock allows",
+        "depth": "plies that it looks ahead; 0 for no limit",
+        "seed": "whole number for the choice among equal moves; without it, random",
+        "memory_mb": "memory of the transposition table in MB, 1 or more",
+    }
 
     def __init__(
         self,

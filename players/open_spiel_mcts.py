@@ -6,7 +6,7 @@ import math
 import secrets
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from games import Game, SpecError, State, checked
 from games.open_spiel import OpenSpiel
@@ -29,6 +29,15 @@ class OpenSpielMCTS(Player):
     simulations per move. `c` weighs exploration, on the scale of `uct`. `solver` backs up proofs,
     `memory_mb` limits the memory of the tree. Equal seeds and simulations play equally.
     """
+
+    about_options: ClassVar = {
+        "c": "weight of exploration, 0 or more",
+        "time": "seconds for each move, above 0; without it, what the clock allows",
+        "simulations": "most simulations for each move, 1 or more; without it, no limit",
+        "solver": "whether wins, ties and losses are proven in the tree",
+        "seed": "whole number for repeatable searches; without it, random",
+        "memory_mb": "memory of the tree in MB, 1 or more",
+    }
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import ClassVar
 
 from games import Game, State
 from players.core.player import Limit, Player, PlayResult
@@ -11,6 +12,8 @@ from players.core.player import Limit, Player, PlayResult
 
 class Random(Player):
     """Plays a random legal action; equal seeds play equally."""
+
+    about_options: ClassVar = {"seed": "whole number for repeatable moves; without it, random"}
 
     def __init__(self, game: Game, seed: int | None = None) -> None:
         super().__init__(game)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from games import Game
 from players.mcts.searcher import TreeSearch
@@ -23,6 +23,16 @@ class Rave(TreeSearch):
     games that define neighbours. `prior` weighs the results that a game such as Go assumes of each
     action before its first visit (Gelly & Silver 2007); 0 for none.
     """
+
+    about_options: ClassVar = {
+        "k": "visits at which both kinds of results weigh the same (schedule=hand), above 0",
+        "schedule": "how the weight of later moves falls: hand or mse",
+        "bias": "bias that schedule=mse assumes, a finite number",
+        "c": "weight of exploration, 0 or more",
+        "fpu": "score of an action without any results",
+        "near_first": "whether actions next to stones are tried first; by default as the game says",
+        "prior": "weight of the results that the game assumes before the first visit; 0 for none",
+    }
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from games import Game
 from players.mcts.searcher import TreeSearch
@@ -15,6 +15,12 @@ class UCT(TreeSearch):
     `c` weighs exploration; `tuned` uses the variance (UCB1-tuned); `fpu`, first-play urgency, is
     the score of an untried action: above 1, every action is tried once before any is tried twice.
     """
+
+    about_options: ClassVar = {
+        "c": "weight of exploration, 0 or more",
+        "tuned": "whether the variance of the results counts (UCB1-tuned)",
+        "fpu": "score of an untried action; above 1, every action is tried once at first",
+    }
 
     def __init__(
         self,

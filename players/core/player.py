@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from games import Game, State
 from players.core.node import Node
@@ -127,6 +128,9 @@ class Player(ABC):
     human = False
     #: Whether it thinks on the opponent's time: then `ponder` is called.
     ponders: bool = False
+    #: The meaning of each option in a line, with its range, for `playout-player --options`. Base
+    #: classes whose options a player takes have theirs.
+    about_options: ClassVar[Mapping[str, str]] = {}
     #: The name and version of the program that plays, if it is another one than Playout.
     version: str = ""
 

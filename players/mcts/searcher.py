@@ -8,6 +8,7 @@ import time as clock
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,22 @@ class TreeSearch(Player):
     the opponent's time. Each of `threads` has its own tree, and their results are summed.
     `memory_mb` limits the memory of all trees together.
     """
+
+    about_options: ClassVar = {
+        "time": "seconds for each move, above 0; without it, what the clock allows",
+        "simulations": "most simulations for each move, 1 or more; without it, no limit",
+        "solver": "whether wins, ties and losses are proven in the tree",
+        "decisive": "whether playouts win at once and prevent losses, in games that define this",
+        "heavy": "whether playouts use what the game knows of good moves",
+        "near_first": "whether actions next to stones are tried first, in games that define this",
+        "max_plies": "plies after which a playout counts as a tie; 0 for no limit",
+        "max_depth": "depth of the tree in plies; 0 for no limit",
+        "reuse": "whether the tree is kept between moves",
+        "ponder": "whether it thinks on the opponent's time",
+        "threads": f"searches in parallel, each with a tree, from 1 to {MAX_THREADS}",
+        "seed": "whole number for repeatable searches, with simulations; without it, random",
+        "memory_mb": "memory of all trees in MB, 1 or more",
+    }
 
     def __init__(
         self,
