@@ -95,6 +95,7 @@ def test_every_game_describes_its_rules_and_parameters(name: str) -> None:
     told = games.describe(name)
     assert told.name == name
     assert len(told.about) > 100
+    assert len(told.first_steps) > 50
     assert all(each.about and each.kind for each in told.parameters)
     given = [each for each in told.parameters if each.default is not None]
     text = ",".join(f"{each.name}={str(each.default).lower()}" for each in given)
