@@ -11,7 +11,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from support.commands import RunningServer, running_server
@@ -215,7 +215,7 @@ def test_games_are_explained_and_drawn(site: HttpSite) -> None:
         assert f"/?game={name}" in page.links()
         for variant in told.variants:
             assert variant.about in page.text
-            assert f"/?game={quote(variant.game)}" in page.links()
+            assert f"/?{urlencode({'game': variant.game})}" in page.links()
     drawn = [1 + len(games.describe(name).variants) for name in games.names()]
     assert page.tags().count("figure") == sum(drawn)
     assert "max_take=3" in page.text
