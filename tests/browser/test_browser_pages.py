@@ -47,6 +47,7 @@ CUP = TournamentSpec(
         "hex(size=5)", "breakthrough(rows=5,columns=5)", "clobber(rows=4,columns=5)", "go(size=5)",
         "chong", "checkers", "draughts", "ataxx(size=4)", "pentago", "lines_of_action",
         "havannah(size=3)", "y(size=4)", "kalah(houses=3,seeds=2)", "oware(houses=3,seeds=2)",
+        "chess(fen=4k3/8/8/8/8/8/8/R3K2R w KQ - 92 80)",  # a tie after 8 plies
     ])),
     format="round_robin",
     rounds=1,
