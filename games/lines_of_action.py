@@ -256,12 +256,16 @@ class LinesOfAction(KernelGame):
         )
 
     @functools.cached_property
-    def symmetries(self) -> tuple[Symmetry, ...]:
+    def action_cells(self) -> tuple[tuple[int, ...], ...]:
+        """For each action, the cells of the view from which and to which it moves a piece."""
         drawn = [_drawn(cell) for cell in range(CELLS)]
-        pairs = [(begin, target) for begin in drawn for target in drawn]
+        return tuple((begin, end) for begin in drawn for end in drawn for _ in range(2))
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
         return tuple(
             Symmetry(each.cells, tuple(2 * a + kind for a in each.actions for kind in (0, 1)))
-            for each in of_clicks(SIDE, SIDE, pairs)
+            for each in of_clicks(SIDE, SIDE, self.action_cells[::2])
             if each.cells[1] // SIDE in (0, SIDE - 1)  # the others exchange the players
         )
 
@@ -271,15 +275,11 @@ class LinesOfAction(KernelGame):
         return ("x" if action % 2 else "").join(names)
 
     def view(self, state: State) -> BoardView:
-        clicks = {
-            action: (_drawn(action >> 7), _drawn(action >> 1 & CELLS - 1))
-            for action in self.legal_actions(state)
-        }
         return BoardView(
             SIDE,
             SIDE,
             tuple(state[2 + _drawn(cell)] for cell in range(CELLS)),
-            clicks,
+            {action: self.action_cells[action] for action in self.legal_actions(state)},
             piece="disc",
             surface="checkered",
             row_names=tuple(str(SIDE - row) for row in range(SIDE)),

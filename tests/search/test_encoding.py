@@ -19,7 +19,17 @@ from players.nets.encoding import Encoding
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 OWN, OTHER, LAST, ONES, FIRST, LEGAL = range(6)
 #: Games whose states do not have the cells of their views.
-THROUGH_VIEWS = {"checkers", "chess", "chong", "draughts", "kalah", "nim", "oware"}
+THROUGH_VIEWS = {
+    "checkers",
+    "chess",
+    "chong",
+    "draughts",
+    "havannah",
+    "kalah",
+    "nim",
+    "oware",
+    "y",
+}
 
 
 def planes_after(spec: str, moves: str) -> list[list[str]]:

@@ -11,6 +11,7 @@ class Plain(Game):
     def __init__(self, game: Game) -> None:
         self._game = game
         self.num_actions, self.max_plies = game.num_actions, game.max_plies
+        self.action_cells = getattr(game, "action_cells", ())  # some are too rare to be seen
 
     def initial_state(self) -> State:
         return self._game.initial_state()

@@ -41,7 +41,7 @@ VARIANTS = [
     "chess(fen=3nk3/1P6/8/8/8/8/6p1/R3K3 b Q - 0 40)",
     "ataxx(size=4)",
     "havannah(size=2)",
-    "y(size=1)",
+    "y(size=4)",
 ]
 
 
