@@ -302,7 +302,8 @@ export class BoardView {
     if (this.#options.small) return;
     const free = cells.filter((value) => value === 0).length <= this.#targets.size;
     this.#svg.classList.toggle("is-free", free);
-    layers.dots.show(new Map([...this.#targets].map((cell) => [cell, cells[cell] ? "ring" : "dot"])));
+    const dot = (cell) => (cells[cell] && this.#board.geometry !== "pits" ? "ring" : "dot");
+    layers.dots.show(new Map([...this.#targets].map((cell) => [cell, dot(cell)])));
     layers.picked.show(new Map(this.#picked.map((cell) => [cell, "picked"])));
     layers.ghost.show(new Map());
     for (const [cell, element] of this.#cells) {
