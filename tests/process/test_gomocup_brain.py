@@ -191,9 +191,10 @@ def test_the_process_stays_within_the_memory_of_gomocup(size: int) -> None:
     turn_ms = repetitions(8000, short=300)
     start = f"INFO max_memory {limit}", f"INFO timeout_turn {turn_ms}", f"START {size}"
     assert brain.ask(*start) == "OK"
-    brain.move("BEGIN")
-    for x in range(repetitions(3, short=1)):
-        brain.move(f"TURN {4 * x},0")
+    taken = {brain.move("BEGIN")}
+    for _ in range(repetitions(3, short=1)):
+        x = next(x for x in range(size) if (x, 0) not in taken)
+        taken |= {(x, 0), brain.move(f"TURN {x},0")}
     with open(f"/proc/{brain.process.pid}/status") as status:
         (highest,) = (line for line in status if line.startswith("VmHWM:"))
     assert int(highest.split()[1]) * 1024 < limit

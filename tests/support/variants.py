@@ -53,7 +53,7 @@ COMPILED = [name for name in EXAMPLES if name in games.names()]
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)
 
-#: Games whose boards look like those of others: they are seen in a browser only with `--slow`.
+#: Games that are shown and played like others: only `--slow` plays them in a browser and by TCP.
 ALIKE = {
     "ataxx",
     "breakthrough",
@@ -70,5 +70,5 @@ ALIKE = {
 
 
 def seen(names: Iterable[str]) -> list[str]:
-    """Return the games that are seen in a browser: one of each look, or all with `--slow`."""
+    """Return one game of each look, or all with `--slow`: for a browser, and for whole matches."""
     return [name for name in names if scale.slow or name.partition("(")[0] not in ALIKE]
