@@ -3,8 +3,7 @@
 The game ends when neither player can move. With passes=false it ends as soon as the player to move
 cannot, an older rule. The player with more discs wins.
 
-Boards up to 8x8 are words of bits. Larger ones are arrays of cells, with functions of their own
-whose names end in `_large`.
+Boards up to 8x8 are words of bits, larger ones arrays of cells: see `games.discs.layout`.
 """
 
 from __future__ import annotations
@@ -31,97 +30,11 @@ from games import (
 from games.core.bits import count, lowest, nth
 from games.core.random import GAMMA, Rng, below
 from games.core.symmetries import of_placements
-
-# board: player, outcome, discs of player 1, discs of player 2, size, passes, the cells in play.
-# Discs are the bits of a word, eight per row for every size: cell (row, column) is bit
-# 8 * row + column. Words are stored as int64 and processed as uint64.
-_SIZE, _PASSES, _CELLS = 4, 5, 6
-
-MAX_SIDE = 16
-#: The largest side whose cells are bits of a word.
-_SMALL = 8
-# Larger boards keep the cells of a state instead, after these numbers, with an empty border: cell
-# (row, column) is number _FIRST + row * _STRIDE + column.
-_STRIDE = MAX_SIDE + 2
-_FIRST = 7 + _STRIDE + 1
-_WAYS = np.array([-_STRIDE - 1, -_STRIDE, -_STRIDE + 1, -1, 1, _STRIDE - 1, _STRIDE, _STRIDE + 1])
+from games.discs.cells import list_moves, place_of, play_cells, playout_cells
+from games.discs.layout import CELLS, MAX_SIDE, PASSES, SIZE, SMALL, STRIDE, winner
+from games.discs.lines import flips, mobility
 
 _0, _1 = np.uint64(0), np.uint64(1)
-#: The step in each direction, and the cells that a line may cross without leaving its row.
-_STEPS = tuple(np.uint64(step) for step in (1, 8, 7, 9))
-_INNER = np.uint64(0x7E7E7E7E7E7E7E7E)
-
-
-@helper
-def run_up(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Return the `crossed` discs that follow `begin` without a gap, towards the higher bits.
-
-    Parallel prefix: the first two lines find runs of two; each later line adds two more.
-    """
-    run = crossed & begin << step
-    run |= crossed & run << step
-    pairs = crossed & crossed << step
-    run |= pairs & run << (step + step)
-    run |= pairs & run << (step + step)
-    return run
-
-
-@helper
-def run_down(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Return what `run_up` returns, but towards the lower bits."""
-    run = crossed & begin >> step
-    run |= crossed & run >> step
-    pairs = crossed & crossed >> step
-    run |= pairs & run >> (step + step)
-    run |= pairs & run >> (step + step)
-    return run
-
-
-@helper
-def line_moves(own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Return the cells at the end of a run of `crossed` next to `own`, in both directions."""
-    return run_up(own, crossed, step) << step | run_down(own, crossed, step) >> step
-
-
-@helper
-def mobility(own: np.uint64, other: np.uint64, cells: np.uint64) -> np.uint64:
-    """Return the cells where `own` may put a disc."""
-    inner = other & _INNER
-    moves = line_moves(own, inner, _STEPS[0])
-    moves |= line_moves(own, other, _STEPS[1])
-    moves |= line_moves(own, inner, _STEPS[2])
-    moves |= line_moves(own, inner, _STEPS[3])
-    return moves & cells & ~(own | other)
-
-
-@helper
-def line_flips(disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
-    """Return the discs between `disc` and the nearest of `own`, both ways along `step`."""
-    up = run_up(disc, crossed, step)
-    down = run_down(disc, crossed, step)
-    if up << step & own == _0:
-        up = _0
-    if down >> step & own == _0:
-        down = _0
-    return up | down
-
-
-@helper
-def flips(disc: np.uint64, own: np.uint64, other: np.uint64) -> np.uint64:
-    """Return the discs that change sides when `own` puts `disc`."""
-    inner = other & _INNER
-    return (
-        line_flips(disc, own, inner, _STEPS[0])
-        | line_flips(disc, own, other, _STEPS[1])
-        | line_flips(disc, own, inner, _STEPS[2])
-        | line_flips(disc, own, inner, _STEPS[3])
-    )
-
-
-@helper
-def winner(lead: int) -> int:
-    """Return the outcome of a finished game; player 1 has `lead` discs more than player 2."""
-    return -1 if lead == 0 else 1 if lead > 0 else 2
 
 
 @helper
@@ -134,97 +47,11 @@ def bit_of(cell: int, size: int) -> int:
 def set_outcome(board: Board) -> None:
     """Set the outcome of a board if the game is over."""
     own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
-    cells = np.uint64(board[_CELLS])
+    cells = np.uint64(board[CELLS])
     if mobility(own, other, cells):
         return
-    if not board[_PASSES] or not mobility(other, own, cells):
+    if not board[PASSES] or not mobility(other, own, cells):
         board[1] = winner(count(board[2]) - count(board[3]))
-
-
-@helper
-def place_large(cell: int, size: int) -> int:
-    """Return the number of a cell in the board."""
-    return _FIRST + cell // size * _STRIDE + cell % size
-
-
-@helper
-def run_large(board: Board, place: int, way: int, player: int) -> int:
-    """Return how many discs a disc of the player on `place` encloses in one direction."""
-    n = 0
-    place += way
-    while board[place] == 3 - player:
-        n += 1
-        place += way
-    return n if board[place] == player else 0
-
-
-@helper
-def next_large(board: Board, player: int, cell: int) -> int:
-    """Return the first cell from `cell` on where a player may put a disc, or size² for none."""
-    size = board[_SIZE]
-    while cell < size * size:
-        place = place_large(cell, size)
-        if board[place] == 0:
-            for way in _WAYS:
-                if run_large(board, place, way, player):
-                    return cell
-        cell += 1
-    return cell
-
-
-@helper
-def moves_large(board: Board, actions: Vector, begin: int) -> int:
-    """Write the moves of the player to move to actions[begin:], without a pass; return how many."""
-    player, cells = board[0], board[_SIZE] ** 2
-    n = 0
-    cell = next_large(board, player, 0)
-    while cell < cells:
-        actions[begin + n] = cell
-        n += 1
-        cell = next_large(board, player, cell + 1)
-    return n
-
-
-@helper
-def play_large(board: Board, action: int) -> None:
-    """Play a move or a pass, and set the outcome if the game is over."""
-    player, size = board[0], board[_SIZE]
-    board[0] = 3 - player
-    if action == size * size:
-        return
-    place = place_large(action, size)
-    for way in _WAYS:
-        for n in range(run_large(board, place, way, player)):
-            board[place + (n + 1) * way] = player
-    board[place] = player
-    if next_large(board, 3 - player, 0) < size * size:
-        return
-    if board[_PASSES] and next_large(board, player, 0) < size * size:
-        return
-    lead = 0
-    for cell in range(size * size):
-        owner = board[place_large(cell, size)]
-        lead += (owner == 1) - (owner == 2)
-    board[1] = winner(lead)
-
-
-@helper
-def playout_large(board: Board, rng: Rng, trace: Vector) -> int:
-    """Play random moves to the end; return their number.
-
-    `trace` has room for two plies a cell, so the moves to choose from fit behind those played.
-    """
-    state = rng[0]
-    ply = 0
-    while board[1] == 0:
-        n = moves_large(board, trace, ply)
-        state += GAMMA
-        action = trace[ply + below(state, n)] if n else board[_SIZE] ** 2
-        trace[ply] = action
-        ply += 1
-        play_large(board, action)
-    rng[0] = state
-    return ply
 
 
 @kernel
@@ -232,19 +59,19 @@ def start(board: Board, params: Vector) -> None:
     size = params[0]
     board[:] = 0
     board[0] = 1
-    board[_SIZE] = size
-    board[_PASSES] = params[1]
+    board[SIZE] = size
+    board[PASSES] = params[1]
     low = size // 2 - 1
-    if size > _SMALL:
-        middle = place_large(low * size + low, size)
-        board[middle] = board[middle + _STRIDE + 1] = 2
-        board[middle + 1] = board[middle + _STRIDE] = 1
+    if size > SMALL:
+        middle = place_of(low * size + low, size)
+        board[middle] = board[middle + STRIDE + 1] = 2
+        board[middle + 1] = board[middle + STRIDE] = 1
         return
     cells = _0
     for row in range(size):
         for column in range(size):
             cells |= _1 << np.uint64(8 * row + column)
-    board[_CELLS] = np.int64(cells)
+    board[CELLS] = np.int64(cells)
     board[2] = 1 << (8 * low + low + 1) | 1 << (8 * (low + 1) + low)
     board[3] = 1 << (8 * low + low) | 1 << (8 * (low + 1) + low + 1)
 
@@ -253,13 +80,13 @@ def start(board: Board, params: Vector) -> None:
 def legal(board: Board, actions: Vector) -> int:
     if board[1]:
         return 0
-    size = board[_SIZE]
+    size = board[SIZE]
     n = 0
-    if size > _SMALL:
-        n = moves_large(board, actions, 0)
+    if size > SMALL:
+        n = list_moves(board, actions, 0)
     else:
         own, other = np.uint64(board[1 + board[0]]), np.uint64(board[4 - board[0]])
-        moves = mobility(own, other, np.uint64(board[_CELLS]))
+        moves = mobility(own, other, np.uint64(board[CELLS]))
         while moves:
             bit = lowest(moves)
             moves &= moves - _1
@@ -274,9 +101,9 @@ def legal(board: Board, actions: Vector) -> int:
 @kernel
 def play(board: Board, action: int) -> None:
     player = board[0]
-    size = board[_SIZE]
-    if size > _SMALL:
-        play_large(board, action)
+    size = board[SIZE]
+    if size > SMALL:
+        play_cells(board, action)
         return
     board[0] = 3 - player
     if action == size * size:
@@ -293,11 +120,11 @@ def play(board: Board, action: int) -> None:
 def playout(board: Board, rng: Rng, trace: Vector) -> int:
     if board[1]:
         return 0
-    player, size = board[0], board[_SIZE]
-    if size > _SMALL:
-        return playout_large(board, rng, trace)
+    player, size = board[0], board[SIZE]
+    if size > SMALL:
+        return playout_cells(board, rng, trace)
     own, other = np.uint64(board[1 + player]), np.uint64(board[4 - player])
-    cells = np.uint64(board[_CELLS])
+    cells = np.uint64(board[CELLS])
     state = rng[0]
     ply = 0
     moves = mobility(own, other, cells)
@@ -316,7 +143,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         own, other = other, own
         player = 3 - player
         moves = mobility(own, other, cells)
-        if not moves and (not board[_PASSES] or not mobility(other, own, cells)):
+        if not moves and (not board[PASSES] or not mobility(other, own, cells)):
             break
     rng[0] = state
     board[0] = player
@@ -328,10 +155,10 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
 @kernel
 def write(board: Board, state: Vector) -> None:
     state[:2] = board[:2]
-    size = board[_SIZE]
+    size = board[SIZE]
     for cell in range(size * size):
-        if size > _SMALL:
-            state[2 + cell] = board[place_large(cell, size)]
+        if size > SMALL:
+            state[2 + cell] = board[place_of(cell, size)]
         else:
             bit = bit_of(cell, size)
             state[2 + cell] = (board[2] >> bit & 1) + 2 * (board[3] >> bit & 1)
@@ -341,11 +168,11 @@ def write(board: Board, state: Vector) -> None:
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
     board[2] = board[3] = 0
-    size = board[_SIZE]
+    size = board[SIZE]
     for cell in range(size * size):
         owner = state[2 + cell] if 1 <= state[2 + cell] <= 2 else 0
-        if size > _SMALL:
-            board[place_large(cell, size)] = owner
+        if size > SMALL:
+            board[place_of(cell, size)] = owner
         elif owner:
             board[1 + owner] |= 1 << bit_of(cell, size)
 
@@ -378,14 +205,14 @@ class Othello(KernelGame):
 
     def __init__(self, size: int = 8, passes: bool = True) -> None:
         if checked("othello", "size", size, 4, MAX_SIDE) % 2:
-            raise SpecError(f"othello: size must be an even number, not {size}")
+            raise SpecError(f"othello: size is an even number from 4 to {MAX_SIDE}, not {size}")
         self.size = size
         cells = size * size
         # There is a move between two passes: two passes in a row would have ended the game.
         plies = 2 * (cells - 4)
         super().__init__(
             (size, int(passes)),
-            board=7 if size <= _SMALL else 7 + _STRIDE**2,
+            board=7 if size <= SMALL else 7 + STRIDE**2,
             state=2 + cells,
             actions=cells + 1,
             plies=plies,

@@ -175,6 +175,8 @@ def test_the_form_knows_every_game_and_its_parameters(host: RunningServer) -> No
     assert [(each["name"], each["default"]) for each in nim["parameters"]] == [
         ("chips", 15),
         ("max_take", 3),
+        ("piles", None),
+        ("misere", False),
     ]
     values = {each.get("value") for tag, each in page.elements if tag == "option"}
     assert {each["name"] for each in games} <= values

@@ -117,7 +117,7 @@ def test_a_match_is_played_stored_shown_and_exported_as_open_spiel_plays_it(
         assert data["result"]["winner"] == ended["winner"]
         page = fetched(site, where)
         assert f"open_spiel(game={name})".replace("_", " ") in page
-        assert page.count("<li>") == len(state.history())
+        assert page.count('<li class="of-player-') == len(state.history())
         stored = jsonl.read(fetched(site, f"{where}.json").encode(), 1)
         replayed = replay(stored)
         assert list(replayed.states[-1][2:]) == state.history()

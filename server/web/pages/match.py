@@ -48,6 +48,7 @@ def _last_position(data: MatchData) -> str:
             geometry=board.geometry,
             piece=board.piece,
             kinds=view.kinds,
+            counts=view.counts,
             cell_labels=board.cell_labels,
             block=board.block,
             edges=board.edges,

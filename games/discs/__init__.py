@@ -1,0 +1,1 @@
+"""The kernels of Othello: `games.othello` is the game."""
