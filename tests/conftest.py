@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -52,6 +53,11 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     settings.load_profile("suite")
     set_hypothesis_home_dir(config.rootpath / ".pytest_cache" / "hypothesis")
+
+
+def pytest_collection_finish() -> None:
+    """Exempts what has been collected, thousands of tests, from garbage collection."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
