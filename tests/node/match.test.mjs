@@ -81,13 +81,20 @@ test("the periods after the running one are shown separately", () => {
 });
 
 test("only the clock of the player to move runs, and none without clocks", () => {
-  const clocks = new Clocks(FISCHER);
+  const clocks = new Clocks([FISCHER, FISCHER]);
   assert.equal(clocks.show(1, 0), null);
   clocks.set([{ main_s: 100, periods: 0 }, { main_s: 50, periods: 0 }], 2, 1000);
   assert.equal(clocks.show(1, 1030).time, "1:40");
   assert.equal(clocks.show(2, 1030).time, "0:20");
   clocks.set(clocks.at(1030), 0, 1030);
   assert.equal(clocks.show(2, 1099).time, "0:20");
+});
+
+test("players with different clocks have their own periods", () => {
+  const clocks = new Clocks([timeControl(0, 0, 1, 1), timeControl(0, 0, 1, 30)]);
+  clocks.set([{ main_s: 0, periods: 1 }, { main_s: 0, periods: 1 }], 2, 0);
+  assert.equal(clocks.show(1, 0).time, "1.0");
+  assert.equal(clocks.show(2, 0).time, "0:30");
 });
 
 // Texts.

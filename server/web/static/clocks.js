@@ -36,13 +36,14 @@ export function formatSeconds(seconds) {
 
 /** Both players' clocks, from the last message of the server. `now` is in seconds of any one clock. */
 export class Clocks {
-  #timeControl;
+  #timeControls;
   #clockStates = null;
   #running = 0;
   #since = 0;
 
-  constructor(timeControl) {
-    this.#timeControl = timeControl;
+  /** From both players' timeControls, null without clocks. */
+  constructor(timeControls) {
+    this.#timeControls = timeControls;
   }
 
   /** Set both clockStates, and the seat whose clock runs, 0 for none. */
@@ -54,14 +55,14 @@ export class Clocks {
 
   /** Both clockStates at the time `now`, null without clocks. */
   at(now) {
-    if (!this.#clockStates || !this.#timeControl) return null;
+    if (!this.#clockStates || !this.#timeControls) return null;
     const elapsed = (seat) => (seat === this.#running ? now - this.#since : 0);
-    return this.#clockStates.map((clockState, at) => clockAfter(clockState, this.#timeControl, elapsed(at + 1)));
+    return this.#clockStates.map((clockState, at) => clockAfter(clockState, this.#timeControls[at], elapsed(at + 1)));
   }
 
   /** The text of the clock of `seat`, as from formatClock; null without clocks. */
   show(seat, now) {
     const clockStates = this.at(now);
-    return clockStates && formatClock(clockStates[seat - 1], this.#timeControl);
+    return clockStates && formatClock(clockStates[seat - 1], this.#timeControls[seat - 1]);
   }
 }

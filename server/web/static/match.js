@@ -43,7 +43,7 @@ class MatchPage {
   constructor(data) {
     this.#record = new MatchRecord(data);
     this.#browser = new PositionBrowser(this.#record.last, plyOf(location.search));
-    this.#clocks = new Clocks(this.#record.timeControl);
+    this.#clocks = new Clocks(this.#record.timeControls);
     const { board, positions, players } = this.#record;
     const mine = players.indexOf(session()?.name) + 1;
     this.#board = newBoard(part("board"), board, {

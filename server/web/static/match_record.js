@@ -11,7 +11,9 @@ export class MatchRecord {
     this.players = data.players;
     this.board = data.board;
     this.clock = data.clock;
-    this.timeControl = data.time_control ?? null;
+    const control = data.time_control;
+    /** What each player's clock starts with; null without clocks. */
+    this.timeControls = data.time_controls ?? (control ? [control, control] : null);
     this.rated = data.rated ?? false;
     this.tournament = data.tournament ?? null;
     /** This person's seat, 1 or 2; null for a spectator. */
@@ -63,8 +65,8 @@ export class MatchRecord {
   /** Both clocks at a position; at the last one those of now, or of the end. Null without clocks. */
   clocksAt(ply) {
     if (ply === this.last && this.clocks) return this.clocks;
-    const full = this.timeControl && { main_s: this.timeControl.main_s, periods: this.timeControl.periods };
-    return this.positions[ply].clocks ?? (full && [full, full]);
+    const full = this.timeControls?.map(({ main_s, periods }) => ({ main_s, periods }));
+    return this.positions[ply].clocks ?? full ?? null;
   }
 
   /** Apply an `ended`. */
