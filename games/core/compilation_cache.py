@@ -29,20 +29,22 @@ KEPT_S = 60 * 24 * 3600
 #: An import that is executed whenever its file is: the module, and the names in brackets or not.
 _IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (?:\(([^)]*)\)|(.*)))?", re.MULTILINE)
 
-#: What tells people about the first compilation: at most one function.
+#: What tells people about compilations, at most one function, and the modules that it was told of.
 _announcements: list[Callable[[str], None]] = []
+_announced: set[str] = set()
 
 
 def announce_compilation(announce: Callable[[str], None]) -> None:
-    """Have `announce` told once, before this process compiles what it has not in the cache."""
+    """Have `announce` told of each module that this process compiles because no cache has it."""
     _announcements[:] = [announce]
 
 
 def folder_of(module: str) -> Path:
     """Return the folder of the compiled functions of a module, which need not exist yet."""
     folder = _caches() / f"{module}-{_digest(module)}"
-    if not folder.exists() and _announcements:
-        _announcements.pop()("Compiling rules and searches for this machine, once ...")
+    if _announcements and module not in _announced and not folder.exists():
+        _announced.add(module)
+        _announcements[0](f"Compiling {module} for this machine, once ...")
     return folder
 
 
