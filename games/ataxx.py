@@ -207,7 +207,7 @@ def read(state: Vector, board: Board) -> None:
         owner = state[2 + cell]
         if owner == 1 or owner == 2:
             board[1 + owner] |= 1 << bit_of(cell, size)
-    board[_QUIET] = state[2 + size * size]
+    board[_QUIET] = min(max(0, state[2 + size * size]), QUIET_PLIES)
 
 
 class Ataxx(KernelGame):

@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from games import Board, BoardView, KernelGame, Kernels, State, Vector, checked, helper, kernel
+from games.core.counts import read_counts
 from games.core.pits import pit_name, pits_view
 from games.core.random import GAMMA, Rng, below
 
-# board: player, outcome, pits of each player, then the seeds in each pit and store
-_HOUSES, _PITS = 2, 3
+# board: player, outcome, pits of each player, all seeds, then those in each pit and store
+_HOUSES, _TOTAL, _PITS = 2, 3, 4
 
 MAX_HOUSES = MAX_SEEDS = 6
 
@@ -57,6 +58,7 @@ def start(board: Board, params: Vector) -> None:
     board[0] = 1
     board[1] = 0
     board[_HOUSES] = houses
+    board[_TOTAL] = 2 * houses * seeds
     board[_PITS:] = seeds
     board[store_of(board, 1)] = board[store_of(board, 2)] = 0
 
@@ -123,7 +125,7 @@ def write(board: Board, state: Vector) -> None:
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    board[_PITS:] = state[2:]
+    read_counts(state[2:], board[_PITS:], board[_TOTAL])
 
 
 class Kalah(KernelGame):

@@ -20,10 +20,12 @@ from games import (
     helper,
     kernel,
 )
+from games.core.counts import read_counts
 from games.core.random import GAMMA, Rng, below
 
-# board: player, outcome, max_take, 1 if the last chip loses, then the chips of each heap
-_MAX_TAKE, _MISERE, _HEAPS = 2, 3, 4
+# board: player, outcome, max_take, 1 if the last chip loses, all chips at the start, then the chips
+# of each heap
+_MAX_TAKE, _MISERE, _CHIPS, _HEAPS = 2, 3, 4, 5
 
 MOST_CHIPS = 1000
 MOST_HEAPS = 10
@@ -102,8 +104,7 @@ def write(board: Board, state: Vector) -> None:
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    for heap in range(len(state) - 2):
-        board[_HEAPS + heap] = min(max(0, state[2 + heap]), MOST_CHIPS)
+    read_counts(state[2:], board[_HEAPS:], board[_CHIPS])
 
 
 class Nim(KernelGame):
@@ -142,7 +143,7 @@ class Nim(KernelGame):
         self.heaps = _heaps_of(piles) if piles else (chips,)
         take = max(self.heaps) if piles else max_take
         super().__init__(
-            (take, int(misere), *self.heaps),
+            (take, int(misere), sum(self.heaps), *self.heaps),
             board=_HEAPS + len(self.heaps),
             state=2 + len(self.heaps),
             actions=take * len(self.heaps) + (1 if piles else 0),  # OpenSpiel has one more
@@ -181,6 +182,6 @@ class Nim(KernelGame):
 def _heaps_of(piles: str) -> tuple[int, ...]:
     """Return the numbers of a text such as 1;3;5;7. Raises SpecError."""
     heaps = piles.split(";")
-    if 2 <= len(heaps) <= MOST_HEAPS and all(heap.isdecimal() for heap in heaps):
+    if 2 <= len(heaps) <= MOST_HEAPS and all(heap.isascii() and heap.isdecimal() for heap in heaps):
         return tuple(checked("nim", "piles", int(heap), 1, MOST_IN_HEAP) for heap in heaps)
     raise SpecError(f"nim: piles must be 2 to {MOST_HEAPS} numbers, as in 1;3;5;7, not {piles!r}")

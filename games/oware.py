@@ -14,6 +14,7 @@ import numpy as np
 
 from games import Board, BoardView, KernelGame, Kernels, State, Vector, checked, helper, kernel
 from games.core.bits import count, nth
+from games.core.counts import read_counts
 from games.core.pits import pit_name, pits_view
 from games.core.random import GAMMA, Rng, below
 
@@ -202,8 +203,9 @@ def write(board: Board, state: Vector) -> None:
 @kernel
 def read(state: Vector, board: Board) -> None:
     board[:2] = state[:2]
-    board[_PITS:] = state[2:]
     begin = scores_at(board) + 2
+    board[begin:] = state[2 + begin - _PITS :]
+    read_counts(state[2:], board[_PITS:begin], board[_TOTAL])
     board[_EARLIER] = 0
     while board[_EARLIER] < QUIET_PLIES - 1 and board[begin + board[_EARLIER]]:
         board[_EARLIER] += 1

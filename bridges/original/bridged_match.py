@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from bridges.original.client_line import ClientLine
-from games import State
+from games import IllegalAction, State
 from players.client.identity import Identity
 from players.engines.original_messages import (
     ClientFault,
@@ -155,7 +155,7 @@ class BridgedMatch:
                 self._started(event)
             case Update(match=match) if self._match and match == self._match.match:
                 if event.ply == len(self._moves):
-                    self._append(event.action, tuple(event.state))
+                    self._append(event.action)
                     self._advance()
             case Ended(match=match) if self._match and match == self._match.match:
                 self._ended(event)
@@ -172,7 +172,7 @@ class BridgedMatch:
             self._show(f"match {event.match}: {first} against {second}, {event.clock}")
         self._is_current = True
         for action in event.moves[len(self._moves) :]:
-            self._append(action, self._rules.game.next_state(self._states[-1], action))
+            self._append(action)
         if self._failed:
             self.server.send(Resign(id=_RESIGN, match=event.match))
         elif self._answer:  # it may have been lost with the connection
@@ -180,9 +180,13 @@ class BridgedMatch:
         else:
             self._advance()
 
-    def _append(self, action: int, state: State) -> None:
+    def _append(self, action: int) -> None:
+        try:
+            self._states.append(self._rules.game.next_state(self._states[-1], action))
+        except IllegalAction as error:
+            self._fail(f"The server's rules differ from those of the bridge: {error}.")
+            return
         self._moves.append(action)
-        self._states.append(state)
         self._answer = None
 
     def _advance(self) -> None:

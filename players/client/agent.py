@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from games import SpecError
+from games import IllegalAction, SpecError, State
 from players.client.active_match import ActiveMatch, MoveQuery, ResultCounts
 from players.client.console import PlayerConsole
 from players.client.identity import Identity
@@ -262,7 +262,8 @@ class Agent:
             return
         # Moves that were played while the connection was lost.
         for action in event.moves[match.ply :]:
-            self._driver.append(match, action, match.game.next_state(match.states[-1], action))
+            if not self._append(match, action):
+                return
         match.clocks = event.clocks
         match.connected = True
         match.done = match.info = None  # a move may have been lost, too
@@ -282,8 +283,14 @@ class Agent:
             self._driver.send_resignation(event.match)
             return None
         states = [player.game.initial_state()]
-        for action in event.moves:
-            states.append(player.game.next_state(states[-1], action))
+        try:
+            for action in event.moves:
+                states.append(player.game.next_state(states[-1], action))
+            _check_same(states[-1], event.state)
+        except IllegalAction as error:
+            self._show_other_rules(event, error)
+            self._driver.send_resignation(event.match)
+            return None
         match = self._match = ActiveMatch(event, player, states, event.clocks, list(event.moves))
         opponent = event.players[2 - match.seat]
         self._driver.notify(match, player.started, match.seat, opponent, tuple(states))
@@ -294,8 +301,31 @@ class Agent:
         if match is None or event.match != match.started.match or event.ply != match.ply:
             return
         match.clocks = event.clocks
-        self._driver.append(match, event.action, tuple(event.state))
-        self._driver.advance(match)
+        if self._append(match, event.action, event.state):
+            self._driver.advance(match)
+
+    def _append(self, match: ActiveMatch, action: int, state: State | None = None) -> bool:
+        """Add a move of the server by the client's rules; return whether they allow it.
+
+        The rules kept here compute the position, as searches trust that it is one of the game's.
+        """
+        try:
+            after = match.game.next_state(match.states[-1], action)
+            if state is not None:
+                _check_same(after, state)
+        except IllegalAction as error:
+            self._show_other_rules(match.started, error)
+            self._driver.resign(match)
+            return False
+        self._driver.append(match, action, after)
+        return True
+
+    def _show_other_rules(self, started: Started, error: IllegalAction) -> None:
+        self.counts.faults += 1
+        self._console.show(
+            f"The server's rules of {started.game} differ from those of this player: {error}. "
+            f"The player resigns match {started.match}."
+        )
 
     def _ended(self, event: Ended) -> None:
         match = self._match
@@ -358,3 +388,9 @@ class Agent:
             self._match.player.cancel()
         self._connection.close()
         finished(code)
+
+
+def _check_same(state: State, of_server: State) -> None:
+    """Raise IllegalAction unless the server has the same position."""
+    if state != of_server:
+        raise IllegalAction("the position after the last move is another one")

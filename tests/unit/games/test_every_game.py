@@ -157,6 +157,7 @@ def test_invalid_states_cause_no_access_outside_the_board(spec: str, data: st.Da
     with contextlib.suppress(ValueError):
         for action in game.legal_actions((1, 0, *state[2:])):
             assert 0 <= action < game.num_actions
+            game.next_state((1, 0, *state[2:]), action)
         game.legal_actions(state)
 
 

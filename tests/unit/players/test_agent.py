@@ -527,6 +527,50 @@ def test_leaving_does_not_wait_for_ever(harness: AgentHarness) -> None:
 # Thinking on the opponent's time.
 
 
+@pytest.mark.parametrize(
+    ("action", "state", "expected"),
+    [
+        (TAKE_3 + 1, (2, 0, 5), "action 3 (no action) is not legal here; legal are: 1, 2, 3"),
+        (-1, (2, 0, 9), "action -1 (no action) is not legal here; legal are: 1, 2, 3"),
+        (TAKE_3, (2, 0, 2**40), "the position after the last move is another one"),
+        (TAKE_3, (2, 0), "the position after the last move is another one"),
+    ],
+)
+def test_a_position_that_breaks_the_rules_is_never_given_to_the_player(
+    harness: AgentHarness, action: int, state: State, expected: str
+) -> None:
+    harness.start(seat=2)
+    harness.agent.received(
+        Update(match="m", ply=0, player=1, action=action, state=state, to_move=2)
+    )
+    assert harness.sent() == [Resign(id="resign", match="m")]
+    assert not harness.thinking
+    assert (
+        f"The server's rules of nim(chips=9) differ from those of this player: {expected}. "
+        "The player resigns match m."
+    ) in harness.shown
+    assert harness.agent.counts.faults == 1
+
+
+def test_a_match_that_begins_by_other_rules_is_resigned(harness: AgentHarness) -> None:
+    harness.moves = [TAKE_1]
+    harness.agent.received(
+        Started(
+            match="m",
+            game="nim(chips=9)",
+            players=("Ann", "Bob"),
+            seat=1,
+            clock="none",
+            moves=(TAKE_1, TAKE_3 + 1),
+            state=harness.state,
+            to_move=1,
+        )
+    )
+    assert harness.sent() == [Resign(id="resign", match="m")]
+    assert not harness.thinking
+    assert "action 3 (no action) is not legal here" in harness.shown
+
+
 def test_who_does_not_ponder_waits(harness: AgentHarness) -> None:
     harness.start(seat=2)
     assert not harness.thinking
