@@ -37,6 +37,7 @@ from server.runtime.endpoints import (
     spelled,
     why_not_listening,
 )
+from server.runtime.game_compilation import compile_games
 from server.runtime.loop_time import LoopTime
 from server.runtime.open_files import ConnectionRoom, TooFewFiles, connection_room, raise_limit
 from server.runtime.reactor import install as install_reactor
@@ -359,6 +360,7 @@ def _stop_reactor() -> None:
 
 def _warm_up() -> None:
     """Load every game now: its first load on a machine compiles it, which takes seconds."""
+    compile_games(_log.info)
     games.announce_compilation(_log.info)
     for name in games.names():
         try:

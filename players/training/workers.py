@@ -145,11 +145,6 @@ class Workers:
         return _Process(self._settings, self._log, self._reports)
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def _python_path() -> str:
     """The PYTHONPATH with which a worker imports the same code as this process."""
     root = str(Path(players.__file__).parents[1])

@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from games.core.cores import usable_cores
 from server.model.tournament_spec import Entrant, TournamentSpec
-from server.organizer import estimate
 from server.runtime.subprocesses import own, own_environment
 from server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
 
@@ -47,7 +47,7 @@ def checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, EntrantChe
         if each.command and (fault := _missing(each.command, folder)):
             yield place, EntrantCheck(fault)
     places = [place for place, each in enumerate(spec.entrants) if each.player]
-    with ThreadPoolExecutor(estimate.cores()) as pool:
+    with ThreadPoolExecutor(usable_cores()) as pool:
         found = pool.map(lambda place: _check_player(spec.entrants[place], games, folder), places)
         yield from zip(places, found, strict=True)
 

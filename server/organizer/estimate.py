@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import combinations
 
 import games
 from games.core import spec as spelling
+from games.core.cores import usable_cores
 from server.model.messages import TimeControl
 from server.model.time_control import parse_time_control
 from server.model.tournament_spec import Entrant, TournamentSpec
@@ -17,14 +17,9 @@ from server.tournament.pairs import CountRange
 _TRUE = ("true", "yes", "1")
 
 
-def cores() -> int:
-    """The number of processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def concurrency(spec: TournamentSpec) -> int:
     """The number of matches that the cores of this machine can play at once, at least 1."""
-    return max(1, cores() // match_cores(spec))
+    return max(1, usable_cores() // match_cores(spec))
 
 
 def pairs(spec: TournamentSpec) -> CountRange:
@@ -55,11 +50,11 @@ def match_cores(spec: TournamentSpec) -> int:
 def core_shortage(spec: TournamentSpec) -> str | None:
     """A warning if the players think with more threads than there are cores, otherwise None."""
     threads = spec.concurrency * match_cores(spec)
-    if threads <= cores():
+    if threads <= usable_cores():
         return None
     return (
         f"{spec.concurrency} matches at once can keep {threads} threads thinking, and this machine "
-        f"has {cores()} cores: players that think by the clock think less"
+        f"has {usable_cores()} cores: players that think by the clock think less"
     )
 
 

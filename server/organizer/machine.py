@@ -8,8 +8,8 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
+from games.core.cores import usable_cores
 from server.export.text import plain
-from server.organizer import estimate
 from server.tournament.report import words
 from server.tournament.spec_validation import LONGEST_MACHINE
 
@@ -20,7 +20,7 @@ def description() -> str:
     """The processor, the cores, the system, and the versions of Python and Playout."""
     parts = (
         _processor(),
-        words.counted(estimate.cores(), "core"),
+        words.counted(usable_cores(), "core"),
         f"{platform.system()} {platform.release()}",
         f"Python {platform.python_version()}",
         f"Playout {version('playout')}",

@@ -10,6 +10,7 @@ import click
 import players
 from games import Game, SpecError
 from games.core import spec
+from games.core.cores import usable_cores
 from games.core.spec import Spec
 from players import Limit
 from players.alphazero import AlphaZero
@@ -19,7 +20,6 @@ from players.training.errors import TrainingError
 from players.training.evaluation import EvaluationTerms, MakePlayer, played, score
 from players.training.record import EvaluationRecord
 from players.training.run_folder import RunFolder
-from players.training.workers import cores
 from server.client.finite_range import FiniteRange
 from server.tournament.openings import OpeningError
 
@@ -83,7 +83,7 @@ def evaluate(
     with showing() as shown:
         shown.phase(f"round {number} against {opponent}: no pair yet")
         try:
-            for result in played(terms, pairs, 1 if time else cores()):
+            for result in played(terms, pairs, 1 if time else usable_cores()):
                 results.append(result)
                 shown.phase(f"round {number} against {opponent}: {score(results)}")
         except OpeningError as error:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from games.core.cores import usable_cores
 from players.training import limits
 from players.training.commands.options import folder_argument
 from players.training.display import duration, showing
@@ -18,7 +19,7 @@ from players.training.errors import TrainingError, require_learning
 from players.training.record import RoundRecord
 from players.training.run_folder import RunFolder
 from players.training.settings import Limits, TrainingSettings
-from players.training.workers import Workers, cores
+from players.training.workers import Workers
 from server.client.finite_range import FiniteRange
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -139,7 +140,9 @@ def _reached(path: Path) -> str:
 @contextlib.contextmanager
 def _workers(folder: RunFolder, settings: TrainingSettings) -> Iterator[Workers]:
     """Worker processes, by default one for each core, until the end of the block."""
-    workers = Workers(settings.processes.workers or cores(), folder.settings_file, folder.log)
+    workers = Workers(
+        settings.processes.workers or usable_cores(), folder.settings_file, folder.log
+    )
     try:
         yield workers
     finally:

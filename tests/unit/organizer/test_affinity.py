@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
+from games.core.cores import usable_cores
 from server.model.tournament_spec import TournamentSpec
-from server.organizer import estimate
 from server.organizer.affinity import Cores
 from server.tournament.spec_parser import read
 
@@ -112,4 +112,4 @@ def test_threads_that_are_there_already_are_moved_too() -> None:
 def test_one_that_has_ended_is_no_fault(processes: list[Process]) -> None:
     processes[0].kill()
     processes[0].wait()
-    Cores(tournament(estimate.cores())).match_started("a", processes[:1])
+    Cores(tournament(usable_cores())).match_started("a", processes[:1])

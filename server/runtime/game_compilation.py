@@ -1,0 +1,82 @@
+"""Compiles all games at their first use on a machine, in one process for each core."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+import platformdirs
+
+import games
+from games.core.compilation_cache import announce_compilation
+from games.core.cores import usable_cores
+
+#: Most processes that compile at a time; each takes about 300 MB.
+MAX_PROCESSES = 8
+
+
+def compile_games(announce: Callable[[str], None]) -> None:
+    """Compile all games, unless that was done before on this machine.
+
+    `announce` is told of each module that is compiled. Games that cannot be loaded are left out.
+    """
+    done = _record()
+    if done.exists() or numba.config.DISABLE_JIT:
+        return
+    if _compile(games.names(), announce):
+        with contextlib.suppress(OSError):  # without a cache folder, each process compiles
+            done.parent.mkdir(parents=True, exist_ok=True)
+            done.touch()
+
+
+def _compile(names: Sequence[str], announce: Callable[[str], None]) -> bool:
+    """Compile games in processes, and return whether all of these have succeeded."""
+    count = min(usable_cores(), MAX_PROCESSES)
+    processes: list[subprocess.Popen[bytes]] = []
+    reader, writer = os.pipe()
+    try:
+        with open(reader, encoding="utf-8") as lines:
+            with open(writer, "wb") as output:
+                for part in range(count):
+                    command = [sys.executable, "-m", __name__, *names[part::count]]
+                    processes.append(subprocess.Popen(command, stdout=output))
+            for line in lines:
+                announce(line.rstrip())
+        return all(process.wait() == 0 for process in processes)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _record() -> Path:
+    """Return the file that exists when the games, as they are, are compiled for this processor."""
+    given = [numba.__version__, np.__version__, llvm.get_host_cpu_name()]
+    for file in sorted(Path(games.__file__).parent.rglob("*.py")):
+        status = file.stat()
+        given.append(f"{file} {status.st_size} {status.st_mtime_ns}")
+    digest = hashlib.sha256("\n".join(given).encode()).hexdigest()[:16]
+    return platformdirs.user_cache_path("playout") / "all_compiled" / digest
+
+
+def _main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    announce_compilation(partial(print, flush=True))
+    for name in sys.argv[1:]:
+        with contextlib.suppress(games.SpecError):
+            if games.describe(name).example == name:  # others are games of libraries
+                games.load(name)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,34 @@
+"""server.runtime.game_compilation: all games are compiled by several processes, once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import games
+from server.runtime.game_compilation import compile_games
+
+
+def test_games_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("NUMBA_OPT", "0")
+    monkeypatch.setattr(games, "names", lambda: ["nim", "no_game"])
+    announced: list[str] = []
+    compile_games(announced.append)
+    compiled = {folder.name.split("-")[0] for folder in (tmp_path / "playout/compiled").iterdir()}
+    assert "games.nim" in compiled
+    assert {text.split()[1] for text in announced} == compiled
+    announced.clear()
+    compile_games(announced.append)
+    assert announced == []
+
+
+def test_games_that_cannot_be_compiled_now_are_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    compile_games(print)
+    assert not [*tmp_path.glob("playout/all_compiled/*")]
