@@ -22,7 +22,7 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.bits import count, nth
+from games.core.bits import count, lowest, nth
 from games.core.moves import cells_of_moves, symmetries_of_moves
 from games.core.random import GAMMA, Rng, below
 
@@ -115,12 +115,15 @@ def legal(board: Board, actions: Vector) -> int:
         return 0
     columns, moves = board[_COLUMNS], moves_on(board, board[0])
     n = 0
-    for row in range(board[_ROWS]):
-        for column in range(columns):
-            upper, lower = words_of(row * _STRIDE + column)
+    for half in (0, 4):
+        pieces = moves[half] | moves[half + 1] | moves[half + 2] | moves[half + 3]
+        while pieces:
+            bit = pieces & -pieces
+            pieces ^= bit
+            place = lowest(bit) + (_HALF if half else 0)
             for direction in range(4):
-                if moves[direction] & upper | moves[4 + direction] & lower:
-                    actions[n] = (row * columns + column) * 4 + direction
+                if moves[half + direction] & bit:
+                    actions[n] = (place // _STRIDE * columns + place % _STRIDE) * 4 + direction
                     n += 1
     return n
 
