@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -10,6 +11,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from server.main import main
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -48,6 +52,25 @@ def test_the_image_runs_without_a_shell_and_not_as_root() -> None:
     assert entry[0] == '["playout-server",'
     (volumes,) = instructions("VOLUME")
     assert volumes == ['["/var/lib/playout",', '"/var/cache/playout"]']
+
+
+def test_the_proxy_of_the_compose_file_reaches_the_server() -> None:
+    compose, nginx = ((DEPLOY / name).read_text() for name in ("compose.yaml", "nginx.conf"))
+    command = re.search(r"command: (\[.*\])", compose)
+    assert command
+    options = json.loads(command[1])
+    assert "--proxy-protocol" in options
+    assert "--http-proxied" in options
+    assert f"proxy_pass playout:{options[options.index('--port') + 1]};" in nginx
+    (entry,) = instructions("ENTRYPOINT")
+    assert "0.0.0.0:8080" in " ".join(entry)
+    assert "proxy_pass http://playout:8080;" in nginx
+    published = json.loads(re.search(r"ports: (\[.*\])", compose)[1])  # type: ignore[index]
+    listening = re.findall(r"listen (\d+) ssl;", nginx)
+    assert [each.split(":")[1] for each in published] == listening
+    wanted = [word for word in options if word.startswith("--")]
+    offered = CliRunner().invoke(main, ["--help"]).output
+    assert all(word in offered for word in wanted)
 
 
 def test_the_image_and_the_unit_have_the_database_and_the_cache_in_the_same_places() -> None:
