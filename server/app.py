@@ -21,9 +21,11 @@ from twisted.python.failure import Failure
 import games
 from server.core.assembly import make_hub
 from server.core.policy import Policy
+from server.ladder.state import StoredLadder
 from server.model.records import Account, StoredMatch, StoredTournament
 from server.net.bot_processes import BotProcesses
 from server.net.driver import Driver
+from server.net.ladder_ratings import LadderRatings
 from server.net.loop_lag import DelayMeter
 from server.net.tcp import TcpConnectionFactory
 from server.runtime import browser, collector, logs
@@ -45,6 +47,7 @@ from server.runtime.scheduler import LoopScheduler
 from server.storage import Database, StorageError
 from server.storage.client import StorageClient
 from server.storage.engine import first_line
+from server.storage.ladders import stored_ladders
 from server.web.api import Api, error_as_json
 from server.web.archive import Archive
 from server.web.http import HandlerResource
@@ -146,6 +149,7 @@ class _Server:
             policy, software=software, accounts=found.accounts, epoch=epoch, started_at=started_at
         )
         self._driver = Driver(self._hub, reactor(), scheduler, self._finish, loop_time)
+        self._driver.rater = LadderRatings(reactor(), self._driver.ladder_rated)
         if policy.bots:
             self._start_bots()
         if storage:
@@ -153,6 +157,7 @@ class _Server:
             storage.attach(self._driver)
             reactor().addSystemEventTrigger("before", "shutdown", storage.stop_restarting)
             self._hub.restore_tournaments(found.tournaments)
+            self._driver.call_hub(lambda now: self._hub.restore_ladders(found.ladders, now))
             self._driver.call_hub(lambda now: self._hub.restore_matches(found.matches, now))
 
     def run(self) -> None:
@@ -286,15 +291,16 @@ class _Server:
 
 @dataclasses.dataclass(frozen=True)
 class _Stored:
-    """The accounts, matches and tournaments that an earlier server stored."""
+    """The accounts, matches, tournaments and ladders that an earlier server stored."""
 
     accounts: Sequence[Account] = ()
     matches: Sequence[StoredMatch] = ()
     tournaments: Sequence[StoredTournament] = ()
+    ladders: Sequence[StoredLadder] = ()
 
 
 def _read_stored(url: str, since: float) -> _Stored:
-    """Read accounts, and matches and tournaments that run or ended after `since`.
+    """Read accounts, ladders, and matches and tournaments that run or ended after `since`.
 
     Raises StorageError.
     """
@@ -310,6 +316,7 @@ def _read_stored(url: str, since: float) -> _Stored:
                 if each.ended is None or each.ended.at >= since - _REMEMBERED_S
                 if (stored := database.tournament(each.created.tournament))
             ],
+            stored_ladders(database, since - _REMEMBERED_S),
         )
     except SQLAlchemyError as error:
         raise StorageError(f"cannot read {database.shown}: {first_line(error)}") from error

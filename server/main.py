@@ -15,6 +15,7 @@ from server.cli.options import (
     bots_by_default,
     database_option,
     from_file,
+    ladder_option,
     listening_options,
     policy_options,
     shown_tournaments,
@@ -48,6 +49,7 @@ Then connect players: playout-player connect_four uct
 @database_option
 @policy_options
 @bot_options
+@ladder_option
 @click.option(
     "--unread-bytes",
     default=2**20,
@@ -95,9 +97,10 @@ def main(context: click.Context, /, **options: Any) -> None:
     default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
     shown = shown_tournaments(settings, by_default=default)
     stored, offered = settings["database"] != "none", options.pop("bot")
+    ladders = options.pop("ladder")
     serve(
         Settings(**settings, http_given=given, tournaments=shown),
-        Policy(**options, offered=offered, stored=stored),
+        Policy(**options, offered=offered, ladders=ladders, stored=stored),
     )
 
 

@@ -74,6 +74,9 @@ class Agent:
         self._takeovers = TakeOvers(reactor, request.admits, console.show, self._send_request)
         #: The exit code, once the player has been told to leave.
         self._leaving_with: int | None = None
+        self._interrupted = False
+        #: Whether no match follows this one on the ladder.
+        self._last_on_ladder = False
         self._server_is_closing = False
         #: The number of the present connection.
         self._connection_number = 0
@@ -151,19 +154,26 @@ class Agent:
                 self._console.closing(event)
             case Notice():
                 self._console.show(f"The server says: {event.text}")
-                if event.code == "bot_failed":
+                if event.code in ("bot_failed", "ladder_left"):
                     self._finish(1)
             case Error():
                 self._refused(event)
 
     def interrupt(self) -> None:
-        """React to Ctrl-C: the player may handle it, otherwise leave."""
-        if self._match is None or not self._match.player.interrupt():
+        """React to Ctrl-C: the player may handle it, otherwise leave; a ladder after the match."""
+        if self._match is not None and self._match.player.interrupt():
+            return
+        if self._match is None or self._request.leave is None or self._interrupted:
             self.leave(130)
+            return
+        self._interrupted = True
+        self._leave_ladder()
+        self._console.show("Leaving the ladder after this match; Ctrl-C again resigns it ...")
 
     def leave(self, code: int) -> None:
         """Resign the match and finish; in a tournament another process may continue the match."""
-        if self._match is None or self._request.joins or self._leaving_with is not None:
+        continued = self._request.may_be_continued
+        if self._match is None or continued or self._leaving_with is not None:
             self._finish(code)
             return
         self._leaving_with = code
@@ -223,7 +233,7 @@ class Agent:
             self.counts.void += 1
             match.over = True
             self._driver.advance(match)
-        if self._request.joins:
+        if self._request.joins and not self._last_on_ladder:
             self._send_request()
 
     def _left(self) -> None:
@@ -235,15 +245,26 @@ class Agent:
             self._finish(self._leaving_with)
         elif self.counts.played == self._request.matches:
             self._finish(1 if self.counts.faults else 0)
+        elif self._interrupted:
+            self._finish(130)
         elif self._later:
             later, self._later = self._later, []
             for event in later:
                 self.received(event)
+        elif self._caught_up and self._last_on_ladder:  # the match had no result
+            self._last_on_ladder = False
+            self._send_request()
         elif self._caught_up and not self._request.joins:
             self._takeovers.next()
 
     def _send_request(self) -> None:
         self._connection.send(structs.replace(self._request.request, id=_PLAY))
+
+    def _leave_ladder(self) -> None:
+        """Play no further match than the present one, if that is on a ladder."""
+        if request := self._request.leave:
+            self._last_on_ladder = True
+            self._connection.send(request)
 
     def _is_of_the_next(self, match_id: str) -> bool:
         """Whether the match has to wait until the player has stopped thinking about the last."""
@@ -292,6 +313,8 @@ class Agent:
             self._driver.send_resignation(event.match)
             return None
         match = self._match = ActiveMatch(event, player, states, event.clocks, list(event.moves))
+        if self.counts.played + 1 == self._request.matches:
+            self._leave_ladder()
         opponent = event.players[2 - match.seat]
         self._driver.notify(match, player.started, match.seat, opponent, tuple(states))
         return match

@@ -57,7 +57,7 @@ class PlayerConsole:
         self.show(f"{event.name}: waiting {opponent} at {event.game}{clock} ...")
 
     def joined(self, name: str) -> None:
-        """Announce that the player takes part in a tournament."""
+        """Announce that the player takes part in a tournament, or is on a ladder."""
         self.show(f"{name}: entered, waiting for matches ...")
 
     def started(self, event: Started) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import os
 import secrets
@@ -37,17 +38,21 @@ from players.client.server_options import (
 )
 from players.client.trees import FORMATS, TreeFile
 from players.core import rendering
+from server.client import program_files
 from server.client.connection import ServerConnection
 from server.client.finite_range import FiniteRange
 from server.client.tls import tls_settings
-from server.model.messages import ChallengeBot, Join, Seek
+from server.model.messages import ChallengeBot, EnterLadder, Join, Seek
+from server.model.version import of_spec
 
 #: GAME in a tournament, and the --tournament that stands for all in which the account is entered.
 ANY = "any"
-#: Options that a tournament decides.
-_TERMS = ("clock", "opponent", "challenge_bot", "seat", "matches", "rated")
-#: Most characters of `software` in `hello`.
-_LONGEST_SOFTWARE = 64
+#: Options that a tournament or a ladder decides; a tournament also the number of matches.
+_TERMS = ("clock", "opponent", "challenge_bot", "seat", "rated")
+#: Most characters of a name.
+_LONGEST_NAME = 32
+#: Most characters of `software` in `hello`, and of the version on a ladder.
+_LONGEST_LABEL = 64
 
 EPILOG = """
 \b
@@ -62,6 +67,7 @@ Examples:
   playout-player nim uct --name Bob --rated           as the account Bob
   playout-player nim uct --host play.example --tls    on another machine
   playout-player any uct --tournament any --name Bob  all tournaments where Bob is entered
+  playout-player any uct --ladder connect_four        rated matches without end
   playout-player --options uct                        the options of uct
   playout-player --games                              all games
   playout-player othello "engine(name=rhino)"         a program of others, of engines.toml
@@ -69,6 +75,7 @@ Examples:
 
 In a tournament, a player plays until it is stopped. Ctrl-C and SIGTERM
 resign no match then: another player of the same account continues it.
+On a ladder, Ctrl-C leaves after the present match.
 
 \b
 Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
@@ -127,6 +134,18 @@ def _show_games(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     show_envvar=True,
     metavar="ID|any",
     help="Play in this tournament, or in all where --name is entered, until stopped; GAME is any.",
+)
+@click.option(
+    "--ladder",
+    metavar="GAME",
+    help="Play rated matches on the ladder of this game, until stopped or as many as --matches; "
+    "the argument GAME is any. Without --name, the account is named after the player and you.",
+)
+@click.option(
+    "--bot-version",
+    metavar="TEXT",
+    help="Version of the player on the ladder, which rates each one.  [default: that of an engine, "
+    "or a digest of the player, its options and its code]",
 )
 @click.option(
     "--warm",
@@ -207,6 +226,8 @@ def main(
     seat: Literal[1, 2] | None,
     matches: int,
     tournament: str | None,
+    ladder: str | None,
+    bot_version: str | None,
     warm: tuple[str, ...],
     options: tuple[str, ...],
     check: bool,
@@ -220,12 +241,14 @@ def main(
 ) -> None:
     """Connect PLAYER to a server and let it play GAME.
 
-    GAME is a name with parameters, as in "othello(size=6)", or any, with --tournament; PLAYER is
-    one of those below, or module:Class from the current folder, with options in the same way or by
-    --option.
+    GAME is a name with parameters, as in "othello(size=6)", or any, with --tournament or --ladder;
+    PLAYER is one of those below, or module:Class from the current folder, with options in the same
+    way or by --option.
     """
     _require_order(game, player)
-    known = _known_games(context, game, tournament, warm)
+    known = _known_games(context, game, tournament, ladder, warm)
+    if bot_version is not None and ladder is None:
+        raise click.UsageError("--bot-version needs --ladder GAME")
     if challenge_bot is not None and (rated or opponent is not None):
         raise click.UsageError("--challenge-bot names the opponent, in a match that is not rated: "
                                "leave --opponent and --rated out")  # fmt: skip
@@ -235,13 +258,21 @@ def main(
         _check(player, options, known)
         return
     reactor: Any = importlib.import_module("twisted.internet.reactor")
-    needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament}
+    if ladder is not None and name is None:
+        name = _ladder_name(player)
+    needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament,
+               "--ladder": ladder}  # fmt: skip
     require_account(name, guest, [option for option, value in needing.items() if value])
     account = None if guest or name is None else account_of(name, (host, port), token_file)
     tls_config = tls_settings(host, tls, ca, tls_name)
     cache = _player_cache(player, options, known)
     identity = _identity(player, name, account, cache)
-    if tournament is None:
+    if ladder is not None:
+        known_as = bot_version or cache.version or _digest(player, options)
+        enter = EnterLadder(game=str(games.load(ladder)), version=known_as[:_LONGEST_LABEL])
+        given = context.get_parameter_source("matches") is not ParameterSource.DEFAULT
+        request = PlayRequest(enter, matches if given else None)
+    elif tournament is None:
         rules = str(games.load(game))
         wanted = _match_request(rules, challenge_bot, opponent, clock=clock, seat=seat, rated=rated)
         request = PlayRequest(wanted, matches)
@@ -319,7 +350,7 @@ def _identity(
     return Identity(
         name or f"{label[:27]}-{secrets.token_hex(2)}",
         "human" if cache.make.human else "bot",
-        (f"{cache.version}, {software}" if cache.version else software)[:_LONGEST_SOFTWARE],
+        (f"{cache.version}, {software}" if cache.version else software)[:_LONGEST_LABEL],
         account,
         any_name=name is None,
         session=os.environ.get("PLAYOUT_SESSION"),
@@ -349,29 +380,58 @@ def _join(tournament: str) -> Join:
     )
 
 
+def _ladder_name(player: str) -> str:
+    """The name of the account on a ladder: the player's and the user's."""
+    label = spec.parse(player).name.split(":")[-1]
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # the user of a container may have no name
+        user = "bot"
+    return f"{label}-{user}"[:_LONGEST_NAME]
+
+
+def _digest(player: str, options: tuple[str, ...]) -> str:
+    """The version of a player: a digest of everything that decides how it plays."""
+    files = program_files.files_in(Path.cwd())
+    return of_spec(_with_options(player, options), files, program_files.installed())
+
+
 def _known_games(
-    context: click.Context, game: str, tournament: str | None, warm: tuple[str, ...]
+    context: click.Context,
+    game: str,
+    tournament: str | None,
+    ladder: str | None,
+    warm: tuple[str, ...],
 ) -> tuple[str, ...]:
     """The games that can be prepared before the first match. Raises UsageError."""
+    if tournament is not None and ladder is not None:
+        raise click.UsageError("choose one of --tournament and --ladder")
+    if ladder is not None:
+        _require_any(context, game, "--ladder", (*_TERMS, "warm"))
+        return (ladder,)
     if tournament is None:
         if game == ANY:
             raise click.UsageError(
-                "GAME can be any in a tournament only: --tournament ID, or --tournament any"
+                "GAME can be any only with --tournament ID, --tournament any or --ladder GAME"
             )
         if warm:
             raise click.UsageError("--warm needs --tournament; otherwise there is only GAME")
         return (game,)
+    _require_any(context, game, "--tournament", (*_TERMS, "matches"))
+    return warm
+
+
+def _require_any(context: click.Context, game: str, given: str, decided: tuple[str, ...]) -> None:
+    """Raises UsageError for another GAME than any, and for options that are decided elsewhere."""
+    kind = given.removeprefix("--")
     if game != ANY:
         raise click.UsageError(
-            f"with --tournament, GAME must be any, not {game!r}: the tournament decides the games"
+            f"with {given}, GAME must be any, not {game!r}: the {kind} decides the game"
         )
-    for term in _TERMS:
-        if context.get_parameter_source(term) is not ParameterSource.DEFAULT:
-            option = term.replace("_", "-")
-            raise click.UsageError(
-                f"with --tournament, leave out --{option}: the tournament decides it"
-            )
-    return warm
+    for option in decided:
+        if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
+            name = option.replace("_", "-")
+            raise click.UsageError(f"with {given}, leave out --{name}: the {kind} decides it")
 
 
 def _require_order(game: str, player: str) -> None:

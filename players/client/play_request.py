@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.model.messages import ChallengeBot, Join, Seek
+from server.model.messages import ChallengeBot, EnterLadder, Join, LeaveLadder, Seek
 
 
 @dataclass(frozen=True)
 class PlayRequest:
-    """A request for matches: a seek, a challenge to a bot, or joining tournaments.
+    """A request for matches: a seek, a challenge to a bot, a ladder, or joining tournaments.
 
-    `matches` is how many are played; None, for tournaments, stands for all that are assigned.
+    `matches` is how many are played; None stands for all that a tournament or ladder assigns.
     """
 
-    request: Seek | ChallengeBot | Join
+    request: Seek | ChallengeBot | Join | EnterLadder
     matches: int | None = None
 
     @property
     def joins(self) -> bool:
-        """Whether it joins tournaments, which assign it matches without further requests."""
+        """Whether a tournament or a ladder assigns it matches without further requests."""
+        return isinstance(self.request, Join | EnterLadder)
+
+    @property
+    def may_be_continued(self) -> bool:
+        """Whether another process of the account plays on when this one exits."""
         return isinstance(self.request, Join)
+
+    @property
+    def leave(self) -> LeaveLadder | None:
+        """The request by which no more matches begin on a ladder."""
+        return (
+            LeaveLadder(game=self.request.game) if isinstance(self.request, EnterLadder) else None
+        )
 
     def admits(self, game: str) -> bool:
         """Whether a match of that game is one of those requested."""

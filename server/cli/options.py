@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 from platformdirs import user_data_path
 
+import games
 from games.core import spec
 from server.client.finite_range import FiniteRange
 from server.core.policy import Policy
@@ -144,6 +145,8 @@ _POLICY: dict[str, tuple[Any, str]] = {
         "Bots of the server that an IP address may challenge in an hour.",
     ),
     "bot_minutes": (_SECONDS, "Minutes that a bot of the server may play."),
+    "ladder_matches": (_COUNT, "Matches of all ladders at once."),
+    "ladder_clock": (str, f"Time control on ladders, unless --ladder has another: {NOTATIONS}."),
 }
 
 
@@ -151,7 +154,7 @@ def policy_options(command: F) -> F:
     """Add an option for each field of `Policy` in `_POLICY`."""
     defaults = {field.name: field.default for field in dataclasses.fields(Policy)}
     for name, (kind, text) in reversed(_POLICY.items()):
-        callback = _clock if name == "default_clock" else None
+        callback = _clock if name in ("default_clock", "ladder_clock") else None
         command = click.option(
             f"--{name.replace('_', '-')}",
             default=defaults[name],
@@ -198,6 +201,40 @@ def bot_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def _ladders(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str | None] | None:
+    """Parse the values of `--ladder`; return None without any. Raises BadParameter."""
+    if not given:
+        return None
+    if given == ("none",):
+        return {}
+    found: dict[str, str | None] = {}
+    for text in given:
+        # The parameters of a game have equals signs, too: the clock follows the last one.
+        name, equals, clock = text.rpartition("=")
+        if not equals or clock.endswith(")"):
+            name, clock = text, ""
+        try:
+            game = str(games.load(name))
+        except spec.SpecError as fault:
+            raise click.BadParameter(str(fault)) from fault
+        found[game] = _clock(context, parameter, clock) if clock else None
+    return found
+
+
+def ladder_option(command: F) -> F:
+    """Add `--ladder`, for the games that have a ladder."""
+    return click.option(
+        "--ladder",
+        metavar="GAME[=CLOCK]",
+        multiple=True,
+        callback=_ladders,
+        help="A game that has a ladder, with its time control; repeatable. none: no ladders.  "
+        "[default: all games]",
+    )(command)
 
 
 def bots_by_default(options: Mapping[str, Any]) -> int:

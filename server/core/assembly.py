@@ -19,6 +19,7 @@ from server.core.events import (
 from server.core.handlers.admin import Administration
 from server.core.handlers.bots import BotManager
 from server.core.handlers.hello import Greeting
+from server.core.handlers.ladders import Ladders
 from server.core.handlers.lobby_feed import LobbyFeed
 from server.core.handlers.pairing import Pairing
 from server.core.handlers.play import Play
@@ -62,6 +63,7 @@ def make_hub(
     bots = BotManager(context, directory, sessions, lobby, rooms, seeks, pairing)
     feed = LobbyFeed(context, registry, lobby, rooms)
     director = TournamentDirector(context, rooms, sessions)
+    ladders = Ladders(context, rooms)
     features = (
         Greeting(context, directory, sessions, lobby, rooms, bots, software),
         seeks,
@@ -70,14 +72,22 @@ def make_hub(
         WatchMatches(context, rooms),
         feed,
         TournamentRequests(context, director),
+        ladders,
         Administration(context, rooms, sessions),
     )
     # In the order in which they are called.
     listeners: Mapping[type[HubEvent], Sequence[Listener]] = {
-        MatchOver: (seeks.match_over, feed.match_over, bots.match_over, director.match_over),
+        MatchOver: (
+            seeks.match_over,
+            feed.match_over,
+            bots.match_over,
+            director.match_over,
+            ladders.match_over,
+        ),
         SessionDisconnected: (
             seeks.session_disconnected,
             director.session_disconnected,
+            ladders.session_disconnected,
             feed.session_disconnected,
             bots.session_disconnected,
         ),
@@ -94,8 +104,9 @@ def make_hub(
         seeks=seeks,
         bots=bots,
         feed=feed,
+        ladders=ladders,
         rejections=Rejections(context, directory, sessions, rooms, director),
-        restorer=Restorer(context, directory, sessions, rooms, bots, director),
+        restorer=Restorer(context, directory, sessions, rooms, bots, director, ladders),
         handlers=handlers_of(features),
         listeners=listeners,
     )

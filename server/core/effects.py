@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from server.ladder.ratings import RatingProblem
 from server.model.messages import Event
 from server.model.records import Record
 
@@ -76,6 +77,16 @@ class EndBot(Struct, frozen=True, gc=False):
     bot: str
 
 
+class RateLadder(Struct, frozen=True, gc=False):
+    """Solve this problem of the ladder of a game, and call `ladder_rated` with the ratings.
+
+    It takes long: requests are to be handled meanwhile.
+    """
+
+    game: str
+    problem: RatingProblem
+
+
 class WakeAt(Struct, frozen=True, gc=False):
     """Call `wake` at that time and not before, instead of any time asked for earlier."""
 
@@ -106,6 +117,7 @@ Effect = (
     | Store
     | StartBot
     | EndBot
+    | RateLadder
     | WakeAt
     | CallWhenIdle
     | Log

@@ -22,6 +22,7 @@ from server.core.dispatch import Handler
 from server.core.effects import Effect
 from server.core.events import HubEvent, MatchOver
 from server.core.handlers.bots import BotManager
+from server.core.handlers.ladders import Ladders
 from server.core.handlers.lobby_feed import LobbyFeed
 from server.core.handlers.seeks import Seeks
 from server.core.match import Refused
@@ -33,8 +34,10 @@ from server.core.rooms import Rooms
 from server.core.seeks import Lobby
 from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext
+from server.ladder.state import StoredLadder
 from server.model.messages import Closing, Code, Request, RequestId, Sender
 from server.model.records import Account, Record, StoredMatch, StoredTournament
+from server.tournament.ratings import Ratings
 
 Listener = Callable[[Any, float], None]
 
@@ -53,6 +56,7 @@ class Hub:
         seeks: Seeks,
         bots: BotManager,
         feed: LobbyFeed,
+        ladders: Ladders,
         restorer: Restorer,
         rejections: Rejections,
         handlers: Mapping[type[Request], Handler],
@@ -62,6 +66,7 @@ class Hub:
         self.lobby = lobby
         self.lobby_feed = feed
         self.bots = bots
+        self.ladders = ladders
         self.registry = sessions.registry
         self._context = context
         self._sessions = sessions
@@ -166,6 +171,11 @@ class Hub:
         """Add the tournaments from before the server was started; then call `restore_matches`."""
         self._restorer.tournaments(stored)
 
+    def restore_ladders(self, stored: Iterable[StoredLadder], now: float) -> list[Effect]:
+        """Add the ladders from before the server was started; then call `restore_matches`."""
+        self._restorer.ladders(stored)
+        return self._finish_call(now)
+
     def restore_matches(self, stored: Iterable[StoredMatch], now: float) -> list[Effect]:
         """Go on with the matches from before the server was started."""
         self._restorer.matches(stored, now)
@@ -209,6 +219,11 @@ class Hub:
     def show(self, now: float) -> list[Effect]:
         """Send spectators some moves; to be called when nothing else is to be done."""
         self._rooms.show_some()
+        return self._finish_call(now)
+
+    def ladder_rated(self, game: str, ratings: Ratings, now: float) -> list[Effect]:
+        """Take over the ratings of a ladder that `RateLadder` has asked for."""
+        self.ladders.rated(game, ratings)
         return self._finish_call(now)
 
     def bot_ended(self, bot: str, why: str, now: float) -> list[Effect]:

@@ -84,6 +84,8 @@ class Match:
         self.result: Result | None = None
         #: The seat that never moved, if the match is void for that.
         self.missing: int | None = None
+        #: The number of moves that were made for the players, by an opening.
+        self.opening_plies = 0
         self._movers: list[Seat] = []
         self._held = False
         self._next = game.current_player(self.state)
@@ -141,6 +143,7 @@ class Match:
             after = self.game.next_state(self.state, action)
             seat: Seat = 1 if self._next == 1 else 2
             self._append(seat, action, after, self.game.current_player(after))
+        self.opening_plies = self.ply
 
     def start(self, now: float) -> None:
         """Start the match, and the clock of the player to move."""
@@ -208,9 +211,9 @@ class Match:
         """The player that made move number `ply`."""
         return self._movers[ply]
 
-    def has_moved(self, seat: Seat) -> bool:
+    def has_moved(self, seat: int) -> bool:
         """Whether a player has made a move, beyond those of an opening."""
-        return seat in self._movers
+        return seat in self._movers[self.opening_plies :]
 
     def resign(self, seat: int) -> None:
         """Resign for `seat`. Raises Refused when the match is over."""
@@ -297,7 +300,7 @@ class Match:
 
     def _fail(self, seat: int, reason: Reason, what: str) -> None:
         """End the match by a failure of `seat`: a loss, or void if it never moved."""
-        if self.terms.void_unmoved and seat not in self._movers:
+        if self.terms.void_unmoved and not self.has_moved(seat):
             self.missing = seat
             self.abort(f"{self._name(seat)} never moved, and {what}", Reason.VOID)
         else:

@@ -22,7 +22,7 @@ from server.model.messages import (
     Summary,
     Update,
 )
-from server.model.records import MatchEnded, MatchStarted, MovePlayed
+from server.model.records import LadderMatch, MatchEnded, MatchStarted, MovePlayed
 
 
 class _Audience(NamedTuple):
@@ -58,6 +58,8 @@ class MatchRoom:
     tournament: str | None = None
     fixture: str | None = None
     opening: int = 0
+    #: The match's place on a ladder.
+    ladder: LadderMatch | None = None
     #: In seconds since 1970.
     started_at: float = 0.0
     #: For each seat, which player the server has started for it.
@@ -259,6 +261,7 @@ class MatchRoom:
             tournament=self.tournament,
             fixture=self.fixture,
             bots=self.bots,
+            ladder=self.ladder,
             at=at,
         )
 

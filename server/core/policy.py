@@ -5,6 +5,7 @@ A limit of 0 means no limit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,6 +43,12 @@ class Policy:
     bots_per_account: int = 2
     bot_challenges_per_hour: int = 100
     bot_minutes: float = 60.0
+
+    #: Matches of ladders at once, and their clock. `ladders` has the games that have a ladder, each
+    #: with its clock or None for that one; without `ladders`, every game has one.
+    ladder_matches: int = 16
+    ladder_clock: str = "0.5/move"
+    ladders: Mapping[str, str | None] | None = None
 
     #: Whether matches are stored, so that they go on after a restart.
     stored: bool = False

@@ -1,4 +1,4 @@
-"""Goes on with the matches and tournaments from before the server was started."""
+"""Goes on with the matches, tournaments and ladders from before the server was started."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import games
 from server.core.accounts import Directory
 from server.core.context import Context
 from server.core.handlers.bots import BotManager
+from server.core.handlers.ladders import Ladders
 from server.core.handlers.tournament_director import TournamentDirector
 from server.core.match import Match, Result, Status, Terms
 from server.core.match_room import MatchRoom
 from server.core.rooms import Rooms
 from server.core.session_manager import SessionManager
 from server.core.sessions import Session, SessionRegistry
+from server.ladder.state import StoredLadder
 from server.model.messages import PROTOCOL, Hello, Seat
 from server.model.records import StoredMatch, StoredTournament
 from server.model.time_control import parse_time_controls
@@ -34,6 +36,7 @@ class Restorer:
         rooms: Rooms,
         bots: BotManager,
         director: TournamentDirector,
+        ladders: Ladders,
     ) -> None:
         self._context = context
         self._accounts = accounts
@@ -41,6 +44,7 @@ class Restorer:
         self._rooms = rooms
         self._bots = bots
         self._director = director
+        self._ladders = ladders
         #: The ids of stored tournaments that cannot go on; their matches do.
         self._unrestored: set[str] = set()
 
@@ -54,6 +58,10 @@ class Restorer:
                 fields = {"tournament": each.created.tournament, "why": str(error)}
                 self._context.log(text, fields)
                 self._unrestored.add(each.created.tournament)
+
+    def ladders(self, stored: Iterable[StoredLadder]) -> None:
+        """Add ladders; their matches are restored after them."""
+        self._ladders.restore(stored)
 
     def matches(self, stored: Iterable[StoredMatch], now: float) -> None:
         """Go on with matches, whose players are expected back.
@@ -75,6 +83,7 @@ class Restorer:
                 self._rooms.restore_ended(room, each.ended.at - self._context.epoch)
             else:
                 self._restore_scores(room, each)
+                self._ladders.restore_match(room)
                 self._rooms.restore(room, now)
                 self._bots.restore(room, now)
                 self._abort_if_over(room, now)
@@ -117,6 +126,7 @@ def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory)
     )
     clocks = stored.moves[-1].clocks if stored.moves else None
     match.restore([(played.seat, played.action) for played in stored.moves], clocks)
+    match.opening_plies = started.opening
     if stored.ended:
         end = stored.ended
         match.result = Result(end.winner, end.returns, end.reason, end.text)
@@ -129,6 +139,7 @@ def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory)
         opening=started.opening,
         started_at=started.at,
         bots=started.bots,
+        ladder=started.ladder,
     )
 
 

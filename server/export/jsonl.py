@@ -15,8 +15,18 @@ from msgspec import Meta, Raw, Struct, structs
 
 from server.export.replay import Contradiction, Replay, check_result, replay
 from server.export.text import plain
-from server.model.messages import Action, Analysis, ClockState, Int32, Name, Reason, Seat, Seconds
-from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
+from server.model.messages import (
+    Action,
+    Analysis,
+    ClockState,
+    Int32,
+    Label,
+    Name,
+    Reason,
+    Seat,
+    Seconds,
+)
+from server.model.records import LadderMatch, MatchEnded, MatchStarted, MovePlayed, StoredMatch
 from server.model.time_control import spell_time_controls
 
 VERSION = 1
@@ -38,6 +48,11 @@ class _Ended(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     at: Instant
 
 
+class _Ladder(Struct, frozen=True, forbid_unknown_fields=True):
+    pair: MatchId
+    versions: tuple[Label, Label]
+
+
 class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     version: int
     match: MatchId
@@ -52,6 +67,7 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     max_plies: Int32 = 0
     tournament: MatchId | None = None
     fixture: Remark | None = None
+    ladder: _Ladder | None = None
     moves: list[Raw]
     finished: _Ended | None
 
@@ -114,6 +130,7 @@ def write(stored: StoredMatch) -> str:
         max_plies=started.max_plies,
         tournament=started.tournament,
         fixture=started.fixture,
+        ladder=_Ladder(started.ladder.pair, started.ladder.versions) if started.ladder else None,
         moves=[Raw(msgspec.json.encode(_written_move(move))) for move in stored.moves],
         finished=_written_end(ended) if ended else None,
     )
@@ -182,6 +199,8 @@ def _match_started(line: _Line) -> MatchStarted:
     fields: dict[str, Any] = structs.asdict(line)
     for name in ("version", "moves", "finished"):
         del fields[name]
+    if line.ladder:
+        fields["ladder"] = LadderMatch(line.ladder.pair, line.ladder.versions)
     return MatchStarted(**fields, accounts=(None, None), sessions=("", ""))
 
 

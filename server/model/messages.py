@@ -369,6 +369,24 @@ class Join(Request, frozen=True, kw_only=True):
     process: Annotated[int, Meta(ge=1, le=10_000)] | None = None
 
 
+class EnterLadder(Request, frozen=True, kw_only=True):
+    """Play rated matches on the ladder of a game, without end, as one version of the account.
+
+    They begin by themselves, at most `matches` at once, as long as the connection lasts. `version`
+    is what distinguishes the bot from the account's other versions, which are rated separately.
+    """
+
+    game: Text
+    version: Label = ""
+    matches: Annotated[int, Meta(ge=1, le=100)] = 1
+
+
+class LeaveLadder(Request, frozen=True, kw_only=True):
+    """Begin no more matches on the ladder of a game; those that are being played go on."""
+
+    game: Text
+
+
 class CreateTournament(Request, frozen=True, kw_only=True):
     """Begin a tournament, and watch it."""
 
@@ -684,7 +702,14 @@ class ServerPing(Event, frozen=True, kw_only=True, tag="ping"):
 class Notice(Event, frozen=True, kw_only=True):
     """News about the server as a whole, or about something that the session waits for."""
 
-    code: Literal["storage_down", "storage_up", "bot_failed", "seeks_closed", "tournament_failed"]
+    code: Literal[
+        "storage_down",
+        "storage_up",
+        "bot_failed",
+        "seeks_closed",
+        "tournament_failed",
+        "ladder_left",
+    ]
     text: str
 
 

@@ -22,12 +22,24 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     revoked: bool = False
 
 
+class LadderMatch(Struct, frozen=True, gc=False):
+    """The place of a match on the ladder of its game, and the versions of its players.
+
+    `pair` is the id of the first match of its pair: its own id, or that of the match with the same
+    opening and the colours swapped.
+    """
+
+    pair: str
+    versions: tuple[str, str]
+
+
 class MatchStarted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """A match has started, under these terms. A guest has no account.
 
     `opening` is the number of moves that were made for the players; after `max_plies` moves the
     match is a tie, 0 for never. `fixture` is the place of the match in the schedule of its
     `tournament`. `bots` has the player specification of each bot that the server has started.
+    `ladder` is None for a match outside ladders.
     """
 
     match: str
@@ -44,6 +56,7 @@ class MatchStarted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     tournament: str | None = None
     fixture: str | None = None
     bots: tuple[str | None, str | None] = (None, None)
+    ladder: LadderMatch | None = None
     at: float
 
 

@@ -20,6 +20,7 @@ from server.core.effects import (
     EndBot,
     Log,
     PauseReading,
+    RateLadder,
     Send,
     SendToSpectators,
     SetFrameLimit,
@@ -29,6 +30,7 @@ from server.core.effects import (
     WakeAt,
 )
 from server.core.hub import Hub
+from server.ladder.ratings import solve
 from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
 from server.model.messages import Code, Error, Event, Move
 from server.model.records import Account, MatchEnded, MovePlayed, Record
@@ -36,6 +38,7 @@ from server.net.stall_log import StallLog
 from server.runtime.loop_time import LoopTime
 from server.runtime.metrics import Metrics
 from server.runtime.scheduler import LoopScheduler
+from server.tournament.ratings import Ratings
 
 #: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0
@@ -107,6 +110,13 @@ class BotLauncher(Protocol):
         """Kill the process of a bot, by the bot's id."""
 
 
+class LadderRater(Protocol):
+    """Computes ratings while the driver goes on, and calls `Driver.ladder_rated` with them."""
+
+    def start(self, order: RateLadder) -> None:
+        """Compute the ratings of a ladder."""
+
+
 class Driver:
     """Carries out the hub's effects, and tells the hub what happens and when."""
 
@@ -121,10 +131,12 @@ class Driver:
         """`stopped` is called when nothing is left to be done after `stop`.
 
         As long as `storage` is None, nothing is stored and every record counts as stored. `bots`
-        starts bots, where the policy offers any. `loop_time` is the time that the hub is told.
+        starts bots, where the policy offers any. As long as `rater` is None, ratings of ladders are
+        computed at once. `loop_time` is the time that the hub is told.
         """
         self.storage: Storage | None = None
         self.bots: BotLauncher | None = None
+        self.rater: LadderRater | None = None
         self.fault: str | None = None
         self.metrics = Metrics(
             connections=lambda: len(hub.registry.connections),
@@ -201,6 +213,10 @@ class Driver:
     def bot_ended(self, bot: str, why: str) -> None:
         """Tell the hub that the process of a bot has exited, and why."""
         self._carry_out(self._hub.bot_ended(bot, why, self._now()))
+
+    def ladder_rated(self, game: str, ratings: Ratings) -> None:
+        """Tell the hub the ratings that it has asked for."""
+        self._carry_out(self._hub.ladder_rated(game, ratings, self._now()))
 
     def stop(self, grace_s: float) -> None:
         """Start no new matches; `stopped` is called when those that run have ended."""
@@ -285,6 +301,11 @@ class Driver:
                 self.bots.start(effect)
             case EndBot(bot) if self.bots:
                 self.bots.end(bot)
+            case RateLadder(game, problem):
+                if self.rater:
+                    self.rater.start(effect)
+                else:
+                    self.ladder_rated(game, solve(problem))
             case SetFrameLimit(number, administrator):
                 self._set_frame_limit(number, administrator=administrator)
             case PauseReading(number, seconds):

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import importlib.util
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import click
 
+from server.client.program_files import files_in, installed
+from server.model import version
 from server.model.codec import ADMINISTRATORS_FRAME, encode
 from server.model.messages import CreateTournament
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer import entrant_check, estimate
-from server.tournament import spec_parser, version
+from server.tournament import spec_parser
 from server.tournament.toml_table import Faults
 
 #: Largest tournament in a message: what the server takes, less the other fields of the message.
@@ -110,40 +108,6 @@ def _sized(spec: TournamentSpec, where: str) -> TournamentSpec:
             f"{_MAX_BYTES:,} are allowed: use fewer or shorter openings, or several tournaments"
         )
     return replace(spec, concurrency=spec.concurrency or estimate.concurrency(spec))
-
-
-@functools.cache
-def installed() -> str:
-    """Identifies the installed games and players, as part of the versions of entrants.
-
-    It is a digest of the source files of Playout, with the versions of the plugins.
-    """
-    digest = hashlib.sha256()
-    for package in ("games", "players"):
-        found = importlib.util.find_spec(package)
-        for folder in found.submodule_search_locations or () if found else ():
-            for file in sorted(Path(folder).rglob("*.py")):
-                digest.update(file.name.encode() + file.read_bytes())
-    plugins = {
-        f"{point.dist.name} {point.dist.version}"
-        for group in ("playout.games", "playout.players")
-        for point in entry_points(group=group)
-        if point.dist
-    }
-    return " ".join([digest.hexdigest(), *sorted(plugins)])
-
-
-def files_in(folder: Path) -> version.Files:
-    """Return a function that reads a file in the folder, and returns None if there is none."""
-
-    def content(path: str) -> bytes | None:
-        try:
-            found = folder / path
-            return found.read_bytes() if found.is_file() else None
-        except (OSError, ValueError):
-            return None
-
-    return content
 
 
 def check(spec: TournamentSpec, folder: Path) -> dict[int, str]:

@@ -19,6 +19,7 @@ from server.model.names import skeleton
 from server.model.records import (
     Account,
     EntrantWithdrawn,
+    LadderMatch,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -99,6 +100,8 @@ def _match_row(started: MatchStarted) -> Any:
     first_account, second_account = started.accounts
     first_session, second_session = started.sessions
     first_bot, second_bot = started.bots
+    ladder = started.ladder
+    first_version, second_version = ladder.versions if ladder else (None, None)
     return MatchColumns(
         id=started.match,
         game=started.game,
@@ -119,6 +122,9 @@ def _match_row(started: MatchStarted) -> Any:
         fixture=started.fixture,
         first_bot=first_bot,
         second_bot=second_bot,
+        ladder_pair=ladder.pair if ladder else None,
+        first_version=first_version,
+        second_version=second_version,
     )
 
 
@@ -219,8 +225,15 @@ def match_started_of(row: sa.Row[Any]) -> MatchStarted:
         tournament=row.tournament,
         fixture=row.fixture,
         bots=(row.first_bot, row.second_bot),
+        ladder=_ladder_of(row),
         at=row.started_at,
     )
+
+
+def _ladder_of(row: sa.Row[Any]) -> LadderMatch | None:
+    if row.ladder_pair is None:
+        return None
+    return LadderMatch(row.ladder_pair, (row.first_version, row.second_version))
 
 
 def match_ended_of(row: sa.Row[Any]) -> MatchEnded | None:

@@ -37,6 +37,7 @@ accounts = Table(
 
 #: The accounts of guests are null, and so are the columns of the end until a match has ended. The
 #: columns of bots have the player of a bot that the server started, so that it can start it again.
+#: A match of a ladder has the id of the first match of its pair, and the versions of its players.
 matches = Table(
     "matches",
     metadata,
@@ -65,11 +66,16 @@ matches = Table(
     Column("fixture", Text),
     Column("first_bot", Text),
     Column("second_bot", Text),
+    Column("ladder_pair", Text),
+    Column("first_version", Text),
+    Column("second_version", Text),
 )
 Index("matches_unfinished", matches.c.id, sqlite_where=matches.c.ended_at.is_(None),
       postgresql_where=matches.c.ended_at.is_(None))  # fmt: skip
 Index("matches_ended_at", matches.c.ended_at)
 Index("matches_tournament", matches.c.tournament)
+Index("matches_ladder", matches.c.ladder_pair, sqlite_where=matches.c.ladder_pair.is_not(None),
+      postgresql_where=matches.c.ladder_pair.is_not(None))  # fmt: skip
 for _name in ("game", "first", "second", "first_account", "second_account"):
     Index(f"matches_{_name}", matches.c[_name], matches.c.ended_at)
 

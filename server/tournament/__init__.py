@@ -2,7 +2,7 @@
 
 * A specification (`server.model.tournament_spec`) comes from a file by `spec_parser`, with
   `validators` of single values, `toml_text`, `toml_table` and `toml_lines` for faults and their
-  lines, `opening_file` and `version`. `spec_validation` checks a whole specification, also that
+  lines, and `opening_file`. `spec_validation` checks a whole specification, also that
   of a client.
 * `pairs` defines what is played: pairs of matches from one opening with colours swapped. `formats`
   say which pairs there are, `openings` where they start. `state` is a running tournament: what was

@@ -18,7 +18,7 @@ error bars that show how little is known.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -41,6 +41,8 @@ IMAGINED = (0.5, 0.5, 0.5)
 _CHANGE, _STEPS = 1e-9, 100
 #: The relative rounding error of the logarithm of the likelihood.
 _ROUNDING = 1e-12
+#: The precision of two values whose difference has a variance of 1.
+_DIFFERENCE = np.array([[1.0, -1.0], [-1.0, 1.0]])
 
 
 class Outcomes(NamedTuple):
@@ -84,14 +86,24 @@ def count_outcomes(played: Iterable[tuple[Pair, PairScore]]) -> dict[tuple[int, 
     return {movers: Outcomes(*each) for movers, each in counts.items()}
 
 
-def rate(players: int, counts: OutcomeCounts, anchor: int | None = None) -> Ratings:
+def rate(
+    players: int,
+    counts: OutcomeCounts,
+    anchor: int | None = None,
+    *,
+    similar: Sequence[tuple[int, int]] = (),
+    similar_within: float = SPREAD,
+) -> Ratings:
     """Rate players 0, 1, ... `players` - 1.
+
+    The prior expects each two players in `similar` to be equally strong, with a standard deviation
+    of their difference of `similar_within` Elo.
 
     `anchor` is the player whose rating is 0, without error; None for the average of all. Error bars
     come from the curvature of the likelihood at its maximum. They treat matches as independent; the
     matches of a pair share their opening, which mostly makes the bars a little too wide.
     """
-    model = _Model(players, counts)
+    model = _Model(players, counts, _precision(players, similar, similar_within))
     found = _maximum(model)
     covariance = np.linalg.inv(model.curvature(found))
     share = model.tie_share(found)
@@ -125,7 +137,8 @@ class _Model:
     and ln nu. Without any tie nu is 0, and its logarithm is not a parameter.
     """
 
-    def __init__(self, players: int, counts: OutcomeCounts) -> None:
+    def __init__(self, players: int, counts: OutcomeCounts, precision: Floats) -> None:
+        """`precision`: the inverse covariance of the ratings in the prior."""
         self._players = players
         rows = [*counts.values(), IMAGINED]
         self.tied = any(each.ties for each in counts.values())
@@ -134,8 +147,9 @@ class _Model:
             self._counts[1] = 0
         self._matches = self._counts.sum(axis=0)
         self._design = _design(players, counts)
-        self._prior = np.zeros(players + 1 + self.tied)
-        self._prior[:players] = (ELO / SPREAD) ** 2
+        size = players + 1 + self.tied
+        self._prior = np.zeros((size, size))
+        self._prior[:players, :players] = precision
 
     def start(self) -> Floats:
         """The parameters of equal players without an advantage of the first move."""
@@ -150,13 +164,13 @@ class _Model:
         logs = self._log_odds(at)
         seen = self._counts > 0
         likelihood = np.sum(self._counts[seen] * (logs - logsumexp(logs, axis=0))[seen])
-        return float(likelihood - np.sum(self._prior * at**2) / 2)
+        return float(likelihood - at @ self._prior @ at / 2)
 
     def slope(self, at: Floats) -> Floats:
         """The derivatives of the logarithm: points and ties beyond the expected ones."""
         first, tie, second = self._counts - self._matches * self._shares(at)
         ties = [tie.sum()] if self.tied else []
-        return np.append(self._design.T @ (first - second) / 2, ties) - self._prior * at
+        return np.append(self._design.T @ (first - second) / 2, ties) - self._prior @ at
 
     def curvature(self, at: Floats) -> Floats:
         """The negative second derivatives of the logarithm: the information on the parameters."""
@@ -165,7 +179,7 @@ class _Model:
         known = self._design.T @ (
             (self._matches * ((first + second) / 4 - lead**2))[:, np.newaxis] * self._design
         )
-        matrix = np.diag(self._prior)
+        matrix = self._prior.copy()
         size = self._players + 1
         matrix[:size, :size] += known.toarray()
         if self.tied:
@@ -195,6 +209,14 @@ def _design(players: int, counts: OutcomeCounts) -> csr_array:
     columns = np.concatenate([movers[:, 0], movers[:, 1], np.full(len(every), players)])
     values = np.concatenate([np.ones(len(movers)), -np.ones(len(movers)), np.ones(len(every))])
     return csr_array((values, (rows, columns)), shape=(len(every), players + 1))
+
+
+def _precision(players: int, similar: Sequence[tuple[int, int]], within: float) -> Floats:
+    """The inverse covariance of the ratings in the prior."""
+    matrix = np.eye(players) * (ELO / SPREAD) ** 2
+    for one, other in similar:
+        matrix[np.ix_((one, other), (one, other))] += (ELO / within) ** 2 * _DIFFERENCE
+    return matrix
 
 
 def _maximum(model: _Model) -> Floats:

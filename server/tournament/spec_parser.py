@@ -13,20 +13,20 @@ from typing import Any
 
 from games import Game
 from games.core import spec as notation
+from server.model import version
 from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from server.model.version import Files
 from server.tournament import (
     formats,
     opening_file,
     spec_validation,
     toml_text,
     validators,
-    version,
 )
 from server.tournament.spec_validation import FIELDS
 from server.tournament.toml_table import Faults, TomlTable
 from server.tournament.toml_text import TomlSyntaxError
 from server.tournament.validators import Check
-from server.tournament.version import Files
 
 
 class TournamentSpecError(ValueError):

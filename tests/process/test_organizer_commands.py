@@ -22,11 +22,11 @@ from server.model.records import (
     TournamentEnded,
 )
 from server.model.tournament_spec import TournamentSpec, dumps
+from server.model.version import of_command
 from server.organizer import spec_file
 from server.organizer.main import main
 from server.storage import Database
 from server.tournament.report import FORMATS
-from server.tournament.version import of_command
 
 
 def test_help_has_examples_for_every_subcommand() -> None:

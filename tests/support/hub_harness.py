@@ -19,6 +19,7 @@ from server.core.effects import (
     EndBot,
     Log,
     PauseReading,
+    RateLadder,
     Send,
     SendToSpectators,
     SetFrameLimit,
@@ -31,6 +32,7 @@ from server.core.jobs import PAUSE_S
 from server.core.match import Match
 from server.core.policy import Policy
 from server.core.rooms import ENDED_KEPT
+from server.ladder.ratings import solve
 from server.model.codec import decode_event, encode
 from server.model.messages import (
     Analysis,
@@ -138,6 +140,8 @@ class HubHarness:
                 case EndBot(bot):
                     del self.bots[bot]
                     self.ending.append(bot)
+                case RateLadder(game, problem):
+                    self.do(self.hub.ladder_rated(game, solve(problem), self.now))
                 case Stopped():
                     self.stopped += 1
         if self.ending and not self.bots_linger:

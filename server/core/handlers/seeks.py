@@ -142,12 +142,17 @@ class Seeks:
 
 def normalised(request: Seek) -> Seek:
     """The request with game and clock in their usual notation. Raises Refused."""
-    try:
-        game = str(games.load(request.game))
-    except games.SpecError as error:
-        raise Refused(Code.BAD_GAME, str(error)) from error
+    game = normalised_game(request.game)
     try:
         text = None if request.clock is None else canonical_time_control(request.clock)
     except TimeControlError as error:
         raise Refused(Code.BAD_CLOCK, str(error)) from error
     return structs.replace(request, game=game, clock=text)
+
+
+def normalised_game(text: str) -> str:
+    """A game with its parameters in their usual notation. Raises Refused."""
+    try:
+        return str(games.load(text))
+    except games.SpecError as error:
+        raise Refused(Code.BAD_GAME, str(error)) from error

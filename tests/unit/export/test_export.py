@@ -26,7 +26,7 @@ from games.chessboard.notation import uci_name
 from server.export import FORMATS, jsonl, pgn, sgf, writer
 from server.export.replay import Contradiction, replay
 from server.model.messages import ClockState, Reason
-from server.model.records import MatchEnded, StoredMatch
+from server.model.records import LadderMatch, MatchEnded, StoredMatch
 
 CLOCKS = ("none", "1/move", "300+3", "20+5x30")
 NASTY = ['"', "\\", "]", ":", "(;B[aa])", "a\\]b\\", "{}", "%", "1-0", "*", "é漢🎲", '[A "b\\"]']
@@ -134,6 +134,13 @@ def test_a_line_is_read_back_without_loss(spec: str, clock_text: str) -> None:
     assert jsonl.read(line) == jsonl.read(line.encode()) == jsonl.portable(stored)
     assert "digest" not in line
     assert "account" not in line
+
+
+def test_a_match_of_a_ladder_is_read_back_with_its_versions() -> None:
+    stored = PlayedGame("nim", "none").play_anything(1).stored
+    ladder = LadderMatch(stored.started.match, ("1", "2.0 beta"))
+    stored = structs.replace(stored, started=structs.replace(stored.started, ladder=ladder))
+    assert jsonl.read(jsonl.write(stored)) == jsonl.portable(stored)
 
 
 @every_game

@@ -41,9 +41,11 @@ from server.model.messages import (
     Closing,
     Code,
     Ended,
+    EnterLadder,
     Error,
     Hello,
     Join,
+    LeaveLadder,
     Move,
     Notice,
     Ok,
@@ -1065,6 +1067,68 @@ def test_matches_come_one_after_the_other(tournament: TournamentHarness) -> None
     assert tournament.asked_for == ["nim(chips=9)"] * 2
     assert tournament.agent.counts.won == 2
     assert not tournament.codes
+
+
+@pytest.fixture
+def ladder() -> AgentHarness:
+    """A bot that is on a ladder, for two matches."""
+    ladder = AgentHarness(request=PlayRequest(EnterLadder(game="nim(chips=9)", version="1"), 2))
+    ladder.resumed()
+    assert ladder.sent(EnterLadder) == [EnterLadder(id="play", game="nim(chips=9)", version="1")]
+    return ladder
+
+
+def test_a_ladder_is_left_when_the_last_match_begins(ladder: AgentHarness) -> None:
+    ladder.start(seat=2)
+    ladder.end(winner=1)
+    assert not ladder.sent(LeaveLadder)
+    ladder.start(seat=2, match="n")
+    assert ladder.sent(LeaveLadder) == [LeaveLadder(game="nim(chips=9)")]
+    ladder.end(match="n", winner=0)
+    assert len(ladder.sent(EnterLadder)) == 1, "that one had no result"
+    ladder.start(seat=2, match="o")
+    ladder.end(match="o", winner=2)
+    assert ladder.codes == [0]
+
+
+def test_a_ladder_is_entered_again_on_the_next_connection(ladder: AgentHarness) -> None:
+    ladder.start(seat=2)
+    ladder.disconnect()
+    ladder.connect()
+    ladder.start(seat=2)
+    ladder.resumed()
+    assert len(ladder.sent(EnterLadder)) == 1
+    ladder.end(winner=1)
+    ladder.start(seat=2, match="n")
+    ladder.disconnect()
+    ladder.connect()
+    ladder.start(seat=2, match="n")
+    ladder.sent()
+    ladder.resumed()
+    assert not ladder.sent(EnterLadder), "no match follows this one"
+
+
+def test_ctrl_c_leaves_a_ladder_after_the_match_and_again_resigns_it(ladder: AgentHarness) -> None:
+    ladder.start(seat=2)
+    ladder.agent.interrupt()
+    assert ladder.sent(LeaveLadder, Resign) == [LeaveLadder(game="nim(chips=9)")]
+    assert "Ctrl-C again" in ladder.shown
+    ladder.end(winner=2)
+    assert ladder.codes == [130]
+
+
+def test_a_second_ctrl_c_resigns_the_match_on_a_ladder(ladder: AgentHarness) -> None:
+    ladder.start(seat=2)
+    ladder.agent.interrupt()
+    ladder.agent.interrupt()
+    assert [type(each) for each in ladder.sent(LeaveLadder, Resign)] == [LeaveLadder, Resign]
+    ladder.end(winner=1)
+    assert ladder.codes == [130]
+
+
+def test_a_bot_that_was_taken_off_a_ladder_exits(ladder: AgentHarness) -> None:
+    ladder.agent.received(Notice(code="ladder_left", text="you made no move"))
+    assert ladder.codes == [1]
 
 
 def test_a_match_that_another_process_began_is_continued(tournament: TournamentHarness) -> None:

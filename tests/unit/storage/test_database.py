@@ -169,6 +169,7 @@ def test_matches_and_tournaments_survive_the_migration_of_their_names(
             text = f"ALTER TABLE {table} RENAME COLUMN started_at TO begun_at"
             connection.execute(sa.text(text))
         connection.execute(sa.text("ALTER TABLE withdrawals RENAME TO suspensions"))
+        _remove_ladders(connection)
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
     upgraded = Database(url)
     upgraded.migrate()
@@ -176,6 +177,24 @@ def test_matches_and_tournaments_survive_the_migration_of_their_names(
     (tournament,) = upgraded.tournaments()
     assert (tournament.created, len(tournament.withdrawn)) == (created, 1)
     upgraded.close()
+
+
+def test_matches_from_before_ladders_are_on_none(url: str, database: Database) -> None:
+    database.save([started("m")])
+    with sa.create_engine(url).begin() as connection:
+        _remove_ladders(connection)
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0005'"))
+    upgraded = Database(url)
+    upgraded.migrate()
+    assert [each.started.ladder for each in upgraded.matches()] == [None]
+    upgraded.close()
+
+
+def _remove_ladders(connection: sa.Connection) -> None:
+    """Make the table as it was before ladders."""
+    connection.execute(sa.text("DROP INDEX matches_ladder"))
+    for column in ("ladder_pair", "first_version", "second_version"):
+        connection.execute(sa.text(f"ALTER TABLE matches DROP COLUMN {column}"))
 
 
 def test_two_servers_do_not_use_one_database(url: str, database: Database) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.scale import repetitions
 from support.variants import EXAMPLES
 
+from server.model import version
 from server.model.tournament_spec import (
     Adjudication,
     Entrant,
@@ -20,7 +21,6 @@ from server.model.tournament_spec import (
     dumps,
     loads,
 )
-from server.tournament import version
 from server.tournament.spec_parser import TournamentSpecError, read
 from server.tournament.toml_lines import Path, lines_of
 

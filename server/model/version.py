@@ -1,4 +1,4 @@
-"""Versions of entrants without a given one: digests of everything that decides how they play."""
+"""Versions of bots without a given one: digests of everything that decides how they play."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def of_player(player: str, files: Files, code: str = "") -> str:
     `code` identifies the installed players and games. The file of a `module:Class` is included if
     it is in the folder. Raises SpecError.
     """
-    wanted = spec.parse(player)
+    return of_spec(spec.parse(player), files, code)
+
+
+def of_spec(wanted: spec.Spec, files: Files, code: str = "") -> str:
+    """The version of a player with its options, as `of_player`."""
     options = [f"{key}={value}" for key, value in sorted(wanted.options.items())]
     module, colon, _ = wanted.name.partition(":")
     own = files(module.replace(".", "/") + ".py") if colon else None

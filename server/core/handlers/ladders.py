@@ -1,0 +1,310 @@
+"""Runs the ladders of a hub: who is on them, which match begins next, and when to rate again.
+
+A match of a ladder is a rated match like any other, which goes on after a restart. Its place on the
+ladder is stored with it, and all else follows from the stored matches: see `server.ladder.state`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import games
+from server.core.context import Context
+from server.core.dispatch import handles
+from server.core.effects import RateLadder
+from server.core.events import MatchOver, SessionDisconnected
+from server.core.handlers.seeks import normalised_game
+from server.core.match import Match, Refused, Terms
+from server.core.match_room import MatchRoom
+from server.core.rooms import Rooms
+from server.core.sessions import RequestContext, Session
+from server.ladder.openings import LadderOpenings
+from server.ladder.pairing import Meeting, meeting
+from server.ladder.state import (
+    LadderPlayer,
+    LadderState,
+    OwedMatch,
+    StoredLadder,
+    restore_ladder,
+)
+from server.model.messages import Code, EnterLadder, LeaveLadder, Notice, Ok
+from server.model.records import LadderMatch
+from server.model.time_control import parse_time_control
+from server.tournament.openings import Opening
+from server.tournament.ratings import Ratings
+
+#: The most ladders that a session is on at once.
+MOST_LADDERS = 10
+#: After so many matches in a row without result, a session leaves the ladder: they would go on.
+MOST_VOID = 3
+#: The matches that begin, and the steps towards an opening, before others have their turn.
+STEPS_A_SLICE = 2
+
+
+@dataclass(eq=False)
+class LadderSession:
+    """A session on a ladder; `void` counts its last matches, those without result in a row."""
+
+    session: Session
+    place: int
+    matches: int
+    void: int = 0
+
+
+class Ladder:
+    """The ladder of one game: its state, and the sessions and matches on it now."""
+
+    def __init__(self, state: LadderState, openings: LadderOpenings, clock: str) -> None:
+        self.state = state
+        self.clock = clock
+        self.openings = openings
+        self.sessions: dict[str, LadderSession] = {}
+        #: The places of the players of each match that is being played, the first mover first.
+        self.running: dict[str, tuple[int, int]] = {}
+        #: Whether ratings are being computed.
+        self.rating = False
+
+    @property
+    def present(self) -> set[int]:
+        """The places of the players that are connected, or play."""
+        playing = {place for both in self.running.values() for place in both}
+        return playing | {each.place for each in self.sessions.values()}
+
+    @property
+    def meetings(self) -> frozenset[Meeting]:
+        """Who plays whom at the moment."""
+        return frozenset(meeting(*both) for both in self.running.values())
+
+    def free(self) -> dict[int, LadderSession]:
+        """For each player that could play one more match now, a session of it."""
+        return {
+            each.place: each
+            for each in self.sessions.values()
+            if len(each.session.matches) < each.matches
+        }
+
+
+class Ladders:
+    """The ladders of a hub by game."""
+
+    def __init__(self, context: Context, rooms: Rooms) -> None:
+        self._context = context
+        self._rooms = rooms
+        self._ladders: dict[str, Ladder] = {}
+        self._beginning = False
+
+    @handles(EnterLadder)
+    def enter(self, request: EnterLadder, origin: RequestContext) -> None:
+        """Let a session play on a ladder, in the version that the request names."""
+        session = origin.session
+        if session.account is None:
+            raise Refused(Code.NOT_FOR_GUESTS, "only registered players enter a ladder")
+        if self._context.closing:
+            raise Refused(Code.CLOSING, "the server will stop: it starts no new matches")
+        game = normalised_game(request.game)
+        clock = self._require_open(game)
+        others = sum(session.key in each.sessions for each in self._ladders.values())
+        if game not in self._ladders and others >= MOST_LADDERS:
+            text = f"a session may be on {MOST_LADDERS} ladders at once, and yours is"
+            raise Refused(Code.TOO_MANY, text)
+        ladder = self._ladders.get(game) or self._open(LadderState(game), clock)
+        place = ladder.state.enter(LadderPlayer(session.account.id, request.version))
+        ladder.sessions[session.key] = LadderSession(session, place, request.matches)
+        self._context.tell(session, Ok(re=request.id))
+        self.start_due_matches(origin.now)
+
+    @handles(LeaveLadder)
+    def leave(self, request: LeaveLadder, origin: RequestContext) -> None:
+        """Begin no more matches of a session on a ladder."""
+        ladder = self._ladders.get(normalised_game(request.game))
+        if ladder:
+            ladder.sessions.pop(origin.session.key, None)
+        self._context.tell(origin.session, Ok(re=request.id))
+
+    def get(self, game: str) -> Ladder | None:
+        """Return the ladder of a game, by its name with parameters; None if there is none."""
+        return self._ladders.get(game)
+
+    def __iter__(self) -> Iterator[Ladder]:
+        return iter(self._ladders.values())
+
+    # After a restart.
+
+    def restore(self, stored: Iterable[StoredLadder]) -> None:
+        """Go on with the ladders from before the server was started."""
+        for each in stored:
+            ladder = self._open(restore_ladder(each), self._clock(each.game))
+            self._rate(ladder)
+
+    def restore_match(self, room: MatchRoom) -> None:
+        """Note a match on a ladder that goes on after a restart."""
+        if room.ladder and (players := _players(room)):
+            game = str(room.match.game)
+            ladder = self._ladders.get(game) or self._open(LadderState(game), self._clock(game))
+            first, second = players
+            places = ladder.state.place(first), ladder.state.place(second)
+            ladder.running[room.match.id] = places
+
+    # Events.
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """Begin no more matches of a session that has lost its connection."""
+        for ladder in self._ladders.values():
+            ladder.sessions.pop(event.session.key, None)
+
+    def match_over(self, event: MatchOver, now: float) -> None:
+        """Count the result of a match on a ladder; also others may make a player free."""
+        room = event.room
+        ladder = self._ladders.get(str(room.match.game)) if room.ladder else None
+        if ladder and ladder.running.pop(room.match.id, None):
+            self._count(ladder, event)
+            self._send_away(ladder, event)
+        if self._ladders:
+            self.start_due_matches(now)
+
+    def rated(self, game: str, ratings: Ratings) -> None:
+        """Take over the ratings that `RateLadder` has asked for."""
+        ladder = self._ladders[game]
+        ladder.state.rated(ratings)
+        ladder.rating = False
+        self._rate(ladder)
+
+    # Matches.
+
+    def start_due_matches(self, now: float) -> None:
+        """Begin the matches that can begin: the first ones at once, the rest in slices."""
+        if not self._beginning:
+            self._beginning = True
+            self._context.jobs.start(self._begin_some, now)
+
+    def _begin_some(self, now: float) -> bool:
+        """Begin some matches; returns whether there may be more."""
+        for _ in range(STEPS_A_SLICE):
+            if not any(self._step(each, now) for each in self._by_load()):
+                self._beginning = False
+                return False
+        return True
+
+    def _by_load(self) -> list[Ladder]:
+        """The ladders, those with the fewest running matches first; none if no match may begin."""
+        most = self._context.policy.ladder_matches
+        running = sum(len(each.running) for each in self._ladders.values())
+        if self._context.closing or 0 < most <= running:
+            return []
+        return sorted(self._ladders.values(), key=lambda each: len(each.running))
+
+    def _step(self, ladder: Ladder, now: float) -> bool:
+        """Begin a match, or do a step towards its opening; returns whether that was possible."""
+        free, state = ladder.free(), ladder.state
+        if len(free) < 2:
+            return False
+        if owed := state.due_owed(free):
+            first, second = (state.place(each) for each in owed.players)
+            self._begin(ladder, (free[first], free[second]), owed.opening, owed.pair, now)
+            return True
+        pair = state.due_pair(ladder.present, free, ladder.meetings)
+        if pair is None:
+            return False
+        opening = ladder.openings.find()
+        if opening is None:
+            ladder.openings.prepare()
+        else:
+            ladder.openings.used()
+            self._begin(ladder, (free[pair[0]], free[pair[1]]), opening, None, now)
+        return True
+
+    def _begin(
+        self,
+        ladder: Ladder,
+        players: tuple[LadderSession, LadderSession],
+        opening: Opening,
+        pair: str | None,
+        now: float,
+    ) -> None:
+        """Begin a match: the second of a pair, or the first without `pair`."""
+        context, policy = self._context, self._context.policy
+        first, second = players
+        sessions, places = (first.session, second.session), (first.place, second.place)
+        terms = Terms(
+            time_control=parse_time_control(ladder.clock),
+            rated=True,
+            illegal_moves=policy.illegal_moves,
+            credit_cap_s=policy.credit_cap_s,
+            void_unmoved=True,
+        )
+        game = games.load(ladder.state.game)
+        names = (sessions[0].name, sessions[1].name)
+        match = Match(context.new_id(), game, names, terms)
+        match.open(opening)
+        versions = tuple(ladder.state.entries[place].player.version for place in places)
+        room = MatchRoom(
+            match,
+            sessions,
+            opening=len(opening),
+            ladder=LadderMatch(pair or match.id, (versions[0], versions[1])),
+        )
+        ladder.running[match.id] = places
+        self._rooms.begin(room, now)
+
+    # Results.
+
+    def _count(self, ladder: Ladder, event: MatchOver) -> None:
+        room, players = event.room, _players(event.room)
+        assert room.ladder
+        if players is None or not event.record.winner:
+            return
+        ladder.state.count(players, event.record.winner, event.record.at)
+        if room.ladder.pair == room.match.id:
+            opening = tuple(room.match.moves[: room.opening])
+            ladder.state.owe(OwedMatch(room.match.id, (players[1], players[0]), opening))
+        self._rate(ladder)
+
+    def _send_away(self, ladder: Ladder, event: MatchOver) -> None:
+        """Take sessions off the ladder that do not play, so that they spoil no more matches."""
+        match = event.room.match
+        for seat, session in enumerate(event.room.seats, start=1):
+            each = ladder.sessions.get(session.key)
+            if each is None:
+                continue
+            each.void = 0 if event.record.winner else each.void + 1
+            if match.missing == seat or each.void == MOST_VOID:
+                del ladder.sessions[session.key]
+                why = "you made no move" if match.missing else "your matches had no result"
+                text = f"{why}, so you are no longer on the ladder of {match.game}: enter it again"
+                self._context.tell(session, Notice(code="ladder_left", text=text))
+
+    def _rate(self, ladder: Ladder) -> None:
+        """Have the ratings computed, unless nothing has changed or that is being done."""
+        if not ladder.rating and (problem := ladder.state.problem()):
+            ladder.rating = True
+            self._context.do(RateLadder(ladder.state.game, problem))
+
+    # The rest.
+
+    def _open(self, state: LadderState, clock: str) -> Ladder:
+        openings = LadderOpenings(state.game, lambda: self._context.random.getrandbits(32))
+        ladder = self._ladders[state.game] = Ladder(state, openings, clock)
+        return ladder
+
+    def _require_open(self, game: str) -> str:
+        """Return the clock of the ladder of a game. Raises Refused if there is none."""
+        policy = self._context.policy
+        if policy.ladders is not None and game not in policy.ladders:
+            names = ", ".join(policy.ladders)
+            text = f"the ladders of this server are {names}" if names else "this server has none"
+            raise Refused(Code.NOT_ALLOWED, f"there is no ladder of {game} here: {text}")
+        return self._clock(game)
+
+    def _clock(self, game: str) -> str:
+        policy = self._context.policy
+        return (policy.ladders or {}).get(game) or policy.ladder_clock
+
+
+def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:
+    """The players of a match on a ladder; None if the account of one is gone."""
+    first, second = (each.account for each in room.seats)
+    if room.ladder is None or first is None or second is None:
+        return None
+    versions = room.ladder.versions
+    return LadderPlayer(first.id, versions[0]), LadderPlayer(second.id, versions[1])

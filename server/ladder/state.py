@@ -1,0 +1,255 @@
+"""A ladder as it stands: the versions of accounts on it, their results, and which match is due.
+
+Everything follows from the stored matches (`StoredResult`, `OwedMatch`), so that a restart neither
+loses nor repeats one: only a match that has ended counts, and each once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from games import TIE
+from server.ladder.pairing import Contender, Meeting, meeting, next_pair
+from server.ladder.ratings import RatingProblem
+from server.tournament.ratings import Outcomes, Ratings
+
+#: The most second matches of pairs that are kept for players that are not there.
+_OWED = 1000
+
+
+class LadderPlayer(NamedTuple):
+    """A version of an account, which has a rating of its own."""
+
+    account: str
+    version: str
+
+
+class StoredResult(NamedTuple):
+    """How many matches of two players ended in one way, the first of which moved first.
+
+    `winner`: 1, 2 or -1 for a tie; `last_at`: when the last one ended, in seconds since 1970.
+    `first_at`: when the first one began.
+    """
+
+    players: tuple[LadderPlayer, LadderPlayer]
+    winner: int
+    matches: int
+    first_at: float
+    last_at: float
+
+
+class OwedMatch(NamedTuple):
+    """The second match of a pair, not played yet. `players` are in the order of their moves."""
+
+    pair: str
+    players: tuple[LadderPlayer, LadderPlayer]
+    opening: tuple[int, ...]
+
+
+class StoredLadder(NamedTuple):
+    """What is stored of a ladder."""
+
+    game: str
+    results: Sequence[StoredResult] = ()
+    owed: Sequence[OwedMatch] = ()
+
+
+@dataclass(eq=False)
+class LadderEntry:
+    """A player on the ladder, its results so far, and its rating relative to the average.
+
+    `previous` is the place of the account's version before. `since` is the number of the ladder's
+    match after which it was free. Without rated matches, `error` is None.
+    """
+
+    player: LadderPlayer
+    previous: int | None
+    since: int = 0
+    won: int = 0
+    tied: int = 0
+    lost: int = 0
+    last_at: float | None = None
+    rating: float = 0.0
+    error: float | None = None
+
+    @property
+    def matches(self) -> int:
+        """The number of matches with a result."""
+        return self.won + self.tied + self.lost
+
+
+@dataclass(frozen=True)
+class _Rated:
+    """The ratings of the players at some places, in that order."""
+
+    places: tuple[int, ...]
+    ratings: Ratings
+
+
+class LadderState:
+    """The ladder of one game; a player is known by its place in `entries`."""
+
+    def __init__(self, game: str) -> None:
+        self.game = game
+        self.entries: list[LadderEntry] = []
+        #: The number of matches with a result.
+        self.matches = 0
+        self._places: dict[LadderPlayer, int] = {}
+        self._latest: dict[str, int] = {}
+        self._counts: dict[tuple[int, int], Outcomes] = {}
+        self._met: dict[Meeting, int] = {}
+        self._owed: deque[OwedMatch] = deque(maxlen=_OWED)
+        self._rated: _Rated | None = None
+        #: The places that the problem before was about, and the matches in it.
+        self._asked: tuple[tuple[int, ...], int] = (), 0
+
+    def place(self, player: LadderPlayer) -> int:
+        """Return the place of a player, which is added as its account's latest if it is new."""
+        if player not in self._places:
+            before = self._latest.get(player.account)
+            entry = LadderEntry(player, before, since=self.matches)
+            if before is not None:
+                entry.rating = self.entries[before].rating
+            self._places[player] = self._latest[player.account] = len(self.entries)
+            self.entries.append(entry)
+        return self._places[player]
+
+    def enter(self, player: LadderPlayer) -> int:
+        """Return the place of a player that is its account's latest version from now on."""
+        place = self.place(player)
+        self._latest[player.account] = place
+        return place
+
+    def is_retired(self, place: int) -> bool:
+        """Return whether the account has entered with another version since."""
+        return self._latest[self.entries[place].player.account] != place
+
+    # Results.
+
+    def count(
+        self,
+        players: tuple[LadderPlayer, LadderPlayer],
+        winner: int,
+        at: float,
+        matches: int = 1,
+    ) -> None:
+        """Count matches that ended alike; the first player had the first move."""
+        first, second = self.place(players[0]), self.place(players[1])
+        self.matches += matches
+        before = self._counts.get((first, second), Outcomes())
+        won, tied, lost = (matches * (winner == each) for each in (1, TIE, 2))
+        self._counts[first, second] = Outcomes(
+            before.first + won, before.ties + tied, before.second + lost
+        )
+        self._met[meeting(first, second)] = self.matches
+        for place, own, others in ((first, won, lost), (second, lost, won)):
+            entry = self.entries[place]
+            entry.won += own
+            entry.tied += tied
+            entry.lost += others
+            entry.since, entry.last_at = self.matches, at
+
+    def owe(self, owed: OwedMatch) -> None:
+        """Note the second match of a pair, to be played as soon as both players are free."""
+        self._owed.append(owed)
+
+    def counts(self, one: int, other: int) -> Outcomes:
+        """Return the results of two players in which `one` had the first move."""
+        return self._counts.get((one, other), Outcomes())
+
+    # What is due.
+
+    def due_owed(self, free: Collection[int]) -> OwedMatch | None:
+        """Return the second match of a pair whose players are both free, no longer owed then."""
+        for owed in self._owed:
+            if all(self._places.get(each) in free for each in owed.players):
+                self._owed.remove(owed)
+                return owed
+        return None
+
+    def due_pair(
+        self, present: Iterable[int], free: Iterable[int], running: frozenset[Meeting]
+    ) -> tuple[int, int] | None:
+        """Return two free players that should begin a pair now; the first moves first.
+
+        The one that has moved first less often in their matches has the first move.
+        """
+        contenders = {place: self._contender(place) for place in present}
+        found = next_pair(
+            list(contenders.values()),
+            [contenders[place] for place in free],
+            self._met,
+            running,
+        )
+        if found is None:
+            return None
+        one, other = found
+        more_often = sum(self.counts(one, other)) > sum(self.counts(other, one))
+        return (other, one) if more_often else (one, other)
+
+    def _contender(self, place: int) -> Contender:
+        entry = self.entries[place]
+        return Contender(place, entry.player.account, entry.rating, entry.since)
+
+    # Ratings.
+
+    def problem(self) -> RatingProblem | None:
+        """Return what is to be rated; None if nothing has changed since the last call."""
+        if self._asked[1] == self.matches:
+            return None
+        places = tuple(place for place, each in enumerate(self.entries) if each.matches)
+        number = {place: position for position, place in enumerate(places)}
+        self._asked = places, self.matches
+        return RatingProblem(
+            len(places),
+            {(number[a], number[b]): each for (a, b), each in self._counts.items()},
+            tuple(
+                (number[place], number[before])
+                for place in places
+                if (before := self._played_before(place)) is not None
+            ),
+        )
+
+    def rated(self, ratings: Ratings) -> None:
+        """Take over the solution of the last problem."""
+        places = self._asked[0]
+        self._rated = _Rated(places, ratings)
+        for position, place in enumerate(places):
+            self.entries[place].rating = ratings.elo[position]
+            self.entries[place].error = ratings.error[position]
+
+    @property
+    def ratings(self) -> Ratings | None:
+        """The last ratings, for the advantage of the first move; None before the first match."""
+        return self._rated.ratings if self._rated else None
+
+    def superiority(self, one: int, other: int) -> float | None:
+        """Return the probability that a player is stronger than another; None if unknown."""
+        rated = self._rated
+        if rated is None or one not in rated.places or other not in rated.places:
+            return None
+        return rated.ratings.los[rated.places.index(one)][rated.places.index(other)]
+
+    def _played_before(self, place: int) -> int | None:
+        """The account's last version before that one that has played."""
+        before = self.entries[place].previous
+        while before is not None and not self.entries[before].matches:
+            before = self.entries[before].previous
+        return before
+
+
+def restore_ladder(stored: StoredLadder) -> LadderState:
+    """Return the ladder that follows from the stored matches, not rated yet."""
+    ladder = LadderState(stored.game)
+    # The versions of an account follow each other in the order of their first matches.
+    begun = ((each.first_at, player) for each in stored.results for player in each.players)
+    for _, player in sorted(begun):
+        ladder.place(player)
+    for each in sorted(stored.results, key=lambda result: result.last_at):
+        ladder.count(each.players, each.winner, each.last_at, each.matches)
+    for owed in stored.owed:
+        ladder.owe(owed)
+    return ladder

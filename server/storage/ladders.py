@@ -1,0 +1,80 @@
+"""Reads the results of ladders, at the start of a server."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
+from server.storage.database import Database
+from server.storage.schema import matches, moves
+
+_M = matches.c
+#: Matches of ladders with a result. Imported matches have no accounts, and are on no ladder.
+_COUNTED = (
+    _M.ladder_pair.is_not(None),
+    _M.ended_at.is_not(None),
+    _M.winner != 0,
+    _M.first_account.is_not(None),
+    _M.second_account.is_not(None),
+)
+_PLAYERS = (_M.game, _M.first_account, _M.first_version, _M.second_account, _M.second_version)
+
+
+def stored_ladders(database: Database, owed_since: float) -> list[StoredLadder]:
+    """Return all ladders with matches; of pairs whose first match ended since then, what is owed.
+
+    Raises SQLAlchemyError.
+    """
+    results: dict[str, list[StoredResult]] = defaultdict(list)
+    owed: dict[str, list[OwedMatch]] = defaultdict(list)
+    with database.connect() as connection:
+        for row in connection.execute(_results()):
+            result = StoredResult(_players(row), row.winner, row.matches, row.first_at, row.last_at)
+            results[row.game].append(result)
+        for row in connection.execute(_first_matches(owed_since)).all():
+            first, second = _players(row)
+            opening = tuple(connection.scalars(_opening(row)))
+            owed[row.game].append(OwedMatch(row.id, (second, first), opening))
+    return [StoredLadder(game, results[game], owed[game]) for game in sorted(results)]
+
+
+def _results() -> sa.Select[Any]:
+    """Select how often each result of each two players has occurred."""
+    return (
+        sa.select(
+            *_PLAYERS,
+            _M.winner,
+            sa.func.count().label("matches"),
+            sa.func.min(_M.started_at).label("first_at"),
+            sa.func.max(_M.ended_at).label("last_at"),
+        )
+        .where(*_COUNTED)
+        .group_by(*_PLAYERS, _M.winner)
+    )
+
+
+def _first_matches(since: float) -> sa.Select[Any]:
+    """Select the first matches of pairs whose second one has not begun."""
+    second = matches.alias()
+    begun = sa.exists().where(second.c.ladder_pair == _M.id, second.c.id != _M.id)
+    return (
+        sa.select(_M.id, _M.opening, *_PLAYERS)
+        .where(*_COUNTED, _M.ended_at >= since, _M.ladder_pair == _M.id, ~begun)
+        .order_by(_M.id)
+    )
+
+
+def _opening(row: sa.Row[Any]) -> sa.Select[Any]:
+    """Select the actions of the opening of a match."""
+    chosen = sa.select(moves.c.action).where(moves.c.match == row.id, moves.c.ply < row.opening)
+    return chosen.order_by(moves.c.ply)
+
+
+def _players(row: sa.Row[Any]) -> tuple[LadderPlayer, LadderPlayer]:
+    return (
+        LadderPlayer(row.first_account, row.first_version),
+        LadderPlayer(row.second_account, row.second_version),
+    )

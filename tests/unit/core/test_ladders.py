@@ -1,0 +1,193 @@
+"""server.core.handlers.ladders: bots on a ladder, on a hub without sockets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.hub_harness import HubHarness, administrator
+from support.ladders import GAME, LadderPlay
+from support.tournaments import member
+
+import games
+from server.core.handlers.ladders import MOST_LADDERS, MOST_VOID
+from server.model.messages import (
+    Abort,
+    Code,
+    Ended,
+    EnterLadder,
+    LeaveLadder,
+    Notice,
+    Ok,
+    Reason,
+    Started,
+)
+from server.model.records import MatchEnded, MatchStarted
+
+NAMES = ("Ann", "Bob", "Cyd", "Dan")
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> LadderPlay:
+    return LadderPlay(tmp_path, {})
+
+
+def test_two_bots_play_pairs_from_one_opening_with_colours_swapped(play: LadderPlay) -> None:
+    play.enter("Ann")
+    play.enter("Bob")
+    play.play(4)
+    matches = play.started("Ann")[:4]
+    assert len({each.match for each in matches}) == 4
+    for first, second in zip(matches[::2], matches[1::2], strict=True):
+        assert first.players == second.players[::-1]
+        assert first.moves == second.moves
+        assert len(first.moves) == 4
+        assert first.rated
+        assert first.clock == "0.5/move"
+    assert matches[0].moves != matches[2].moves
+
+
+def test_a_result_counts_for_the_version_and_moves_the_ratings(play: LadderPlay) -> None:
+    play.strengths |= {"Ann": 4000.0}
+    play.enter("Ann", "new")
+    play.enter("Bob", "old")
+    play.play(6)
+    state = play.ladder.state
+    ann, bob = state.entries
+    assert (ann.player.version, ann.won, bob.lost) == ("new", 6, 6)
+    assert ann.rating > 0 > bob.rating
+    assert state.matches == 6
+
+
+def test_all_play_at_once_but_no_more_than_the_operator_allows(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {}, ladder_matches=2)
+    for name in (*NAMES, "Eve", "Fay"):
+        play.enter(name)
+    assert len(play.harness.matches) == 2
+    play.play(3)
+    assert len(play.harness.matches) == 2
+
+
+def test_a_bot_plays_as_many_matches_at_once_as_it_wants(play: LadderPlay) -> None:
+    play.enter("Ann", matches=2)
+    for name in ("Bob", "Cyd", "Dan"):
+        play.enter(name)
+    seats = [name for match in play.harness.matches.values() for name in match.players]
+    assert Counter(seats) == {"Ann": 2, "Bob": 1, "Cyd": 1}
+
+
+def test_a_bot_that_leaves_gets_no_more_matches(play: LadderPlay) -> None:
+    ann = play.enter("Ann")
+    play.enter("Bob")
+    ann.ask(LeaveLadder(id=1, game=GAME), Ok)
+    assert len(play.harness.matches) == 1, "the match goes on"
+    running = play.harness.only_match()
+    play._decide(running.id)
+    assert not play.harness.matches
+    play.enter("Ann")
+    assert len(play.harness.matches) == 1, "the second of the pair"
+
+
+def test_a_bot_that_disconnects_gets_no_more_matches(play: LadderPlay) -> None:
+    play.enter("Ann")
+    play.enter("Bob").hang_up()
+    play.harness.wait(play.harness.policy.reconnect_s)
+    assert not play.harness.matches
+    assert play.ladder.state.matches == 0, "it never made a move"
+
+
+def test_a_bot_that_never_moves_leaves_the_ladder(play: LadderPlay) -> None:
+    ann, bob = play.enter("Ann"), play.enter("Bob")
+    silent = play.harness.only_match().to_move
+    player = play.harness.only_match().players[silent - 1]
+    play.harness.wait(10)
+    assert ann.heard(Ended)[0].reason is Reason.VOID
+    assert play.ladder.state.matches == 0
+    assert not play.harness.matches
+    told = {"Ann": ann, "Bob": bob}.pop(player)
+    assert [each.code for each in told.heard(Notice)] == ["ladder_left"]
+    assert len(ann.heard(Notice)) + len(bob.heard(Notice)) == 1
+
+
+def test_a_bot_whose_matches_have_no_result_leaves_the_ladder(play: LadderPlay) -> None:
+    ann, _ = play.enter("Ann"), play.enter("Bob")
+    zoe = administrator(play.harness, "Zoe")
+    for _ in range(MOST_VOID):
+        zoe.ask(Abort(id=1, match=play.harness.only_match().id), Ok)
+    assert not play.harness.matches
+    assert ann.heard(Notice)[0].code == "ladder_left"
+
+
+def test_versions_of_an_account_do_not_meet(play: LadderPlay) -> None:
+    play.enter("Ann", "1")
+    play.harness.client("Ann", token="1" * 32).say(EnterLadder(game=GAME, version="2"))
+    assert not play.harness.matches
+    assert [play.ladder.state.is_retired(place) for place in (0, 1)] == [True, False]
+
+
+def test_who_may_enter(tmp_path: Path) -> None:
+    harness = HubHarness(ladders={"nim": "3+1"})
+    ann = member(harness, "Ann")
+    assert harness.client("guest").refused(EnterLadder(game="nim")) is Code.NOT_FOR_GUESTS
+    assert ann.refused(EnterLadder(game="nonsense")) is Code.BAD_GAME
+    assert ann.refused(EnterLadder(game=GAME)) is Code.NOT_ALLOWED
+    ann.ask(EnterLadder(id=1, game="nim"), Ok)
+    member(harness, "Bob").ask(EnterLadder(id=1, game="nim"), Ok)
+    assert ann.heard(Started)[0].clock == "3+1"
+
+
+def test_a_session_may_be_on_some_ladders_only() -> None:
+    harness = HubHarness()
+    ann = member(harness, "Ann")
+    for chips in range(2, MOST_LADDERS + 2):
+        ann.ask(EnterLadder(id=1, game=f"nim(chips={chips})"), Ok)
+    assert ann.refused(EnterLadder(game="nim(chips=99)")) is Code.TOO_MANY
+    ann.ask(EnterLadder(id=1, game="nim(chips=2)", version="new"), Ok)
+    ann.ask(LeaveLadder(id=1, game="nim(chips=2)"), Ok)
+    ann.ask(EnterLadder(id=1, game="nim(chips=99)"), Ok)
+
+
+def test_a_game_without_usable_openings_begins_at_its_first_position() -> None:
+    harness = HubHarness()
+    game = games.load("nim(chips=5)")
+    ann, bob = member(harness, "Ann"), member(harness, "Bob")
+    ann.say(EnterLadder(game=str(game)))
+    bob.say(EnterLadder(game=str(game)))
+    harness.wait(5)
+    assert ann.heard(Started)[0].moves == ()
+
+
+@pytest.mark.parametrize("lost", [0, 1, 3])
+def test_after_a_kill_no_match_is_lost_or_double(play: LadderPlay, lost: int) -> None:
+    for name in NAMES:
+        play.enter(name)
+    for _ in range(3):
+        play.play(7)
+        play.kill(lost)
+    play.play(7)
+    ended = [each for each in play.ended() if each.winner]
+    state = play.ladder.state
+    assert len({each.match for each in ended}) == len(ended) == state.matches
+    assert sum(each.matches for each in state.entries) == 2 * state.matches
+    # Each pair has both of its matches, but for those that are being played or owed.
+    stored = list(play.database.matches())
+    pairs = Counter(each.started.ladder.pair for each in stored if each.started.ladder)
+    assert set(pairs.values()) <= {1, 2}
+    assert list(pairs.values()).count(1) <= len(NAMES)
+
+
+def test_the_second_match_of_a_pair_follows_after_a_kill(play: LadderPlay) -> None:
+    play.enter("Ann")
+    play.enter("Bob")
+    first = play.started("Ann")[0]
+    play.play(1)
+    second = play.started("Ann")[-1]
+    assert second.match != first.match
+    # The start of the second match and its opening are not stored.
+    starts = [isinstance(each, MatchStarted) for each in play.harness.stored]
+    play.kill(lost=starts[::-1].index(True) + 1)
+    again = play.started("Ann")[-1]
+    assert again.players == first.players[::-1]
+    assert again.moves == first.moves
+    assert sum(isinstance(each, MatchEnded) for each in play.harness.stored) == 0

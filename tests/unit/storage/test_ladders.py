@@ -1,0 +1,62 @@
+"""server.storage.ladders: what a server reads at its start, from SQLite and PostgreSQL alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.match_records import GAME, match_records
+
+from server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
+from server.model.records import LadderMatch, Record
+from server.storage import Database
+from server.storage.ladders import stored_ladders
+
+ANN, NEW, BOB = (
+    LadderPlayer(f"id of {name}", version)
+    for name, version in (("Ann", "1"), ("Ann", "2"), ("Bob", "1"))
+)
+
+
+def records(
+    number: int, pair: int, first: str, second: str, winner: int | None = 1, **fields: Any
+) -> list[Record]:
+    """The records of a match on a ladder; `Ann 2` is the second version of Ann."""
+    (one, *its), (other, *others) = first.split(), second.split()
+    versions = (*its, "1")[0], (*others, "1")[0]
+    ladder = LadderMatch(f"m{pair:03}", versions)
+    return match_records(number, one, other, winner, **{"ladder": ladder} | fields)
+
+
+def test_results_are_added_up_and_second_matches_are_owed(database: Database) -> None:
+    database.save(
+        [
+            *records(1, 1, "Ann", "Bob"),
+            *records(2, 1, "Bob", "Ann"),
+            *records(3, 3, "Ann", "Bob"),
+            *records(4, 4, "Bob", "Ann 2", -1, opening=2),
+            *records(5, 5, "Ann 2", "Bob", 0),
+            *records(6, 3, "Bob", "Ann", None),
+            *records(7, 7, "Ann", "Bob", 1, accounts=(None, None)),  # imported
+            *match_records(8, "Ann", "Bob"),
+        ]
+    )
+    (ladder,) = stored_ladders(database, 0.0)
+    assert ladder.game == GAME
+    assert sorted(ladder.results) == [
+        StoredResult((ANN, BOB), 1, 2, 0.5, 3.0),
+        StoredResult((BOB, ANN), 1, 1, 1.5, 2.0),
+        StoredResult((BOB, NEW), -1, 1, 3.5, 4.0),
+    ]
+    assert ladder.owed == [OwedMatch("m004", (NEW, BOB), (40, 41))]
+
+
+def test_what_is_owed_for_long_is_not_played(database: Database) -> None:
+    database.save(records(4, 4, "Ann", "Bob"))
+    assert [each.owed for each in stored_ladders(database, 5.0)] == [[]]
+
+
+def test_nothing_is_stored_of_ladders_at_first(database: Database) -> None:
+    assert stored_ladders(database, 0.0) == []
+    database.save(match_records(1, "Ann", "Bob"))
+    assert stored_ladders(database, 0.0) == []
+    assert StoredLadder(GAME).results == ()
