@@ -28,6 +28,8 @@ from players.core.player import (
     PlayResult,
     Resigned,
     TimeLeft,
+    Wish,
+    Wished,
 )
 
 __all__ = [
@@ -43,6 +45,8 @@ __all__ = [
     "Resigned",
     "SpecError",
     "TimeLeft",
+    "Wish",
+    "Wished",
     "find",
     "load",
     "names",

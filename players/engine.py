@@ -98,6 +98,9 @@ class Engine(Player):
     def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
         self._states = states
 
+    def taken_back(self, seat: int, states: Sequence[State]) -> None:
+        self._states = states
+
     def ended(self, winner: int, reason: str) -> None:
         self._winner = winner
         self._tell_result()

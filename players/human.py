@@ -9,12 +9,26 @@ from collections.abc import Sequence
 
 from games import Game, IllegalAction, SpecError, State
 from players.core import rendering
-from players.core.player import Cancelled, Limit, Player, PlayResult, Resigned
+from players.core.player import (
+    WISHES,
+    Cancelled,
+    Limit,
+    Player,
+    PlayResult,
+    Resigned,
+    Wish,
+    Wished,
+)
 
 HELP = """\
 Type a move as it is written on the board's edges, for instance {example}.
-  moves    list the legal moves        board    show the board again
-  resign   give up                     help     this text"""
+  moves     list the legal moves       board     show the board again
+  draw      offer a draw               takeback  ask to take your last move back
+  accept    accept an offer            decline   decline an offer
+  withdraw  withdraw your own offer    abort     end without result, before your first move
+  resign    give up                    help      this text
+You can type draw, takeback, accept, decline, withdraw and abort while your opponent thinks, too."""
+_PROMPT = "Your move: "
 
 
 class Interrupted(Exception):
@@ -34,6 +48,7 @@ class Terminal:
         self._input = sys.stdin.fileno()
         self._awake, self._waker = os.pipe()
         self._pending = b""
+        self._has_ended = False
 
     def ask(self, prompt: str) -> str:
         """Print `prompt`, and return a line of input without its end.
@@ -42,16 +57,40 @@ class Terminal:
         """
         print(prompt, end="", flush=True)
         while b"\n" not in self._pending:
-            ready, _, _ = select.select([self._input, self._awake], [], [])
-            if self._awake in ready:
+            if self._has_ended and not self._pending:
+                self._has_ended = False  # at a terminal, more may be typed
+                raise EOFError
+            try:
+                self._read()
+            except (Interrupted, Cancelled):
                 print()
-                raise Interrupted if os.read(self._awake, 1) == b"i" else Cancelled
-            chunk = os.read(self._input, 4096)
-            if not chunk:
-                if not self._pending:
-                    raise EOFError
-                chunk = b"\n"
-            self._pending += chunk
+                raise
+        return self._take_line()
+
+    def wait_for(self, words: Sequence[str]) -> str:
+        """Return the next line of input, when it is one of these words; keep any other for `ask`.
+
+        Raises Interrupted or Cancelled if it was interrupted.
+        """
+        while True:
+            line, end, _ = self._pending.partition(b"\n")
+            if end and line.decode(errors="replace").strip().lower() in words:
+                return self._take_line().lower()
+            self._read(more=not end)
+
+    def _read(self, *, more: bool = True) -> None:
+        """Wait for an interruption, and for input if `more` of it is of use; read what comes."""
+        waits = more and not self._has_ended
+        ready, _, _ = select.select([self._input] * waits + [self._awake], [], [])
+        if self._awake in ready:
+            raise Interrupted if os.read(self._awake, 1) == b"i" else Cancelled
+        chunk = os.read(self._input, 4096)
+        if not chunk:
+            self._has_ended = True
+            chunk = b"\n" if self._pending else b""
+        self._pending += chunk
+
+    def _take_line(self) -> str:
         line, _, self._pending = self._pending.partition(b"\n")
         return line.decode(errors="replace").strip()
 
@@ -73,13 +112,15 @@ class Human(Player):
     """Shows the board at a terminal, and asks a person for moves."""
 
     human = True
+    ponders = True
 
     def __init__(self, game: Game) -> None:
         super().__init__(game)
         self._terminal = Terminal()
         self._console = rendering.console()
         self._seat = 0
-        self._asking = False
+        #: Whether a move is awaited, or while the opponent thinks a wish.
+        self._asking = self._listening = False
         self._warned = False
 
     def started(self, seat: int, opponent: str, states: Sequence[State]) -> None:
@@ -98,6 +139,17 @@ class Human(Player):
         self._console.print(f"{subject} played {name}.", markup=False)
         self._console.print(rendering.board(self.game, state, action, before))
 
+    def taken_back(self, seat: int, states: Sequence[State]) -> None:
+        text = "You took your move back." if seat == self._seat else "They took a move back."
+        self._console.print(text)
+        self._console.print(rendering.board(self.game, states[-1]))
+
+    def told(self, text: str) -> None:
+        # A prompt may be on the line.
+        self._console.print(f"\n{text}" if self._asking else text, markup=False)
+        if self._asking:
+            print(_PROMPT, end="", flush=True)
+
     def ended(self, winner: int, reason: str) -> None:
         self._warned = False
         texts = {0: "No result.", -1: "It is a tie.", self._seat: "You won!"}
@@ -115,9 +167,18 @@ class Human(Player):
         finally:
             self._asking = False
 
+    def ponder(self, states: Sequence[State]) -> None:
+        self._listening = True
+        self._terminal.forget()
+        try:
+            if not self.cancelled.is_set():
+                raise Wished(_wish(self._terminal.wait_for(WISHES)))
+        finally:
+            self._listening = False
+
     def cancel(self) -> None:
         super().cancel()
-        if self._asking:
+        if self._asking or self._listening:
             self._terminal.cancel()
 
     def interrupt(self) -> bool:
@@ -133,7 +194,7 @@ class Human(Player):
     def _ask(self) -> str:
         """Return a line of input. The end of the input, or Ctrl-C and yes, resigns."""
         try:
-            return self._terminal.ask("Your move: ")
+            return self._terminal.ask(_PROMPT)
         except EOFError:
             self._console.print("\nThe input has ended: resigning.")
             raise Resigned from None
@@ -161,9 +222,15 @@ class Human(Player):
                 self._console.print(rendering.board(self.game, state))
             case "resign" | "quit" | "exit":
                 raise Resigned
+            case word if word in WISHES:
+                raise Wished(_wish(word))
             case _:
                 try:
                     return self.game.parse_action(state, line)
                 except IllegalAction as error:
                     self._console.print(f"{error}", markup=False)
         return None
+
+
+def _wish(word: str) -> Wish:
+    return next(wish for wish in WISHES if wish == word)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from games import Game, State
 from players.core.player import Info, Player
-from server.model.messages import ClockState, Started
+from server.model.messages import ClockState, OpenOffer, Started
 
 
 class Doing(enum.Enum):
@@ -80,6 +80,8 @@ class ActiveMatch:
     #: Whether the player resigns the match.
     resigned: bool = False
     over: bool = False
+    #: The open offers, by the seat of the player who has made it.
+    offers: dict[int, OpenOffer] = field(default_factory=dict)
 
     @property
     def game(self) -> Game:
@@ -96,6 +98,16 @@ class ActiveMatch:
         """The player's seat: 1 moves first, 2 second."""
         assert self.started.seat is not None
         return self.started.seat
+
+    @property
+    def opponent(self) -> str:
+        """The name of the other player."""
+        return self.started.players[2 - self.seat]
+
+    def take_back(self, ply: int) -> None:
+        """Forget the moves from number `ply` on, and what the player has done about them."""
+        del self.states[ply + 1 :], self.moves[ply:]
+        self.done = self.info = None
 
     @property
     def query(self) -> MoveQuery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -12,6 +12,7 @@ from players.client.active_match import ActiveMatch, MoveQuery, ResultCounts
 from players.client.console import PlayerConsole
 from players.client.identity import Identity
 from players.client.match_driver import MatchDriver
+from players.client.offers import OfferAnswers
 from players.client.play_request import PlayRequest
 from players.client.takeover import TakeOvers
 from players.client.tokens import TokenError
@@ -24,12 +25,15 @@ from server.model.messages import (
     Error,
     Event,
     Notice,
+    OfferClosed,
+    Offered,
     Ok,
     Ping,
     Pong,
     Reason,
     Seeking,
     Started,
+    TakenBack,
     Update,
     Welcome,
 )
@@ -70,7 +74,8 @@ class Agent:
         self._identity = identity
         self._console = console
         self._finished = finished
-        self._driver = MatchDriver(reactor, console, self.counts, self._left)
+        self._offers = OfferAnswers(console, takebacks=request.takebacks)
+        self._driver = MatchDriver(reactor, console, self.counts, self._left, self._offers.ask)
         self._takeovers = TakeOvers(reactor, request.admits, console.show, self._send_request)
         #: The exit code, once the player has been told to leave.
         self._leaving_with: int | None = None
@@ -91,6 +96,7 @@ class Agent:
         """Send requests over this connection; to be called first."""
         self._connection = connection
         self._takeovers.connection = self._driver.connection = connection
+        self._offers.connection = connection
 
     # The connection.
 
@@ -149,6 +155,8 @@ class Agent:
                 self._updated(event)
             case Ended():
                 self._ended(event)
+            case Offered() | OfferClosed() | TakenBack():
+                self._offer_event(event)
             case Closing():
                 self._server_is_closing = True
                 self._console.closing(event)
@@ -281,13 +289,18 @@ class Agent:
             self._driver.resign(match)
         if match is None:
             return
-        # Moves that were played while the connection was lost.
+        # Moves that were taken back and played while the connection was lost.
+        if (common := _common(match.moves, event.moves)) < match.ply:
+            self._driver.take_back(match, match.game.current_player(match.states[common]), common)
         for action in event.moves[match.ply :]:
             if not self._append(match, action):
                 return
         match.clocks = event.clocks
         match.connected = True
         match.done = match.info = None  # a move may have been lost, too
+        match.offers.clear()
+        for offer in event.offers:
+            self._offers.made(match, offer)
         self._driver.advance(match)
 
     def _begin(self, event: Started) -> ActiveMatch | None:
@@ -350,6 +363,21 @@ class Agent:
             f"The player resigns match {started.match}."
         )
 
+    def _offer_event(self, event: Offered | OfferClosed | TakenBack) -> None:
+        match = self._match
+        if match is None or event.match != match.started.match or match.over:
+            return
+        match event:
+            case Offered():
+                self._offers.made(match, event)
+            case OfferClosed():
+                self._offers.closed(match, event)
+            case TakenBack():
+                match.clocks = event.clocks
+                match.offers.clear()
+                self._driver.take_back(match, event.player, event.ply)
+                self._driver.advance(match)
+
     def _ended(self, event: Ended) -> None:
         match = self._match
         if match is None or event.match != match.started.match or match.over:
@@ -377,7 +405,11 @@ class Agent:
     def _refused(self, error: Error) -> None:
         if error.re == _HELLO:
             self._hello_refused(error)
-        elif self._takeovers.refused(error) or error.code in _HARMLESS:
+        elif (
+            self._offers.refused(self._match, error)
+            or self._takeovers.refused(error)
+            or error.code in _HARMLESS
+        ):
             pass
         elif isinstance(error.re, int):
             self._move_refused(error)
@@ -417,3 +449,9 @@ def _check_same(state: State, of_server: State) -> None:
     """Raise IllegalAction unless the server has the same position."""
     if state != of_server:
         raise IllegalAction("the position after the last move is another one")
+
+
+def _common(some: Sequence[int], others: Sequence[int]) -> int:
+    """The number of first moves that are the same."""
+    pairs = enumerate(zip(some, others, strict=False))
+    return next((ply for ply, (one, other) in pairs if one != other), min(len(some), len(others)))

@@ -185,6 +185,11 @@ def _show_games(context: click.Context, _: click.Parameter, wanted: bool) -> Non
     help="File that describes engines, for engine(name=...).  [default: engines.toml in the "
     "current folder, then in the user's configuration folder]",
 )
+@click.option(
+    "--takebacks",
+    is_flag=True,
+    help="Agree when the opponent asks to take a move back; a program declines otherwise.",
+)
 @click.option("--rated", is_flag=True, help="Play rated matches; needs --name.")
 @click.option("--show", is_flag=True, help="Show the board after each move.")
 @click.option("--quiet", is_flag=True, help="Do not show the player's analyses.")
@@ -232,6 +237,7 @@ def main(
     options: tuple[str, ...],
     check: bool,
     engines: Path | None,
+    takebacks: bool,
     rated: bool,
     show: bool,
     quiet: bool,
@@ -275,7 +281,7 @@ def main(
     elif tournament is None:
         rules = str(games.load(game))
         wanted = _match_request(rules, challenge_bot, opponent, clock=clock, seat=seat, rated=rated)
-        request = PlayRequest(wanted, matches)
+        request = PlayRequest(wanted, matches, takebacks)
     else:
         request = PlayRequest(_join(tournament))
     tree_file = _tree_file(cache.make, tree, tree_visits)

@@ -17,7 +17,7 @@ from players.client import report
 from players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
 from players.client.budget import limit_for_move
 from players.client.console import PlayerConsole
-from players.core.player import Cancelled, Info, PlayerError, PlayResult, Resigned
+from players.core.player import Cancelled, Info, PlayerError, PlayResult, Resigned, Wish, Wished
 from server.client.connection import ServerConnection
 from server.model.messages import Move, Resign
 
@@ -37,13 +37,18 @@ class MatchDriver:
         console: PlayerConsole,
         counts: ResultCounts,
         left: Callable[[], None],
+        ask: Callable[[ActiveMatch, Wish], None],
     ) -> None:
-        """`left` is called when a match is over and its player has stopped thinking."""
+        """`left` is called when a match is over and its player has stopped thinking.
+
+        `ask` sends the server what a player wishes.
+        """
         self.connection: ServerConnection
         self._reactor = reactor
         self._console = console
         self._counts = counts
         self._left = left
+        self._ask = ask
 
     def advance(self, match: ActiveMatch) -> None:
         """Let the player do what the match asks for; to be called when that may have changed."""
@@ -71,6 +76,13 @@ class MatchDriver:
         info, match.info = match.info, None
         if info:
             self.notify(match, self._console.analysis, match.player, before, info)
+
+    def take_back(self, match: ActiveMatch, seat: int, ply: int) -> None:
+        """Forget the moves from number `ply` on, which `seat` has taken back."""
+        match.take_back(ply)
+        if match.step is Step.CANCEL:  # before a person sees the board, and answers
+            self.advance(match)
+        self.notify(match, match.player.taken_back, seat, tuple(match.states))
 
     def resign(self, match: ActiveMatch) -> None:
         """Resign the match, unless it is over."""
@@ -142,6 +154,8 @@ class MatchDriver:
     def _chosen(self, result: PlayResult, match: ActiveMatch, ply: int) -> None:
         if match.query is not MoveQuery.CHOICE or ply != match.ply:  # no longer wanted
             return
+        if match.player.cancelled.is_set():  # moves were taken back, and others made
+            return
         if not isinstance(result, PlayResult):
             raise TypeError(f"choose must return a PlayResult, not {result!r}")
         move = Move(
@@ -157,6 +171,9 @@ class MatchDriver:
 
     def _failed(self, failure: Failure, match: ActiveMatch) -> None:
         if failure.check(Cancelled) and match.player.cancelled.is_set():
+            return
+        if isinstance(failure.value, Wished):
+            self._ask(match, failure.value.wish)
             return
         if not failure.check(Resigned):
             self._report_fault(failure)

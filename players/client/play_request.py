@@ -12,10 +12,12 @@ class PlayRequest:
     """A request for matches: a seek, a challenge to a bot, a ladder, or joining tournaments.
 
     `matches` is how many are played; None stands for all that a tournament or ladder assigns.
+    `takebacks`: whether a program agrees when its opponent asks to take a move back.
     """
 
     request: Seek | ChallengeBot | Join | EnterLadder
     matches: int | None = None
+    takebacks: bool = False
 
     @property
     def joins(self) -> bool:

@@ -6,10 +6,16 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 from games import Game, State
 from players.core.node import Node
+
+#: What a player may want beside moving and resigning: to offer a draw or to take a move back, to
+#: accept or decline what the opponent offers, to withdraw its own offer, or, before its first move,
+#: to abort the match.
+Wish = Literal["draw", "takeback", "accept", "decline", "withdraw", "abort"]
+WISHES: tuple[Wish, ...] = get_args(Wish)
 
 
 class Cancelled(Exception):
@@ -18,6 +24,14 @@ class Cancelled(Exception):
 
 class Resigned(Exception):
     """Raised by `choose` to resign the match instead of choosing an action."""
+
+
+class Wished(Exception):
+    """Raised by `choose` or `ponder`, which is called again when the server was told the wish."""
+
+    def __init__(self, wish: Wish) -> None:
+        super().__init__(wish)
+        self.wish = wish
 
 
 class PlayerError(Exception):
@@ -142,7 +156,7 @@ class Player(ABC):
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         """Choose an action for `states[-1]`; `states` is the match so far, newest last.
 
-        Raises Cancelled soon after `cancel`, and Resigned to resign the match.
+        Raises Cancelled soon after `cancel`, Resigned to resign the match, and Wished.
         """
 
     def longest_s(self, limit: Limit) -> float | None:
@@ -155,7 +169,8 @@ class Player(ABC):
     def ponder(self, states: Sequence[State]) -> None:
         """Think on the opponent's time: in `states[-1]` the opponent is to move.
 
-        Called only if `ponders` is true. Returns, or raises Cancelled, soon after `cancel`.
+        Called only if `ponders` is true. Returns, or raises Cancelled, soon after `cancel`. Raises
+        Wished.
         """
 
     def tree(self, min_visits: int = 1) -> Node | None:
@@ -191,6 +206,12 @@ class Player(ABC):
 
     def moved(self, seat: int, action: int, states: Sequence[State]) -> None:
         """Handle a move of either player: `seat` played `action`, which led to `states[-1]`."""
+
+    def taken_back(self, seat: int, states: Sequence[State]) -> None:
+        """Handle a takeback by `seat`, to which both agreed: `states[-1]` is the position now."""
+
+    def told(self, text: str) -> None:
+        """Handle a line for people about offers in the match."""
 
     def ended(self, winner: int, reason: str) -> None:
         """Handle the end of a match: `winner` is 1, 2, -1 for a tie, 0 for no result."""

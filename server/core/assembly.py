@@ -21,6 +21,7 @@ from server.core.handlers.bots import BotManager
 from server.core.handlers.hello import Greeting
 from server.core.handlers.ladders import Ladders
 from server.core.handlers.lobby_feed import LobbyFeed
+from server.core.handlers.offers import OfferRequests
 from server.core.handlers.pairing import Pairing
 from server.core.handlers.play import Play
 from server.core.handlers.seeks import Seeks
@@ -69,6 +70,7 @@ def make_hub(
         seeks,
         bots,
         Play(context, rooms, sessions),
+        OfferRequests(context, rooms),
         WatchMatches(context, rooms),
         feed,
         TournamentRequests(context, director),

@@ -92,6 +92,8 @@ class Match:
         self._legal: tuple[int, tuple[int, ...]] | None = None
         controls = self.terms.time_controls
         self._clock = Clock(*controls) if controls else None
+        #: The clocks in each of the states, before the next player's clock runs.
+        self._clocks = [self.clock_states(0.0)]
         self._illegal_left = dict.fromkeys((1, 2), self.terms.illegal_moves)
 
     @property
@@ -152,17 +154,18 @@ class Match:
         self._end_if_over()
 
     def restore(
-        self, moves: Iterable[tuple[Seat, int]], clocks: tuple[ClockState, ClockState] | None
+        self, moves: Iterable[tuple[Seat, int, tuple[ClockState, ClockState] | None]]
     ) -> None:
-        """Make the moves of an interrupted match, each with its mover, instead of `start`.
+        """Make the moves of an interrupted match, instead of `start`.
 
-        The match is held until `resume`. Raises IllegalAction if the rules have changed since.
+        Each has its mover and the clocks after it. The match is held until `resume`. Raises
+        IllegalAction if the rules have changed since.
         """
-        for seat, action in moves:
+        for seat, action, clocks in moves:
             after = self.game.next_state(self.state, action)
+            if self._clock and clocks:
+                self._clock.set(clocks)
             self._append(seat, action, after, self.game.current_player(after))
-        if self._clock and clocks:
-            self._clock.set(clocks)
         self.status = Status.PLAYING
         self._held = True
         self._end_if_over()
@@ -215,6 +218,26 @@ class Match:
         """Whether a player has made a move, beyond those of an opening."""
         return seat in self._movers[self.opening_plies :]
 
+    def take_back(self, ply: int, now: float) -> None:
+        """Take back move number `ply` and those after it.
+
+        The clocks are as they were in that position, and that of the player to move runs. Raises
+        Refused when the match is over.
+        """
+        self._require_running()
+        del self.states[ply + 1 :], self.moves[ply:], self._movers[ply:], self._clocks[ply + 1 :]
+        self._next = self.game.current_player(self.state)
+        self._legal = None
+        clocks = self._clocks[-1]
+        if self._clock and clocks:
+            self._clock.set(clocks)
+        self._run_clock(now)
+
+    def agree_on_draw(self) -> None:
+        """End the match as a tie, as both players want. Raises Refused when it is over."""
+        self._require_running()
+        self._end(Result(TIE, RETURNS[TIE], Reason.AGREEMENT, "a draw by agreement"))
+
     def resign(self, seat: int) -> None:
         """Resign for `seat`. Raises Refused when the match is over."""
         self._require_running()
@@ -239,10 +262,7 @@ class Match:
         `winner`: 1, 2, or -1 for a tie; `why` ends the text. Raises Refused when the match is at
         another ply: a later mistake makes the proof worthless.
         """
-        self._require_running()
-        if ply != self.ply:
-            text = f"match {self.id} is at ply {self.ply}, and the proof was for ply {ply}"
-            raise Refused(Code.WRONG_PLY, text)
+        self.require_ply(ply, "the proof")
         how = "a tie" if winner == TIE else f"{self._name(winner)} wins"
         text = f"adjudicated: {how} {why}"
         self._end(Result(winner, RETURNS[winner], Reason.ADJUDICATION, text))
@@ -252,10 +272,18 @@ class Match:
         if self.status is not Status.ENDED:
             self._end(Result(0, (0.0, 0.0), reason, text))
 
+    def require_ply(self, ply: int, subject: str) -> None:
+        """Raise Refused unless the match is being played, and `ply` moves have been made."""
+        self._require_running()
+        if ply != self.ply:
+            text = f"match {self.id} is at ply {self.ply}, and {subject} was for ply {ply}"
+            raise Refused(Code.WRONG_PLY, text)
+
     def _append(self, seat: Seat, action: int, after: State, to_move: int) -> None:
         self.states.append(after)
         self.moves.append(action)
         self._movers.append(seat)
+        self._clocks.append(self.clock_states(0.0))
         self._next = to_move
 
     def _is_repeated(self, seat: int, ply: int, action: int) -> bool:
@@ -268,10 +296,7 @@ class Match:
             raise Refused(Code.NOT_YOUR_TURN, f"match {self.id} has not started")
 
     def _require_turn(self, seat: int, ply: int) -> None:
-        self._require_running()
-        if ply != self.ply:
-            text = f"match {self.id} is at ply {self.ply}, and the move was for ply {ply}"
-            raise Refused(Code.WRONG_PLY, text)
+        self.require_ply(ply, "the move")
         if self._held:
             raise Refused(Code.NOT_YOUR_TURN, "the last move has not been announced yet")
         if seat != self.to_move:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from server.core.agreed_scores import AgreedScores
 from server.core.match import Match, Status
+from server.core.offers import How, MatchOffers
 from server.core.sessions import Session
 from server.core.timers import Timer
 from server.core.view import MatchView
@@ -16,13 +17,22 @@ from server.model.messages import (
     ClockState,
     Ended,
     LegalMove,
+    OfferClosed,
+    OpenOffer,
     RequestId,
     Seat,
     Started,
     Summary,
+    TakenBack,
     Update,
 )
-from server.model.records import LadderMatch, MatchEnded, MatchStarted, MovePlayed
+from server.model.records import (
+    LadderMatch,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    MovesTakenBack,
+)
 
 
 class _Audience(NamedTuple):
@@ -71,9 +81,15 @@ class MatchRoom:
 
     def __post_init__(self) -> None:
         self.view = MatchView(self.match)
+        self.offers = MatchOffers(self.match, assigned=self.is_assigned)
         #: Moves that spectators have not been sent.
         self.unshown: list[PendingUpdate] = []
         self._watchers: dict[_Audience, dict[str, Session]] = {}
+
+    @property
+    def is_assigned(self) -> bool:
+        """Whether a tournament or a ladder has assigned the match to its players."""
+        return self.tournament is not None or self.ladder is not None
 
     def seat_of(self, session: Session) -> Seat | None:
         """The seat of a session; None if it does not play here."""
@@ -134,6 +150,7 @@ class MatchRoom:
             board=self.view.board() if views else None,
             view=self.view.position(match.ply) if views else None,
             legal_moves=self.view.legal_moves(match.ply) if moves else None,
+            offers=self.offers.open if seat else (),
         )
 
     def updates(
@@ -214,6 +231,62 @@ class MatchRoom:
             legal_moves=legal_moves,
         )
 
+    def offer_closed(self, offer: OpenOffer, how: How) -> OfferClosed:
+        """The message about an offer that is open no longer."""
+        return OfferClosed(
+            match=self.match.id, offer=offer.offer, player=offer.player, ply=offer.ply, how=how
+        )
+
+    def taken_back(
+        self, seat: Seat, now: float, origin: Session, re: RequestId | None
+    ) -> Iterator[tuple[Session, TakenBack]]:
+        """The takeback of `seat` for both players; that for `origin` has the request's id."""
+        ply, to_move = self.match.ply, self.match.to_move
+        for session in self.seats:
+            audience = _Audience(session.hello.legal_actions, session.has_views, informed=False)
+            moves = session.has_views and self.seat_of(session) == to_move
+            yield (
+                session,
+                self._taken_back(
+                    seat,
+                    now,
+                    audience,
+                    re=re if session is origin else None,
+                    legal_moves=self.view.legal_moves(ply) if moves else None,
+                ),
+            )
+
+    def spectators_taken_back(
+        self, seat: Seat, now: float
+    ) -> Iterator[tuple[list[Session], TakenBack]]:
+        """The takeback of `seat`: the same message for all spectators that are sent the same."""
+        for audience, sessions in self._watchers.items():
+            if sessions:
+                yield list(sessions.values()), self._taken_back(seat, now, audience)
+
+    def _taken_back(
+        self,
+        seat: Seat,
+        now: float,
+        audience: _Audience,
+        *,
+        re: RequestId | None = None,
+        legal_moves: tuple[LegalMove, ...] | None = None,
+    ) -> TakenBack:
+        match = self.match
+        return TakenBack(
+            re=re,
+            match=match.id,
+            ply=match.ply,
+            player=seat,
+            state=match.state,
+            to_move=match.to_move,
+            clocks=match.clock_states(now),
+            legal_actions=match.legal_actions() if audience.legal_actions else None,
+            view=self.view.position(match.ply) if audience.views else None,
+            legal_moves=legal_moves,
+        )
+
     def ended(self) -> Ended:
         """The message about the end of the match, which must have ended."""
         result = self.match.result
@@ -277,6 +350,10 @@ class MatchRoom:
             info=info,
             at=at,
         )
+
+    def takeback_record(self, at: float) -> MovesTakenBack:
+        """The record of a takeback to the present position; `at` in seconds since 1970."""
+        return MovesTakenBack(match=self.match.id, ply=self.match.ply, at=at)
 
     def ended_record(self, at: float) -> MatchEnded:
         """The record of the match's end; `at` in seconds since 1970."""

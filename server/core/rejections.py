@@ -13,7 +13,7 @@ from server.core.context import Context
 from server.core.handlers.tournament_director import TournamentDirector
 from server.core.rooms import Rooms
 from server.core.session_manager import SessionManager
-from server.model.messages import Ended, Event, Reason, Update
+from server.model.messages import Ended, Event, Reason, TakenBack, Update
 from server.model.records import (
     NOT_STORED,
     Account,
@@ -21,6 +21,7 @@ from server.model.records import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
+    MovesTakenBack,
     Record,
     SeatTakenOver,
     TournamentCreated,
@@ -55,7 +56,7 @@ class Rejections:
                 self._forget(record, now)
             case TournamentCreated() | EntrantWithdrawn():
                 self._director.end_unstored(record.tournament, now)
-            case MatchStarted() | MovePlayed() | SeatTakenOver() | MatchEnded():
+            case MatchStarted() | MovePlayed() | MovesTakenBack() | SeatTakenOver() | MatchEnded():
                 self._end_match(record, now)
 
     def _forget(self, account: Account, now: float) -> None:
@@ -66,7 +67,9 @@ class Rejections:
                 self._sessions.kick(session, f"your account cannot be used: {NOT_STORED}", now)
 
     def _end_match(
-        self, record: MatchStarted | MovePlayed | SeatTakenOver | MatchEnded, now: float
+        self,
+        record: MatchStarted | MovePlayed | MovesTakenBack | SeatTakenOver | MatchEnded,
+        now: float,
     ) -> None:
         """End a match without result; nothing is announced that is not stored of it."""
         match_id = record.match
@@ -75,6 +78,8 @@ class Rejections:
         def corrected(message: Event) -> Event | None:
             if isinstance(message, Update) and message.match == match_id:
                 return message if ply is None or message.ply < ply else None
+            if isinstance(message, TakenBack) and message.match == match_id:
+                return None
             if isinstance(message, Ended) and message.match == match_id:
                 return _without_result(message)
             return message

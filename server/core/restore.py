@@ -124,8 +124,7 @@ def room_of(stored: StoredMatch, registry: SessionRegistry, accounts: Directory)
             max_plies=started.max_plies,
         ),
     )
-    clocks = stored.moves[-1].clocks if stored.moves else None
-    match.restore([(played.seat, played.action) for played in stored.moves], clocks)
+    match.restore((played.seat, played.action, played.clocks) for played in stored.moves)
     match.opening_plies = started.opening
     if stored.ended:
         end = stored.ended

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from functools import partial
 
+from msgspec import structs
+
 from server.core.context import Context
 from server.core.effects import CallWhenIdle
 from server.core.events import MatchOver
 from server.core.match import Match, Refused, Status
 from server.core.match_room import MatchRoom
 from server.core.sessions import Session
-from server.model.messages import Code, Ended, Reason, Seat
+from server.model.messages import Code, Ended, OfferClosed, Offered, Reason, RequestId, Seat
 from server.model.records import MovePlayed, SeatTakenOver
 
 #: Matches that have ended and are still told from unknown ones.
@@ -40,6 +42,14 @@ class Rooms:
         if match_id in self._ended:
             raise Refused(Code.MATCH_OVER, f"match {match_id} is over")
         raise Refused(Code.UNKNOWN_MATCH, f"there is no match {match_id!r}")
+
+    def played_by(self, match_id: str, session: Session) -> tuple[MatchRoom, Seat]:
+        """The room of a running match that a session plays, and its seat. Raises Refused."""
+        room = self.get(match_id)
+        seat = room.seat_of(session)
+        if seat is None:
+            raise Refused(Code.NOT_YOUR_MATCH, f"you do not play in match {match_id}")
+        return room, seat
 
     def begin(self, room: MatchRoom, now: float) -> None:
         """Start the match of a new room."""
@@ -82,6 +92,34 @@ class Rooms:
         self._context.store(record)
         self._await_storage(room)
         room.show_later(record.ply, now, record.info, self._context.records)
+
+    def close_offers(self, room: MatchRoom, seat: Seat) -> None:
+        """Tell the players which offers a move of `seat` has closed."""
+        for offer, how in room.offers.moved(seat):
+            self._context.tell_all(room.seats, room.offer_closed(offer, how))
+
+    def take_back(self, room: MatchRoom, seat: Seat, now: float) -> None:
+        """Take moves back to before the last one of `seat`; no clock runs until that is stored."""
+        self.show_moves(room)
+        ply = room.offers.first_taken_back(seat)
+        assert ply is not None
+        room.match.take_back(ply, now)
+        room.offers.taken_back(seat)
+        room.view.moves_taken_back()
+        self._context.store(room.takeback_record(now + self._context.epoch))
+        self._await_storage(room)
+
+    def tell_players(
+        self,
+        room: MatchRoom,
+        message: Offered | OfferClosed,
+        origin: Session,
+        re: RequestId | None,
+    ) -> None:
+        """Send a message to both players; the one for `origin` has the id of its request."""
+        for session in room.seats:
+            own = structs.replace(message, re=re) if session is origin else message
+            self._context.tell(session, own)
 
     def settle(self, room: MatchRoom, now: float) -> None:
         """After any change of a match: set the timer of its clock, or announce its end."""

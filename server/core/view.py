@@ -57,6 +57,10 @@ class MatchView:
         match = self._match
         return self._guarded(lambda: legal_moves_of(match.game, match.states[ply]))
 
+    def moves_taken_back(self) -> None:
+        """Forget the last position: another one may have its number."""
+        self._last = None
+
     def take_fault(self) -> str | None:
         """The fault of the game, the first time that this is called after it."""
         fault, self._fault = self._fault, None

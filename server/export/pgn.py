@@ -24,6 +24,7 @@ _RESULTS = {0: "*", 1: "1-0", 2: "0-1", TIE: "1/2-1/2"}
 #: The standard's words for the end of a game.
 _TERMINATIONS = {
     Reason.RULES: "normal",
+    Reason.AGREEMENT: "normal",
     Reason.RESIGNATION: "normal",
     Reason.TIME: "time forfeit",
     Reason.ABANDONMENT: "abandoned",

@@ -87,6 +87,8 @@ def _winner(replayed: Replay, finished: MatchEnded) -> int:
         return 0
     if finished.reason in _LOST_BY_THE_PLAYER_TO_MOVE:
         return 3 - replayed.game.current_player(replayed.states[-1])
+    if finished.reason is Reason.AGREEMENT:
+        return TIE
     if finished.reason is Reason.ADJUDICATION and finished.winner == TIE:
         return TIE
     if finished.winner not in (1, 2):

@@ -35,6 +35,8 @@ Action = Int32
 MOST_EXACT = 2**53 - 1
 RequestId = Annotated[int, Meta(ge=-MOST_EXACT, le=MOST_EXACT)] | Key
 Seat = Literal[1, 2]
+#: What a player may offer the other one.
+OfferKind = Literal["draw", "takeback"]
 
 
 class Code(enum.StrEnum):
@@ -66,6 +68,7 @@ class Code(enum.StrEnum):
     BAD_TOURNAMENT = "bad_tournament"
     NOT_YOUR_MATCH = "not_your_match"
     NOT_AWAY = "not_away"
+    NO_OFFER = "no_offer"
     NOT_YOUR_TURN = "not_your_turn"
     WRONG_PLY = "wrong_ply"
     ILLEGAL_ACTION = "illegal_action"
@@ -78,6 +81,7 @@ class Reason(enum.StrEnum):
     """The reason for which a match ended."""
 
     RULES = "rules"
+    AGREEMENT = "agreement"
     RESIGNATION = "resignation"
     TIME = "time"
     ABANDONMENT = "abandonment"
@@ -208,6 +212,14 @@ class LegalMove(Struct, frozen=True, gc=False):
     cells: tuple[int, ...]
 
 
+class OpenOffer(Struct, frozen=True, gc=False):
+    """An offer of a player that is open: made after `ply` moves, neither answered nor withdrawn."""
+
+    offer: OfferKind
+    player: Seat
+    ply: int
+
+
 # Requests, which clients send. An unknown field is an error, so that a typo shows.
 
 
@@ -296,6 +308,32 @@ class Resign(Request, frozen=True, kw_only=True):
     match: Key
 
 
+class Offer(Request, frozen=True, kw_only=True):
+    """Offer a draw, or to take back the sender's last move; `ply` moves have been made.
+
+    In a match where the opponent has offered a draw, the offer of a draw accepts it.
+    """
+
+    match: Key
+    offer: OfferKind
+    ply: Count
+
+
+class AnswerOffer(Request, frozen=True, kw_only=True):
+    """Accept or decline an open offer of the opponent, which was made after `ply` moves."""
+
+    match: Key
+    offer: OfferKind
+    ply: Count
+    accept: bool
+
+
+class WithdrawOffer(Request, frozen=True, kw_only=True):
+    """Withdraw the sender's open offer."""
+
+    match: Key
+
+
 class TakeOver(Request, frozen=True, kw_only=True):
     """Play on a match of the same account whose session is not connected."""
 
@@ -337,10 +375,12 @@ class Ping(Request, frozen=True, kw_only=True):
 
 
 class Abort(Request, frozen=True, kw_only=True):
-    """End a match without result."""
+    """End a match without result: a player its own before its first move, an administrator any.
+
+    `text` is an administrator's explanation.
+    """
 
     sent_by: ClassVar = SESSIONS
-    administrators_only: ClassVar = True
 
     match: Key
     text: Label = ""
@@ -516,6 +556,8 @@ class Started(Event, frozen=True, kw_only=True):
     board: Board | None = None
     view: PositionView | None = None
     legal_moves: tuple[LegalMove, ...] | None = None
+    #: The open offers, for the players.
+    offers: tuple[OpenOffer, ...] = ()
 
     @property
     def both_time_controls(self) -> tuple[TimeControl, TimeControl] | None:
@@ -537,6 +579,48 @@ class Update(Event, frozen=True, kw_only=True):
     to_move: int
     clocks: tuple[ClockState, ClockState] | None = None
     info: Analysis | None = None
+    legal_actions: tuple[int, ...] | None = None
+    view: PositionView | None = None
+    legal_moves: tuple[LegalMove, ...] | None = None
+
+
+class Offered(Event, frozen=True, kw_only=True):
+    """A player has made an offer; both players are sent it."""
+
+    durable: ClassVar = True
+
+    match: str
+    offer: OfferKind
+    player: Seat
+    ply: int
+
+
+class OfferClosed(Event, frozen=True, kw_only=True):
+    """An offer of `player` is open no longer, and was not accepted; both players are sent it."""
+
+    durable: ClassVar = True
+
+    match: str
+    offer: OfferKind
+    player: Seat
+    ply: int
+    how: Literal["declined", "withdrawn"]
+
+
+class TakenBack(Event, frozen=True, kw_only=True):
+    """`player` has taken moves back with the opponent's consent: the first `ply` moves are left.
+
+    All offers are closed. `state` is the position now.
+    """
+
+    durable: ClassVar = True
+
+    match: str
+    ply: int
+    player: Seat
+    state: tuple[int, ...]
+    to_move: int
+    clocks: tuple[ClockState, ClockState] | None = None
     legal_actions: tuple[int, ...] | None = None
     view: PositionView | None = None
     legal_moves: tuple[LegalMove, ...] | None = None

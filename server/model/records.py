@@ -72,6 +72,14 @@ class MovePlayed(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     at: float
 
 
+class MovesTakenBack(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """Moves were taken back: move number `ply` and those after it are not part of the match."""
+
+    match: str
+    ply: Int32
+    at: float
+
+
 class SeatTakenOver(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     """Another session of the same account has taken over a seat of a match."""
 
@@ -131,6 +139,7 @@ Record = (
     Account
     | MatchStarted
     | MovePlayed
+    | MovesTakenBack
     | SeatTakenOver
     | MatchEnded
     | TournamentCreated

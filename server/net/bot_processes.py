@@ -68,7 +68,8 @@ class BotProcesses:
             "PLAYOUT_SESSION": order.token,
         }
         # After a `--` there are no options: the player's name may look like one.
-        words = ("--guest", "--quiet", "--retry-s", str(_RETRY_S), "--", order.game, order.player)
+        options = ("--guest", "--quiet", "--takebacks", "--retry-s", str(_RETRY_S))
+        words = (*options, "--", order.game, order.player)
         output = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has exited
         try:
             process = start_own(

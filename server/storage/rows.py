@@ -23,6 +23,7 @@ from server.model.records import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
+    MovesTakenBack,
     Record,
     SeatTakenOver,
     StoredMatch,
@@ -49,6 +50,13 @@ MatchColumns = _columns_of(matches)
 MoveColumns = _columns_of(moves)
 TournamentColumns = _columns_of(tournaments)
 WithdrawalColumns = _columns_of(withdrawals)
+
+
+class TakebackValues(Struct, kw_only=True, gc=False):
+    """The values of the statement that removes the moves of a match from number `ply` on."""
+
+    match: str
+    ply: int
 
 
 class TakeOverValues(Struct, kw_only=True, gc=False):
@@ -144,6 +152,10 @@ def _move_row(move: MovePlayed) -> Any:
     )
 
 
+def _takeback(taken: MovesTakenBack) -> TakebackValues:
+    return TakebackValues(match=taken.match, ply=taken.ply)
+
+
 def _take_over(taken: SeatTakenOver) -> TakeOverValues:
     return TakeOverValues(match=taken.match, seat=taken.seat, session=taken.session)
 
@@ -186,6 +198,7 @@ ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     TournamentCreated: _tournament_row,
     MatchStarted: _match_row,
     MovePlayed: _move_row,
+    MovesTakenBack: _takeback,
     EntrantWithdrawn: _withdrawal_row,
     SeatTakenOver: _take_over,
     MatchEnded: _match_end,

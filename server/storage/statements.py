@@ -14,6 +14,7 @@ from server.model.records import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
+    MovesTakenBack,
     Record,
     SeatTakenOver,
     TournamentCreated,
@@ -24,6 +25,7 @@ from server.storage.rows import (
     MatchColumns,
     MatchEndValues,
     MoveColumns,
+    TakebackValues,
     TakeOverValues,
     TournamentColumns,
     TournamentEndValues,
@@ -43,9 +45,12 @@ class Write:
     """
 
     def __init__(
-        self, statement: sa.Insert | sa.Update, row: type[Struct], dialect: sa.Dialect
+        self,
+        statement: sa.Insert | sa.Update | sa.Delete,
+        row: type[Struct],
+        dialect: sa.Dialect,
     ) -> None:
-        """The fields of `row` are the columns of an insert, the parameters of an update."""
+        """The fields of `row` are the columns of an insert, otherwise the parameters."""
         fields = row.__struct_fields__
         keys = fields if isinstance(statement, sa.Insert) else None
         compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
@@ -67,7 +72,11 @@ def insert(kind: str, table: sa.Table) -> Any:
 
 
 def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], Write]:
-    """Return the statement of each kind of record, in the order in which they are executed."""
+    """Return the statement of each kind of record, in the order in which they are executed.
+
+    A move after a takeback is made only when the takeback is stored. So records that are stored
+    together have the moves before the takeback.
+    """
 
     def add(table: sa.Table, row: type[Struct]) -> Write:
         return Write(insert(kind, table).on_conflict_do_nothing(), row, dialect)
@@ -77,6 +86,7 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], Write]:
         TournamentCreated: add(tournaments, TournamentColumns),
         MatchStarted: add(matches, MatchColumns),
         MovePlayed: add(moves, MoveColumns),
+        MovesTakenBack: Write(_TAKE_BACK, TakebackValues, dialect),
         EntrantWithdrawn: add(withdrawals, WithdrawalColumns),
         SeatTakenOver: Write(_TAKE_OVER, TakeOverValues, dialect),
         MatchEnded: Write(_END_MATCH, MatchEndValues, dialect),
@@ -94,6 +104,7 @@ def _session_of(seat: str, column: sa.Column[Any]) -> sa.Case[Any]:
     return sa.case((sa.literal_column(seat) == its_seat, its_session), else_=column)
 
 
+_TAKE_BACK = sa.delete(moves).where(moves.c.match == _value("match"), moves.c.ply >= _value("ply"))
 _TAKE_OVER = (
     sa.update(matches)
     .where(matches.c.id == _value("match"))

@@ -19,6 +19,7 @@ from server.model.records import (
     EntrantWithdrawn,
     MatchEnded,
     MovePlayed,
+    MovesTakenBack,
     Record,
     SeatTakenOver,
     TournamentEnded,
@@ -139,7 +140,8 @@ class Writer:
 
     def _continues_incomplete(self, record: Record | BrokenRecord) -> bool:
         """Whether a record continues a match or tournament that lacks an earlier one."""
-        continues = isinstance(record, MovePlayed | SeatTakenOver | EntrantWithdrawn)
+        kinds = MovePlayed | MovesTakenBack | SeatTakenOver | EntrantWithdrawn
+        continues = isinstance(record, kinds)
         return continues and _subject_of(record) in self._incomplete
 
 

@@ -83,11 +83,12 @@ class MatchLookup:
         return structs.replace(data, clocks=room.match.clock_states(self._now()))
 
     def _cached(self, match: str) -> MatchData | None:
-        """The cached data, unless the match has more moves by now or has ended."""
+        """The cached data, unless the match has other moves by now or has ended."""
         data, room = self._cache.get(match), self._hub.rooms.get(match)
         if data is None or data.result:
             return data
-        return data if room and len(data.positions) > room.match.ply else None
+        known = [each.action for each in data.positions[1:]]
+        return data if room and known == room.match.moves else None
 
     async def _load(self, match: str) -> MatchData:
         room = self._hub.rooms.get(match)

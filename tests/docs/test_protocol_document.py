@@ -39,6 +39,7 @@ from server.model.messages import (
     Event,
     LegalMove,
     LobbyTotals,
+    OpenOffer,
     Outcome,
     Person,
     PositionView,
@@ -119,8 +120,8 @@ SECTIONS = parsed_sections()
 REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
 EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
-    TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, Summary, Person,
-    Outcome, LobbyTotals,
+    TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
+    Summary, Person, Outcome, LobbyTotals,
     TournamentSpec, Entrant, Openings, Adjudication, Sprt,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}

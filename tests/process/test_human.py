@@ -82,6 +82,46 @@ def test_the_end_of_the_input_resigns(host: RunningServer, opponent: subprocess.
     assert "resigned" in finish(opponent)[1]
 
 
+def test_draws_and_takebacks_are_asked_for_by_words(host: RunningServer) -> None:
+    """The opponent declines draws, and agrees to takebacks."""
+    terms = ("--seat", "2", "--takebacks", *host.address)
+    opponent = start("playout-player", "tic_tac_toe", "random(seed=1)", *terms)
+    process = human(host)
+    assert process.stdin
+    for word, answer in (
+        ("accept", "has no open offer"),
+        ("draw", "once both players have moved"),
+        ("b2", "They played"),
+        ("abort", "can only resign"),
+        ("draw", "has declined the draw"),
+        ("takeback", "You took your move back"),
+    ):
+        read_until(process, "Your move: ")
+        process.stdin.write(f"{word}\n")
+        process.stdin.flush()
+        read_until(process, answer)
+    read_until(process, "Your move: ")
+    code, output = finish(process, "b2\nresign\n")
+    assert code == 0
+    assert "You played b2" in output  # it is free again
+    assert "asks to take a move back: agreed" in finish(opponent)[1]
+
+
+def test_a_match_is_aborted_before_the_first_move(
+    host: RunningServer, opponent: subprocess.Popen[str]
+) -> None:
+    process = human(host)
+    read_until(process, "Your move: ")
+    stdin, process.stdin = process.stdin, None  # another match would be sought after this one
+    assert stdin
+    stdin.write("abort\n")
+    stdin.flush()
+    read_until(process, "aborted the match")
+    process.send_signal(signal.SIGINT)
+    stdin.close()
+    finish(process)
+
+
 def test_ctrl_c_asks_first_and_then_resigns(
     host: RunningServer, opponent: subprocess.Popen[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import structs
@@ -15,6 +16,7 @@ from server.model.records import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
+    MovesTakenBack,
     Record,
     SeatTakenOver,
     StoredMatch,
@@ -31,7 +33,7 @@ def kept_of(records: list[Record]) -> list[StoredMatch]:
     return [
         StoredMatch(
             started=each,
-            moves=tuple(r for r in records if isinstance(r, MovePlayed) and r.match == match),
+            moves=_moves_of(records, match),
             ended=next(
                 (r for r in records if isinstance(r, MatchEnded) and r.match == match), None
             ),
@@ -40,11 +42,28 @@ def kept_of(records: list[Record]) -> list[StoredMatch]:
     ]
 
 
+def _moves_of(records: list[Record], match: str) -> tuple[MovePlayed, ...]:
+    moves: list[MovePlayed] = []
+    for record in records:
+        if isinstance(record, MovePlayed) and record.match == match:
+            moves.append(record)
+        elif isinstance(record, MovesTakenBack) and record.match == match:
+            del moves[record.ply :]
+    return tuple(moves)
+
+
 def restarted(
-    harness: HubHarness, after_s: float = 3.0, lost: int = 0, **policy: Any
+    harness: HubHarness,
+    after_s: float = 3.0,
+    lost: int = 0,
+    earlier: Sequence[Record] = (),
+    **policy: Any,
 ) -> HubHarness:
-    """Start another hub with the records of this one, without the last few."""
-    records = harness.stored[: len(harness.stored) - lost]
+    """Start another hub with the records of this one, without the last few.
+
+    `earlier`: what was stored before this one was started.
+    """
+    records = [*earlier, *harness.stored[: len(harness.stored) - lost]]
     again = HubHarness(stored=True, **policy)
     accounts = [record for record in records if type(record).__name__ == "Account"]
     again.hub = make_hub(

@@ -30,6 +30,7 @@ ABOUT_SEVERAL = {
     "test_every_game": "what every game fulfils",
     "test_hub_stateful": "the hub in random sequences of requests",
     "test_known_counts": "published numbers of positions and matches",
+    "test_offer_sequences": "offers and takebacks in random sequences, with storage and restarts",
     "test_project": "the whole project",
     "test_scripts": "the JavaScript of the pages",
     "test_style": "the style sheet of the pages",

@@ -8,7 +8,7 @@ from server.core.match import Refused
 from server.core.rooms import Rooms
 from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext
-from server.model.messages import Abort, Adjudicate, Code, Kick, Ok, Reason
+from server.model.messages import Adjudicate, Code, Kick, Ok
 from server.model.names import skeleton
 
 
@@ -19,14 +19,6 @@ class Administration:
         self._context = context
         self._rooms = rooms
         self._sessions = sessions
-
-    @handles(Abort)
-    def abort(self, request: Abort, origin: RequestContext) -> None:
-        """End a match without result."""
-        text = request.text or "ended by an administrator"
-        room = self._rooms.get(request.match)
-        self._rooms.abort(room, text, origin.now, Reason.ADMINISTRATOR)
-        self._context.tell(origin.session, Ok(re=request.id))
 
     @handles(Adjudicate)
     def adjudicate(self, request: Adjudicate, origin: RequestContext) -> None:

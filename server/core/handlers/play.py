@@ -1,4 +1,4 @@
-"""Playing a match: moves, resignation, and taking over a seat of one's own account."""
+"""Playing a match: moves, its end by a player, and taking over a seat of one's own account."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from server.core.match_room import MatchRoom
 from server.core.rooms import Rooms
 from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext
-from server.model.messages import Code, Move, Ok, Resign, Seat, TakeOver
+from server.model.messages import Abort, Code, Move, Ok, Reason, Resign, Seat, TakeOver
 
 
 class Play:
@@ -24,7 +24,7 @@ class Play:
     def move(self, request: Move, origin: RequestContext) -> None:
         """Make a move; the update that both players are sent is the answer."""
         context, now, session = self._context, origin.now, origin.session
-        room, seat = self._own_room(request.match, origin)
+        room, seat = self._rooms.played_by(request.match, origin.session)
         try:
             played = room.match.play(seat, request.ply, request.action, now, origin.lag_s)
         except Refused as refused:
@@ -40,16 +40,31 @@ class Play:
         for player, update in room.updates(request.ply, now, session, request.id):
             if played or player is session:  # a repetition is answered, and not announced again
                 context.tell(player, update)
+        if played:
+            self._rooms.close_offers(room, seat)
         self._rooms.settle(room, now)
 
     @handles(Resign)
     def resign(self, request: Resign, origin: RequestContext) -> None:
         """End a match as lost for the session that resigns."""
-        room, seat = self._own_room(request.match, origin)
+        room, seat = self._rooms.played_by(request.match, origin.session)
         room.match.resign(seat)
         self._rooms.settle(room, origin.now)
         if request.id is not None:
             self._context.tell(origin.session, Ok(re=request.id))
+
+    @handles(Abort)
+    def abort(self, request: Abort, origin: RequestContext) -> None:
+        """End a match without result: a player before its first move, an administrator always."""
+        if origin.session.is_administrators:
+            room, reason = self._rooms.get(request.match), Reason.ADMINISTRATOR
+            text = request.text or "ended by an administrator"
+        else:
+            room, seat = self._rooms.played_by(request.match, origin.session)
+            _require_abortable(room, seat)
+            reason, text = Reason.ABORTED, f"{room.match.players[seat - 1]} aborted the match"
+        self._rooms.abort(room, text, origin.now, reason)
+        self._context.tell(origin.session, Ok(re=request.id))
 
     @handles(TakeOver)
     def take_over(self, request: TakeOver, origin: RequestContext) -> None:
@@ -81,9 +96,12 @@ class Play:
             raise Refused(Code.NOT_AWAY, text, wait_s)
         return seat
 
-    def _own_room(self, match_id: str, origin: RequestContext) -> tuple[MatchRoom, Seat]:
-        room = self._rooms.get(match_id)
-        seat = room.seat_of(origin.session)
-        if seat is None:
-            raise Refused(Code.NOT_YOUR_MATCH, f"you do not play in match {match_id}")
-        return room, seat
+
+def _require_abortable(room: MatchRoom, seat: Seat) -> None:
+    """Raise Refused unless a player may end the match without result."""
+    if room.is_assigned:
+        text = "a match of a tournament or a ladder can only be resigned"
+        raise Refused(Code.NOT_ALLOWED, text)
+    if room.match.has_moved(seat):
+        text = f"you have moved in match {room.match.id}, and can only resign"
+        raise Refused(Code.NOT_ALLOWED, text)

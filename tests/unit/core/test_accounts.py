@@ -378,7 +378,7 @@ def test_guests_claim_nothing() -> None:
 
 @pytest.mark.parametrize(
     "request_",
-    [Abort(match="m"), Kick(name="Bob"), Adjudicate(match="m", ply=0, winner=1)],
+    [Kick(name="Bob"), Adjudicate(match="m", ply=0, winner=1)],
     ids=repr,
 )
 def test_what_administrators_do_is_for_nobody_else(request_: Request) -> None:

@@ -28,6 +28,7 @@ from server.model.messages import (
     REQUESTS,
     Abort,
     Adjudicate,
+    AnswerOffer,
     Cancel,
     ChallengeBot,
     Closing,
@@ -45,6 +46,7 @@ from server.model.messages import (
     Listing,
     Move,
     Notice,
+    Offer,
     Ok,
     Ping,
     Pong,
@@ -63,6 +65,7 @@ from server.model.messages import (
     WatchTournament,
     Welcome,
     Withdraw,
+    WithdrawOffer,
 )
 from server.model.tournament_spec import TournamentSpec
 
@@ -116,6 +119,9 @@ SAYINGS: dict[type[Request], Request] = {
     Cancel: Cancel(id="q", seek="s"),
     Move: Move(id="q", match="m", ply=0, action=0),
     Resign: Resign(id="q", match="m"),
+    Offer: Offer(id="q", match="m", offer="draw", ply=0),
+    AnswerOffer: AnswerOffer(id="q", match="m", offer="draw", ply=0, accept=True),
+    WithdrawOffer: WithdrawOffer(id="q", match="m"),
     TakeOver: TakeOver(id="q", match="m"),
     Abort: Abort(id="q", match="m"),
     Kick: Kick(id="q", name="Zoe"),

@@ -527,7 +527,7 @@ MOVE = {"ply": 5, "seat": 2, "action": 8, "clocks": [[1, 0], [1, 0]], "at": AT}
         (line_with("finished", "winner", value=5), "finished.winner", "expected 1, 2, -1"),
         (line_with("finished", "returns", value=[0, 1]), "finished.returns", "[1.0, 0.0]"),
         (line_with("finished", "reason", value="time"), "finished.reason", "rules end the match"),
-        (line_with("finished", "reason", value="magic"), "finished.reason", "rules, resignation"),
+        (line_with("finished", "reason", value="magic"), "finished.reason", "rules, agreement"),
         (line_with("finished", "text", value="\x1b[2J"), "finished.text", "regex"),
         (line_with("finished", "by", value=1), "finished.by", "unknown field"),
     ],

@@ -27,6 +27,8 @@ from players import (
     PlayResult,
     Resigned,
     TimeLeft,
+    Wish,
+    Wished,
 )
 from players.client.active_match import STEPS, Doing, MoveQuery
 from players.client.agent import Agent
@@ -37,6 +39,8 @@ from players.client.player_cache import PlayerCache
 from players.client.tokens import GivenToken, SavedAccount, TokenFile
 from players.client.trees import TreeFile
 from server.model.messages import (
+    Abort,
+    AnswerOffer,
     ClockState,
     Closing,
     Code,
@@ -48,21 +52,29 @@ from server.model.messages import (
     LeaveLadder,
     Move,
     Notice,
+    Offer,
+    OfferClosed,
+    Offered,
+    OfferKind,
     Ok,
+    OpenOffer,
     Ping,
     Pong,
     Reason,
     Request,
     RequestId,
     Resign,
+    Seat,
     Seek,
     Started,
+    TakenBack,
     TakeOver,
     TimeControl,
     Unwatch,
     Update,
     Watch,
     Welcome,
+    WithdrawOffer,
 )
 
 GAME = games.load("nim(chips=9)")
@@ -1277,3 +1289,154 @@ def test_all_players_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
         cache(game)
     cache.close()
     assert closed == ["nim", "nim(chips=9)"]
+
+
+# Offers.
+
+
+def offer_of(kind: OfferKind, seat: Seat = 2, ply: int = 2) -> Offered:
+    return Offered(match="m", offer=kind, player=seat, ply=ply)
+
+
+def taken_back(harness: AgentHarness, ply: int, seat: Seat = 2) -> None:
+    """Both have agreed to take moves back."""
+    del harness.moves[ply:]
+    state = harness.state
+    harness.agent.received(
+        TakenBack(match="m", ply=ply, player=seat, state=state, to_move=state[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "takebacks", "accept"),
+    [("draw", True, False), ("takeback", False, False), ("takeback", True, True)],
+)
+def test_a_program_answers_offers_at_once(kind: OfferKind, takebacks: bool, accept: bool) -> None:
+    request = PlayRequest(SEEKING.request, 1, takebacks)
+    harness = AgentHarness(Thinker(GAME), request=request)
+    harness.start()
+    harness.agent.received(offer_of(kind))
+    (answer,) = harness.sent(AnswerOffer)
+    assert answer == AnswerOffer(id="offer", match="m", offer=kind, ply=2, accept=accept)
+    assert ("agreed" if accept else "declined") in harness.shown
+    harness.refuse("offer", Code.NO_OFFER)
+    assert not harness.codes
+
+
+def test_an_offer_that_was_open_when_the_line_broke_is_answered(harness: AgentHarness) -> None:
+    harness.start()
+    harness.disconnect()
+    harness.connect()
+    started = Started(
+        match="m",
+        game="nim(chips=9)",
+        players=("Ann", "Bob"),
+        seat=1,
+        clock="none",
+        moves=(),
+        state=harness.state,
+        to_move=1,
+        offers=(OpenOffer("draw", 2, 0), OpenOffer("takeback", 1, 0)),
+    )
+    harness.agent.received(started)
+    (answer,) = harness.sent(AnswerOffer)
+    assert answer == AnswerOffer(id="offer", match="m", offer="draw", ply=0, accept=False)
+
+
+def test_the_same_ply_is_thought_over_again_after_a_takeback(harness: AgentHarness) -> None:
+    harness.moves = [TAKE_1]
+    harness.start(seat=2)
+    harness.think()
+    harness.play(TAKE_1)
+    taken_back(harness, 0, 1)
+    assert not harness.thinking
+    harness.play(TAKE_2)
+    harness.think()
+    assert [each.ply for each in harness.sent() if isinstance(each, Move)] == [1, 1]
+    assert harness.player.limits[-1].moves == (TAKE_2,)
+
+
+def test_a_choice_from_before_a_takeback_is_not_sent(harness: AgentHarness) -> None:
+    harness.moves = [TAKE_1]
+    harness.start(seat=2)
+
+    def choose_too_late() -> PlayResult:
+        taken_back(harness, 0, 1)
+        harness.play(TAKE_2)
+        return PlayResult(TAKE_3)
+
+    harness.player.answer = choose_too_late
+    harness.think()
+    assert not harness.sent()
+    harness.player.answer = lambda: PlayResult(TAKE_1)
+    harness.think()
+    assert harness.player.limits[-1].moves == (TAKE_2,)
+    assert harness.sent() == [Move(id=1, match="m", ply=1, action=TAKE_1)]
+
+
+def test_a_takeback_while_the_line_was_broken_is_found_in_the_moves(
+    harness: AgentHarness,
+) -> None:
+    harness.moves = [TAKE_1, TAKE_2, TAKE_3]
+    harness.start(seat=2)
+    harness.disconnect()
+    harness.moves = [TAKE_1, TAKE_1]
+    harness.connect()
+    harness.start(seat=2)
+    harness.reactor.work.clear()
+    match = harness.agent._match
+    assert match is not None
+    assert match.moves == [TAKE_1, TAKE_1]
+    assert match.states[-1] == harness.state
+
+
+@pytest.mark.parametrize("ponders", [True, False])
+@pytest.mark.parametrize(
+    ("wish", "request_"),
+    [
+        ("draw", Offer(id="offer", match="m", offer="draw", ply=0)),
+        ("takeback", Offer(id="offer", match="m", offer="takeback", ply=0)),
+        ("accept", AnswerOffer(id="offer", match="m", offer="draw", ply=0, accept=True)),
+        ("decline", AnswerOffer(id="offer", match="m", offer="draw", ply=0, accept=False)),
+        ("withdraw", WithdrawOffer(id="offer", match="m")),
+        ("abort", Abort(id="offer", match="m")),
+    ],
+)
+def test_the_server_is_told_the_wishes_of_a_person(
+    ponders: bool, wish: Wish, request_: Request
+) -> None:
+    def wishes(*_: object) -> PlayResult:
+        raise Wished(wish)
+
+    person = Thinker(GAME, ponders)
+    person.human = True
+    person.choose = person.ponder = wishes  # type: ignore[method-assign,assignment]
+    harness = AgentHarness(person)
+    harness.start(seat=2 if ponders else 1)
+    harness.agent.received(offer_of("draw", 1 if ponders else 2, 0))
+    assert not harness.sent(AnswerOffer)
+    harness.think()
+    assert harness.sent(type(request_)) == [request_]
+    assert harness.thinking  # again
+
+
+def test_a_person_is_told_of_offers_and_their_end() -> None:
+    told: list[str] = []
+    person = Thinker(GAME)
+    person.human = True
+    person.told = told.append  # type: ignore[method-assign]
+    harness = AgentHarness(person)
+    harness.start()
+    for seat in (1, 2):
+        harness.agent.received(offer_of("takeback", seat))  # type: ignore[arg-type]
+        for how in ("declined", "withdrawn"):
+            closed = OfferClosed(match="m", offer="takeback", player=seat, ply=2, how=how)  # type: ignore[arg-type]
+            harness.agent.received(closed)
+    assert told == [
+        "You ask to take a move back. A move of Bob declines it.",
+        "Bob has declined the takeback.",
+        "You have withdrawn the takeback.",
+        "Bob asks to take a move back. Type accept or decline; a move declines it, too.",
+        "You have declined the takeback.",
+        "Bob has withdrawn the takeback.",
+    ]

@@ -27,6 +27,7 @@ from server.model.records import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
+    MovesTakenBack,
     Record,
     SeatTakenOver,
     StoredMatch,
@@ -114,6 +115,19 @@ def test_what_is_stored_is_not_changed_by_storing_it_again(database: Database) -
     database.save(records)
     database.save([structs.replace(finished("m"), winner=1), played("m", 0, action=2)])
     assert list(database.matches()) == before
+
+
+def test_a_takeback_removes_moves_for_others_to_take_their_place(database: Database) -> None:
+    taken = MovesTakenBack(match="m", ply=1, at=150.0)
+    first = [started("m"), played("m", 0), started("n"), played("n", 0), played("n", 1)]
+    moves = [played("m", ply) for ply in (1, 2)]
+    database.save([*first, *moves, taken])
+    database.save([*moves, taken])  # sent again, because its answer was lost
+    again = played("m", 1, action=2)
+    database.save([again])
+    one, other = database.matches()
+    assert one.moves == (played("m", 0), again)
+    assert other.moves == (played("n", 0), played("n", 1))
 
 
 def test_a_claim_changes_one_seat(database: Database) -> None:

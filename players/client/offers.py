@@ -1,0 +1,104 @@
+"""Offers in the match of a connected player: what a person is told, and what a program answers.
+
+A program declines draws. It agrees to takebacks if it was started so, as the bots of a server are.
+"""
+
+from __future__ import annotations
+
+from players.client.active_match import ActiveMatch
+from players.client.console import PlayerConsole
+from players.core.player import Wish
+from server.client.connection import ServerConnection
+from server.model.messages import (
+    Abort,
+    AnswerOffer,
+    Error,
+    Offer,
+    OfferClosed,
+    Offered,
+    OpenOffer,
+    Request,
+    WithdrawOffer,
+)
+
+#: The id of all requests about offers; their answers are not waited for.
+_REQUEST = "offer"
+_WANTED = {"draw": "offers a draw", "takeback": "asks to take a move back"}
+_WANT = {"draw": "offer a draw", "takeback": "ask to take a move back"}
+_NAMED = {"draw": "the draw", "takeback": "the takeback"}
+
+
+class OfferAnswers:
+    """Answers offers of opponents, and makes those of a person."""
+
+    def __init__(self, console: PlayerConsole, *, takebacks: bool) -> None:
+        """`takebacks`: whether a program agrees to take moves back."""
+        #: The connection to send requests over, to be set first.
+        self.connection: ServerConnection
+        self._console = console
+        self._takebacks = takebacks
+
+    def made(self, match: ActiveMatch, event: Offered | OpenOffer) -> None:
+        """Handle an offer of either player."""
+        offer = OpenOffer(event.offer, event.player, event.ply)
+        match.offers[offer.player] = offer
+        if offer.player == match.seat:
+            match.player.told(f"You {_WANT[offer.offer]}. A move of {match.opponent} declines it.")
+        elif match.player.human:
+            match.player.told(
+                f"{match.opponent} {_WANTED[offer.offer]}. Type accept or decline; a move "
+                "declines it, too."
+            )
+        else:
+            accept = self._takebacks and offer.offer == "takeback"
+            answer = "agreed" if accept else "declined"
+            self._console.show(f"{match.opponent} {_WANTED[offer.offer]}: {answer}.")
+            self._answer(match, offer, accept)
+
+    def closed(self, match: ActiveMatch, event: OfferClosed) -> None:
+        """Handle the end of an offer that was not accepted."""
+        match.offers.pop(event.player, None)
+        player, opponent = "You have", f"{match.opponent} has"
+        if event.player != match.seat:
+            player, opponent = opponent, player
+        who = player if event.how == "withdrawn" else opponent
+        match.player.told(f"{who} {event.how} {_NAMED[event.offer]}.")
+
+    def refused(self, match: ActiveMatch | None, error: Error) -> bool:
+        """Handle an error, and return True if it is about offers."""
+        if error.re != _REQUEST:
+            return False
+        if match and match.player.human:
+            match.player.told(f"The server says: {error.text}")
+        return True
+
+    def ask(self, match: ActiveMatch, wish: Wish) -> None:
+        """Send the request that a player wants to be sent."""
+        match_id = match.started.match
+        match wish:
+            case "draw" | "takeback":
+                self._send(Offer(id=_REQUEST, match=match_id, offer=wish, ply=match.ply))
+            case "withdraw":
+                self._send(WithdrawOffer(id=_REQUEST, match=match_id))
+            case "abort":
+                self._send(Abort(id=_REQUEST, match=match_id))
+            case "accept" | "decline":
+                offer = match.offers.get(3 - match.seat)
+                if offer is None:
+                    match.player.told(f"{match.opponent} has no open offer.")
+                else:
+                    self._answer(match, offer, wish == "accept")
+
+    def _answer(self, match: ActiveMatch, offer: OpenOffer, accept: bool) -> None:
+        self._send(
+            AnswerOffer(
+                id=_REQUEST,
+                match=match.started.match,
+                offer=offer.offer,
+                ply=offer.ply,
+                accept=accept,
+            )
+        )
+
+    def _send(self, request: Request) -> None:
+        self.connection.send(request)

@@ -1,0 +1,107 @@
+"""Offers between the players of a match: to agree on a draw, or to take moves back.
+
+* A player has one open offer at most. It is open until the opponent answers or moves, which
+  declines it, or until the player withdraws it. A player that moves withdraws its offer to take
+  moves back, and keeps its offer of a draw.
+* An offer that was declined or withdrawn may be repeated after the player's next move.
+* A draw may be offered once both players have moved.
+* A takeback ends before the player's own last move: the opponent's moves after it are taken back,
+  too. It is for matches that are not rated.
+* In a tournament and on a ladder there are no offers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from server.core.match import Match, Refused
+from server.model.messages import Code, OfferKind, OpenOffer, Seat
+
+How = Literal["declined", "withdrawn"]
+
+
+class MatchOffers:
+    """The open offers of a match, and the rules of what may be offered."""
+
+    def __init__(self, match: Match, *, assigned: bool) -> None:
+        """`assigned`: whether it is a match of a tournament or a ladder."""
+        self._match = match
+        self._assigned = assigned
+        self._open: dict[Seat, OpenOffer] = {}
+        #: What each player has offered since its last move.
+        self._offered: set[tuple[Seat, OfferKind]] = set()
+
+    @property
+    def open(self) -> tuple[OpenOffer, ...]:
+        """The offers that are open, the oldest first."""
+        return tuple(self._open.values())
+
+    def of_opponent(self, seat: Seat, kind: OfferKind) -> OpenOffer | None:
+        """The open offer of this kind that a player may answer; None if there is none."""
+        offer = self._open.get(_other(seat))
+        return offer if offer and offer.offer == kind else None
+
+    def require_allowed(self, seat: Seat, kind: OfferKind, ply: int) -> None:
+        """Raise Refused unless a player may offer this after `ply` moves, or agree to it."""
+        match = self._match
+        match.require_ply(ply, "the offer")
+        if self._assigned:
+            text = "in matches of tournaments and ladders nothing can be offered"
+            raise Refused(Code.NOT_ALLOWED, text)
+        if kind == "draw" and not (match.has_moved(1) and match.has_moved(2)):
+            raise Refused(Code.NOT_ALLOWED, "a draw can be offered once both players have moved")
+        if kind == "takeback" and match.terms.rated:
+            raise Refused(Code.NOT_ALLOWED, "in a rated match no move can be taken back")
+        if kind == "takeback" and self.first_taken_back(seat) is None:
+            raise Refused(Code.NOT_ALLOWED, "you have made no move that could be taken back")
+
+    def make(self, seat: Seat, kind: OfferKind, ply: int) -> OpenOffer:
+        """Open an offer, which `require_allowed` has admitted. Raises Refused."""
+        if seat in self._open:
+            text = f"you have offered a {self._open[seat].offer} already; withdraw that offer first"
+            raise Refused(Code.NOT_ALLOWED, text)
+        if (seat, kind) in self._offered:
+            text = f"you have offered a {kind} since your last move; make a move first"
+            raise Refused(Code.NOT_ALLOWED, text)
+        offer = self._open[seat] = OpenOffer(kind, seat, ply)
+        self._offered.add((seat, kind))
+        return offer
+
+    def answered(self, seat: Seat, kind: OfferKind, ply: int) -> OpenOffer:
+        """Close the opponent's offer, which `seat` answers, and return it. Raises Refused."""
+        offer = self.of_opponent(seat, kind)
+        if offer is None or offer.ply != ply:
+            text = f"your opponent has no open offer of a {kind} from ply {ply}"
+            raise Refused(Code.NO_OFFER, text)
+        return self._open.pop(_other(seat))
+
+    def withdrawn(self, seat: Seat) -> OpenOffer:
+        """Close a player's own offer, and return it. Raises Refused."""
+        if seat not in self._open:
+            raise Refused(Code.NO_OFFER, "you have no open offer")
+        return self._open.pop(seat)
+
+    def moved(self, seat: Seat) -> Iterator[tuple[OpenOffer, How]]:
+        """Close what a move of `seat` closes; yields each offer, and how it was closed."""
+        self._offered -= {(seat, "draw"), (seat, "takeback")}
+        own = self._open.get(seat)
+        if own and own.offer == "takeback":
+            yield self._open.pop(seat), "withdrawn"
+        if _other(seat) in self._open:
+            yield self._open.pop(_other(seat)), "declined"
+
+    def taken_back(self, seat: Seat) -> None:
+        """Close all offers: `seat` has taken moves back, and may offer to take back more."""
+        self._open.clear()
+        self._offered.discard((seat, "takeback"))
+
+    def first_taken_back(self, seat: Seat) -> int | None:
+        """The number of the last move of a player; None if it has made none itself."""
+        match = self._match
+        plies = range(match.ply - 1, match.opening_plies - 1, -1)
+        return next((ply for ply in plies if match.mover(ply) == seat), None)
+
+
+def _other(seat: Seat) -> Seat:
+    return 2 if seat == 1 else 1
