@@ -33,9 +33,9 @@ def compile_games(announce: Callable[[str], None]) -> None:
     done = _record()
     if done.exists() or numba.config.DISABLE_JIT:
         return
-    if _compile(games.names(), announce):
-        with contextlib.suppress(OSError):  # without a cache folder, each process compiles
-            done.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):  # without a cache folder, each process compiles for itself
+        done.parent.mkdir(parents=True, exist_ok=True)
+        if _compile(games.names(), announce):
             done.touch()
 
 
