@@ -23,13 +23,13 @@ from players.core.player import (
     Info,
     Limit,
     MatchClock,
+    MatchRequest,
+    MatchRequested,
     Player,
     PlayerError,
     PlayResult,
     Resigned,
     TimeLeft,
-    Wish,
-    Wished,
 )
 
 __all__ = [
@@ -38,6 +38,8 @@ __all__ = [
     "Info",
     "Limit",
     "MatchClock",
+    "MatchRequest",
+    "MatchRequested",
     "Node",
     "PlayResult",
     "Player",
@@ -45,8 +47,6 @@ __all__ = [
     "Resigned",
     "SpecError",
     "TimeLeft",
-    "Wish",
-    "Wished",
     "find",
     "load",
     "names",

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from games import Game, IllegalAction, SpecError, State
 from players.core import rendering
 from players.core.player import (
-    WISHES,
+    MATCH_REQUESTS,
     Cancelled,
     Limit,
+    MatchRequest,
+    MatchRequested,
     Player,
     PlayResult,
     Resigned,
-    Wish,
-    Wished,
 )
 
 HELP = """\
@@ -119,7 +119,7 @@ class Human(Player):
         self._terminal = Terminal()
         self._console = rendering.console()
         self._seat = 0
-        #: Whether a move is awaited, or while the opponent thinks a wish.
+        #: Whether a move is awaited, or while the opponent thinks a request.
         self._asking = self._listening = False
         self._warned = False
 
@@ -172,7 +172,7 @@ class Human(Player):
         self._terminal.forget()
         try:
             if not self.cancelled.is_set():
-                raise Wished(_wish(self._terminal.wait_for(WISHES)))
+                raise MatchRequested(_match_request(self._terminal.wait_for(MATCH_REQUESTS)))
         finally:
             self._listening = False
 
@@ -222,8 +222,8 @@ class Human(Player):
                 self._console.print(rendering.board(self.game, state))
             case "resign" | "quit" | "exit":
                 raise Resigned
-            case word if word in WISHES:
-                raise Wished(_wish(word))
+            case word if word in MATCH_REQUESTS:
+                raise MatchRequested(_match_request(word))
             case _:
                 try:
                     return self.game.parse_action(state, line)
@@ -232,5 +232,5 @@ class Human(Player):
         return None
 
 
-def _wish(word: str) -> Wish:
-    return next(wish for wish in WISHES if wish == word)
+def _match_request(word: str) -> MatchRequest:
+    return next(each for each in MATCH_REQUESTS if each == word)

@@ -17,7 +17,15 @@ from players.client import report
 from players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
 from players.client.budget import limit_for_move
 from players.client.console import PlayerConsole
-from players.core.player import Cancelled, Info, PlayerError, PlayResult, Resigned, Wish, Wished
+from players.core.player import (
+    Cancelled,
+    Info,
+    MatchRequest,
+    MatchRequested,
+    PlayerError,
+    PlayResult,
+    Resigned,
+)
 from server.client.connection import ServerConnection
 from server.model.messages import Move, Resign
 
@@ -37,11 +45,11 @@ class MatchDriver:
         console: PlayerConsole,
         counts: ResultCounts,
         left: Callable[[], None],
-        ask: Callable[[ActiveMatch, Wish], None],
+        ask: Callable[[ActiveMatch, MatchRequest], None],
     ) -> None:
         """`left` is called when a match is over and its player has stopped thinking.
 
-        `ask` sends the server what a player wishes.
+        `ask` sends the server what a player asks for.
         """
         self.connection: ServerConnection
         self._reactor = reactor
@@ -172,8 +180,8 @@ class MatchDriver:
     def _failed(self, failure: Failure, match: ActiveMatch) -> None:
         if failure.check(Cancelled) and match.player.cancelled.is_set():
             return
-        if isinstance(failure.value, Wished):
-            self._ask(match, failure.value.wish)
+        if isinstance(failure.value, MatchRequested):
+            self._ask(match, failure.value.request)
             return
         if not failure.check(Resigned):
             self._report_fault(failure)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from players.client.active_match import ActiveMatch
 from players.client.console import PlayerConsole
-from players.core.player import Wish
+from players.core.player import MatchRequest
 from server.client.connection import ServerConnection
 from server.model.messages import (
     Abort,
@@ -72,12 +72,12 @@ class OfferAnswers:
             match.player.told(f"The server says: {error.text}")
         return True
 
-    def ask(self, match: ActiveMatch, wish: Wish) -> None:
+    def ask(self, match: ActiveMatch, request: MatchRequest) -> None:
         """Send the request that a player wants to be sent."""
         match_id = match.started.match
-        match wish:
+        match request:
             case "draw" | "takeback":
-                self._send(Offer(id=_REQUEST, match=match_id, offer=wish, ply=match.ply))
+                self._send(Offer(id=_REQUEST, match=match_id, offer=request, ply=match.ply))
             case "withdraw":
                 self._send(WithdrawOffer(id=_REQUEST, match=match_id))
             case "abort":
@@ -87,7 +87,7 @@ class OfferAnswers:
                 if offer is None:
                     match.player.told(f"{match.opponent} has no open offer.")
                 else:
-                    self._answer(match, offer, wish == "accept")
+                    self._answer(match, offer, request == "accept")
 
     def _answer(self, match: ActiveMatch, offer: OpenOffer, accept: bool) -> None:
         self._send(

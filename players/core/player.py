@@ -11,11 +11,11 @@ from typing import ClassVar, Literal, get_args
 from games import Game, State
 from players.core.node import Node
 
-#: What a player may want beside moving and resigning: to offer a draw or to take a move back, to
+#: What a player may ask for beside moving and resigning: to offer a draw or to take a move back, to
 #: accept or decline what the opponent offers, to withdraw its own offer, or, before its first move,
 #: to abort the match.
-Wish = Literal["draw", "takeback", "accept", "decline", "withdraw", "abort"]
-WISHES: tuple[Wish, ...] = get_args(Wish)
+MatchRequest = Literal["draw", "takeback", "accept", "decline", "withdraw", "abort"]
+MATCH_REQUESTS: tuple[MatchRequest, ...] = get_args(MatchRequest)
 
 
 class Cancelled(Exception):
@@ -26,12 +26,12 @@ class Resigned(Exception):
     """Raised by `choose` to resign the match instead of choosing an action."""
 
 
-class Wished(Exception):
-    """Raised by `choose` or `ponder`, which is called again when the server was told the wish."""
+class MatchRequested(Exception):
+    """Raised by `choose` and `ponder`, which are called again when the request was sent."""
 
-    def __init__(self, wish: Wish) -> None:
-        super().__init__(wish)
-        self.wish = wish
+    def __init__(self, request: MatchRequest) -> None:
+        super().__init__(request)
+        self.request = request
 
 
 class PlayerError(Exception):
@@ -156,7 +156,7 @@ class Player(ABC):
     def choose(self, states: Sequence[State], limit: Limit) -> PlayResult:
         """Choose an action for `states[-1]`; `states` is the match so far, newest last.
 
-        Raises Cancelled soon after `cancel`, Resigned to resign the match, and Wished.
+        Raises Cancelled soon after `cancel`, Resigned to resign the match, and MatchRequested.
         """
 
     def longest_s(self, limit: Limit) -> float | None:
@@ -170,7 +170,7 @@ class Player(ABC):
         """Think on the opponent's time: in `states[-1]` the opponent is to move.
 
         Called only if `ponders` is true. Returns, or raises Cancelled, soon after `cancel`. Raises
-        Wished.
+        MatchRequested.
         """
 
     def tree(self, min_visits: int = 1) -> Node | None:

@@ -21,14 +21,14 @@ from players import (
     Cancelled,
     Info,
     Limit,
+    MatchRequest,
+    MatchRequested,
     Node,
     Player,
     PlayerError,
     PlayResult,
     Resigned,
     TimeLeft,
-    Wish,
-    Wished,
 )
 from players.client.active_match import STEPS, Doing, MoveQuery
 from players.client.agent import Agent
@@ -1392,7 +1392,7 @@ def test_a_takeback_while_the_line_was_broken_is_found_in_the_moves(
 
 @pytest.mark.parametrize("ponders", [True, False])
 @pytest.mark.parametrize(
-    ("wish", "request_"),
+    ("asked", "request_"),
     [
         ("draw", Offer(id="offer", match="m", offer="draw", ply=0)),
         ("takeback", Offer(id="offer", match="m", offer="takeback", ply=0)),
@@ -1402,15 +1402,15 @@ def test_a_takeback_while_the_line_was_broken_is_found_in_the_moves(
         ("abort", Abort(id="offer", match="m")),
     ],
 )
-def test_the_server_is_told_the_wishes_of_a_person(
-    ponders: bool, wish: Wish, request_: Request
+def test_the_server_is_told_the_requests_of_a_person(
+    ponders: bool, asked: MatchRequest, request_: Request
 ) -> None:
-    def wishes(*_: object) -> PlayResult:
-        raise Wished(wish)
+    def asks(*_: object) -> PlayResult:
+        raise MatchRequested(asked)
 
     person = Thinker(GAME, ponders)
     person.human = True
-    person.choose = person.ponder = wishes  # type: ignore[method-assign,assignment]
+    person.choose = person.ponder = asks  # type: ignore[method-assign,assignment]
     harness = AgentHarness(person)
     harness.start(seat=2 if ponders else 1)
     harness.agent.received(offer_of("draw", 1 if ponders else 2, 0))
