@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
@@ -28,6 +29,7 @@ from support.variants import seen
 from testbed.machine import reserve_port
 
 import games
+from server.model.messages import Reason
 
 #: Small parameters of each game, so that whole matches are short.
 GAMES: dict[str, dict[str, int | str]] = {
@@ -224,6 +226,79 @@ def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: B
         my_turn(other)
         assert moves_on(ann) == moves_on(bob)
     assert moves_in(site.stored(match)) == moves_on(ann)
+
+
+def meet(people: BrowserUsers, **options: Any) -> tuple[Page, Page, str]:
+    """Return the pages of two people who play Connect Four, the first to move first; and the id."""
+    (ann, _), (bob, bobs_name) = people.guest(**options), people.guest()
+    ann.get_by_label("Opponent").select_option(label=bobs_name)
+    ann.get_by_label("Game", exact=True).select_option("connect_four")
+    ann.get_by_role("radio", name="first").check(force=True)
+    ann.get_by_role("button", name="Play", exact=True).click()
+    bob.locator("#challenges").get_by_role("button").click()
+    return ann, bob, arrive(ann)
+
+
+def type_move(page: Page, move: str) -> None:
+    my_turn(page)
+    page.get_by_label("Move", exact=True).fill(move)
+    page.get_by_label("Move", exact=True).press("Enter")
+
+
+def test_two_people_take_back_a_move_and_agree_on_a_draw(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    """At 360 pixels and by keyboard, one of them."""
+    ann, bob, match = meet(people, viewport={"width": 360, "height": 740})
+    ann.get_by_role("button", name="Offer a draw").press("Enter")
+    offers = ann.locator("#offers")
+    expect(offers).to_contain_text("once both players have moved")
+    for page, move in ((ann, "4"), (bob, "1")):
+        type_move(page, move)
+    my_turn(ann)
+    takeback = bob.get_by_role("button", name="Take back")
+    takeback.click()
+    expect(offers).to_contain_text("asks to take a move back")
+    expect(ann.locator("#announcer")).to_contain_text("asks to take a move back")
+    assert ann.evaluate("document.documentElement.scrollWidth") <= 360
+    ann.get_by_role("button", name="Decline").focus()
+    ann.keyboard.press("Enter")
+    expect(bob.locator("#offers")).to_contain_text("has declined the takeback")
+    expect(takeback).to_have_attribute("aria-disabled", "true")
+    assert ann.evaluate("document.activeElement.id") == "draw"
+    type_move(ann, "4")
+    type_move(bob, "2")
+    my_turn(ann)
+    takeback.click()
+    ann.get_by_role("button", name="Accept").click()
+    type_move(bob, "3")
+    expect(ann.locator(".move")).to_have_count(4)
+    assert moves_on(ann) == moves_on(bob) == ["4", "1", "4", "3"]
+    ann.get_by_role("button", name="Offer a draw").click()
+    expect(ann.get_by_role("button", name="Withdraw the draw")).to_be_visible()
+    bob.get_by_role("button", name="Accept").click()
+    for page in (ann, bob):
+        expect(page.locator("#status")).to_have_text("A tie")
+        expect(page.locator("#reason")).to_have_text("a draw by agreement")
+        expect(page.locator("#offers")).to_be_hidden()
+    stored = site.stored(match)
+    assert moves_in(stored) == moves_on(ann)
+    assert stored.ended is not None
+    assert stored.ended.reason is Reason.AGREEMENT
+
+
+def test_a_bot_of_the_server_agrees_to_a_takeback(people: BrowserUsers) -> None:
+    page = people.come()
+    start_match(page, "tic_tac_toe")
+    play_on(page, random.Random(7), most=1)
+    my_turn(page)
+    page.get_by_role("button", name="Offer a draw").click()
+    expect(page.locator("#offers")).to_contain_text("has declined the draw")
+    page.get_by_role("button", name="Take back").click()
+    expect(page.locator(".move")).to_have_count(0)
+    page.get_by_role("button", name="Abort").click()
+    expect(page.locator("#status")).to_have_text("No result")
+    expect(page.locator("#reason")).to_contain_text("aborted the match")
 
 
 def test_a_registered_name_is_used_again(people: BrowserUsers) -> None:

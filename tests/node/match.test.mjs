@@ -226,3 +226,74 @@ test("the result is shown in words", () => {
   assert.equal(text.resultText({ winner: 0 }, DATA.players), "No result");
   assert.equal(text.reasonText({ reason: "rules", text: "Ann won" }), "");
 });
+
+// Draws and takebacks.
+
+/** A match in which this person, in seat 2, has made move 2. */
+function playing(fields = {}) {
+  const match = new MatchRecord(structuredClone({ ...DATA, ...fields }));
+  match.start({ moves: [match.positions[1].action], to_move: 2, seat: 2 });
+  match.add(update(1));
+  return match;
+}
+
+test("a takeback leaves the first moves, and another may follow them", () => {
+  const match = playing();
+  const offer = { offer: "takeback", player: 2, ply: 2 };
+  match.offer(offer);
+  assert.ok(match.takeBack({ ply: 1, player: 2, to_move: 2, legal_moves: MOVES }));
+  assert.deepEqual([match.last, match.toMove, match.legalMoves, match.offers], [1, 2, MOVES, []]);
+  assert.equal(match.takebacks, 1);
+  assert.ok(match.add(update(1, { action: 7 })));
+  assert.equal(match.positions[2].action, 7);
+  assert.ok(!match.takeBack({ ply: 5, player: 1, to_move: 1 }));
+});
+
+test("moves that were taken back while the page was away are dropped", () => {
+  const match = playing();
+  const [first] = [match.positions[1].action];
+  assert.ok(!match.start({ moves: [first, 99], to_move: 1, seat: 2 }));
+  assert.equal(match.last, 1);
+  const browser = new PositionBrowser(2, 2);
+  browser.extend(match.last);
+  assert.equal(browser.ply, 1);
+});
+
+test("what may be offered follows from the moves and from earlier offers", () => {
+  const fresh = record();
+  fresh.seat = 2;
+  assert.ok(fresh.mayAbort);
+  assert.match(fresh.whyNotOffered("draw"), /once both players have moved/);
+  assert.match(fresh.whyNotOffered("takeback"), /not moved yet/);
+  const match = playing();
+  assert.ok(!match.mayAbort);
+  assert.equal(match.whyNotOffered("draw"), null);
+  match.offer({ offer: "draw", player: 2, ply: 2 });
+  assert.match(match.whyNotOffered("takeback"), /an offer already/);
+  match.closeOffer({ offer: "draw", player: 2 });
+  assert.equal(match.whyNotOffered("takeback"), null);
+  assert.match(match.whyNotOffered("draw"), /after your next move/);
+  match.add(update(2));
+  match.add(update(3));
+  assert.equal(match.whyNotOffered("draw"), null);
+});
+
+test("players see whose offer it is, and spectators have none to answer", () => {
+  const match = playing();
+  const offer = { offer: "draw", player: 1, ply: 2 };
+  match.offer(offer);
+  assert.deepEqual([match.opponentsOffer, match.ownOffer], [offer, null]);
+  assert.equal(text.offerText(offer, match), "Ann offers a draw.");
+  const own = { ...offer, offer: "takeback", player: 2 };
+  const waiting = "You ask to take a move back. Ann can accept, or decline by a move.";
+  assert.equal(text.offerText(own, match), waiting);
+  const said = (each, how) => text.closedOfferText({ ...each, how }, match);
+  assert.equal(said(offer, "declined"), "You have declined the draw.");
+  assert.equal(said(offer, "withdrawn"), "Ann has withdrawn the draw.");
+  assert.equal(said(own, "declined"), "Ann has declined the takeback.");
+  match.toMove = 2;
+  const taken = text.takebackText({ player: 2, ply: 1 }, match);
+  assert.equal(taken, "You take a move back, to move 1; your turn.");
+  match.seat = null;
+  assert.equal(match.opponentsOffer, null);
+});

@@ -95,9 +95,9 @@ class BrowserUsers:
         page.goto(path)
         return page
 
-    def guest(self) -> tuple[Page, str]:
+    def guest(self, **options: Any) -> tuple[Page, str]:
         """Open the lobby as a new guest; return the page, and the guest's name."""
-        page = self.come()
+        page = self.come(**options)
         identity = page.locator("#identity")
         expect(identity).to_have_text(re.compile("^guest-"))  # "guest" until the server answers
         return page, identity.inner_text()

@@ -46,7 +46,7 @@ export class LiveBoards {
     const card = this.#cards.get(event.match);
     if (!card) return;
     if (event.type === "started") this.#start(card, event);
-    else if (event.type === "update") this.#update(card, event);
+    else if (event.type === "update" || event.type === "taken_back") this.#update(card, event);
     else if (event.type === "ended") this.#end(card, event);
   }
 

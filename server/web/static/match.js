@@ -6,8 +6,16 @@ import { beginsAbove } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
 import { MatchRecord } from "./match_record.js";
-import { announcement, closingText, parseMove, reasonText, statusText } from "./match_text.js";
+import {
+  announcement,
+  closingText,
+  parseMove,
+  reasonText,
+  statusText,
+  takebackText,
+} from "./match_text.js";
 import { MoveList } from "./move_list.js";
+import { OfferButtons } from "./offers.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
 import { ServerConnection } from "./server_connection.js";
@@ -30,6 +38,7 @@ class MatchPage {
   #moves;
   #graph;
   #analysis;
+  #offers;
   #connection = null;
   #rematch = null;
   /** Is the connection open, and has `started` arrived over it? */
@@ -58,6 +67,8 @@ class MatchPage {
     const point = (cells) => this.#board.highlight(cells);
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
     part("flip").hidden = !this.#board.flippable;
+    const request = (message) => this.#request(message);
+    this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
     this.#setClocks();
     this.#show();
     this.#listen();
@@ -183,10 +194,18 @@ class MatchPage {
     if (event.type === "welcome") this.#welcome(event);
     else if (event.type === "notice") this.#notice(event);
     else if (event.type === "closing") part("notice").textContent = closingText(event);
-    else if (event.match !== this.#record.id) return;
-    else if (event.type === "started") this.#started(event);
+    else if (event.match === this.#record.id) this.#take(event);
+  }
+
+  #take(event) {
+    this.#offers.receive(event);
+    if (event.type === "started") this.#started(event);
     else if (event.type === "update") this.#updated(event);
+    else if (event.type === "taken_back") this.#takenBack(event);
     else if (event.type === "ended") this.#ended(event);
+    else if (event.type === "offered") this.#record.offer(event);
+    else if (event.type === "offer_closed") this.#record.closeOffer(event);
+    if (event.type.startsWith("offer")) this.#show();
   }
 
   #notice({ code, text }) {
@@ -208,6 +227,7 @@ class MatchPage {
 
   #started(event) {
     if (!this.#record.start(event)) this.#catchUp();
+    this.#browser.extend(this.#record.last);
     this.#isConnected = true;
     if (event.seat) part("take-over").hidden = true;
     this.#setClocks();
@@ -222,6 +242,14 @@ class MatchPage {
     this.#setClocks();
     this.#show();
     this.#announce(announcement(event, this.#record));
+  }
+
+  #takenBack(event) {
+    if (!this.#record.takeBack(event)) this.#catchUp();
+    this.#browser.extend(this.#record.last);
+    this.#setClocks();
+    this.#show();
+    this.#announce(takebackText(event, this.#record));
   }
 
   #ended(event) {
@@ -251,9 +279,11 @@ class MatchPage {
   /** Returns false if the server's data is older than what is known, or not available yet. */
   async #reload() {
     const address = `/api/matches/${encodeURIComponent(this.#record.id)}`;
+    const { takebacks } = this.#record;
     const response = await fetch(address).catch(() => null);
     if (response?.status === 404) return true; // it is over, and this server has no database
-    if (!response?.ok || !this.#record.refresh(await response.json())) return false;
+    const data = response?.ok ? await response.json() : null;
+    if (!data || takebacks !== this.#record.takebacks || !this.#record.refresh(data)) return false;
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
@@ -300,7 +330,9 @@ class MatchPage {
     part("entry-play").disabled = !mayPlay;
     if (record.over) part("take-over").hidden = true;
     part("rematch").hidden = !record.over || record.seat === null;
-    document.title = mine ? `Your turn · ${this.#title}` : this.#title;
+    this.#offers.show(this.#isConnected);
+    const news = mine ? "Your turn" : record.opponentsOffer && "An offer";
+    document.title = news ? `${news} · ${this.#title}` : this.#title;
   }
 
   /** Players see the analyses when the match is over, others at once. */

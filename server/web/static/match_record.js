@@ -16,6 +16,16 @@ export class MatchRecord {
     this.timeControls = data.time_controls ?? (control ? [control, control] : null);
     this.rated = data.rated ?? false;
     this.tournament = data.tournament ?? null;
+    /** Has a tournament or a ladder assigned the match? */
+    this.isAssigned = Boolean(data.tournament || data.ladder);
+    /** The number of moves that were made for the players. */
+    this.opening = data.opening ?? 0;
+    /** The open offers of the players, {offer, player, ply}; known to players only. */
+    this.offers = [];
+    /** What this person has offered in vain since their last move. */
+    this.declined = new Set();
+    /** How often moves were taken back while this page was open. */
+    this.takebacks = 0;
     /** This person's seat, 1 or 2; null for a spectator. */
     this.seat = null;
     /** This person's legal moves, empty unless it is their turn. */
@@ -42,6 +52,8 @@ export class MatchRecord {
 
   /** Apply a `started`. Returns false if positions are missing. */
   start(event) {
+    this.#cut(this.#common(event.moves));
+    this.offers = event.offers ?? [];
     this.seat = event.seat ?? null;
     this.toMove = event.to_move;
     this.clocks = event.clocks ?? null;
@@ -54,12 +66,61 @@ export class MatchRecord {
     if (event.ply > this.last) return false;
     if (event.ply < this.last) return true; // known already
     const { action, player, info = null, clocks = null } = event;
+    if (player === this.seat) this.declined.clear();
     const view = event.view ?? { ...this.positions[this.last].view, name: `#${action}` };
     this.positions.push({ view, action, player, info, clocks });
     this.toMove = event.to_move;
     this.clocks = clocks;
     this.legalMoves = event.legal_moves ?? [];
     return true;
+  }
+
+  /** Apply a `taken_back`, which leaves the first `ply` moves. Returns false if some are missing. */
+  takeBack(event) {
+    this.offers = [];
+    this.#cut(event.ply);
+    this.toMove = event.to_move;
+    this.clocks = event.clocks ?? null;
+    this.legalMoves = event.legal_moves ?? [];
+    return event.ply === this.last;
+  }
+
+  /** Apply an `offered`. */
+  offer({ offer, player, ply }) {
+    this.offers = [...this.offers.filter((each) => each.player !== player), { offer, player, ply }];
+  }
+
+  /** Apply an `offer_closed`. */
+  closeOffer({ offer, player }) {
+    this.offers = this.offers.filter((each) => each.player !== player);
+    if (player === this.seat) this.declined.add(offer);
+  }
+
+  /** This person's open offer, null for none. */
+  get ownOffer() {
+    return this.offers.find(({ player }) => player === this.seat) ?? null;
+  }
+
+  /** The opponent's open offer, which this person may answer; null for none. */
+  get opponentsOffer() {
+    if (this.seat === null) return null;
+    return this.offers.find(({ player }) => player !== this.seat) ?? null;
+  }
+
+  /** Why this person cannot offer a `"draw"` or a `"takeback"` now; null if they can. */
+  whyNotOffered(kind) {
+    if (kind === "draw" && !(this.#hasMoved(1) && this.#hasMoved(2))) {
+      return "A draw can be offered once both players have moved.";
+    }
+    if (kind === "takeback" && !this.#hasMoved(this.seat)) return "You have not moved yet.";
+    if (this.ownOffer) return "You have made an offer already.";
+    if (this.declined.has(kind)) return "You can offer this again after your next move.";
+    return null;
+  }
+
+  /** May this person end the match without result? */
+  get mayAbort() {
+    return !this.over && !this.isAssigned && this.seat !== null && !this.#hasMoved(this.seat);
   }
 
   /** Both clocks at a position; at the last one those of now, or of the end. Null without clocks. */
@@ -74,6 +135,7 @@ export class MatchRecord {
     this.result = { winner, returns, reason, text };
     this.toMove = 0;
     this.legalMoves = [];
+    this.offers = [];
   }
 
   /** The win rates that the players sent with their moves, each as {ply, rate}: [of player 1, of
@@ -86,6 +148,24 @@ export class MatchRecord {
       series[player - 1].push({ ply, rate: player === 1 ? rate : 1 - rate });
     });
     return series;
+  }
+
+  #hasMoved(seat) {
+    return this.positions.some(({ player }, ply) => ply > this.opening && player === seat);
+  }
+
+  /** The number of first moves that are those known here. */
+  #common(moves) {
+    let ply = 0;
+    while (ply < Math.min(moves.length, this.last) && this.positions[ply + 1].action === moves[ply]) ply += 1;
+    return ply;
+  }
+
+  /** Forget all but the first `ply` moves. */
+  #cut(ply) {
+    if (ply >= this.last) return;
+    this.positions = this.positions.slice(0, ply + 1);
+    this.takebacks += 1;
   }
 
   #replace(data) {

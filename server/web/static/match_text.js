@@ -40,6 +40,29 @@ export function announcement({ player, view }, record) {
   return `${mover} ${view.name}${record.toMove ? `; ${next}` : ""}.`;
 }
 
+/** An open offer in words. */
+export function offerText({ offer, player }, { players, seat }) {
+  if (player !== seat) {
+    return `${players[player - 1]} ${offer === "draw" ? "offers a draw" : "asks to take a move back"}.`;
+  }
+  const made = offer === "draw" ? "You offer a draw" : "You ask to take a move back";
+  return `${made}. ${players[2 - seat]} can accept, or decline by a move.`;
+}
+
+/** How an offer was closed that was not accepted. */
+export function closedOfferText({ offer, player, how }, { players, seat }) {
+  const closer = how === "withdrawn" ? player : 3 - player;
+  const what = offer === "draw" ? "the draw" : "the takeback";
+  return `${closer === seat ? "You have" : `${players[closer - 1]} has`} ${how} ${what}.`;
+}
+
+/** A takeback and the player who moves next, for a screen reader. */
+export function takebackText({ player, ply }, record) {
+  const who = player === record.seat ? "You take" : `${record.players[player - 1]} takes`;
+  const next = record.toMove === record.seat ? "your turn" : statusText(record);
+  return `${who} a move back, to move ${ply}; ${next}.`;
+}
+
 /** The text for `closing`, which the server sends before it stops. */
 export function closingText({ seconds, kept }) {
   const outcome = kept ? "go on when the server is back" : "have no result";

@@ -17,6 +17,7 @@ export class MoveList {
 
   /** Show the moves of these positions, and mark the one that led to position `ply`. */
   show(positions, ply) {
+    for (const button of this.#buttons.splice(positions.length - 1)) button.parentElement.remove();
     for (let at = this.#buttons.length + 1; at < positions.length; at += 1) {
       this.#append(at, positions[at]);
     }
