@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sgfmill import sgf as sgfmill
 from support.scale import repetitions
 from support.stored_game import PlayedGame
+from support.variants import EXAMPLES
 
 import games
 from games import Game
@@ -142,6 +143,17 @@ def test_openings_are_read_back_from_every_format_that_is_exported(
     assert [each for _, each in opening_file.read("o", listed, games.load(game))] == (
         [actions] if actions else []
     )
+
+
+@pytest.mark.parametrize("spec", EXAMPLES)
+def test_a_match_of_any_game_is_read_back_without_its_last_move(spec: str) -> None:
+    game = games.load(spec)
+    stored = PlayedGame(spec).play_anything(1).stored
+    *actions, _ = [move.action for move in stored.moves]
+    for kind in ("pgn", "sgf") if export.sgf.suits(game) else ("pgn",):
+        text = export.writer(kind)(stored)
+        (found,) = opening_file.read(f"o.{kind}", text, game, len(actions))
+        assert found[1] == tuple(actions)
 
 
 @given(lines_of_play())
