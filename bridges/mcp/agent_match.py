@@ -140,14 +140,19 @@ def _legend(board: Board, view: PositionView) -> str:
     """The meaning of the letters: their players, and the kinds of pieces on the board."""
     if view.counts:
         return "names of pits, and their seeds; capital letters are player 1, the others player 2"
-    kinds = sorted({*view.kinds} - {""})
-    if not kinds:
+    if not any(view.kinds):
         return "X is player 1, O is player 2"
-    return ", ".join(
+    pieces = sorted({*zip(view.cells, view.kinds, strict=True)})
+    kinds = sorted({kind for owner, kind in pieces if owner in (1, 2)})
+    owned = [
         f"{symbol(player, kind, board.piece)} is a {kind} of player {player}"
         for player in (1, 2)
         for kind in kinds
-    )
+    ]
+    blocked = [
+        f"{symbol(owner, kind)} is a blocked cell: {kind}" for owner, kind in pieces if owner > 2
+    ]
+    return ", ".join(owned + blocked)
 
 
 def _row(label: str, cells: Any, left: int, width: int) -> str:

@@ -15,6 +15,7 @@ from players import Limit, Player, PlayResult
 #: differ.
 GAMES = {"kalah": "mancala"}
 RENAMED = {
+    "amazons": {"size": "board_size"},
     "go": {"size": "board_size"},
     "havannah": {"size": "board_size"},
     "hex": {"size": "board_size"},

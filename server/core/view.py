@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from heapq import nlargest
+from itertools import chain
 from typing import TypeVar
 
 from msgspec import structs
@@ -19,6 +20,8 @@ from server.model.messages import Analysis, Board, Candidate, LegalMove, Positio
 
 #: Moves of a principal variation that are named, and candidates that are shown.
 NAMED = 20
+#: Moves of a player in a row whose cells are shown as the last ones, such as those of a capture.
+IN_A_ROW = 10
 
 T = TypeVar("T")
 
@@ -117,10 +120,22 @@ def position_view_of(
     )
     if ply == 0:
         return view
-    before, action = states[ply - 1], moves[ply - 1]
-    last, name = _cells(game.view(before), action), game.action_name(before, action)
-    view = structs.replace(view, last=last, name=name)
+    before, name = states[ply - 1], game.action_name(states[ply - 1], moves[ply - 1])
+    view = structs.replace(view, last=_last_cells(game, states, moves, ply), name=name)
     return with_analysis(view, game, before, info) if info else view
+
+
+def _last_cells(
+    game: Game, states: Sequence[State], moves: Sequence[int], ply: int
+) -> tuple[int, ...]:
+    """The cells of the last move, after those of the moves just before it by the same player."""
+    mover = game.current_player(states[ply - 1])
+    first = ply - 1
+    while first > max(0, ply - IN_A_ROW) and game.current_player(states[first - 1]) == mover:
+        first -= 1
+    plies = range(first, ply)
+    cells = chain.from_iterable(_cells(game.view(states[at]), moves[at]) for at in plies)
+    return tuple(dict.fromkeys(cells))
 
 
 def with_analysis(view: PositionView, game: Game, before: State, info: Analysis) -> PositionView:

@@ -183,7 +183,8 @@ class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
 class PositionView(Struct, frozen=True, omit_defaults=True):
     """A position, to be drawn on a board: for each cell 0, or the player whose piece is there.
 
-    `last` are the cells of the move that led here, and `name` is its name. `pv` (the moves that the
+    `last` are the cells of the move that led here, after those of the moves that the same player
+    made just before it, and `name` is its name. `pv` (the moves that the
     mover expected) and `candidates` come from the mover's analysis. `blocks` gives for each block
     of the board, row by row, the player that has won it, 0 for none. `kinds` gives for each cell
     the kind of its piece, "" for none, if there are several, and `counts` the number of its pieces,

@@ -143,6 +143,7 @@ test("a cell may have a name of its own, and a piece a kind", () => {
   assert.equal(cellName(numbered, 0), "unused");
   assert.equal(pieceName(numbered, 2, ["Ann", "Bob"], "king"), "king of Bob");
   assert.equal(pieceName(numbered, 0, ["Ann", "Bob"], ""), "empty");
+  assert.equal(pieceName(numbered, 3, ["Ann", "Bob"], "arrow"), "arrow");
 });
 
 const move = (action, ...cells) => ({ action, name: String(action), cells });

@@ -40,6 +40,7 @@ VARIANTS = [
     "clobber(rows=6,columns=3)",
     "chess(fen=3nk3/1P6/8/8/8/8/6p1/R3K3 b Q - 0 40)",
     "ataxx(size=4)",
+    "amazons(size=6)",
     "havannah(size=2)",
     "y(size=4)",
 ]
@@ -55,6 +56,7 @@ every_game = pytest.mark.parametrize("spec", EXAMPLES + VARIANTS)
 
 #: Games that are shown and played like others: only `--slow` plays them in a browser and by TCP.
 ALIKE = {
+    "amazons",
     "ataxx",
     "breakthrough",
     "chong",

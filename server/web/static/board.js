@@ -411,7 +411,9 @@ export class BoardView {
       });
     } else if (target >= 0 && !this.#view.cells[target]) {
       const from = this.#picked.at(-1);
-      shown.set(target, this.#view.cells[from] ? keyOf(this.#view, from) : String(this.#mover));
+      const kind = this.#view.kinds?.[target];
+      const placed = kind ? `${this.#mover} ${kind}` : String(this.#mover);
+      shown.set(target, this.#view.cells[from] ? keyOf(this.#view, from) : placed);
     }
     this.#layers.ghost.show(shown);
   }

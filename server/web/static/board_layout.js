@@ -107,7 +107,7 @@ export function edgeNames({ rows, columns, edges = [] }, cell, players) {
 export function pieceName(board, value, players, kind = "") {
   if (board.geometry === "heap") return value ? board.piece : "taken";
   if (value === 0) return "empty";
-  if (value !== 1 && value !== 2) return String(value);
+  if (value !== 1 && value !== 2) return kind || String(value);
   const owner = board.piece === "mark" ? "XO"[value - 1] : playerName(value, players);
   return kind ? `${kind} of ${owner}` : owner;
 }

@@ -13,6 +13,9 @@ const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
 /** A crown in the middle of a piece. */
 const CROWN = "M-9 6.5H9L10.5-5 4.5-.5 0-7.5-4.5-.5-10.5-5z";
 
+/** The pieces that belong to nobody, by kind. */
+const NOBODYS = { arrow: "M-15-11Q-15-15-11-15H11Q15-15 15-11V11Q15 15 11 15H-11Q-15 15-15 11z" };
+
 /** A text that names the piece on a cell of a position: its player, and its kind if there are several
  * kinds, or the number of pieces if a cell can have several. */
 export function keyOf({ cells, kinds, counts }, cell) {
@@ -26,6 +29,7 @@ export function pieceOf(style, key) {
   if (style === "seeds") return seeds(OWNERS[value], kind);
   const isFigure = style === "figure" || kind === "pawn";
   if (isFigure && FIGURES[kind] && OWNERS[value]) return figure(OWNERS[value], FIGURES[kind]);
+  if (NOBODYS[kind]) return svg("path", { class: "piece-neutral", d: NOBODYS[kind] });
   const plain = piece(style, Number(value));
   if (kind !== "king") return plain;
   return svg("g", { class: OWNERS[value] }, plain, svg("path", { class: "crown", d: CROWN }));

@@ -120,6 +120,33 @@ def test_lines_of_action_counts_its_rows_from_the_bottom() -> None:
     assert picture("lines_of_action", "c1xa3") == expected
 
 
+def test_an_arrow_blocks_a_cell_for_queens_and_arrows() -> None:
+    expected = """\
+   a b c d e f
+ 6 . q . . q .
+ 5 q . . . . q
+ 4 . . . . . .
+ 3 . . . 3 . .
+ 2 . . . Q . Q
+ 1 . Q . . Q .
+to choose a queen"""
+    assert picture("amazons(size=6)", "a2 d2 d3") == expected
+    game, state = after("amazons(size=6)", "a2 d2 d3 b6 b3")
+    assert game.view(state).note == "to shoot an arrow"
+    names = [game.action_name(state, action) for action in game.legal_actions(state)]
+    assert " ".join(names) == "b6 b5 d5 a4 b4 c4 a3 c3 a2 b2 c2 d1"
+
+
+def test_amazons_is_lost_by_the_player_who_cannot_move() -> None:
+    game = games.load("amazons(size=6)")
+    pieces = {0: 1, 1: 1, 6: 1, 7: 1, 28: 2, 29: 2, 34: 2, 35: 2, 2: 3, 8: 3, 12: 3, 13: 3}
+    cells = [pieces.get(cell, 0) for cell in range(36)]
+    state = (2, 0, *cells, 2, 28)  # player 2 has moved a queen to e2, and shoots
+    after = {name: game.next_state(state, game.parse_action(state, name)) for name in ("c4", "d3")}
+    assert [game.winner(each) for each in after.values()] == [2, 0]
+    assert after["c4"][0] == 1
+
+
 def test_hexagonal_and_triangular_boards_leave_out_the_other_cells() -> None:
     expected = """\
      a b c

@@ -73,6 +73,9 @@ def test_perft_by_turns(spec: str, counts: list[int]) -> None:
         ("clobber", [49, 2116, 80063, 2630382]),
         ("ataxx", [16, 256, 6460, 155888]),
         ("lines_of_action", [36, 1244, 44952]),
+        # Three plies are a move of the rules; 2176 and 4307152 are published.
+        ("amazons", [4, 80, 2176, 8704, 168420, 4307152]),
+        ("amazons(size=6)", [4, 40, 544, 2176, 19936, 238532]),
         ("havannah(size=4)", [37, 1332, 46620]),
         ("y(size=5)", [15, 210, 2730, 32760]),
         ("pentago", [288, 80640]),

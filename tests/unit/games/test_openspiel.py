@@ -40,11 +40,16 @@ SAME = [
     "y",
     "y(size=4)",
     "lines_of_action",
+    "amazons",
+    "amazons(size=8)",
+    "amazons(size=6)",
     "oware",
     "oware(houses=3,seeds=2)",
 ]
 #: Games of hundreds of plies are played less often.
 LARGE = {
+    "amazons": 10,
+    "amazons(size=8)": 10,
     "lines_of_action": 10,
     "havannah": 4,
     "y": 4,

@@ -73,6 +73,7 @@ def test_symmetries_are_permutations_that_form_a_group(spec: str) -> None:
         ("havannah", 12),
         ("y", 6),
         ("lines_of_action", 4),
+        ("amazons", 2),
         ("oware", 1),
         ("checkers", 1),
         ("chess", 1),

@@ -27,7 +27,7 @@ PAIRS = [
     ("muted", "board", TEXT),
     *((shape, "board", SHAPE) for shape in ("first", "second", "mark", "accent")),
     ("square-label", "dark-square", TEXT),
-    *((piece, "dark-square", SHAPE) for piece in ("black-piece", "white-piece")),
+    *((piece, "dark-square", SHAPE) for piece in ("black-piece", "white-piece", "blocked-square")),
     *((shape, "dark-square", SHAPE) for shape in ("square-accent", "square-mark")),
     *((shape, "light-square", SHAPE) for shape in ("black-piece", "square-accent", "square-mark")),
     *((shape, "wood", SHAPE) for shape in ("black-piece", "wood-accent", "wood-line", "wood-mark")),

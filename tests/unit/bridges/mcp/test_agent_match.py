@@ -65,6 +65,15 @@ def test_kinds_of_pieces_and_the_names_of_cells_are_shown() -> None:
     )
 
 
+def test_pieces_of_nobody_block_their_cells() -> None:
+    cells = Board(1, 3, "grid", "figure", 0, ("a", "b", "c"), ("1",), "checkered")
+    position = view(cells=(1, 3, 2), kinds=("queen", "arrow", "queen"))
+    described = match("a1", cells=cells, shown=position).described()
+    assert described["pieces"] == (
+        "Q is a queen of player 1, q is a queen of player 2, 3 is a blocked cell: arrow"
+    )
+
+
 def test_rows_of_hexagons_are_sheared() -> None:
     hexagons = Board(2, 2, "hex", "stone", 0, ("a", "b"), ("1", "2"), edges=(1, 2, 1, 2))
     described = match("a1", cells=hexagons, shown=view(cells=(0, 1, 2, 0))).described()

@@ -1,0 +1,287 @@
+"""Amazons: move a queen, then shoot an arrow that blocks a cell; a player who cannot move loses.
+
+An action is a cell, counted row by row from the top, as in OpenSpiel: first that of the queen that
+moves, then that to which it moves, then that of the arrow. These are three moves of one player.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import ClassVar
+
+from games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    SpecError,
+    State,
+    Symmetry,
+    Vector,
+    helper,
+    kernel,
+    square_name,
+)
+from games.core.random import GAMMA, Rng, below
+from games.core.symmetries import of_grid
+
+SIZES = (6, 8, 10)
+QUEENS = 4
+#: What a player does next.
+SELECT, MOVE, SHOOT = 0, 1, 2
+#: What is on a cell, beside the queens of player 1 and player 2.
+EMPTY, ARROW = 0, 3
+
+# board: the header below, the places of the queens of player 1 and of player 2, each ascending, and
+# what is on each place. Places have rows of eleven, with walls around the board, so that no line of
+# cells leads outside. The first place is a wall; it stands for a queen that is not there.
+_SIDE, _PHASE, _CHOSEN, _QUEENS, _PLACES = 2, 3, 4, 5, 5 + 2 * QUEENS
+_STRIDE, _WALL = 11, 4
+_AREA = 12 * _STRIDE + 1
+#: Upwards from the left to the right, to the left and to the right, and downwards likewise.
+_STEPS = (-_STRIDE - 1, -_STRIDE, -_STRIDE + 1, -1, 1, _STRIDE - 1, _STRIDE, _STRIDE + 1)
+
+
+@helper
+def place_of(cell: int, side: int) -> int:
+    """Return the place of a cell."""
+    return (cell // side + 1) * _STRIDE + cell % side + 1
+
+
+@helper
+def cell_of(place: int, side: int) -> int:
+    """Return the cell of a place."""
+    return (place // _STRIDE - 1) * side + place % _STRIDE - 1
+
+
+@helper
+def reach(board: Board, place: int, step: int) -> int:
+    """Return the number of empty cells from a place on in the direction of a step."""
+    n = 0
+    while board[_PLACES + place + (n + 1) * step] == EMPTY:
+        n += 1
+    return n
+
+
+@helper
+def can_move(board: Board, place: int) -> bool:
+    """Return whether a cell beside a queen is empty."""
+    if place:
+        for step in _STEPS:
+            if board[_PLACES + place + step] == EMPTY:
+                return True
+    return False
+
+
+@helper
+def relocate(board: Board, place: int, target: int) -> None:
+    """Move a queen of the player to move, and keep the places of the queens in order."""
+    board[_PLACES + place], board[_PLACES + target] = EMPTY, board[0]
+    first = _QUEENS + QUEENS * (board[0] - 1)
+    last = first + QUEENS - 1
+    at = first
+    while at < last and board[at] != place:
+        at += 1
+    while at < last and board[at + 1] < target:
+        board[at] = board[at + 1]
+        at += 1
+    while at > first and board[at - 1] > target:
+        board[at] = board[at - 1]
+        at -= 1
+    board[at] = target
+
+
+@helper
+def advance(board: Board, place: int) -> None:
+    """Play the action of a place, and set the outcome if the game is over."""
+    if board[_PHASE] == SELECT:
+        board[_PHASE], board[_CHOSEN] = MOVE, place
+    elif board[_PHASE] == MOVE:
+        relocate(board, board[_CHOSEN], place)
+        board[_PHASE], board[_CHOSEN] = SHOOT, place
+    else:
+        board[_PLACES + place] = ARROW
+        board[_PHASE] = board[_CHOSEN] = 0
+        board[0] = 3 - board[0]
+        first = _QUEENS + QUEENS * (board[0] - 1)
+        for at in range(first, first + QUEENS):
+            if can_move(board, board[at]):
+                return
+        board[1] = 3 - board[0]
+
+
+@kernel
+def start(board: Board, params: Vector) -> None:
+    side = params[0]
+    board[:] = 0
+    board[0], board[_SIDE] = 1, side
+    board[_PLACES:] = _WALL
+    for cell in range(side * side):
+        board[_PLACES + place_of(cell, side)] = EMPTY
+    edge, near = side - 1, (side - 4) // 2
+    for n, cell in enumerate((near, edge - near, near * side, near * side + edge)):
+        above, opposite = place_of(cell, side), place_of(side * side - 1 - cell, side)
+        board[_QUEENS + QUEENS + n] = above
+        board[_QUEENS + QUEENS - 1 - n] = opposite
+        board[_PLACES + opposite], board[_PLACES + above] = 1, 2
+
+
+@kernel
+def legal(board: Board, actions: Vector) -> int:
+    if board[1]:
+        return 0
+    n, side, place = 0, board[_SIDE], board[_CHOSEN]
+    if board[_PHASE] == SELECT:
+        first = _QUEENS + QUEENS * (board[0] - 1)
+        for at in range(first, first + QUEENS):
+            if can_move(board, board[at]):
+                actions[n] = cell_of(board[at], side)
+                n += 1
+        return n
+    for distance in range(side - 1, 0, -1):
+        for step in _STEPS[:3]:
+            if reach(board, place, step) >= distance:
+                actions[n] = cell_of(place + distance * step, side)
+                n += 1
+    for target in range(place - reach(board, place, -1), place + reach(board, place, 1) + 1):
+        if target != place:
+            actions[n] = cell_of(target, side)
+            n += 1
+    for distance in range(1, side):
+        for step in _STEPS[5:]:
+            if reach(board, place, step) >= distance:
+                actions[n] = cell_of(place + distance * step, side)
+                n += 1
+    return n
+
+
+@kernel
+def play(board: Board, action: int) -> None:
+    advance(board, place_of(action, board[_SIDE]))
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    ply, side, state = 0, board[_SIDE], rng[0]
+    while board[1] == 0:
+        state += GAMMA
+        place = 0
+        if board[_PHASE] == SELECT:
+            first = _QUEENS + QUEENS * (board[0] - 1)
+            n = 0
+            for at in range(first, first + QUEENS):
+                n += can_move(board, board[at])
+            pick = below(state, n)
+            for at in range(first, first + QUEENS):
+                if can_move(board, board[at]):
+                    if pick == 0:
+                        place = board[at]
+                    pick -= 1
+        else:
+            n = 0
+            for step in _STEPS:
+                n += reach(board, board[_CHOSEN], step)
+            pick = below(state, n)
+            for step in _STEPS:
+                length = reach(board, board[_CHOSEN], step)
+                if 0 <= pick < length:
+                    place = board[_CHOSEN] + (pick + 1) * step
+                pick -= length
+        trace[ply] = cell_of(place, side)
+        advance(board, place)
+        ply += 1
+    rng[0] = state
+    return ply
+
+
+@kernel
+def write(board: Board, state: Vector) -> None:
+    side = board[_SIDE]
+    state[:2] = board[:2]
+    for cell in range(side * side):
+        state[2 + cell] = board[_PLACES + place_of(cell, side)]
+    chosen = cell_of(board[_CHOSEN], side) if board[_PHASE] else -1
+    state[-2], state[-1] = board[_PHASE], chosen
+
+
+@kernel
+def read(state: Vector, board: Board) -> None:
+    side = board[_SIDE]
+    board[:2] = state[:2]
+    board[_QUEENS:_PLACES] = board[_PHASE] = board[_CHOSEN] = 0
+    for cell in range(side * side):
+        place, piece = place_of(cell, side), state[2 + cell]
+        board[_PLACES + place] = piece if 0 <= piece <= ARROW else ARROW
+        if piece == 1 or piece == 2:
+            at = _QUEENS + QUEENS * (piece - 1)
+            while board[at] and at < _QUEENS + QUEENS * piece - 1:
+                at += 1
+            board[at] = place
+    chosen = state[-1]
+    if 0 <= chosen < side * side and state[2 + chosen] == board[0] and 1 <= state[-2] <= 2:
+        board[_PHASE], board[_CHOSEN] = state[-2], place_of(chosen, side)
+
+
+_NOTES = ("to choose a queen", "to move the queen", "to shoot an arrow")
+
+
+class Amazons(KernelGame):
+    """Move a queen and block a cell; a player who cannot move loses."""
+
+    about = (
+        "Each player has four queens, the amazons. In turn, a player moves one of them as a queen "
+        "of chess, any number of cells in a straight or diagonal line, and from where it ends it "
+        "shoots an arrow in the same way. The arrow stays for good and blocks its cell: neither "
+        "queens nor arrows move onto or across queens and arrows. Nothing is captured. A player "
+        "who cannot move loses."
+    )
+    about_parameters: ClassVar = {"size": "of the board: 6, 8 or 10"}
+    first_steps = (
+        "Click one of your queens, then the cell to which it moves, then the cell of its arrow. "
+        "You win when the opponent cannot move. Keep your queens apart and free at first; later, "
+        "close off a part of the board that only you can reach, as each of its cells is a move."
+    )
+    variants: ClassVar = {"size=6": "A short match, to learn the game."}
+
+    kernels = Kernels(start, legal, play, playout, write, read)
+
+    def __init__(self, size: int = 10) -> None:
+        if size not in SIZES:
+            raise SpecError(f"amazons: size must be 6, 8 or 10, not {size}")
+        self.size = size
+        super().__init__(
+            (size,),
+            board=_PLACES + _AREA,
+            state=2 + size * size + 2,
+            actions=size * size,
+            plies=3 * (size * size - 2 * QUEENS),
+        )
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        return tuple(
+            Symmetry(cells, cells)
+            for cells in of_grid(self.size, self.size)
+            if cells[1] < self.size  # the others exchange the players
+        )
+
+    def action_name(self, state: State, action: int) -> str:
+        row, column = divmod(action, self.size)
+        return square_name(self.size - 1 - row, column)
+
+    def view(self, state: State) -> BoardView:
+        cells, actions = state[2:-2], self.legal_actions(state)
+        kinds = [("", "queen", "queen", "arrow")[each] for each in cells]
+        for action in actions:
+            kinds[action] = "arrow" if state[-2] == SHOOT else "queen"
+        return BoardView(
+            self.size,
+            self.size,
+            cells,
+            {action: (action,) for action in actions},
+            piece="figure",
+            kinds=tuple(kinds),
+            surface="checkered",
+            note="" if state[1] else _NOTES[state[-2]],
+            row_names=tuple(str(self.size - row) for row in range(self.size)),
+        )
