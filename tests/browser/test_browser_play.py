@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
+from support import scale
 from support.browser import (
     MOVES,
     OVER,
@@ -21,8 +22,11 @@ from support.browser import (
     my_turn,
     own_result_in,
     play_on,
+    play_on_by_keyboard,
+    resign_by_keyboard,
     running_site,
     start_match,
+    tab_to,
 )
 from support.scale import repetitions
 from support.variants import seen
@@ -50,6 +54,7 @@ GAMES: dict[str, dict[str, int | str]] = {
     "clobber": {"rows": 2, "columns": 4},
     "ataxx": {"size": 3},
     "lines_of_action": {},
+    "amazons": {"size": 6},
     "pentago": {},
     "havannah": {"size": 3},
     "y": {"size": 3},
@@ -60,7 +65,10 @@ GAMES: dict[str, dict[str, int | str]] = {
 
 
 #: Games whose matches are so long that they are played to their end only with `--slow`.
-LONG = {"checkers", "chess", "chong", "draughts", "lines_of_action"}
+LONG = {"amazons", "checkers", "chess", "chong", "draughts", "lines_of_action"}
+#: One game of each kind of board and of moves, which the usual tests play by keyboard: cells and a
+#: pass, moves of two cells, hexagons, pieces that fall, pits, a heap, and moves without cells.
+KINDS = ["go", "clobber", "hex", "connect_four", "kalah", "nim", "open_spiel"]
 
 
 def test_all_games_are_played() -> None:
@@ -84,44 +92,24 @@ def test_a_whole_match_is_played_by_clicking(
     expect(page.locator(MOVES)).to_have_count(0)
 
 
-def test_a_match_is_begun_and_played_by_keyboard_alone(
-    people: BrowserUsers, site: BrowserSite
+@pytest.mark.parametrize("game", list(GAMES) if scale.slow else KINDS)
+def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
+    people: BrowserUsers, site: BrowserSite, game: str
 ) -> None:
-    page = people.come("/?game=tic_tac_toe")
+    parameters = ",".join(f"{name}={value}" for name, value in GAMES[game].items())
+    page = people.come(f"/?game={game}({parameters})" if parameters else f"/?game={game}")
     expect(page.locator("#new-opponent")).to_contain_text("random")
-    tab_to(page, "#new .primary")
+    tab_to(page, page.locator("#new .primary").element_handle())
     page.keyboard.press("Enter")
     match = arrive(page)
-    my_turn(page)
-    tab_to(page, ".cell")
-    while my_turn(page):
-        walk(page, page.locator(MOVES).first.get_attribute("data-cell"))
-        page.keyboard.press("Enter")
+    draw, some = random.Random(1), game in LONG and not scale.slow
+    play_on_by_keyboard(page, draw, 12 if some else 1000)
+    if my_turn(page):
+        resign_by_keyboard(page)
     record = site.stored(match)
     expect(page.locator("#status")).to_have_text(own_result_in(record))
     expect(page.locator("#announcer")).to_contain_text(own_result_in(record))
     assert moves_on(page) == moves_in(record)
-
-
-def tab_to(page: Page, selector: str, most: int = 60) -> None:
-    """Press Tab until an element that fits the selector has the focus."""
-    for _ in range(most):
-        page.keyboard.press("Tab")
-        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-    raise AssertionError(f"Tab does not reach {selector}")
-
-
-def walk(page: Page, target: str | None, columns: int = 3) -> None:
-    """Move the focus from its cell to another one, by arrow keys."""
-    here, there = int(page.evaluate("document.activeElement.dataset.cell")), int(target or -1)
-    rows = there // columns - here // columns
-    steps = there % columns - here % columns
-    for key in ["ArrowDown"] * rows + ["ArrowUp"] * -rows:
-        page.keyboard.press(key)
-    for key in ["ArrowRight"] * steps + ["ArrowLeft"] * -steps:
-        page.keyboard.press(key)
-    assert page.evaluate("document.activeElement.dataset.cell") == target
 
 
 def test_a_move_can_be_typed_and_an_illegal_one_is_explained(people: BrowserUsers) -> None:

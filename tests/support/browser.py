@@ -9,7 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, Request, Response, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ElementHandle,
+    Page,
+    Request,
+    Response,
+    expect,
+)
 from support.commands import RunningServer, running_server
 
 import games
@@ -167,6 +175,62 @@ def play_on(page: Page, draw: random.Random, most: int = 1000) -> None:
         moves.nth(draw.randrange(moves.count())).click()
         if answers := page.locator(ANSWERS).count():
             page.locator(ANSWERS).nth(draw.randrange(answers)).click()
+
+
+#: The row and the column in which a cell is drawn, of the cell that has the focus and of another.
+PLACES = """(cell) => [document.activeElement, cell].map((each) => {
+    const row = each.parentElement;
+    return [[...row.parentElement.children].indexOf(row), [...row.children].indexOf(each)];
+})"""
+IS_FOCUSED = "(element) => element === document.activeElement"
+
+
+def play_on_by_keyboard(page: Page, draw: random.Random, most: int = 1000) -> None:
+    """Make legal moves by keys alone until the match is over, or choose `most` times."""
+    for _ in range(most):
+        if not my_turn(page):
+            break
+        moves = page.locator(MOVES)
+        move = moves.nth(draw.randrange(moves.count())).element_handle()
+        if move.get_attribute("data-cell") is None:
+            tab_to(page, move)
+        else:
+            walk(page, move)
+        page.keyboard.press("Enter")
+        if answers := page.locator(ANSWERS).count():
+            for _ in range(draw.randrange(answers)):
+                page.keyboard.press("Tab")
+            page.keyboard.press("Enter")
+
+
+def resign_by_keyboard(page: Page) -> None:
+    """Resign by keys alone: the dialog proposes to play on."""
+    tab_to(page, page.locator("#resign").element_handle())
+    for key in ("Enter", "Shift+Tab", "Enter"):
+        page.keyboard.press(key)
+    page.locator(OVER).wait_for()
+
+
+def tab_to(page: Page, target: ElementHandle, most: int = 200) -> None:
+    """Press Tab until an element has the focus."""
+    for _ in range(most):
+        if target.evaluate(IS_FOCUSED):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {target}")
+
+
+def walk(page: Page, target: ElementHandle) -> None:
+    """Move the focus to a cell by arrow keys, after it has come to the board by Tab."""
+    if not page.evaluate("document.activeElement.matches('#board .cell')"):
+        tab_to(page, page.locator("#board .cell[tabindex='0']").element_handle())
+    (row, column), (target_row, target_column) = target.evaluate(PLACES)
+    down, right = target_row - row, target_column - column
+    # Upwards first and downwards last, as the last row may be shorter than the others.
+    keys = ["ArrowUp"] * -down + ["ArrowLeft"] * -right + ["ArrowRight"] * right
+    for key in keys + ["ArrowDown"] * down:
+        page.keyboard.press(key)
+    assert target.evaluate(IS_FOCUSED)
 
 
 def moves_on(page: Page) -> list[str]:

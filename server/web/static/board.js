@@ -360,7 +360,9 @@ export class BoardView {
       const text = name.charAt(0).toUpperCase() + name.slice(1);
       return this.#button(text, () => this.#options.onChoose?.(action));
     });
+    const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
     this.#buttons.replaceChildren(...buttons);
+    if (hadFocus) this.#cells.get(this.#focused).focus();
   }
 
   #button(text, onClick) {

@@ -32,7 +32,9 @@ class TextBoard {
   show(view, legalMoves = []) {
     this.#text.textContent = view.text;
     if (this.#options.small) return;
+    const hadFocus = this.#buttons.querySelector(":focus-visible") !== null;
     this.#buttons.replaceChildren(...legalMoves.map((move) => this.#button(move)));
+    if (hadFocus) this.#text.focus(); // the buttons of the next move follow it
   }
 
   /** There are no cells. */
