@@ -64,7 +64,7 @@ def make_hub(
     bots = BotManager(context, directory, sessions, lobby, rooms, seeks, pairing)
     feed = LobbyFeed(context, registry, lobby, rooms)
     director = TournamentDirector(context, rooms, sessions)
-    ladders = Ladders(context, rooms)
+    ladders = Ladders(context, directory, rooms)
     features = (
         Greeting(context, directory, sessions, lobby, rooms, bots, software),
         seeks,

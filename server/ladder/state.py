@@ -156,6 +156,11 @@ class LadderState:
         """Note the second match of a pair, to be played as soon as both players are free."""
         self._owed.append(owed)
 
+    @property
+    def met(self) -> Collection[Meeting]:
+        """The places of each two that have met, the smaller first."""
+        return self._met.keys()
+
     def counts(self, one: int, other: int) -> Outcomes:
         """Return the results of two players in which `one` had the first move."""
         return self._counts.get((one, other), Outcomes())
@@ -209,7 +214,7 @@ class LadderState:
             tuple(
                 (number[place], number[before])
                 for place in places
-                if (before := self._played_before(place)) is not None
+                if (before := self.played_before(place)) is not None
             ),
         )
 
@@ -233,8 +238,8 @@ class LadderState:
             return None
         return rated.ratings.los[rated.places.index(one)][rated.places.index(other)]
 
-    def _played_before(self, place: int) -> int | None:
-        """The account's last version before that one that has played."""
+    def played_before(self, place: int) -> int | None:
+        """Return the last version of the account before that one that has played."""
         before = self.entries[place].previous
         while before is not None and not self.entries[before].matches:
             before = self.entries[before].previous

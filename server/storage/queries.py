@@ -189,6 +189,8 @@ class Reader:
                 matches.c.winner,
                 matches.c.ended_at,
                 matches.c.tournament,
+                sa.func.coalesce(matches.c.first_version, "").label("first_version"),
+                sa.func.coalesce(matches.c.second_version, "").label("second_version"),
             )
             .outerjoin_from(matches, one, one.c.id == matches.c.first_account)
             .outerjoin(other, other.c.id == matches.c.second_account)
@@ -205,6 +207,7 @@ class Reader:
                     winner=row.winner,
                     at=row.ended_at,
                     tournament=row.tournament,
+                    versions=(row.first_version, row.second_version),
                 )
                 for row in connection.execute(chosen)
             ]

@@ -1,7 +1,7 @@
 """Leaderboard of a game: ratings of all players of a server, from all rated matches of the game.
 
-A player that took part in tournaments with several versions has a rating for each version. The
-model, its error bars and its prior are those of `server.tournament.ratings`.
+A player that took part in tournaments or was on a ladder with several versions has a rating for
+each version. The model, its error bars and its prior are those of `server.tournament.ratings`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ WON, LOST = 1, 2
 
 
 class RatedMatch(NamedTuple):
-    """A rated match with a result; the players' names in it (`then`) and their present names."""
+    """A rated match with a result; the players' names in it (`then`) and their present names.
+
+    `versions` are those of the players on a ladder, otherwise empty.
+    """
 
     match: str
     then: tuple[str, str]
@@ -36,6 +39,7 @@ class RatedMatch(NamedTuple):
     winner: int
     at: float
     tournament: str | None
+    versions: tuple[str, str] = ("", "")
 
 
 class TournamentVerdict(NamedTuple):
@@ -103,7 +107,7 @@ def rated_games(
     for each in rated:
         verdict = verdicts.get(each.tournament or "")
         if verdict is None:
-            first, second = ((name, "") for name in each.now)
+            first, second = zip(each.now, each.versions, strict=True)
         elif each.match in verdict.counted:
             versions = (verdict.versions.get(name, "") for name in each.then)
             first, second = zip(each.now, versions, strict=True)

@@ -13,6 +13,7 @@ from twisted.web import http
 import games
 from games import Description
 from server.core.hub import Hub
+from server.ladder.standings import LadderTable
 from server.model.messages import Seeking
 from server.storage.results import (
     MatchFilter,
@@ -28,7 +29,7 @@ from server.web.archive import Archive, PlayerRecord
 from server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
 from server.web.match_data import MatchData
 from server.web.match_lookup import MatchLookup
-from server.web.parameters import Parameters, parse_id, parse_name
+from server.web.parameters import Parameters, parse_game, parse_id, parse_name
 
 #: All data is public, so that pages of other sites may read it.
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
@@ -60,6 +61,17 @@ class TournamentResponse(Struct, frozen=True, kw_only=True):
     report: Report
 
 
+class LadderSummary(Struct, frozen=True, kw_only=True):
+    """A ladder in a list; `present` is the number of versions that are connected or play."""
+
+    game: str
+    clock: str
+    versions: int
+    present: int
+    matches: int
+    playing: int
+
+
 _List = Callable[[HttpRequest], Awaitable[object]]
 _Item = Callable[[str], Awaitable[object]]
 
@@ -76,6 +88,7 @@ class Api:
             "matches": (self._matches, self._match),
             "players": (self._players, self._player),
             "tournaments": (self._tournaments, self._tournament),
+            "ladders": (self._ladders, self._ladder),
             "games": (self._games, None),
             "seeks": (self._seeks, None),
         }
@@ -145,6 +158,27 @@ class Api:
             clock=record.spec.clock,
             report=record.report,
         )
+
+    async def _ladders(self, request: HttpRequest) -> ResultPage[LadderSummary]:
+        parameters = Parameters(request, ("page", "per_page"))
+        ladders = [
+            LadderSummary(
+                game=each.game,
+                clock=each.clock,
+                versions=len(each.standings),
+                present=sum(row.present for row in each.standings),
+                matches=each.matches,
+                playing=each.playing,
+            )
+            for each in self._hub.ladders.tables()
+        ]
+        return page_of(ladders, parameters.page, parameters.per_page)
+
+    async def _ladder(self, game: str) -> LadderTable:
+        table = self._hub.ladders.table(parse_game(game))
+        if table is None:
+            raise HttpError(http.NOT_FOUND, f"nobody has entered a ladder of {game!r}")
+        return table
 
     async def _games(self, request: HttpRequest) -> ResultPage[Description]:
         parameters = Parameters(request, ("page", "per_page"))

@@ -66,12 +66,7 @@ class Parameters:
     def game(self) -> str | None:
         """A game with its parameters, in canonical spelling."""
         text = self._values.get("game")
-        if text is None:
-            return None
-        try:
-            return str(games.load(text))
-        except games.SpecError as error:
-            raise _bad_request(str(error)) from error
+        return text if text is None else parse_game(text)
 
     @property
     def player(self) -> str | None:
@@ -92,6 +87,14 @@ class Parameters:
     def _name(self, name: str) -> str | None:
         text = self._values.get(name)
         return text if text is None else parse_name(text)
+
+
+def parse_game(text: str) -> str:
+    """A game with its parameters, in canonical spelling. Raises HttpError."""
+    try:
+        return str(games.load(text))
+    except games.SpecError as error:
+        raise _bad_request(str(error)) from error
 
 
 def parse_name(text: str) -> str:

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from support.http_site import HttpSite
 from support.seeded_database import GAME, SeededDatabase
+from support.tournaments import TOKEN
 
 from games.core.description import Description, Parameter, Variant
+from server.ladder.comparison import VersionComparison
+from server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
 from server.storage.results import MatchRow, PlayerRow, PlayerTotals, ResultPage, TournamentRow
 from server.tournament import report
 from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
-from server.web.api import Api, Ranking, TournamentResponse
+from server.web.api import Api, LadderSummary, Ranking, TournamentResponse
 from server.web.archive import GameRecord, PlayerRecord, VersionRecord
 from server.web.match_data import MatchData, MatchResult, PositionData
 from server.web.parameters import MAX_PAGE, MAX_PER_PAGE, PER_PAGE
@@ -50,6 +53,11 @@ KINDS: dict[str, Any] = {
     "head to head": report.HeadToHead,
     "pairs": report.PairCounts,
     "test": report.SequentialTest,
+    "ladder in a list": LadderSummary,
+    "ladder": LadderTable,
+    "ladder standing": LadderStanding,
+    "ladder meeting": LadderMeeting,
+    "comparison": VersionComparison,
     "game": Description,
     "variant": Variant,
     "parameter": Parameter,
@@ -161,7 +169,9 @@ def test_every_path_is_described() -> None:
 
 @pytest.mark.parametrize(("path", "type_"), PATHS)
 def test_an_answer_is_as_described(seeded_site: HttpSite, path: str, type_: str) -> None:
-    with seeded_site.client() as seeker:
+    with seeded_site.client() as seeker, seeded_site.client() as ann:
+        ann.hello("Ann", token=TOKEN)
+        ann.ask("enter_ladder", game=GAME)
         seeker.hello()
         seeker.ask("seek", game=GAME, clock="1/move", opponent="nobody", seat=1)
         for asked in asked_of(seeded_site.seeded, path):

@@ -29,7 +29,7 @@ from server.storage import Database
 
 NASTY = "<b>'\"&amp;</b>"
 NASTY_TITLE = "</h1></script><script>alert(1)</script>{{ 7 * 7 }}"
-LISTS = ("/matches", "/players", "/tournaments", "/games")
+LISTS = ("/matches", "/players", "/tournaments", "/ladders", "/games")
 
 
 class Page(HTMLParser):

@@ -6,10 +6,11 @@ ladder is stored with it, and all else follows from the stored matches: see `ser
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import games
+from server.core.accounts import Directory
 from server.core.context import Context
 from server.core.dispatch import handles
 from server.core.effects import RateLadder
@@ -21,6 +22,7 @@ from server.core.rooms import Rooms
 from server.core.sessions import RequestContext, Session
 from server.ladder.openings import LadderOpenings
 from server.ladder.pairing import Meeting, meeting
+from server.ladder.standings import LadderTable, ladder_table
 from server.ladder.state import (
     LadderPlayer,
     LadderState,
@@ -88,8 +90,9 @@ class Ladder:
 class Ladders:
     """The ladders of a hub by game."""
 
-    def __init__(self, context: Context, rooms: Rooms) -> None:
+    def __init__(self, context: Context, accounts: Directory, rooms: Rooms) -> None:
         self._context = context
+        self._accounts = accounts
         self._rooms = rooms
         self._ladders: dict[str, Ladder] = {}
         self._beginning = False
@@ -126,8 +129,17 @@ class Ladders:
         """Return the ladder of a game, by its name with parameters; None if there is none."""
         return self._ladders.get(game)
 
-    def __iter__(self) -> Iterator[Ladder]:
-        return iter(self._ladders.values())
+    def tables(self) -> list[LadderTable]:
+        """Return what each ladder shows, those with the most matches first."""
+        ladders = sorted(
+            self._ladders.values(), key=lambda each: (-each.state.matches, each.state.game)
+        )
+        return [self._table(each) for each in ladders if each.state.entries]
+
+    def table(self, game: str) -> LadderTable | None:
+        """Return what the ladder of a game shows; None if nobody has entered it."""
+        ladder = self._ladders.get(game)
+        return self._table(ladder) if ladder and ladder.state.entries else None
 
     # After a restart.
 
@@ -295,6 +307,14 @@ class Ladders:
             text = f"the ladders of this server are {names}" if names else "this server has none"
             raise Refused(Code.NOT_ALLOWED, f"there is no ladder of {game} here: {text}")
         return self._clock(game)
+
+    def _table(self, ladder: Ladder) -> LadderTable:
+        playing = len(ladder.running)
+        return ladder_table(ladder.state, self._name_of, ladder.present, ladder.clock, playing)
+
+    def _name_of(self, account_id: str) -> str:
+        account = self._accounts.get(account_id)
+        return account.name if account else account_id
 
     def _clock(self, game: str) -> str:
         policy = self._context.policy

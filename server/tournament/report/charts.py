@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
@@ -23,20 +24,37 @@ _PIECES = 500
 
 def ratings(report: Report) -> str:
     """Each entrant's rating with its error bar; empty if no rating is known."""
-    order = [one for one in in_order(report) if report.ratings]
-    ends = [end for one in order for end in _ends(report.ratings[one])]
+    rows = [
+        RatingRow(report.entrants[one].name, words.elo(report.ratings[one]), report.ratings[one])
+        for one in in_order(report)
+        if report.ratings
+    ]
+    return rating_rows(rows, origin=0.0)
+
+
+class RatingRow(NamedTuple):
+    """A row of a chart of ratings: a name, a rating as text, and the rating."""
+
+    name: str
+    shown: str
+    rating: Estimate
+
+
+def rating_rows(rows: Sequence[RatingRow], origin: float) -> str:
+    """A rating with its error bar in each row, and the origin; empty if no rating is known."""
+    ends = [end for row in rows for end in _ends(row.rating)]
     if not ends:
         return ""
-    axis = Axis(*plot.around([*ends, 0.0]))
-    bottom = _ROW * len(order)
+    axis = Axis(*plot.around([*ends, origin]))
+    bottom = _ROW * len(rows)
     parts = list(plot.upright_grid(axis, bottom))
-    for row, one in enumerate(order):
-        top = _ROW * row
+    for number, row in enumerate(rows):
+        top = _ROW * number
         parts += [
             plot.line("grid", (0, top + _BAR), (100, top + _BAR)),
-            plot.text(0, top + _TEXT, _short(plain(report.entrants[one].name)), "start"),
-            plot.text(100, top + _TEXT, words.elo(report.ratings[one]), "end"),
-            *_bar(axis, top + _BAR, report.ratings[one]),
+            plot.text(0, top + _TEXT, _short(plain(row.name)), "start"),
+            plot.text(100, top + _TEXT, row.shown, "end"),
+            *_bar(axis, top + _BAR, row.rating),
         ]
     return plot.svg("Ratings in Elo with 95% error bars", bottom + _BOTTOM, parts)
 

@@ -6,7 +6,7 @@ from server.core.hub import Hub
 from server.web.archive import Archive
 from server.web.http import Handler
 from server.web.match_lookup import MatchLookup
-from server.web.pages import games, match, matches, players, tournaments
+from server.web.pages import games, ladders, match, matches, players, tournaments
 from server.web.pages.lobby import lobby
 from server.web.pages.source import PageSource, index_or_item
 from server.web.site import exact_path
@@ -20,5 +20,6 @@ def pages(hub: Hub, archive: Archive, lookup: MatchLookup) -> dict[str, Handler]
         "matches": index_or_item(matches.index(source), match.item(source)),
         "players": index_or_item(players.index(source), players.item(source)),
         "tournaments": index_or_item(tournaments.index(source), tournaments.item(source)),
+        "ladders": index_or_item(ladders.index(source), ladders.item(source)),
         "games": exact_path(games.index(source)),
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.hub_harness import HubHarness, administrator
 from support.ladders import GAME, LadderPlay
+from support.scale import repetitions
 from support.tournaments import member
 
 import games
@@ -160,12 +161,13 @@ def test_a_game_without_usable_openings_begins_at_its_first_position() -> None:
 
 @pytest.mark.parametrize("lost", [0, 1, 3])
 def test_after_a_kill_no_match_is_lost_or_double(play: LadderPlay, lost: int) -> None:
+    matches = repetitions(150, short=7)
     for name in NAMES:
         play.enter(name)
     for _ in range(3):
-        play.play(7)
+        play.play(matches)
         play.kill(lost)
-    play.play(7)
+    play.play(matches)
     ended = [each for each in play.ended() if each.winner]
     state = play.ladder.state
     assert len({each.match for each in ended}) == len(ended) == state.matches

@@ -151,6 +151,12 @@ def test_a_player_has_a_rating_for_each_version() -> None:
     }
 
 
+def test_a_match_of_a_ladder_counts_for_the_versions_of_its_players() -> None:
+    one, other = ("Ann", "Bob"), ("1", "")
+    (game,) = leaderboard.rated_games([RatedMatch("m", one, one, 1, 0.0, None, other)], {})
+    assert game.players == (("Ann", "1"), ("Bob", ""))
+
+
 def test_a_history_ends_with_the_rating_of_now_and_grows_surer() -> None:
     played = simulated(7, 600)
     (dee,) = (

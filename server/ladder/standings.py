@@ -1,0 +1,165 @@
+"""What a ladder shows: its versions in order, who met whom, and whether new versions are better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from server.ladder.comparison import (
+    VersionComparison,
+    difference_error,
+    error_of_its_own,
+    matches_needed,
+)
+from server.ladder.ratings import AVERAGE
+from server.ladder.state import LadderState
+
+#: A rating is provisional as long as its error is larger, in Elo: for about 25 matches.
+PROVISIONAL: Final = 150.0
+
+
+class LadderStanding(Struct, frozen=True, kw_only=True):
+    """A version on a ladder; `error` is half of the 95 % interval, None before its first match.
+
+    `provisional`: the rating is not known well yet. `present`: it is connected or plays. `retired`:
+    the account has entered with another version since.
+    """
+
+    name: str
+    version: str
+    rating: float
+    error: float | None
+    provisional: bool
+    present: bool
+    retired: bool
+    matches: int
+    won: int
+    tied: int
+    lost: int
+    last_at: float | None
+
+
+class LadderMeeting(Struct, frozen=True, kw_only=True):
+    """The matches of two versions, by their places in the standings, from 0.
+
+    `won`, `tied` and `lost` are those of `one`.
+    """
+
+    one: int
+    other: int
+    won: int
+    tied: int
+    lost: int
+
+
+class LadderTable(Struct, frozen=True, kw_only=True):
+    """A ladder as it stands; the average rating is 1500.
+
+    `standings` are ordered by the lower ends of the error bars: by what is sure. `playing` is the
+    number of running matches, `first_move` the value of the first move in Elo.
+    """
+
+    game: str
+    clock: str
+    matches: int
+    playing: int
+    first_move: float | None
+    first_move_error: float | None
+    standings: tuple[LadderStanding, ...]
+    meetings: tuple[LadderMeeting, ...]
+    comparisons: tuple[VersionComparison, ...]
+
+
+def ladder_table(
+    ladder: LadderState,
+    name_of: Callable[[str], str],
+    present: Collection[int],
+    clock: str,
+    playing: int,
+) -> LadderTable:
+    """Return what a ladder shows; `name_of` gives the present name of an account.
+
+    `present`: the places of the versions that are connected or play.
+    """
+    order = sorted(range(len(ladder.entries)), key=lambda place: _order(ladder, place))
+    ratings = ladder.ratings
+    return LadderTable(
+        game=ladder.game,
+        clock=clock,
+        matches=ladder.matches,
+        playing=playing,
+        first_move=round(ratings.first_move, 1) if ratings else None,
+        first_move_error=round(ratings.first_move_error, 1) if ratings else None,
+        standings=tuple(_standing(ladder, place, name_of, place in present) for place in order),
+        meetings=tuple(_meetings(ladder, order)),
+        comparisons=tuple(
+            each for place in order if (each := _comparison(ladder, place, name_of)) is not None
+        ),
+    )
+
+
+def _order(ladder: LadderState, place: int) -> tuple[bool, float, int]:
+    entry = ladder.entries[place]
+    return entry.error is None, -(entry.rating - (entry.error or 0.0)), place
+
+
+def _standing(
+    ladder: LadderState, place: int, name_of: Callable[[str], str], present: bool
+) -> LadderStanding:
+    entry = ladder.entries[place]
+    return LadderStanding(
+        name=name_of(entry.player.account),
+        version=entry.player.version,
+        rating=round(AVERAGE + entry.rating, 1),
+        error=None if entry.error is None else round(entry.error, 1),
+        provisional=entry.error is None or entry.error > PROVISIONAL,
+        present=present,
+        retired=ladder.is_retired(place),
+        matches=entry.matches,
+        won=entry.won,
+        tied=entry.tied,
+        lost=entry.lost,
+        last_at=entry.last_at,
+    )
+
+
+def _meetings(ladder: LadderState, order: list[int]) -> Iterator[LadderMeeting]:
+    number = {place: row for row, place in enumerate(order)}
+    for low, high in ladder.met:
+        one, other = sorted((low, high), key=number.__getitem__)
+        first, second = ladder.counts(one, other), ladder.counts(other, one)
+        yield LadderMeeting(
+            one=number[one],
+            other=number[other],
+            won=first.first + second.second,
+            tied=first.ties + second.ties,
+            lost=first.second + second.first,
+        )
+
+
+def _comparison(
+    ladder: LadderState, place: int, name_of: Callable[[str], str]
+) -> VersionComparison | None:
+    """The comparison of an account's present version with the one before; None without one."""
+    new, before = ladder.entries[place], ladder.played_before(place)
+    if before is None or ladder.is_retired(place) or new.error is None:
+        return None
+    old, superiority = ladder.entries[before], ladder.superiority(place, before)
+    if superiority is None or old.error is None or ladder.ratings is None:
+        return None
+    difference, versions = new.rating - old.rating, len(ladder.ratings.elo)
+    own = error_of_its_own(new.error, versions)
+    errors = own, error_of_its_own(old.error, versions)
+    error = difference_error(difference, superiority, errors)
+    needed = matches_needed(difference, error, own, ladder.ratings.tie_share)
+    return VersionComparison(
+        name=name_of(new.player.account),
+        version=new.player.version,
+        before=old.player.version,
+        difference=round(difference, 1),
+        error=round(error, 1),
+        superiority=superiority,
+        needed=needed,
+    )

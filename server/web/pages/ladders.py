@@ -1,0 +1,84 @@
+"""`/ladders`: the ladders; `/ladders/GAME`: one, with its standings and who met whom."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+from twisted.web import http
+
+from server.ladder.comparison import SURE
+from server.ladder.ratings import AVERAGE
+from server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
+from server.storage.results import page_of
+from server.tournament.report.charts import RatingRow, rating_rows
+from server.tournament.report.values import Estimate
+from server.web.http import Handler, HttpError, HttpRequest, HttpResponse
+from server.web.pages.source import PageSource, async_handler, render_page
+from server.web.parameters import Parameters, parse_game
+
+_PER_PAGE = 100
+#: The versions in the chart and in the crosstable, the first ones of a page.
+_CHARTED, _CROSSED = 30, 20
+
+
+def index(source: PageSource) -> Handler:
+    """The handler of the list."""
+
+    async def respond(request: HttpRequest) -> HttpResponse:
+        Parameters(request, ())
+        return render_page("ladders.html", ladders=source.hub.ladders.tables())
+
+    return async_handler(respond)
+
+
+def item(source: PageSource) -> Handler:
+    """The handler of one: its ratings were computed when its matches ended."""
+
+    async def respond(request: HttpRequest) -> HttpResponse:
+        game = parse_game("/".join(request.path))
+        table = source.hub.ladders.table(game)
+        if table is None:
+            raise HttpError(http.NOT_FOUND, f"Nobody has entered a ladder of {game} yet.")
+        numbered = list(enumerate(table.standings))
+        rows = page_of(numbered, Parameters(request, ("page",)).page, _PER_PAGE)
+        return render_page(
+            "ladder.html",
+            table=table,
+            rows=rows,
+            chart=_chart([row for _, row in rows.items]),
+            crossed=[number for number, _ in rows.items[:_CROSSED]],
+            cells=_cells(table),
+            sure=SURE,
+        )
+
+    return async_handler(respond)
+
+
+def _chart(rows: list[LadderStanding]) -> Markup:
+    # All names in it are escaped.
+    return Markup(
+        rating_rows(
+            [
+                RatingRow(
+                    f"{each.name} {each.version}",
+                    f"{each.rating:.0f} ± {each.error:.0f}",
+                    Estimate(value=each.rating, error=each.error),
+                )
+                for each in rows[:_CHARTED]
+                if each.error is not None
+            ],
+            origin=AVERAGE,
+        )
+    )
+
+
+def _cells(table: LadderTable) -> dict[tuple[int, int], str]:
+    """The points of a version against another and the number of their matches, as text."""
+    cells = {}
+    for each in table.meetings:
+        cells[each.one, each.other] = _cell(each, each.won)
+        cells[each.other, each.one] = _cell(each, each.lost)
+    return cells
+
+
+def _cell(met: LadderMeeting, won: int) -> str:
+    return f"{won + met.tied / 2:g}/{met.won + met.tied + met.lost}"

@@ -1,0 +1,77 @@
+"""server.web.pages.ladders: the pages of ladders, of a hub on which bots have played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.ladders import GAME, LadderPlay
+
+from server.web.http import Handler, HttpError, HttpRequest
+from server.web.pages import ladders
+from server.web.pages.source import PageSource
+
+NASTY = "<b>'\"&amp;</b>"
+
+
+def text_of(handler: Handler, *path: str) -> str:
+    """The page of a path below /ladders; raises HttpError."""
+    found: list[str] = []
+    answer = handler(HttpRequest(path))
+    answer.addCallback(lambda response: found.append(response.body.decode()))
+    faults: list[Exception] = []
+    answer.addErrback(lambda failure: faults.append(failure.value))
+    for fault in faults:
+        raise fault
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> PageSource:
+    """Ann has a new version, which has played a little."""
+    play = LadderPlay(tmp_path_factory.mktemp("ladder"), {"Ann": 300.0})
+    for name in ("Ann", "Bob", "Cyd"):
+        play.enter(name, NASTY if name == "Cyd" else "1")
+    play.play(24)
+    play.enter("Ann", "2")
+    play.play(9)
+    play.bots["Cyd"].hang_up()
+    return PageSource(play.harness.hub, None, None)  # type: ignore[arg-type]
+
+
+def test_the_list_has_the_ladders_that_were_entered(source: PageSource) -> None:
+    text = text_of(ladders.index(source))
+    assert f'href="/ladders/{GAME}"' in text
+    assert "4 versions" in text
+    assert "33 matches" in text
+    assert "Ann leads" in text
+
+
+def test_the_page_has_standings_meetings_and_the_new_version(source: PageSource) -> None:
+    text = text_of(ladders.item(source), GAME)
+    table = source.hub.ladders.table(GAME)
+    assert table is not None
+    for each in table.standings:
+        assert f"{each.rating:.0f} ± {each.error:.0f}" in text
+    assert text.count(">retired<") == 1
+    assert text.count(">provisional<") == sum(each.provisional for each in table.standings)
+    assert "Is the new version better?" in text
+    assert "Who met whom" in text
+    (one, *_) = table.meetings
+    points = f"{one.won + one.tied / 2:g}/{one.won + one.tied + one.lost}"
+    assert f">{points}</a>" in text
+    assert f"opponent={table.standings[one.other].name}" in text
+
+
+def test_names_are_text_and_nothing_else(source: PageSource) -> None:
+    text = text_of(ladders.item(source), GAME)
+    assert NASTY not in text
+    assert "&lt;b&gt;" in text
+
+
+def test_a_ladder_that_nobody_has_entered_has_no_page(source: PageSource, tmp_path: Path) -> None:
+    with pytest.raises(HttpError, match="Nobody has entered a ladder of nim"):
+        text_of(ladders.item(source), "nim")
+    empty = LadderPlay(tmp_path, {})
+    nobody = PageSource(empty.harness.hub, None, None)  # type: ignore[arg-type]
+    assert "Nobody has entered a ladder yet" in text_of(ladders.index(nobody))
