@@ -36,7 +36,7 @@ def compile_games(announce: Callable[[str], None]) -> None:
     with contextlib.suppress(OSError):  # without a cache folder, each process compiles for itself
         done.parent.mkdir(parents=True, exist_ok=True)
         if _compile(games.names(), announce):
-            done.touch()
+            done.mkdir(exist_ok=True)
 
 
 def _compile(names: Sequence[str], announce: Callable[[str], None]) -> bool:
@@ -60,13 +60,16 @@ def _compile(names: Sequence[str], announce: Callable[[str], None]) -> bool:
 
 
 def _record() -> Path:
-    """Return the file that exists when the games, as they are, are compiled for this processor."""
+    """Return the folder that exists when the games, as they are, are compiled for this processor.
+
+    It is empty, and removed when it is old, as those of the compiled functions beside it are.
+    """
     given = [numba.__version__, np.__version__, llvm.get_host_cpu_name()]
     for file in sorted(Path(games.__file__).parent.rglob("*.py")):
         status = file.stat()
         given.append(f"{file} {status.st_size} {status.st_mtime_ns}")
     digest = hashlib.sha256("\n".join(given).encode()).hexdigest()[:16]
-    return platformdirs.user_cache_path("playout") / "all_compiled" / digest
+    return platformdirs.user_cache_path("playout") / "compiled" / f"all-{digest}"
 
 
 def _main() -> None:
