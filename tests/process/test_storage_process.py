@@ -113,6 +113,28 @@ def test_one_that_is_killed_is_followed_by_another_and_players_notice_a_wait(url
     assert (match.moves, match.winner, match.reason) == (moves(5), 1, "rules")
 
 
+def test_a_takeback_is_announced_when_it_is_stored_and_outlives_the_server(url: str) -> None:
+    with running_server("--database", url) as server, dueling(server) as two_clients:
+        two_clients.play(3)
+        first, second = two_clients.players
+        offer = {"match": two_clients.match, "offer": "takeback", "ply": 3}
+        assert first.ask("offer", **offer)["type"] == "offered"
+        os.kill(the_process(server), signal.SIGKILL)
+        second.say("answer_offer", accept=True, **offer)
+        kinds = [first.hear_until(kind)["type"] for kind in ("notice", "taken_back")]
+        assert kinds == ["notice", "taken_back"]
+        assert notices(first)[0] == "storage_down"
+        assert stored_match(url, two_clients).moves == moves(2)
+        two_clients.move(first, 2, 8)
+        server.process.kill()
+        with running_server("--database", url) as another:
+            again = stored_match(url, two_clients)
+            assert again.moves == [*moves(2), MoveRow(2, 1, 8)]
+            with RawClient(another.host, another.port) as watcher:
+                watcher.hello()
+                assert watcher.ask("watch", match=two_clients.match)["moves"] == [0, 3, 8]
+
+
 def test_a_server_without_anything_to_store_works_again_too(url: str) -> None:
     with running_server("--database", url) as server, dueling(server) as two_clients:
         two_clients.play(1)

@@ -43,6 +43,8 @@ def ended_otherwise(reason: Reason) -> StoredMatch:
     played = PlayedGame("tic_tac_toe", "300+3").play(4, 0)
     if reason in (Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED):
         winner, returns = 0, (0.0, 0.0)
+    elif reason is Reason.AGREEMENT:
+        winner, returns = TIE, (0.5, 0.5)
     else:
         winner, returns = 2, (0.0, 1.0)
     text = f"ended by {reason}"
@@ -340,6 +342,7 @@ def test_players_with_different_time_controls() -> None:
 @pytest.mark.parametrize(
     ("reason", "sgf_result", "pgn_result", "termination"),
     [
+        (Reason.AGREEMENT, "0", "1/2-1/2", "normal"),
         (Reason.RESIGNATION, "W+R", "0-1", "normal"),
         (Reason.TIME, "W+T", "0-1", "time forfeit"),
         (Reason.ABANDONMENT, "W+F", "0-1", "abandoned"),
@@ -555,6 +558,7 @@ def test_no_move_follows_the_last_one() -> None:
         (Reason.TIME, 1, (1.0, 0.0), "finished.winner"),
         (Reason.ILLEGAL_MOVES, 1, (1.0, 0.0), "finished.winner"),
         (Reason.RESIGNATION, TIE, (0.5, 0.5), "finished.winner"),
+        (Reason.AGREEMENT, 1, (1.0, 0.0), "finished.winner"),
         (Reason.ABANDONMENT, 0, (0.0, 0.0), "finished.winner"),
         (Reason.RESIGNATION, 1, (0.5, 0.5), "finished.returns"),
         (Reason.VOID, 1, (1.0, 0.0), "finished.winner"),

@@ -27,6 +27,7 @@ from server.model.messages import (
     Abort,
     Adjudicate,
     Analysis,
+    AnswerOffer,
     Cancel,
     ChallengeBot,
     ClockState,
@@ -35,19 +36,25 @@ from server.model.messages import (
     CreateTournament,
     Ended,
     EndTournament,
+    EnterLadder,
     Error,
     Event,
     Fixture,
     Hello,
     Join,
     Kick,
+    LeaveLadder,
     List,
     Listing,
     LobbyTotals,
     Move,
     News,
     Notice,
+    Offer,
+    OfferClosed,
+    Offered,
     Ok,
+    OpenOffer,
     Outcome,
     Overview,
     Person,
@@ -62,6 +69,7 @@ from server.model.messages import (
     Started,
     SubscribeLobby,
     Summary,
+    TakenBack,
     TakeOver,
     TimeControl,
     Tournament,
@@ -71,6 +79,7 @@ from server.model.messages import (
     WatchTournament,
     Welcome,
     Withdraw,
+    WithdrawOffer,
 )
 from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
 
@@ -130,6 +139,9 @@ REQUEST_EXAMPLES: list[Request] = [
     Move(match="m", ply=0, action=0),
     Move(id=2**53 - 1, match="m", ply=2**53 - 1, action=2**31 - 1, info=THOUGHT),
     Resign(id=-5, match="m"),
+    Offer(match="m", offer="draw", ply=12),
+    AnswerOffer(match="m", offer="takeback", ply=12, accept=False),
+    WithdrawOffer(match="m"),
     TakeOver(match="m"),
     Watch(match="m"),
     Unwatch(match="m"),
@@ -141,6 +153,8 @@ REQUEST_EXAMPLES: list[Request] = [
     Kick(name="Bob"),
     Join(),
     Join(id="e", tournament="t", matches=4),
+    EnterLadder(game="nim", version="2.1", matches=2),
+    LeaveLadder(game="nim"),
     CreateTournament(spec=SPEC),
     WatchTournament(tournament="t"),
     Withdraw(tournament="t", entrant="Bob"),
@@ -178,6 +192,20 @@ EVENT_EXAMPLES: list[Event] = [
         match="m", game="nim", players=("A", "B"), clock="none", moves=(), state=(1, 0), to_move=1
     ),
     Update(match="m", ply=3, player=1, action=2, state=(2, 0, 7), to_move=2, info=THOUGHT),
+    Started(
+        match="m",
+        game="nim",
+        players=("A", "B"),
+        seat=1,
+        clock="none",
+        moves=(0, 1),
+        state=(1, 0),
+        to_move=1,
+        offers=(OpenOffer("draw", 2, 2),),
+    ),
+    Offered(match="m", offer="draw", player=1, ply=12),
+    OfferClosed(match="m", offer="draw", player=1, ply=12, how="declined"),
+    TakenBack(re=4, match="m", ply=2, player=1, state=(1, 0, 9), to_move=1),
     Ended(
         match="m",
         winner=-1,
@@ -355,10 +383,10 @@ def test_an_unknown_type_is_told_which_there_are(tag: object) -> None:
     assert refused.code is Code.UNKNOWN_TYPE
     assert refused.request_id == 7
     known = (
-        "abort, adjudicate, cancel, challenge_bot, create_tournament, end_tournament, hello, join"
+        "abort, adjudicate, answer_offer, cancel, challenge_bot, create_tournament, end_tournament"
     )
     assert known in str(refused)
-    assert len(str(refused)) < 300
+    assert len(str(refused)) < 400
 
 
 def test_no_type_is_an_unknown_type() -> None:
