@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from support import scale
 from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, start_match
+from support.ladders import LadderPlay
 from support.played_tournaments import store_tournaments
 from support.raw_client import RawClient
 from support.requirements import skip_without
@@ -69,6 +70,7 @@ TEST = TournamentSpec(
     seed=1,
     entrants=(Entrant("uct", "1"), Entrant("chance", "1")),
 )
+LADDER = tuple(f"bot {number}" for number in range(12))
 #: Running matches: their players, and the number of moves made.
 LIVE = {
     "connect_four": ("Ada", "Bo", 11),
@@ -86,10 +88,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     store_tournaments(database, CUP, TEST)
     with contextlib.closing(Database(database)) as stored:
         stored.save([tournament_created()])
+    store_ladder(folder)
     with running_site(folder) as site, contextlib.ExitStack() as others:
         for game, (*names, plies) in LIVE.items():
             play_some(site, others, game, names, plies)
         yield site
+
+
+def store_ladder(folder: Path) -> None:
+    """A ladder of nim with many bots, one of which has a new version."""
+    play = LadderPlay(folder, {name: 60.0 * number for number, name in enumerate(LADDER)}, "nim")
+    for name in LADDER:
+        play.enter(name, "91c18a2eabec")
+    play.play(60)
+    play.enter(LADDER[0], "421020fb826c")
+    play.play(12)
+    play.ended()
+    play.database.close()
 
 
 def tournament_created() -> TournamentCreated:
@@ -139,6 +154,8 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "tournament": f"/tournaments/{held['autumn cup']}",
         "sequential_test": f"/tournaments/{held['is it stronger?']}",
         "interrupted": "/tournaments/hostile",
+        "ladders": "/ladders",
+        "ladder": "/ladders/nim",
         "games": "/games",
         "not_found": "/matches/nothing",
         **{f"match_{game}": f"/matches/{match}" for game, match in over.items()},
@@ -153,7 +170,7 @@ def best_matches(reader: Reader) -> list[Any]:
 
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
-    "sequential_test", "interrupted", "games", "not_found",
+    "sequential_test", "interrupted", "ladders", "ladder", "games", "not_found",
     *(f"match_{game}" for game in seen(games.names())),
 )  # fmt: skip
 

@@ -33,13 +33,16 @@ class LadderPlay:
     started again with what its database has.
     """
 
-    def __init__(self, folder: Path, strengths: Mapping[str, float], **policy: Any) -> None:
+    def __init__(
+        self, folder: Path, strengths: Mapping[str, float], game: str = GAME, **policy: Any
+    ) -> None:
+        self.game = game
         self.strengths = dict(strengths)
         self.policy = policy
         self.bots: dict[str, MemoryClient] = {}
         self.versions: dict[str, str] = {}
         self.random = random.Random(1)
-        self.database = Database(f"sqlite:///{folder / 'ladder.db'}")
+        self.database = Database(f"sqlite:///{folder / 'playout.db'}")
         self.database.migrate()
         self.harness = HubHarness(**policy)
         self._saved = 0
@@ -47,17 +50,19 @@ class LadderPlay:
 
     @property
     def ladder(self) -> Ladder:
-        ladder = self.harness.hub.ladders.get(GAME)
+        ladder = self.harness.hub.ladders.get(self.game)
         assert ladder is not None
         return ladder
 
     def enter(self, name: str, version: str = "1", **fields: Any) -> MemoryClient:
         """Connect a bot, or let it enter with another version."""
         if name not in self.bots:
-            self.harness.do(self.harness.hub.account_changed(account_of(name), self.harness.now))
+            account = account_of(name)
+            self.database.save([account])
+            self.harness.do(self.harness.hub.account_changed(account, self.harness.now))
             self.bots[name] = self.harness.client(name, token=TOKEN)
         self.versions[name] = version
-        self.bots[name].say(EnterLadder(game=GAME, version=version, **fields))
+        self.bots[name].say(EnterLadder(game=self.game, version=version, **fields))
         return self.bots[name]
 
     def play(self, matches: int) -> None:
@@ -93,7 +98,7 @@ class LadderPlay:
             harness.policy,
             random.Random(int(at)),
             software="a test",
-            accounts=[account_of(name) for name in self.bots],
+            accounts=self.database.accounts()[0],
             epoch=EPOCH,
             started_at=at,
         )

@@ -1,0 +1,82 @@
+"""A ladder with real processes: bots enter with one command, and a killed server goes on."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from support.commands import RunningServer, finish_all, running_server, start
+from support.waiting import wait_until
+from testbed.machine import reserve_port
+
+from server.model.records import StoredMatch
+from server.storage import Database
+
+GAME, MATCHES = "nim", 6
+
+
+def ladder_of(server: RunningServer) -> Any:
+    """The ladder as the API has it."""
+    assert server.page
+    host, port = server.page
+    with urllib.request.urlopen(f"http://{host}:{port}/api/ladders/{GAME}", timeout=60) as answer:
+        return json.load(answer)
+
+
+def stored(url: str) -> list[StoredMatch]:
+    with closing(Database(url)) as database:
+        return list(database.matches())
+
+
+def test_bots_play_on_after_the_server_was_killed(tmp_path: Path) -> None:
+    url, port = f"sqlite:///{tmp_path}/playout.db", str(reserve_port())
+    options = ("--port", port, "--database", url, "--http", "127.0.0.1:0")
+    with running_server(*options) as first:
+        bots = [
+            start(
+                *("playout-player", "any", "random", "--ladder", GAME, "--name", name),
+                *("--matches", str(MATCHES), "--port", port, "--retry-s", "120"),
+            )
+            for name in ("Ada", "Bob")
+        ]
+        wait_until(lambda: sum(bool(each.ended) for each in stored(url)) >= MATCHES // 2)
+        first.process.kill()
+        with running_server(*options) as second:
+            for code, output in finish_all(*bots):
+                assert code == 0, output
+                assert "entered, waiting for matches" in output
+            ladder = ladder_of(second)
+    played = stored(url)
+    results = [each for each in played if each.ended and each.ended.winner]
+    assert len(results) == ladder["matches"] == MATCHES
+    assert all(each.ended for each in played)
+    pairs = Counter(each.started.ladder.pair for each in results if each.started.ladder)
+    assert list(pairs.values()) == [2] * (MATCHES // 2)
+    for each in ladder["standings"]:
+        assert each["matches"] == MATCHES
+        assert len(each["version"]) == 12, "a digest"
+
+
+def test_a_name_and_a_version_are_given_if_none_is_said(tmp_path: Path) -> None:
+    with running_server("--http", "127.0.0.1:0") as server:
+        player = ("playout-player", "any", "random", "--ladder", GAME, "--matches", "2")
+        named = start(*player, *server.address)
+        wait_until(lambda: ladder_count(server) == 1)
+        other = start(*player, "--name", "Bob", "--bot-version", "2.1", *server.address)
+        assert [code for code, _ in finish_all(named, other)] == [0, 0]
+        versions = {each["name"]: each["version"] for each in ladder_of(server)["standings"]}
+    assert versions.pop("Bob") == "2.1"
+    (name,) = versions
+    assert name.startswith("random-")
+
+
+def ladder_count(server: RunningServer) -> int:
+    """How many have entered."""
+    assert server.page
+    host, port = server.page
+    with urllib.request.urlopen(f"http://{host}:{port}/api/ladders", timeout=60) as answer:
+        return sum(each["present"] for each in json.load(answer)["items"])
