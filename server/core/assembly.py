@@ -66,7 +66,7 @@ def make_hub(
     bots = BotManager(context, bot_accounts, sessions, lobby, rooms, seeks, pairing)
     feed = LobbyFeed(context, registry, lobby, rooms)
     director = TournamentDirector(context, rooms, sessions)
-    ladders = Ladders(context, directory, rooms)
+    ladders = Ladders(context, directory, sessions, rooms)
     features = (
         Greeting(context, directory, sessions, lobby, rooms, bots, bot_accounts, software),
         seeks,

@@ -6,8 +6,7 @@ ladder is stored with it, and all else follows from the stored matches: see `ser
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 import games
 from server.core.accounts import Directory
@@ -16,12 +15,13 @@ from server.core.dispatch import handles
 from server.core.effects import RateLadder
 from server.core.events import MatchOver, SessionDisconnected
 from server.core.handlers.seeks import normalised_game
+from server.core.ladder import Ladder, LadderSession
 from server.core.match import Match, Refused, Terms
 from server.core.match_room import MatchRoom
 from server.core.rooms import Rooms
-from server.core.sessions import RequestContext, Session
+from server.core.session_manager import SessionManager
+from server.core.sessions import RequestContext
 from server.ladder.openings import LadderOpenings
-from server.ladder.pairing import Meeting, meeting
 from server.ladder.standings import LadderTable, ladder_table
 from server.ladder.state import (
     LadderPlayer,
@@ -30,7 +30,7 @@ from server.ladder.state import (
     StoredLadder,
     restore_ladder,
 )
-from server.model.messages import Code, EnterLadder, LeaveLadder, Notice, Ok
+from server.model.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
 from server.model.records import LadderMatch
 from server.model.time_control import parse_time_control
 from server.tournament.openings import Opening
@@ -44,58 +44,20 @@ MOST_VOID = 3
 STEPS_A_SLICE = 2
 
 
-@dataclass(eq=False)
-class LadderSession:
-    """A session on a ladder; `void` counts its last matches, those without result in a row."""
-
-    session: Session
-    place: int
-    matches: int
-    void: int = 0
-
-
-class Ladder:
-    """The ladder of one game: its state, and the sessions and matches on it now."""
-
-    def __init__(self, state: LadderState, openings: LadderOpenings, clock: str) -> None:
-        self.state = state
-        self.clock = clock
-        self.openings = openings
-        self.sessions: dict[str, LadderSession] = {}
-        #: The places of the players of each match that is being played, the first mover first.
-        self.running: dict[str, tuple[int, int]] = {}
-        #: Whether ratings are being computed.
-        self.rating = False
-
-    @property
-    def present(self) -> set[int]:
-        """The places of the players that are connected, or play."""
-        playing = {place for both in self.running.values() for place in both}
-        return playing | {each.place for each in self.sessions.values()}
-
-    @property
-    def meetings(self) -> frozenset[Meeting]:
-        """Who plays whom at the moment."""
-        return frozenset(meeting(*both) for both in self.running.values())
-
-    def free(self) -> dict[int, LadderSession]:
-        """For each player that could play one more match now, a session of it."""
-        return {
-            each.place: each
-            for each in self.sessions.values()
-            if len(each.session.matches) < each.matches
-        }
-
-
 class Ladders:
     """The ladders of a hub by game."""
 
-    def __init__(self, context: Context, accounts: Directory, rooms: Rooms) -> None:
+    def __init__(
+        self, context: Context, accounts: Directory, sessions: SessionManager, rooms: Rooms
+    ) -> None:
         self._context = context
         self._accounts = accounts
+        self._sessions = sessions
         self._rooms = rooms
         self._ladders: dict[str, Ladder] = {}
         self._beginning = False
+        #: Rings when a seat that its session has left may be given to another session.
+        self._timer = context.timers.new(self.start_due_matches)
 
     @handles(EnterLadder)
     def enter(self, request: EnterLadder, origin: RequestContext) -> None:
@@ -185,7 +147,12 @@ class Ladders:
     # Matches.
 
     def start_due_matches(self, now: float) -> None:
-        """Begin the matches that can begin: the first ones at once, the rest in slices."""
+        """Begin the matches that can begin: the first ones at once, the rest in slices.
+
+        Before, seats of sessions that were gone for long go to others of the same player.
+        """
+        for ladder in self._ladders.values():
+            self._hand_over_seats(ladder, now)
         if not self._beginning:
             self._beginning = True
             self._context.jobs.start(self._begin_some, now)
@@ -208,7 +175,10 @@ class Ladders:
 
     def _step(self, ladder: Ladder, now: float) -> bool:
         """Begin a match, or do a step towards its opening; returns whether that was possible."""
-        free, state = ladder.free(), ladder.state
+        state = ladder.state
+        # A player whose process has crashed goes on with its match before it gets others.
+        left = {ladder.running[room.match.id][seat - 1] for room, seat in self._left_seats(ladder)}
+        free = {place: each for place, each in ladder.free().items() if place not in left}
         if len(free) < 2:
             return False
         if owed := state.due_owed(free):
@@ -258,6 +228,31 @@ class Ladders:
         )
         ladder.running[match.id] = places
         self._rooms.begin(room, now)
+
+    # Processes that have crashed.
+
+    def _hand_over_seats(self, ladder: Ladder, now: float) -> None:
+        """Give the seats of sessions that were gone for long to others of the same player."""
+        for room, seat in list(self._left_seats(ladder)):
+            heir = ladder.free().get(ladder.running[room.match.id][seat - 1])
+            at = room.seats[seat - 1].left_at + self._context.policy.take_over_after_s
+            if heir is None:
+                continue
+            if now < at:
+                self._timer.set(min(at, self._timer.due_at))
+            else:
+                self._sessions.reseat(room, seat, heir.session, now)
+                self._context.tell(heir.session, room.started(heir.session, now))
+
+    def _left_seats(self, ladder: Ladder) -> Iterator[tuple[MatchRoom, Seat]]:
+        """The seats of matches on a ladder whose sessions are not connected."""
+        for match_id in ladder.running:
+            if room := self._rooms.running.get(match_id):
+                first, second = room.seats
+                if first.connection is None:
+                    yield room, 1
+                if second.connection is None:
+                    yield room, 2
 
     # Results.
 

@@ -22,6 +22,7 @@ from server.model.messages import (
     Notice,
     Ok,
     Reason,
+    Resign,
     Started,
 )
 from server.model.records import MatchEnded, MatchStarted
@@ -96,6 +97,32 @@ def test_a_bot_that_disconnects_gets_no_more_matches(play: LadderPlay) -> None:
     play.harness.wait(play.harness.policy.reconnect_s)
     assert not play.harness.matches
     assert play.ladder.state.matches == 0, "it never made a move"
+
+
+def test_a_bot_that_was_started_again_goes_on_with_its_match(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {}, ladder_clock="none")
+    for name in ("Ann", "Bob", "Cyd"):
+        play.enter(name)
+    match = play.harness.only_match()
+    assert "Ann" in match.players
+    play.bots.pop("Ann").hang_up()
+    again = play.enter("Ann")
+    assert len(play.harness.matches) == 1, "no other match before that one"
+    assert not again.heard(Started)
+    play.harness.wait(play.harness.policy.take_over_after_s)
+    assert [each.match for each in again.heard(Started)] == [match.id]
+    again.say(Resign(match=match.id))
+    assert play.ladder.state.matches == 1
+
+
+def test_another_version_does_not_go_on_with_a_match(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {}, ladder_clock="none")
+    play.enter("Ann")
+    play.enter("Bob")
+    play.bots.pop("Ann").hang_up()
+    again = play.enter("Ann", "2")
+    play.harness.wait(play.harness.policy.take_over_after_s)
+    assert again.heard(Started) == []
 
 
 def test_a_bot_that_never_moves_leaves_the_ladder(play: LadderPlay) -> None:
