@@ -99,6 +99,11 @@ class MatchRoom:
         """Whether the session, or another one of the same name, plays here."""
         return session.skeleton in (self.seats[0].skeleton, self.seats[1].skeleton)
 
+    @property
+    def is_deserted(self) -> bool:
+        """Whether it is a match of a tournament, and both players are disconnected."""
+        return self.tournament is not None and all(each.connection is None for each in self.seats)
+
     def reseat(self, seat: Seat, session: Session) -> None:
         """Give a seat to another session."""
         first, second = self.seats

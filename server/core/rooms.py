@@ -19,6 +19,9 @@ from server.model.records import MovePlayed, SeatTakenOver
 #: Matches that have ended and are still told from unknown ones.
 ENDED_KEPT = 1000
 
+#: Why a match of a tournament has no result whose players lost their connections together.
+_DESERTED = "both players were disconnected"
+
 #: Moves that spectators are sent in one go: each takes a third of a millisecond to draw.
 _MOVES_AT_ONCE = 4
 
@@ -216,8 +219,20 @@ class Rooms:
         for session in room.seats:
             session.matches.discard(match_id)
 
+    def abandon(self, room: MatchRoom, seat: Seat, now: float) -> None:
+        """End a match because a player has left and did not come back."""
+        if room.is_deserted:
+            room.match.abort(_DESERTED)
+        else:
+            room.match.abandon(seat)
+        self.settle(room, now)
+
     def _flag(self, room: MatchRoom, now: float) -> None:
-        room.match.flag(now)
+        deadline = room.match.deadline()
+        if deadline is not None and now >= deadline and room.is_deserted:
+            room.match.abort(_DESERTED)
+        else:
+            room.match.flag(now)
         self.settle(room, now)
 
     def _await_storage(self, room: MatchRoom) -> None:

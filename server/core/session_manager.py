@@ -172,8 +172,7 @@ class SessionManager:
         for match_id in list(session.matches):
             room = self._rooms.running[match_id]
             if seat := room.seat_of(session):
-                room.match.abandon(seat)
-                self._rooms.settle(room, now)
+                self._rooms.abandon(room, seat, now)
         if self.registry.remove(session):
             if session.expiry:
                 session.expiry.stop()

@@ -20,8 +20,6 @@ from server.model.tournament_spec import TournamentSpec
 
 PROTOCOL = 1
 
-#: How strong a bot of the server is, from weak to strong.
-Level = Literal["easy", "medium", "strong"]
 Text = Annotated[str, Meta(max_length=500)]
 Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
@@ -282,15 +280,11 @@ class Seek(Request, frozen=True, kw_only=True):
 
 
 class ChallengeBot(Request, frozen=True, kw_only=True):
-    """Start one of the server's bots, and play a match against it.
-
-    `player` is the name or the player specification of a bot in `welcome`.
-    """
+    """Start one of the server's bots, listed in `welcome`, and play a match against it."""
 
     player: Text
     game: Text
     clock: Key | None = None
-    rated: bool = False
     seat: Seat | None = None
 
 
@@ -408,12 +402,15 @@ class Join(Request, frozen=True, kw_only=True):
 
     They begin by themselves, at most `matches` at once, as long as the connection lasts. A match
     of the same account whose session is not connected is taken over. `process` is a number for the
-    watchers of the tournament, by which they tell several sessions of an account apart.
+    watchers of the tournament, by which they tell several sessions of an account apart. `core_set`
+    is the number of the processor cores that the session thinks on: its matches are against
+    sessions on the same cores, or on cores that have no number, and one at a time on these cores.
     """
 
     tournament: Key | None = None
     matches: Annotated[int, Meta(ge=1, le=100)] = 1
     process: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    core_set: Annotated[int, Meta(ge=1, le=10_000)] | None = None
 
 
 class EnterLadder(Request, frozen=True, kw_only=True):
@@ -503,18 +500,6 @@ class Event(
         return str(cls.__struct_config__.tag)
 
 
-class OfferedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A bot of the server: its name, its player specification and its level.
-
-    `move_s`: the most seconds that it takes for a move, if its specification limits them.
-    """
-
-    name: str
-    player: str
-    level: Level | None = None
-    move_s: float | None = None
-
-
 class Welcome(Event, frozen=True, kw_only=True):
     """The answer to `hello`. After a lost connection, `session` takes the session up again.
 
@@ -534,7 +519,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     frame_bytes: int | None = None
     software: str
     games: tuple[str, ...]
-    bots: tuple[OfferedBot, ...] = ()
+    bots: tuple[str, ...] = ()
 
 
 class Seeking(Event, frozen=True, kw_only=True):

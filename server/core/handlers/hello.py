@@ -6,7 +6,6 @@ from msgspec import structs
 
 import games
 from server.core.accounts import Directory, digest, proves
-from server.core.bot_accounts import BotAccounts
 from server.core.context import Context
 from server.core.dispatch import handles
 from server.core.handlers.bots import BotManager
@@ -33,7 +32,6 @@ class Greeting:
         lobby: Lobby,
         rooms: Rooms,
         bots: BotManager,
-        bot_accounts: BotAccounts,
         software: str,
     ) -> None:
         self._context = context
@@ -43,7 +41,6 @@ class Greeting:
         self._lobby = lobby
         self._rooms = rooms
         self._bots = bots
-        self._bot_accounts = bot_accounts
         self._software = software
         self._registrations = Quota(context.policy.registrations_per_hour)
 
@@ -80,7 +77,7 @@ class Greeting:
             away=tuple(sorted(away)),
             software=self._software,
             games=tuple(games.names()),
-            bots=self._bot_accounts.offered,
+            bots=self._bots.offered,
         )
 
     def _send_state(self, session: Session, now: float) -> None:
@@ -122,9 +119,7 @@ class Greeting:
         return Session(digest(token), name, request, account), token, account_token
 
     def _away(self, session: Session) -> list[str]:
-        """Matches of the same account whose session is not connected; a bot takes over none."""
-        if session.bot_player:
-            return []
+        """Matches of the same account whose session is not connected."""
         return [
             match_id
             for other in self._registry.like(session.skeleton)
@@ -156,9 +151,7 @@ class Greeting:
     def _require_free(self, owner: Account | None, name: str, now: float) -> None:
         """Raise Refused if the name, or one that looks like it, is in use."""
         others = self._registry.like(skeleton(name))
-        if self._bot_accounts.reserves(name) or (owner and not owner.digest):
-            text = f"{name!r} is, or looks like, the name of a bot of this server"
-        elif owner:
+        if owner:
             text = f"{owner.name!r} is registered; its owner says hello with its token"
         elif present := [other for other in others if _is_expected(other)]:
             text = f"{present[0].name!r} is connected"

@@ -12,6 +12,7 @@ import games
 from server.core.agreed_scores import AgreedScores, decides
 from server.core.context import Context
 from server.core.events import MatchOver, SessionDisconnected, TournamentOver
+from server.core.handlers.joined_sessions import FreeSessions, JoinedSessions
 from server.core.match import Match, Refused, Terms
 from server.core.match_room import MatchRoom
 from server.core.rooms import Rooms
@@ -46,14 +47,6 @@ _Sessions = tuple[Session, Session]
 
 
 @dataclass(frozen=True)
-class _Joined:
-    """A session that plays matches of tournaments, and its request to do so."""
-
-    session: Session
-    request: Join
-
-
-@dataclass(frozen=True)
 class _Watcher:
     """A session that watches a tournament.
 
@@ -73,7 +66,7 @@ class TournamentDirector:
         self._rooms = rooms
         self._sessions = sessions
         self._tournaments: dict[str, TournamentState] = {}
-        self._joined: dict[str, _Joined] = {}
+        self._joined = JoinedSessions()
         self._watchers: dict[str, dict[str, _Watcher]] = {}
         #: The tournaments of which pairs are made, in slices.
         self._pairing: set[str] = set()
@@ -150,7 +143,7 @@ class TournamentDirector:
             if session.skeleton not in tournament.entrants:
                 text = f"{session.name!r} is not an entrant of {tournament.spec.name!r}"
                 raise Refused(Code.NOT_ALLOWED, text)
-        self._joined[session.key] = _Joined(session, request)
+        self._joined.put(session, request)
         for tournament in list(self._tournaments.values()):
             if session.skeleton in tournament.entrants and not tournament.over:
                 self._go_on(tournament, now)
@@ -251,7 +244,7 @@ class TournamentDirector:
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
         """Remove a session that has lost its connection, as player and as watcher."""
-        self._joined.pop(event.session.key, None)
+        self._joined.remove(event.session)
         for watchers in self._watchers.values():
             watchers.pop(event.session.key, None)
         if event.session.matches:
@@ -321,21 +314,23 @@ class TournamentDirector:
             self._beginning.discard(tournament.id)
             self._go_on(tournament, now)
             return False
-        cost, free = 0, self._free_sessions(tournament)
-        most = tournament.spec.concurrency or len(self._joined)
-        due = tournament.due(free)
-        while self._may_begin(tournament, most) and len(free) > 1:
-            if cost >= SLICE:
-                return True
-            if match := next(due, None):
-                self._begin(tournament, match, _taken(free, match.entrants), now)
-                cost += MATCH_COST + len(match.opening)
-            elif tournament.needs_opening:
-                self._prepare_opening(tournament, now)
-                cost += STEP_COST
-                due = tournament.due(free)
-            else:
-                break
+        cost, most = 0, tournament.spec.concurrency or len(self._joined)
+        for core_set, free in self._joined.groups(tournament):
+            due = tournament.due(free)
+            while self._may_begin(tournament, most) and len(free) > 1:
+                if cost >= SLICE:
+                    return True
+                if match := next(due, None):
+                    self._begin(tournament, match, _taken(free, match.entrants), now)
+                    cost += MATCH_COST + len(match.opening)
+                    if core_set is not None:
+                        break
+                elif tournament.needs_opening:
+                    self._prepare_opening(tournament, now)
+                    cost += STEP_COST
+                    due = tournament.due(free)
+                else:
+                    break
         self._beginning.discard(tournament.id)
         return False
 
@@ -349,18 +344,6 @@ class TournamentDirector:
             fields = _log_fields(tournament) | {"why": str(error)}
             self._context.log("tournament {tournament} cannot go on: {why}", fields)
             self.end(tournament, now)
-
-    def _free_sessions(self, tournament: TournamentState) -> dict[int, list[Session]]:
-        """For each entrant the sessions that could play now, once for each match they could."""
-        free: dict[int, list[Session]] = {}
-        for joined in self._joined.values():
-            session, request = joined.session, joined.request
-            place = tournament.entrants.get(session.skeleton)
-            if place is not None and request.tournament in (None, tournament.id):
-                room = request.matches - len(session.matches)
-                if room > 0:
-                    free.setdefault(place, []).extend([session] * room)
-        return free
 
     def _begin(
         self,
@@ -398,13 +381,11 @@ class TournamentDirector:
     def _hand_over_seats(self, tournament: TournamentState, now: float) -> None:
         """Give the seats of sessions that were gone for long to others of the same account."""
         for room, session in list(self._abandoned_seats(tournament, now)):
-            place = tournament.entrants.get(session.skeleton, -1)
-            free = self._free_sessions(tournament).get(place, ())
-            heirs = [each for each in free if each.is_of(session.account)]
+            heir = self._joined.heir(tournament, session, room.match.id)
             seat = room.seat_of(session)
-            if heirs and seat:
-                self._sessions.reseat(room, seat, heirs[0], now)
-                self._context.tell(heirs[0], room.started(heirs[0], now))
+            if heir and seat:
+                self._sessions.reseat(room, seat, heir, now)
+                self._context.tell(heir, room.started(heir, now))
 
     def _abandoned_seats(
         self, tournament: TournamentState, now: float
@@ -440,12 +421,12 @@ class TournamentDirector:
         room = self._rooms.running.get(fixture.match)
         if room is None or fixture.winner is not None:
             return fixture
-        first, second = (self._joined.get(session.key) for session in room.seats)
-        numbers = (first and first.request.process, second and second.request.process)
+        first, second = (self._joined.process_of(session) for session in room.seats)
+        numbers = (first, second)
         return structs.replace(fixture, processes=numbers) if any(numbers) else fixture
 
 
-def _taken(free: dict[int, list[Session]], entrants: tuple[int, int]) -> _Sessions:
+def _taken(free: FreeSessions, entrants: tuple[int, int]) -> _Sessions:
     """Takes a session of both entrants from the free ones."""
     first, second = (free[place].pop(0) for place in entrants)
     for place in entrants:

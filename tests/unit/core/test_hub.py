@@ -67,7 +67,6 @@ from server.model.messages import (
     Withdraw,
     WithdrawOffer,
 )
-from server.model.offered_bots import parse_offered_bots
 from server.model.tournament_spec import TournamentSpec
 
 
@@ -150,7 +149,7 @@ def seeks_of(harness: HubHarness, client: MemoryClient) -> list[OpenSeek]:
 
 
 def at(sender: Sender) -> MemoryClient:
-    harness = HubHarness(bots=1, offered=parse_offered_bots(["random"]))
+    harness = HubHarness(bots=1, offered=("random",))
     if sender is Sender.NEWCOMER:
         return harness.connect()
     role = "spectator" if sender is Sender.SPECTATOR else "human"

@@ -286,6 +286,58 @@ def test_a_session_that_dies_is_replaced_by_another_of_the_account() -> None:
     assert [each.reason for each in last(zoe).values()] == [Reason.RULES] * 2
 
 
+@pytest.mark.parametrize("clock", ["none", "1/move"])
+def test_a_match_that_both_players_left_is_played_again(clock: str) -> None:
+    harness = HubHarness(take_over_after_s=5.0, reconnect_s=60.0)
+    zoe, _ = new_tournament(harness, spec_of(clock=clock))
+    bots = Bots(harness, member(harness, "Ann"), member(harness, "Bob"))
+    bots.join()
+    bots.play(2)
+    for client in bots.clients:
+        client.hang_up()
+    harness.wait(61.0)
+    (voided,) = last(zoe).values()
+    assert (voided.winner, voided.reason) == (0, Reason.ABORTED)
+    bots = Bots(harness, *(harness.client(name, token=TOKEN, legal_actions=True)
+                           for name in ("Ann", "Bob")))  # fmt: skip
+    bots.join()
+    bots.play()
+    counted = [each for each in last(zoe).values() if each.attempt == 2]
+    assert [each.reason for each in counted] == [Reason.RULES] * 2
+
+
+def test_sessions_on_one_core_set_play_each_other_one_match_at_a_time() -> None:
+    harness = HubHarness()
+    zoe, _ = new_tournament(harness, spec_of(4, rounds=2))
+    clients = {(name, core_set): member(harness, name) for core_set in (1, 2) for name in NAMES}
+    bots = Bots(harness, *clients.values())
+    for (_, core_set), client in clients.items():
+        client.say(Join(process=core_set, core_set=core_set))
+    running: dict[str, tuple[int | None, int | None]] = {}
+    bots.play()
+    for event in zoe.heard(Fixture):
+        if event.winner is None:
+            assert event.processes[0] == event.processes[1]
+            assert event.processes not in running.values()
+            running[event.match] = event.processes
+        else:
+            del running[event.match]
+    assert len(last(zoe)) == 24
+
+
+def test_a_session_without_a_core_set_plays_against_all() -> None:
+    harness = HubHarness()
+    zoe, _ = new_tournament(harness, spec_of(2, rounds=3))
+    ann, bob, too = (member(harness, name) for name in ("Ann", "Bob", "Bob"))
+    bots = Bots(harness, ann, bob, too)
+    ann.say(Join(matches=2))
+    for core_set, client in enumerate((bob, too), start=1):
+        client.say(Join(process=core_set, core_set=core_set))
+    assert len(zoe.heard(Fixture)) == 2
+    bots.play()
+    assert len(last(zoe)) == 6
+
+
 # After a restart.
 
 

@@ -1,0 +1,114 @@
+"""The sessions that play matches of tournaments, and which of them could play now.
+
+A session may say on which set of processor cores it thinks. The players of a match take turns, so
+that one set of cores is enough for both: a match is between sessions on the same set, and a set has
+one match at a time. Sessions that name no set play against all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from server.core.sessions import Session
+from server.model.messages import Join
+from server.tournament.state import TournamentState
+
+#: For each entrant, by its place, the sessions that could play: once for each match they could.
+FreeSessions = dict[int, list[Session]]
+
+
+class _Entered(NamedTuple):
+    """A session that has joined, with the place of its entrant in a tournament."""
+
+    place: int
+    session: Session
+    request: Join
+
+    @property
+    def core_set(self) -> int | None:
+        """The number of its set of cores."""
+        return self.request.core_set
+
+    @property
+    def room(self) -> int:
+        """How many more matches it could play now."""
+        return max(0, self.request.matches - len(self.session.matches))
+
+
+class JoinedSessions:
+    """The sessions that have sent `join` and are connected."""
+
+    def __init__(self) -> None:
+        self._joined: dict[str, tuple[Session, Join]] = {}
+
+    def __len__(self) -> int:
+        return len(self._joined)
+
+    def put(self, session: Session, request: Join) -> None:
+        """Add a session; of several requests of a session, the last one counts."""
+        self._joined[session.key] = (session, request)
+
+    def remove(self, session: Session) -> None:
+        """Remove a session that has lost its connection, if it is there."""
+        self._joined.pop(session.key, None)
+
+    def process_of(self, session: Session) -> int | None:
+        """The number of a session's process; None if it has none, or has not joined."""
+        joined = self._joined.get(session.key)
+        return joined[1].process if joined else None
+
+    def groups(self, tournament: TournamentState) -> Iterator[tuple[int | None, FreeSessions]]:
+        """The free sessions on each set of cores without a match, and last those without a set.
+
+        In a group of a set, those of its own come first, and those without a set follow.
+        """
+        busy = self._played()
+        own: dict[int | None, list[_Entered]] = {}
+        for each in self._entered(tournament):
+            if each.core_set not in busy:
+                own.setdefault(each.core_set, []).append(each)
+        anywhere = own.pop(None, [])
+        for core_set, entered in own.items():
+            yield core_set, _by_place([*entered, *anywhere])
+        yield None, _by_place(anywhere)
+
+    def heir(self, tournament: TournamentState, leaver: Session, match: str) -> Session | None:
+        """A free session of the same account for a seat in a match that its session has left.
+
+        It is on the cores of the opponent if possible, and never on those of another match.
+        """
+        played = self._played()
+        found = None
+        for each in self._entered(tournament):
+            if each.room and each.session.is_of(leaver.account):
+                others = played.get(each.core_set, set())
+                if match in others:
+                    return each.session
+                if not others:
+                    found = found or each.session
+        return found
+
+    def _entered(self, tournament: TournamentState) -> Iterator[_Entered]:
+        """The sessions that play in a tournament, whether they are free or not."""
+        for session, request in self._joined.values():
+            place = tournament.entrants.get(session.skeleton)
+            if place is not None and request.tournament in (None, tournament.id):
+                yield _Entered(place, session, request)
+
+    def _played(self) -> dict[int | None, set[str]]:
+        """The matches that are played on each set of cores, without the sets that have none."""
+        played: dict[int | None, set[str]] = {}
+        for session, request in self._joined.values():
+            if request.core_set is not None and session.matches:
+                played.setdefault(request.core_set, set()).update(session.matches)
+        return played
+
+
+def _by_place(entered: Iterable[_Entered]) -> FreeSessions:
+    """The sessions that are free at this moment."""
+    free: FreeSessions = {}
+    for each in entered:
+        if each.room:
+            free.setdefault(each.place, []).extend([each.session] * each.room)
+    return free
