@@ -47,8 +47,11 @@ class TournamentDisplay(Protocol):
     def wait(self, text: str, now: float) -> None:
         """Show what the tournament waits for before it begins; to be called often."""
 
-    def refresh(self, progress: TournamentProgress, now: float) -> None:
-        """Show the standings if they are due; to be called often."""
+    def refresh(self, progress: TournamentProgress, now: float, place: str = "") -> None:
+        """Show the standings if they are due; to be called often.
+
+        `place` is a line about the machines on which the entrants run; it may be empty.
+        """
 
     def close(self) -> None:
         """Show nothing more, and leave the terminal as it was."""
@@ -100,7 +103,7 @@ class LineDisplay:
             self._waits_for = text
             self.show(text)
 
-    def refresh(self, progress: TournamentProgress, now: float) -> None:
+    def refresh(self, progress: TournamentProgress, now: float, place: str = "") -> None:
         """Print the standings if they have changed and are due."""
         if self._shown_at is None:
             self._shown_at = now
@@ -109,6 +112,8 @@ class LineDisplay:
             return
         self._shown_at, self._ended_then = now, progress.ended
         self.show(" · ".join(summary(progress, now)))
+        if place:
+            self.show(place)
         for row in _rows(progress):
             self.show("  " + "  ".join(row))
 
@@ -138,9 +143,9 @@ class LiveDisplay:
         since = self._waits_since
         self._draw(lambda: f"{text} {_duration(now - since)}", now)
 
-    def refresh(self, progress: TournamentProgress, now: float) -> None:
+    def refresh(self, progress: TournamentProgress, now: float, place: str = "") -> None:
         """Draw the tables if they are due."""
-        self._draw(lambda: tables(progress, now), now)
+        self._draw(lambda: tables(progress, now, place), now)
 
     def _draw(self, content: Callable[[], RenderableType], now: float) -> None:
         if now < self._next_at:
@@ -183,13 +188,17 @@ def result(fixture: Fixture) -> str:
     return f"{fixture.game}: {outcome}{', as before' if fixture.repeated else ''}"
 
 
-def tables(progress: TournamentProgress, now: float) -> RenderableType:
-    """The summary, the standings and the running matches, for a terminal."""
+def tables(progress: TournamentProgress, now: float, place: str = "") -> RenderableType:
+    """The summary, the standings and the running matches, for a terminal.
+
+    `place` is a line about the machines on which the entrants run; it may be empty.
+    """
     spec = progress.spec
     title = f"[bold]{escape(spec.name)}[/]: {spec.format.replace('_', ' ')} of "
     return Group(
         title + escape(", ".join(spec.games)),
         escape(" · ".join(summary(progress, now))),
+        *([escape(place)] if place else []),
         _standings(progress),
         _running(progress),
     )

@@ -17,9 +17,9 @@ from server.tournament.pairs import CountRange
 _TRUE = ("true", "yes", "1")
 
 
-def concurrency(spec: TournamentSpec) -> int:
-    """The number of matches that the cores of this machine can play at once, at least 1."""
-    return max(1, usable_cores() // match_cores(spec))
+def concurrency(spec: TournamentSpec, available: int | None = None) -> int:
+    """The most matches at once that this machine, or `available` cores, can play; at least 1."""
+    return max(1, (available or usable_cores()) // match_cores(spec))
 
 
 def pairs(spec: TournamentSpec) -> CountRange:
@@ -48,7 +48,7 @@ def match_cores(spec: TournamentSpec) -> int:
 
 
 def core_shortage(spec: TournamentSpec) -> str | None:
-    """A warning if the players think with more threads than there are cores, otherwise None."""
+    """A warning if the players think with more threads than this machine has cores, or None."""
     threads = spec.concurrency * match_cores(spec)
     if threads <= usable_cores():
         return None

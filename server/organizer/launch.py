@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -19,21 +19,27 @@ from sqlalchemy.exc import SQLAlchemyError
 from server.cli.database import opened
 from server.client.connection import ServerConnection
 from server.client.tls import TlsSettings, tls_settings
+from server.model.messages import Tournament
 from server.model.records import StoredMatch
 from server.model.tournament_spec import Entrant, TournamentSpec, dumps
 from server.organizer import estimate, machine, stored_tournaments
 from server.organizer.accounts import organizer_name, prepare_accounts
 from server.organizer.console import display
+from server.organizer.entrants import RunnerCalls
+from server.organizer.local_entrants import LocalEntrants
 from server.organizer.local_server import LocalServer, LocalServerError
 from server.organizer.login import organizer_hello, organizers_token
 from server.organizer.match_files import FindMatch, MatchFile, MatchFiles
 from server.organizer.progress import TournamentProgress
 from server.organizer.run_request import RunRequest
 from server.organizer.runner import Runner
-from server.organizer.supervisor import Start, starter
+from server.organizer.supervisor import NOTHING, starter
 from server.runtime.subprocesses import LogFolder
 from server.storage import Database, StorageError
 from server.tournament.report import writer
+
+if TYPE_CHECKING:  # it imports Dask, which is optional
+    from server.organizer.cluster.cluster import Cluster
 
 #: Seconds to go on trying to reach a server that is not a local one.
 _PATIENCE_S = 60.0
@@ -46,7 +52,7 @@ class ServerChoice:
     On the running server `name` is the organizer's account; `tls`, `ca` and `tls_name` say how its
     certificate is verified. The local one listens on `port`, has its web pages at `http`, and
     continues to run when the tournament is over if it is to `stay`. Matches are appended to the
-    files `pgn` and `jsonl` when they end.
+    files `pgn` and `jsonl` when they end. `dask` is the address of a cluster for the entrants.
     """
 
     server: tuple[str, int] | None
@@ -60,6 +66,7 @@ class ServerChoice:
     database: str
     pgn: Path | None = None
     jsonl: Path | None = None
+    dask: str | None = None
 
 
 class _Server(NamedTuple):
@@ -72,17 +79,20 @@ class _Server(NamedTuple):
 
 
 def launch(
-    request: RunRequest, choice: ServerChoice, folder: Path, entrants: Iterable[Entrant]
+    request: RunRequest,
+    choice: ServerChoice,
+    folder: Path,
+    entrants: Iterable[Entrant],
+    cluster: Cluster | None = None,
 ) -> None:
     """Play a tournament with these `entrants`, started in the folder; then exit.
 
-    Shows the report if the tournament is over then. Raises UsageError, ClickException.
+    They run on the workers of the `cluster` if there is one. Shows the report if the tournament is
+    over then. Raises UsageError, ClickException.
     """
     reactor: Any = importlib.import_module("twisted.internet.reactor")
     by_name = {each.name: each for each in entrants}
     files = _match_files(choice)
-    if request.tournament is None:
-        request = replace(request, spec=replace(request.spec, machine=machine.description()))
     logs = LogFolder()
     tls = _tls_settings(choice)
     try:
@@ -95,14 +105,29 @@ def launch(
     else:
         _announce_missing_tokens(request.spec, server.tokens)
 
-    def starter_of(spec: TournamentSpec, tournament: str) -> Start:
-        start = starter(spec, folder.resolve(), server.address, tournament, server.tokens, tls)
-        return lambda entrant, *rest: start(by_name.get(entrant.name, entrant), *rest)
+    if cluster:
+        started = [by_name.get(each.name, each) for each in request.spec.entrants]
+        cluster.check(request.spec, started, folder.resolve(), server.address, server.tokens, tls,
+                      is_running=server.local is None)  # fmt: skip
+        request = replace(request, notes=(*request.notes, *cluster.notes))
+    if request.tournament is None:
+        where = cluster.description if cluster else machine.description()
+        request = replace(request, spec=replace(request.spec, machine=where))
 
+    def local_entrants(event: Tournament, calls: RunnerCalls) -> LocalEntrants:
+        more = tls.environment if tls else NOTHING
+        start = starter(
+            event.spec, folder.resolve(), server.address, event.tournament, server.tokens, more
+        )
+        return LocalEntrants(
+            event, lambda each, *rest: start(by_name.get(each.name, each), *rest), logs, calls
+        )
+
+    entrants_of = cluster.entrants if cluster else local_entrants
     shown = display()
     written = MatchFiles(files, _stored_matches(choice.database), shown.show)
     request = replace(request, match_ended=written.match_ended)
-    runner = Runner(reactor, request, starter_of, server.local, shown, logs, stay=choice.stay)
+    runner = Runner(reactor, request, entrants_of, server.local, shown, logs, stay=choice.stay)
     # A local server is started again and again; `LocalServer` says when to give up.
     patience_s = math.inf if server.local else _PATIENCE_S
     connection = ServerConnection(reactor, server.address, runner, patience_s, tls)
@@ -121,9 +146,12 @@ def launch(
     sys.exit(runner.code)
 
 
-def notes(spec: TournamentSpec) -> tuple[str, ...]:
-    """The notes for the report: a warning if this machine has too few cores."""
-    warning = estimate.core_shortage(spec)
+def notes(spec: TournamentSpec, cluster: Cluster | None = None) -> tuple[str, ...]:
+    """The notes for the report: a warning if this machine has too few cores.
+
+    With a cluster there is none: a match without cores waits for them.
+    """
+    warning = None if cluster else estimate.core_shortage(spec)
     return (warning,) if warning else ()
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from server.model.messages import Fixture, Reason, Tournament
+from server.model.messages import Fixture, Tournament
 from server.model.tournament_spec import TournamentSpec
 from server.organizer.affinity import Cores
+from server.organizer.entrants import RunnerCalls, may_have_crashed, remaining
 from server.organizer.progress import TournamentProgress
 from server.organizer.supervisor import Start, Supervisor
 from server.runtime.subprocesses import LogFolder
 from server.tournament import formats
-
-#: The process of a player that loses for one of these reasons may have crashed.
-_ABSENT = (Reason.TIME, Reason.ABANDONMENT)
 
 
 class LocalEntrants:
@@ -26,15 +24,12 @@ class LocalEntrants:
         event: Tournament,
         start: Start,
         logs: LogFolder,
-        show: Callable[[str], None],
-        withdraw: Callable[[str], None],
+        runner: RunnerCalls,
     ) -> None:
-        """`withdraw` gets the name of an entrant whose processes keep crashing."""
+        """`start` starts a process; its output is written to a file in `logs`."""
         spec = event.spec
-        entrants = [
-            each for place, each in enumerate(spec.entrants) if place not in event.withdrawn
-        ]
-        self._supervisor = Supervisor(entrants, start, logs, show, withdraw)
+        entrants = remaining(event)
+        self._supervisor = Supervisor(entrants, start, logs, runner.show, runner.withdraw)
         self._cores = Cores(spec)
         for name, count in initial_processes(spec).items():
             for _ in range(count):
@@ -52,7 +47,7 @@ class LocalEntrants:
     def match_played(self, fixture: Fixture) -> None:
         """Forget the crashes of a match's players, except of one that seems to have crashed."""
         for seat, name in enumerate(fixture.players, 1):
-            if not (fixture.reason in _ABSENT and fixture.winner == 3 - seat):
+            if not may_have_crashed(fixture, seat):
                 self._supervisor.match_played(name)
 
     def poll(self, progress: TournamentProgress, now: float, *, reachable: bool) -> None:
@@ -71,6 +66,10 @@ class LocalEntrants:
     def stop(self) -> None:
         """End the processes of all entrants."""
         self._supervisor.stop()
+
+    def description(self, progress: TournamentProgress, now: float) -> str:
+        """Nothing: the runner shows all that there is to see on one machine."""
+        return ""
 
     def _reinforce(self, progress: TournamentProgress) -> None:
         """Add a process for each entrant all of whose processes play, if it could play more."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -30,15 +29,13 @@ from server.model.messages import (
     Welcome,
     Withdraw,
 )
-from server.model.tournament_spec import TournamentSpec
 from server.organizer.adjudicator import Adjudicator
 from server.organizer.console import TournamentDisplay
-from server.organizer.local_entrants import LocalEntrants
+from server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls
 from server.organizer.local_server import LocalServer, LocalServerError
 from server.organizer.login import HELLO, TEMPORARY, refusal
 from server.organizer.progress import TournamentProgress
 from server.organizer.run_request import RunRequest
-from server.organizer.supervisor import Start
 from server.runtime.subprocesses import LogFolder
 
 #: Seconds between two looks at the processes.
@@ -59,14 +56,14 @@ class Runner:
         self,
         reactor: Any,
         request: RunRequest,
-        starter: Callable[[TournamentSpec, str], Start],
+        entrants_of: EntrantsFactory,
         local_server: LocalServer | None,
         display: TournamentDisplay,
         logs: LogFolder,
         *,
         stay: bool = False,
     ) -> None:
-        """`starter` returns, for a tournament and its id, the function that starts its entrants.
+        """`entrants_of` makes the place where the entrants of a tournament are started.
 
         With `stay`, the local server is left running if all goes well.
         """
@@ -75,14 +72,14 @@ class Runner:
         self.code = 1
         self._reactor = reactor
         self._request = request
-        self._starter = starter
+        self._entrants_of = entrants_of
         self._local_server = local_server
         self._display = display
         self._logs = logs
         self._stay = stay
         self._tournament = request.tournament
         self._is_creating = False
-        self._entrants: LocalEntrants | None = None
+        self._entrants: Entrants | None = None
         self._adjudicator: Adjudicator | None = None
         self._crashing: set[str] = set()
         self._is_ending = False
@@ -171,7 +168,7 @@ class Runner:
                 return
             self._tournament = self._request.created()
         for match in self._request.abandoned:  # so that they are replayed, and not lost on time
-            self._connection.send(Abort(id=_ABORT, match=match, text="another tournament was run"))
+            self._abort(match, "another tournament was run")
         self._create_or_watch()
 
     def _create_or_watch(self) -> None:
@@ -218,8 +215,8 @@ class Runner:
         show(f"Tournament {event.tournament}: {event.spec.name}")
         if self._local_server and (page := self._local_server.page_of(event.tournament)):
             show(f"Watch it at {page}")
-        start = self._starter(event.spec, event.tournament)
-        self._entrants = LocalEntrants(event, start, self._logs, show, self._withdraw)
+        calls = RunnerCalls(show, self._withdraw, self._abort)
+        self._entrants = self._entrants_of(event, calls)
         if event.spec.adjudication.proofs:
             send = self._connection.send
             self._adjudicator = Adjudicator(self._reactor, send, show, self._logs)
@@ -285,7 +282,10 @@ class Runner:
         ):
             self._create_or_watch()
 
-    # Entrants that keep crashing.
+    # What the place of the entrants asks for.
+
+    def _abort(self, match: str, text: str) -> None:
+        self._connection.send(Abort(id=_ABORT, match=match, text=text))
 
     def _withdraw(self, name: str) -> None:
         self._crashing.add(name)
@@ -317,7 +317,8 @@ class Runner:
         if self._adjudicator:
             self._adjudicator.poll(now)
         if self.progress:
-            self._display.refresh(self.progress, now)
+            place = self._entrants.description(self.progress, now) if self._entrants else ""
+            self._display.refresh(self.progress, now, place)
         elif self._local_server:
             self._display.wait("Starting the server ...", now)
         else:

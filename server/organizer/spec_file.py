@@ -17,7 +17,9 @@ from server.model.messages import CreateTournament
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer import entrant_check, estimate
 from server.tournament import spec_parser
+from server.tournament.spec_parser import ClusterSettings
 from server.tournament.toml_table import Faults
+from server.tournament.toml_text import TomlSyntaxError
 
 #: Largest tournament in a message: what the server takes, less the other fields of the message.
 _MAX_BYTES = ADMINISTRATORS_FRAME - 100
@@ -34,10 +36,19 @@ class SpecFileError(click.ClickException):
         click.echo(self.message, err=True)
 
 
-def read_and_check(path: Path) -> TournamentSpec:
+def cluster_settings(path: Path) -> ClusterSettings:
+    """The settings of a file about the cluster; none if the file cannot be read."""
+    try:
+        return spec_parser.cluster_settings(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, TomlSyntaxError):
+        return ClusterSettings()  # `read` reports it
+
+
+def read_and_check(path: Path, cores: int | None = None) -> TournamentSpec:
     """The tournament of a file, all of whose entrants can be started.
 
-    An engine of others has the version that it says, unless the file gives one. Raises
+    `cores` decide how many matches are played at once, if the file does not; None: those here. An
+    engine of others has the version that it says, unless the file gives one. Raises
     SpecFileError with the faults of the file and of all entrants.
     """
     spec, faults = _parsed(path)
@@ -48,16 +59,19 @@ def read_and_check(path: Path) -> TournamentSpec:
             faults.add(("entrants", place, key), f"{spec.entrants[place].name}: {found.fault}")
         elif found.version:
             said[place] = found.version
-    return _with_versions(_sized(_without_faults(spec, faults), f"{path}: "), said)
+    return _with_versions(_sized(_without_faults(spec, faults), f"{path}: ", cores), said)
 
 
-def checked(values: Mapping[str, object], folder: Path) -> TournamentSpec:
-    """The tournament with the values that a file in the folder would have. Raises SpecFileError."""
+def checked(values: Mapping[str, object], folder: Path, cores: int | None = None) -> TournamentSpec:
+    """The tournament with the values that a file in the folder would have. Raises SpecFileError.
+
+    `cores`: as in `read_and_check`.
+    """
     try:
         spec = spec_parser.of_values(values, files=files_in(folder), code=installed())
     except spec_parser.TournamentSpecError as error:
         raise SpecFileError(str(error)) from error
-    spec = _sized(spec, "")
+    spec = _sized(spec, "", cores)
     return _with_versions(spec, check(spec, folder))
 
 
@@ -99,7 +113,7 @@ def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:
     return spec
 
 
-def _sized(spec: TournamentSpec, where: str) -> TournamentSpec:
+def _sized(spec: TournamentSpec, where: str, cores: int | None = None) -> TournamentSpec:
     """The tournament with a number of matches at once; raises SpecFileError if it is too large."""
     size = len(encode(CreateTournament(spec=spec)))
     if size > _MAX_BYTES:
@@ -107,7 +121,7 @@ def _sized(spec: TournamentSpec, where: str) -> TournamentSpec:
             f"{where}as a message to the server, the tournament has {size:,} bytes; at most "
             f"{_MAX_BYTES:,} are allowed: use fewer or shorter openings, or several tournaments"
         )
-    return replace(spec, concurrency=spec.concurrency or estimate.concurrency(spec))
+    return replace(spec, concurrency=spec.concurrency or estimate.concurrency(spec, cores))
 
 
 def check(spec: TournamentSpec, folder: Path) -> dict[int, str]:

@@ -6,8 +6,8 @@ import shlex
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from server.client.tls import TlsSettings
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.runtime.restarts import BackOff, Restarts
 from server.runtime.subprocesses import (
@@ -32,15 +32,19 @@ _STOP_S = 2.0
 #: Seconds that a player goes on trying to reach the server.
 _RETRY_S = 3600
 
+#: No further environment variables.
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
 #: Starts a process of an entrant, given its number and the file for its output. Raises OSError.
 Start = Callable[[Entrant, int, Path], Process]
 
 
 def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tournament: str,
-            tokens: Mapping[str, str], tls: TlsSettings | None = None) -> Start:  # fmt: skip
+            tokens: Mapping[str, str], more: Mapping[str, str] = NOTHING) -> Start:  # fmt: skip
     """Return the function that starts the entrants' processes, in that folder.
 
     `tokens`: the tokens of their accounts, by name. A player without one uses its stored token.
+    `more`: further environment variables, such as those about TLS.
     """
     host, port = address
 
@@ -51,7 +55,7 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
             "PLAYOUT_NAME": entrant.name,
             "PLAYOUT_TOURNAMENT": tournament,
             "PLAYOUT_PROCESS": str(number),
-            **(tls.environment if tls else {}),
+            **more,
         }
         if token := tokens.get(entrant.name):
             variables["PLAYOUT_TOKEN"] = token
@@ -119,11 +123,14 @@ class Supervisor:
         mine = self._by_name.get(name, ())
         return next((each.process for each in mine if each.number == number), None)
 
-    def add(self, name: str) -> None:
-        """Give an entrant one more process, if it is started on this machine and takes part."""
+    def add(self, name: str, number: int | None = None) -> None:
+        """Give an entrant one more process, if it is started on this machine and takes part.
+
+        Without a `number`, the processes of an entrant are numbered from 1.
+        """
         if name in self._by_name:
             mine = self._by_name[name]
-            number = len(mine) + 1
+            number = number or len(mine) + 1
             # Names of files have only plain letters, so that two entrants may look alike there.
             place = list(self._entrants).index(name) + 1
             log = self._logs.of(f"{place}-{name}-{number}")
@@ -154,9 +161,9 @@ class Supervisor:
         """End the processes of an entrant that takes part no longer."""
         stop((each.process for each in self._by_name.pop(name, ()) if each.process), 0.0)
 
-    def stop(self) -> None:
-        """End the processes of all entrants."""
-        stop(self.processes, _STOP_S)
+    def stop(self, patience_s: float = _STOP_S) -> None:
+        """End the processes of all entrants; after `patience_s` seconds by SIGKILL."""
+        stop(self.processes, patience_s)
 
     def _all(self) -> list[EntrantProcess]:
         return [each for mine in self._by_name.values() for each in mine]

@@ -28,6 +28,21 @@ from server.tournament.toml_table import Faults, TomlTable
 from server.tournament.toml_text import TomlSyntaxError
 from server.tournament.validators import Check
 
+#: The longest path and the longest address, in characters.
+_LONGEST_PATH = 500
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """Where the entrants are started, of the table `[cluster]`: no part of what is played.
+
+    `dask`: the address of a scheduler, or "local"; None for this machine. `files`: files and
+    folders, relative to the folder of the tournament's file, that the entrants need there.
+    """
+
+    dask: str | None = None
+    files: tuple[str, ...] = ()
+
 
 class TournamentSpecError(ValueError):
     """A file that cannot be used: a line of text for each error, `SPEC.toml:7: ...`."""
@@ -105,8 +120,33 @@ def _tournament(top: TomlTable, files: Files, code: str) -> TournamentSpec:
         sprt=_sprt(top) if kind.has_test or "sprt" in top else None,
         anchor=top.take("anchor", validators.name, None),
     )
+    _cluster(top)
     top.close()
     return spec
+
+
+def cluster_settings(text: str) -> ClusterSettings:
+    """The table `[cluster]` of a file, as far as it has valid values: `read` reports the others."""
+    values, faults = toml_text.load(text, "")
+    return _cluster(TomlTable(values, (), "a tournament", faults))
+
+
+def _cluster(top: TomlTable) -> ClusterSettings:
+    table = top.table("cluster", "cluster")
+    settings = ClusterSettings(
+        dask=table.take("dask", validators.visible(_LONGEST_PATH), None),
+        files=tuple(
+            each
+            for each in (
+                table.elements("files", validators.visible(_LONGEST_PATH), "")
+                if "files" in table
+                else ()
+            )
+            if each
+        ),
+    )
+    table.close()
+    return settings
 
 
 def _values(table: TomlTable, kind: type) -> dict[str, Any]:
@@ -251,7 +291,7 @@ def _sprt(top: TomlTable) -> Sprt:
 def _paths(loaded: Mapping[str, Game]) -> Check[dict[str, str]]:
     """For each game the path of its file: one for all, or a table of them."""
 
-    path = validators.visible(500)
+    path = validators.visible(_LONGEST_PATH)
 
     def check(value: object) -> dict[str, str]:
         if not isinstance(value, dict):

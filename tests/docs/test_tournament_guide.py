@@ -87,7 +87,14 @@ KEYS = {row[0].strip("`"): row for row in rows("The file")}
 
 
 #: Keys of a file that others take up in the specification.
-IN_FILES_ONLY = {"entrants.options": None, "entrants.defaults": True, "defaults": None}
+IN_FILES_ONLY = {
+    "entrants.options": None,
+    "entrants.defaults": True,
+    "defaults": None,
+    "cluster": None,
+    "cluster.dask": None,
+    "cluster.files": None,
+}
 
 
 def keys_of_the_specification() -> Iterator[tuple[str, Any]]:
@@ -205,7 +212,7 @@ def test_every_command_is_in_the_guide_with_its_options() -> None:
     for name, command in main.commands.items():
         options = {each.opts[0] for each in command.params if isinstance(each, click.Option)}
         shown = set(re.findall(r"--[\w-]+", " ".join(told[name])))
-        common = {"--database", "--server", "--name", "--port", "--http", "--stay"}
+        common = {"--database", "--server", "--dask", "--name", "--port", "--http", "--stay"}
         common |= {"--tls", "--ca", "--tls-name", "--pgn", "--jsonl"}
         assert shown <= options
         assert options - shown <= common

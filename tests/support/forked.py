@@ -42,6 +42,11 @@ MODULES = {
     "playout-tournament": "server.organizer.main",
     "playout-train": "players.training.main",
 }
+#: Those of Dask, which are started like commands of Playout.
+OTHERS = {
+    "dask-scheduler": "distributed.cli.dask_scheduler",
+    "dask-worker": "distributed.cli.dask_worker",
+}
 #: Where the commands are installed.
 BIN = Path(sys.executable).parent
 _SEARCHES = ("players.minimax", "players.rave", "players.uct", "games.core.lookahead")
@@ -55,7 +60,8 @@ def _context() -> ForkServerContext:
     """The process that is copied starts with the first command."""
     context = multiprocessing.get_context("forkserver")
     rules = [f"games.{name}" for name in games.names()]
-    context.set_forkserver_preload([*MODULES.values(), *rules, *_SEARCHES, *_STORAGE])
+    modules = [*MODULES.values(), *OTHERS.values()]
+    context.set_forkserver_preload([*modules, *rules, *_SEARCHES, *_STORAGE])
     return context
 
 
@@ -84,7 +90,8 @@ class ForkedCommand:
             environment = dict(os.environ if env is None else env)
             streams = _Streams(read, written, reported)
             folder = str(cwd or Path.cwd())
-            call = (MODULES[command], self.args, environment, folder, streams, dict(changed or {}))
+            module = (MODULES | OTHERS)[command]
+            call = (module, self.args, environment, folder, streams, dict(changed or {}))
             self._process = _context().Process(target=_run, args=call)
             with _lock:
                 self._process.start()

@@ -11,10 +11,12 @@ import click
 
 from server.model.names import LONGEST
 from server.organizer import spec_file
+from server.organizer.cluster.options import chosen_cluster
 from server.organizer.commands.options import database_option, server_options
 from server.organizer.console import CHECKING, busy
 from server.organizer.launch import ServerChoice, launch, notes
 from server.organizer.run_request import RunRequest
+from server.tournament.spec_parser import ClusterSettings
 
 _EPILOG = """
 \b
@@ -95,10 +97,12 @@ def match(
         values["concurrency"] = concurrency
     if sprt:
         values["sprt"] = dict(zip(("elo0", "elo1"), sprt, strict=True))
-    with busy(CHECKING):
-        spec = spec_file.checked(values, folder)
-    request = RunRequest(spec, notes=notes(spec))
-    launch(request, ServerChoice(**options), folder, spec.entrants)
+    choice = ServerChoice(**options)
+    with chosen_cluster(choice.dask, ClusterSettings()) as cluster:
+        with busy(CHECKING):
+            spec = spec_file.checked(values, folder, cluster.cores if cluster else None)
+        request = RunRequest(spec, notes=notes(spec, cluster))
+        launch(request, choice, folder, spec.entrants, cluster)
 
 
 def _names(first: str, second: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import click
 
 from server.cli.options import host_and_port, http_address, tournaments_database
 from server.client.tls import tls_options
+from server.organizer.cluster.options import dask_option
 from server.organizer.local_server import HOST, is_free
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,6 +64,7 @@ def server_options(command: F) -> F:
     for option in reversed(
         (
             remote_server_options,
+            dask_option,
             click.option(
                 "--port",
                 default=0,

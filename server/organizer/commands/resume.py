@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from server.cli.database import opened
 from server.model.tournament_spec import TournamentSpec, loads
 from server.organizer import spec_file, stored_tournaments
+from server.organizer.cluster.options import chosen_cluster
 from server.organizer.commands.options import database_option, server_options
 from server.organizer.console import CHECKING, busy
 from server.organizer.launch import ServerChoice, launch, notes
 from server.organizer.run_request import RunRequest
 from server.tournament.report import writer
+from server.tournament.spec_parser import ClusterSettings
+
+if TYPE_CHECKING:  # it imports Dask, which is optional
+    from server.organizer.cluster.cluster import Cluster
 
 _EPILOG = """
 \b
@@ -46,11 +51,25 @@ def resume(
 ) -> None:
     """Continue the tournament ID, or the latest, from where it was interrupted."""
     choice = ServerChoice(**options)
+    settings = spec_file.cluster_settings(file) if file else ClusterSettings()
+    with chosen_cluster(choice.dask, settings) as cluster:
+        _resume(tournament, file, choice, cluster, anyway=anyway)
+
+
+def _resume(
+    tournament: str | None,
+    file: Path | None,
+    choice: ServerChoice,
+    cluster: Cluster | None,
+    *,
+    anyway: bool,
+) -> None:
+    """Continue a tournament, with its entrants on the cluster if there is one."""
     folder = file.parent if file else Path.cwd()
     with busy(CHECKING):
         given = spec_file.read_and_check(file) if file else None
     if choice.server:
-        _resume_remote(tournament, given, choice, folder)
+        _resume_remote(tournament, given, choice, folder, cluster)
         return
     with opened(choice.database) as database:
         stored = stored_tournaments.find(database, tournament)
@@ -68,17 +87,22 @@ def resume(
     if given is None:
         with busy(CHECKING):
             spec_file.check(spec, folder)
-    request = RunRequest(spec, tournament, notes=notes(spec))
-    launch(request, choice, folder, given.entrants if given else spec.entrants)
+    request = RunRequest(spec, tournament, notes=notes(spec, cluster))
+    launch(request, choice, folder, given.entrants if given else spec.entrants, cluster)
 
 
 def _resume_remote(
-    tournament: str | None, given: TournamentSpec | None, choice: ServerChoice, folder: Path
+    tournament: str | None,
+    given: TournamentSpec | None,
+    choice: ServerChoice,
+    folder: Path,
+    cluster: Cluster | None,
 ) -> None:
     """Continue a tournament of a running server, which knows the rest about it."""
     if tournament is None or given is None:
         raise click.UsageError("with --server, name the tournament's ID and its file, --spec")
-    launch(RunRequest(given, tournament, notes=notes(given)), choice, folder, given.entrants)
+    request = RunRequest(given, tournament, notes=notes(given, cluster))
+    launch(request, choice, folder, given.entrants, cluster)
 
 
 def _require_unchanged(spec: TournamentSpec, given: TournamentSpec | None, folder: Path) -> None:

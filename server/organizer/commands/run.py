@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from server.organizer import spec_file
+from server.organizer.cluster.options import chosen_cluster
 from server.organizer.commands.options import database_option, server_options, spec_argument
 from server.organizer.console import CHECKING, busy
 from server.organizer.launch import ServerChoice, launch, notes
@@ -22,6 +23,7 @@ Examples:
                                                    playout-player any uct --tournament any
                                                      --name NAME --port 4242
   playout-tournament run SPEC.toml --pgn matches.pgn    append each match when it ends
+  playout-tournament run SPEC.toml --dask tcp://10.0.0.1:8786    entrants on a Dask cluster
   PLAYOUT_TOKEN=... playout-tournament run SPEC.toml --server play.example:4242 --tls --name Ada
 
 Commands are run in the folder of the file. Ctrl-C stops the tournament; the matches played so far
@@ -35,7 +37,9 @@ are stored, and resume continues it.
 @database_option
 def run(file: Path, **options: Any) -> None:
     """Play the tournament that SPEC.toml describes."""
-    with busy(CHECKING):
-        spec = spec_file.read_and_check(file)
-    request = RunRequest(spec, notes=notes(spec))
-    launch(request, ServerChoice(**options), file.parent, spec.entrants)
+    choice = ServerChoice(**options)
+    with chosen_cluster(choice.dask, spec_file.cluster_settings(file)) as cluster:
+        with busy(CHECKING):
+            spec = spec_file.read_and_check(file, cluster.cores if cluster else None)
+        request = RunRequest(spec, notes=notes(spec, cluster))
+        launch(request, choice, file.parent, spec.entrants, cluster)

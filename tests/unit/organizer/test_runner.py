@@ -30,6 +30,8 @@ from server.model.messages import (
 )
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer.console import LineDisplay
+from server.organizer.entrants import RunnerCalls
+from server.organizer.local_entrants import LocalEntrants
 from server.organizer.login import organizer_hello
 from server.organizer.run_request import RunRequest
 from server.organizer.runner import Runner
@@ -68,7 +70,11 @@ class RunnerHarness:
         self.processes: list[tuple[str, Process]] = []
         self.clock = StoppableClock()
         self._command = command
-        self.runner = Runner(self.clock, request, lambda *_: self.start, None, LineDisplay(), logs)
+
+        def entrants(event: Tournament, calls: RunnerCalls) -> LocalEntrants:
+            return LocalEntrants(event, self.start, logs, calls)
+
+        self.runner = Runner(self.clock, request, entrants, None, LineDisplay(), logs)
         self.runner.use(cast(ServerConnection, self), organizer_hello("Zoe", "secret"))
 
     def start(self, entrant: Entrant, number: int, log: Path) -> Process:

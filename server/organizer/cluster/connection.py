@@ -1,0 +1,146 @@
+"""The connection to the scheduler of a Dask cluster, which is made again when it is lost.
+
+The client of Dask has a thread of its own, and some of its calls wait for an answer. The runner
+must not wait: such calls are made in one more thread, and messages are collected in a queue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from distributed import Client
+
+from server.organizer.cluster.job import CORES
+from server.runtime.restarts import BackOff, Restarts
+
+#: Seconds in which the scheduler must answer.
+CONNECT_S = 10
+_BACK_OFF = BackOff(first_s=0.2, longest_s=10.0)
+#: The topic of Dask with the workers that come and go.
+_ALL = "all"
+
+#: A message of a core set, or of the scheduler about a worker.
+Message = Mapping[str, Any]
+
+
+class DaskConnection:
+    """A client of the scheduler at an address."""
+
+    def __init__(self, address: str) -> None:
+        """Connect. Raises OSError, and ValueError for an address that is none."""
+        logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # the runner tells the user
+        self.address = address
+        self._topics: list[str] = [_ALL]
+        self._messages = SimpleQueue[Message]()
+        self._threads = ThreadPoolExecutor(1, "playout-dask")
+        self._attempt: Future[Client] | None = None
+        self._restarts = Restarts(_BACK_OFF)
+        self._client: Client | None = self._connected()
+
+    def poll(self, now: float) -> bool:
+        """Whether it is connected; if not, connect again when that is due. To be called often."""
+        if self._client and self._client.status == "running":
+            return True
+        if self._client:
+            self._threads.submit(self._client.close, CONNECT_S)
+            self._client = None
+        if self._attempt is None and self._restarts.is_due(now):
+            self._attempt = self._threads.submit(self._connected)
+        if self._attempt and self._attempt.done():
+            attempt, self._attempt = self._attempt, None
+            if attempt.exception():
+                self._restarts.failed(now)
+            else:
+                self._client = attempt.result()
+                self._restarts.succeeded()
+        return self._client is not None
+
+    def subscribe(self, topic: str) -> None:
+        """Collect the messages under a topic, too."""
+        self._topics.append(topic)
+        if self._client:
+            self._listen(self._client, topic)
+
+    def messages(self) -> Iterator[Message]:
+        """Yield the messages that have come since the last call."""
+        with contextlib.suppress(Empty):
+            while True:
+                yield self._messages.get_nowait()
+
+    def submit(self, call: Callable[..., None], *arguments: object, key: str, cores: int) -> Any:
+        """Submit a task that needs some cores of a worker; returns its future, of Dask.
+
+        Of two tasks of one key there is only one.
+        """
+        assert self._client
+        resources = {CORES: cores}
+        return self._client.submit(call, *arguments, key=key, resources=resources, pure=False)
+
+    def run(
+        self, call: Callable[..., Any], *arguments: object, workers: Iterable[str] | None = None
+    ) -> Mapping[str, Any]:
+        """Call a function on workers, all of them by default; returns the results by address.
+
+        It waits for them. An error on a worker is its result. Raises OSError.
+        """
+        assert self._client
+        only = None if workers is None else list(workers)
+        found: Mapping[str, Any] = self._client.run(
+            call, *arguments, workers=only, on_error="return"
+        )
+        return found
+
+    def later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
+        """Call a function that waits, in another thread."""
+        return self._threads.submit(call, *arguments)
+
+    @property
+    def threads(self) -> int:
+        """The number of threads of all workers at this moment."""
+        return sum(self._client.nthreads().values()) if self._client else 0
+
+    @property
+    def dashboard(self) -> str | None:
+        """The address of Dask's own pages; None if the scheduler has none."""
+        if self._client and "dashboard" in self._client.scheduler_info()["services"]:
+            return str(self._client.dashboard_link)
+        return None
+
+    def cancel(self, futures: Iterable[Any]) -> None:
+        """Have the scheduler cancel tasks, whose workers end them soon after."""
+        if self._client and self._client.status == "running":
+            self._client.cancel(list(futures), force=True)
+
+    def close(self) -> None:
+        """Close the connection, if it is open; the scheduler cancels the tasks that are left."""
+        client, self._client = self._client, None
+        if client and client.status == "running":
+            for topic in self._topics:
+                client.unsubscribe_topic(topic)
+        if client:
+            client.close(CONNECT_S)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _connected(self) -> Client:
+        """A new client. Raises OSError, ValueError."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions that differ: the checks tell
+            client = Client(self.address, timeout=CONNECT_S, set_as_default=False)
+        self._messages = SimpleQueue()
+        for topic in self._topics:
+            self._listen(client, topic)
+        return client
+
+    def _listen(self, client: Client, topic: str) -> None:
+        client.subscribe_topic(topic, functools.partial(_put, self._messages))
+
+
+def _put(messages: SimpleQueue[Message], event: tuple[float, Message]) -> None:
+    messages.put(event[1])

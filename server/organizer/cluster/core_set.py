@@ -1,0 +1,139 @@
+"""A core set: the task on a worker that keeps a process of each entrant running.
+
+It ends when it is no longer wanted: the runner has cancelled it, or has gone, which the scheduler
+notices; or the worker has lost the scheduler. Its processes end with it, and if the worker is
+killed, with the worker.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from distributed import Status, Worker, get_worker
+
+from server.organizer.cluster.job import ClusterJob
+from server.organizer.supervisor import Supervisor, starter
+from server.runtime.subprocesses import LogFolder
+
+#: Seconds between two looks at the processes, and at whether they are still wanted.
+_POLL_INTERVAL_S = 0.2
+#: Seconds to wait for an answer of the server, when a process has ended.
+_REACH_S = 2.0
+_RUNNING = (Status.running, Status.paused)
+#: The states of a task that is wanted: it may have asked for a thread beyond those of the worker.
+_WANTED = ("executing", "long-running")
+#: The core sets of this worker, for what the runner tells them.
+_here: set[CoreSet] = set()
+_lock = threading.Lock()
+
+
+def run_core_set(job: ClusterJob, number: int) -> None:
+    """Keep the entrants' processes running until they are not wanted; called as a task."""
+    worker = get_worker()
+    is_wanted = functools.partial(_is_wanted, worker, str(worker.get_current_task()))
+    # Dask removes what a killed worker leaves in its folder.
+    with tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
+        job.write_files(Path(folder))
+        core_set = CoreSet(job, number, Path(folder), worker.log_event)
+        with _lock:
+            _here.add(core_set)
+        try:
+            core_set.run(is_wanted, worker.address)
+        finally:
+            with _lock:
+                _here.discard(core_set)
+
+
+def remove_entrant(tournament: str, name: str) -> None:
+    """End the processes of an entrant on this worker; called out of turn, by the runner."""
+    for each in _of(tournament):
+        each.removed.append(name)
+
+
+def forget_crashes(tournament: str, name: str) -> None:
+    """Forget the crashes of an entrant on this worker; called out of turn, by the runner."""
+    for each in _of(tournament):
+        each.succeeded.append(name)
+
+
+class CoreSet:
+    """The processes of the entrants on some cores of a worker."""
+
+    def __init__(
+        self, job: ClusterJob, number: int, folder: Path, log_event: Callable[..., None]
+    ) -> None:
+        """`log_event` publishes a message under a topic of Dask."""
+        self.job = job
+        #: Names that the runner has sent since the last poll; it does so in another thread.
+        self.removed: list[str] = []
+        self.succeeded: list[str] = []
+        self._fields = {"core_set": number, "run": secrets.token_hex(8)}
+        self._log_event = log_event
+        self._logs = LogFolder()
+        more = {"PLAYOUT_CORE_SET": str(number), **job.variables}
+        if authority := more.get("PLAYOUT_CA"):
+            more["PLAYOUT_CA"] = str(folder / authority)
+        start = starter(job.spec, folder, job.address, job.tournament, job.tokens, more)
+        self._supervisor = Supervisor(
+            job.spec.entrants, start, self._logs, self._show, self._withdraw
+        )
+        for each in job.spec.entrants:
+            self._supervisor.add(each.name, number)
+
+    def run(self, is_wanted: Callable[[], bool], worker: str) -> None:
+        """Start the processes, and start them again when they exit, as long as they are wanted."""
+        self._report(started=worker, host=socket.gethostname())
+        try:
+            while is_wanted():
+                self._poll(time.monotonic())
+                time.sleep(_POLL_INTERVAL_S)
+        finally:
+            # At once: the server sees both players of a match leave, and neither loses it.
+            self._supervisor.stop(0.0)
+            self._logs.close()
+            self._report(ended=worker)
+
+    def _poll(self, now: float) -> None:
+        while self.removed:
+            self._supervisor.remove(self.removed.pop())
+        while self.succeeded:
+            self._supervisor.match_played(self.succeeded.pop())
+        some_ended = any(each.poll() is not None for each in self._supervisor.processes)
+        self._supervisor.poll(now, reachable=not some_ended or not unreachable(self.job.address))
+
+    def _show(self, text: str) -> None:
+        self._report(said=text)
+
+    def _withdraw(self, name: str) -> None:
+        self._report(crashing=name)
+
+    def _report(self, **fields: object) -> None:
+        self._log_event(self.job.topic, self._fields | fields)
+
+
+def unreachable(address: tuple[str, int], patience_s: float = _REACH_S) -> str:
+    """Why this machine cannot connect to an address; empty if it can."""
+    try:
+        socket.create_connection(address, patience_s).close()
+    except OSError as error:
+        return os.strerror(error.errno) if error.errno else str(error)
+    return ""
+
+
+def _is_wanted(worker: Worker, key: str) -> bool:
+    """Whether the worker is in touch with the scheduler, and that wants the task."""
+    task = worker.state.tasks.get(key)
+    return worker.status in _RUNNING and task is not None and task.state in _WANTED
+
+
+def _of(tournament: str) -> list[CoreSet]:
+    with _lock:
+        return [each for each in _here if each.job.tournament == tournament]

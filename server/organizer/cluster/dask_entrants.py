@@ -1,0 +1,275 @@
+"""Entrants on the workers of a Dask cluster: keeps all core sets of a tournament submitted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from server.model.messages import Fixture, Tournament
+from server.model.tournament_spec import Openings
+from server.organizer import estimate
+from server.organizer.cluster import core_set, preflight
+from server.organizer.cluster.connection import DaskConnection, Message
+from server.organizer.cluster.job import ClusterJob
+from server.organizer.cluster.preflight import CheckedWorker
+from server.organizer.entrants import RunnerCalls, may_have_crashed, remaining
+from server.organizer.progress import TournamentProgress
+from server.organizer.supervisor import BACK_OFF
+from server.runtime.restarts import Restarts
+from server.tournament.report import words
+
+#: Seconds after which a match that is still running is aborted once more.
+_ABORT_AGAIN_S = 1.0
+_HOUR_S = 3600
+#: Seconds that the workers may take to end all processes, and between two looks whether they have.
+_STOP_S, _PAUSE_S = 5.0, 0.05
+_LOST = "the worker with its players was lost"
+
+
+@dataclass
+class _Submitted:
+    """A core set as the runner knows it.
+
+    `attempt` is part of its task's name. `run` tells the executions of the task apart, as
+    `worker` is where the last one began.
+    """
+
+    number: int
+    restarts: Restarts = field(default_factory=lambda: Restarts(BACK_OFF))
+    attempt: int = 0
+    future: Any = None
+    run: str | None = None
+    worker: str | None = None
+
+
+class DaskEntrants:
+    """The entrants of a tournament, on as many core sets as it has matches at once."""
+
+    def __init__(
+        self,
+        event: Tournament,
+        job: ClusterJob,
+        connection: DaskConnection,
+        workers: Iterable[CheckedWorker],
+        runner: RunnerCalls,
+    ) -> None:
+        """`job` has the entrants as they are to be started; `workers` were checked."""
+        names = {each.name for each in remaining(event)}
+        entrants = tuple(each for each in job.spec.entrants if each.name in names)
+        # Openings may be thousands, and workers need none.
+        spec = replace(job.spec, entrants=entrants, openings=Openings())
+        self._job = replace(job, tournament=event.tournament, spec=spec)
+        self._cores_each = estimate.match_cores(event.spec)
+        self._connection = connection
+        self._runner = runner
+        self._workers = {each.address: each.cores for each in workers}
+        self._core_sets = {
+            number: _Submitted(number) for number in range(1, event.spec.concurrency + 1)
+        }
+        #: The matches on each core set, and those to abort, with the time of the next attempt.
+        self._played: dict[int, set[str]] = {}
+        self._void: dict[str, float] = {}
+        self._checks: list[Future[list[CheckedWorker]]] = []
+        #: Entrants with crashes that the core sets count.
+        self._crashed: set[str] = set()
+        self._is_begun = False
+        self._is_connected = True
+        self._dashboard = connection.dashboard
+        connection.subscribe(self._job.topic)
+
+    def place(self, fixture: Fixture) -> None:
+        """Note on which core set a match is played."""
+        for number in fixture.processes:
+            if number is not None and fixture.winner is None:
+                self._played.setdefault(number, set()).add(fixture.match)
+        if fixture.winner is not None:
+            self._void.pop(fixture.match, None)
+            for matches in self._played.values():
+                matches.discard(fixture.match)
+
+    def match_played(self, fixture: Fixture) -> None:
+        """Have the workers forget the crashes of a match's players, if they counted some."""
+        for seat, name in enumerate(fixture.players, 1):
+            if name in self._crashed and not may_have_crashed(fixture, seat):
+                self._crashed.discard(name)
+                self._tell(core_set.forget_crashes, name)
+
+    def poll(self, progress: TournamentProgress, now: float, *, reachable: bool) -> None:
+        """Submit the core sets that are due, and abort the matches of those that were lost."""
+        self._notice_connection(now)
+        if self._is_connected and progress.is_caught_up:
+            if not self._is_begun:
+                # What was being played when another runner ended lost its players with it.
+                self._abort_later(progress.running)
+                self._is_begun = True
+            for message in self._connection.messages():
+                self._received(message)
+            self._take_checks()
+            for each in self._core_sets.values():
+                self._keep_submitted(each, now)
+        if reachable:
+            self._abort_void(progress, now)
+
+    def remove(self, name: str) -> None:
+        """End the processes of an entrant on all workers."""
+        entrants = tuple(each for each in self._job.spec.entrants if each.name != name)
+        self._job = replace(self._job, spec=replace(self._job.spec, entrants=entrants))
+        self._tell(core_set.remove_entrant, name)
+
+    def stop(self) -> None:
+        """Cancel all core sets, and wait a little until their processes have ended."""
+        self._connection.cancel(each.future for each in self._core_sets.values() if each.future)
+        running = {each.run for each in self._core_sets.values() if each.run}
+        give_up_at = time.monotonic() + _STOP_S
+        while running and self._is_connected and time.monotonic() < give_up_at:
+            for message in self._connection.messages():
+                if "ended" in message:
+                    running.discard(message.get("run"))
+            time.sleep(_PAUSE_S)
+        self._connection.close()
+
+    def description(self, progress: TournamentProgress, now: float) -> str:
+        """The workers, their cores, the matches, and the address of Dask's own pages."""
+        if not self._is_connected:
+            return f"cluster {self._connection.address}: no connection to the scheduler"
+        waiting = sum(each.run is None for each in self._core_sets.values())
+        parts = [
+            f"cluster {self._connection.address}: {words.counted(len(self._workers), 'worker')}",
+            words.counted(sum(self._workers.values()), "core"),
+            f"{len(progress.running)} of {len(self._core_sets)} matches at once",
+            *([f"{waiting} wait for free cores"] if waiting else []),
+            *self._rate(progress, now),
+            *([self._dashboard] if self._dashboard else []),
+        ]
+        return ", ".join(parts)
+
+    def _rate(self, progress: TournamentProgress, now: float) -> Sequence[str]:
+        """The matches an hour since the runner began, once there are some."""
+        per_s = progress.matches_per_s(now)
+        return [f"{per_s * _HOUR_S:,.0f} matches an hour"] if per_s else []
+
+    # The connection.
+
+    def _notice_connection(self, now: float) -> None:
+        was_connected, self._is_connected = self._is_connected, self._connection.poll(now)
+        if was_connected and not self._is_connected:
+            self._runner.show("The connection to the scheduler of Dask is lost; trying again ...")
+            self._workers.clear()
+            for each in self._core_sets.values():
+                self._lost(each)
+                each.future = None
+        elif self._is_connected and not was_connected:
+            self._runner.show("The scheduler of Dask is back")
+            self._check(None)
+
+    def _tell(self, call: Any, name: str) -> None:
+        if self._is_connected:
+            self._connection.later(self._connection.run, call, self._job.tournament, name)
+
+    def _received(self, message: Message) -> None:
+        match message:
+            case {"action": "add-worker", "worker": address}:
+                self._check([address])
+            case {"action": "remove-worker", "worker": address}:
+                self._worker_lost(address)
+            case {"core_set": number, "run": run} if number in self._core_sets:
+                self._reported(self._core_sets[number], run, message)
+
+    def _check(self, workers: Sequence[str] | None) -> None:
+        """Check workers that have come."""
+        check = self._connection.later(preflight.check, self._connection, self._job, workers)
+        self._checks.append(check)
+
+    def _take_checks(self) -> None:
+        done = [each for each in self._checks if each.done()]
+        self._checks = [each for each in self._checks if not each.done()]
+        for each in done:
+            if each.cancelled() or each.exception():
+                continue  # it has gone again, or the connection has
+            if any(worker.cores for worker in each.result()):
+                self._submit_waiting_again()
+            for worker in each.result():
+                self._workers[worker.address] = worker.cores
+                for fault in worker.faults:
+                    self._runner.show(f"Worker {worker.address} gets no entrants: {fault}")
+
+    # Core sets.
+
+    def _submit_waiting_again(self) -> None:
+        """Use the cores that a worker has offered: Dask places no task that waited before."""
+        waiting = [each for each in self._core_sets.values() if each.future and each.run is None]
+        self._connection.cancel(each.future for each in waiting)
+        for each in waiting:
+            each.future = None
+            each.attempt += 1
+
+    def _worker_lost(self, address: str) -> None:
+        if self._workers.pop(address, None) is not None:
+            self._runner.show(f"Worker {address} is gone")
+        for each in self._core_sets.values():
+            if each.worker == address:
+                self._lost(each)
+
+    def _lost(self, lost: _Submitted) -> None:
+        """Abort the matches of a core set whose processes are gone."""
+        self._abort_later(self._played.pop(lost.number, ()))
+        lost.run = lost.worker = None
+
+    def _reported(self, known: _Submitted, run: str, message: Message) -> None:
+        match message:
+            case {"started": worker}:
+                if known.run is not None:  # Dask has moved it, and the worker was not noticed
+                    self._lost(known)
+                known.run, known.worker = run, worker
+                known.restarts.succeeded()
+            case _ if run != known.run:
+                return  # of an execution that is over
+            case {"said": text}:
+                self._crashed.update(each.name for each in self._job.spec.entrants)
+                self._runner.show(f"{known.worker}: {text}")
+            case {"crashing": name}:
+                self._runner.withdraw(name)
+
+    def _keep_submitted(self, each: _Submitted, now: float) -> None:
+        if each.future is not None and each.future.status not in ("pending",):
+            self._ended(each, now)
+        if each.future is None and each.restarts.is_due(now):
+            each.future = self._connection.submit(
+                core_set.run_core_set,
+                self._job,
+                each.number,
+                key=self._job.key(each.number, each.attempt),
+                cores=self._cores_each,
+            )
+
+    def _ended(self, ended: _Submitted, now: float) -> None:
+        """A task has ended by itself, or too many workers were lost with it."""
+        if ended.future.status == "error":
+            error = ended.future.exception()
+            self._runner.show(f"Core set {ended.number} has failed: {_first_line(error)}")
+        self._lost(ended)
+        ended.future = None
+        ended.attempt += 1
+        ended.restarts.failed(now)
+
+    # Matches.
+
+    def _abort_later(self, matches: Iterable[str]) -> None:
+        self._void.update(dict.fromkeys(matches, 0.0))
+
+    def _abort_void(self, progress: TournamentProgress, now: float) -> None:
+        """Abort the matches without players, until the server confirms it."""
+        for match, due_at in list(self._void.items()):
+            if match not in progress.running:
+                del self._void[match]
+            elif now >= due_at:
+                self._void[match] = now + _ABORT_AGAIN_S
+                self._runner.abort(match, _LOST)
+
+
+def _first_line(error: BaseException | None) -> str:
+    lines = str(error).splitlines() if error else []
+    return lines[0] if lines else type(error).__name__

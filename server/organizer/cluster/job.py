@@ -1,0 +1,112 @@
+"""What the tasks of a cluster are to do, as values that travel to the workers."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from games.core import spec as notation
+from server.client.tls import TlsSettings
+from server.model.tournament_spec import Entrant, TournamentSpec
+
+#: The resource of workers that tasks ask for. A worker that passes its checks offers its threads.
+CORES = "playout-cores"
+#: Where the certificate of a private authority is written, in the folder of the entrants.
+_CA_FILE = "playout-ca.pem"
+
+
+@dataclass(frozen=True)
+class TravellingFile:
+    """A file that entrants need: its content, and whether it can be executed."""
+
+    content: bytes
+    executable: bool
+
+
+@dataclass(frozen=True)
+class ClusterJob:
+    """What all core sets of a tournament have in common.
+
+    `tournament` is its id, empty before it is created. `tokens`: by the names of the entrants.
+    `variables`: further environment variables of their processes. `files`: by their paths relative
+    to the folder in which entrants are started.
+    """
+
+    spec: TournamentSpec
+    address: tuple[str, int]
+    tokens: Mapping[str, str]
+    variables: Mapping[str, str]
+    files: Mapping[str, TravellingFile]
+    tournament: str = ""
+
+    @property
+    def topic(self) -> str:
+        """The topic of Dask under which core sets report what happens."""
+        return f"playout-{self.tournament}"
+
+    def key(self, number: int, attempt: int) -> str:
+        """The name of a core set's task: Dask runs a task of one name once at a time."""
+        return f"playout-{self.tournament}-core-set-{number}-{attempt}"
+
+    def write_files(self, folder: Path) -> None:
+        """Write the files into a folder. Raises OSError."""
+        for path, file in self.files.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.content)
+            target.chmod(0o700 if file.executable else 0o600)
+
+
+def tls_variables(tls: TlsSettings | None) -> tuple[dict[str, str], dict[str, TravellingFile]]:
+    """The environment variables about TLS, and the file of the authority if there is one.
+
+    Raises OSError if that cannot be read.
+    """
+    variables = dict(tls.environment) if tls else {}
+    if authority := variables.get("PLAYOUT_CA"):
+        variables["PLAYOUT_CA"] = _CA_FILE
+        return variables, {_CA_FILE: TravellingFile(Path(authority).read_bytes(), False)}
+    return variables, {}
+
+
+def travelling_files(
+    entrants: Iterable[Entrant], folder: Path, more: Iterable[str] = ()
+) -> dict[str, TravellingFile]:
+    """The files in the folder that entrants name, and `more` files and folders.
+
+    Named are the words of a command, the module of a `module:Class`, and the options of a player.
+    Raises OSError.
+    """
+    named = [*more, *(path for each in entrants for path in _named(each))]
+    found = {path for name in named for path in _files_below(folder, name)}
+    return {
+        str(path.relative_to(folder)): TravellingFile(
+            path.read_bytes(), bool(path.stat().st_mode & 0o100)
+        )
+        for path in sorted(found)
+    }
+
+
+def _named(entrant: Entrant) -> Iterator[str]:
+    """The words of an entrant that may be files."""
+    if entrant.command:
+        yield from shlex.split(entrant.command)
+    if entrant.player:
+        wanted = notation.parse(entrant.player)
+        module, colon, _ = wanted.name.partition(":")
+        if colon:
+            yield module.replace(".", "/") + ".py"
+        yield from wanted.options.values()
+
+
+def _files_below(folder: Path, name: str) -> Iterator[Path]:
+    """The file of that name in the folder, or the files of the folder of that name."""
+    path = folder / name
+    if not name or not path.resolve().is_relative_to(folder.resolve()) or path == folder:
+        return
+    if path.is_file():
+        yield path
+    elif path.is_dir():
+        yield from (each for each in path.rglob("*") if each.is_file())

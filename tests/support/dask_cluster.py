@@ -1,0 +1,103 @@
+"""A Dask cluster on this machine, whose scheduler and workers can be killed and started again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from support.commands import start
+from support.forked import ForkedCommand
+from support.waiting import wait_until
+from testbed.machine import reserve_port
+from testbed.process_names import children, runs
+
+#: Workers look more often whether the scheduler is back, and leave out what no test needs.
+_ENVIRONMENT = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "10s",
+}
+
+
+class DaskCluster:
+    """A scheduler, and workers with one thread each, as processes."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self.port = reserve_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.workers: list[ForkedCommand] = []
+        #: The processes of entrants that were seen.
+        self.entrants: set[int] = set()
+        self._folder = folder
+        self._left: list[ForkedCommand] = []
+        self._scheduler = self._start_scheduler()
+        for _ in range(workers):
+            self.start_worker()
+
+    def start_worker(self, *options: str, **more: object) -> None:
+        """Start one more worker; `more` are options of `start`."""
+        usual = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
+        where = ("--host", "127.0.0.1", "--local-directory", str(self._folder))
+        self.workers.append(
+            self._start("dask-worker", self.address, *usual, *where, *options, **more)
+        )
+
+    def kill_worker(self, place: int) -> None:
+        """Kill a worker, by its place in the list."""
+        self.see_entrants()
+        self._kill(self.workers.pop(place))
+
+    def restart(self) -> None:
+        """Kill the scheduler, and start it and as many workers as there were."""
+        self.see_entrants()
+        number = len(self.workers)
+        self._kill(self._scheduler)
+        self._left += self.workers  # those that it knew end by themselves, after their tasks
+        self.workers = []
+        self._scheduler = self._start_scheduler()
+        for _ in range(number):
+            self.start_worker()
+
+    def see_entrants(self) -> None:
+        """Note which processes of entrants are there."""
+        workers = (*self.workers, *self._left)
+        here = [child for worker in workers for child in children(worker.pid)]
+        self.entrants.update(each for each in here if runs(each, "players.client.main"))
+
+    def entrants_left(self) -> list[int]:
+        """The processes of entrants that still run, of those that were ever seen."""
+        self.see_entrants()
+        return [each for each in self.entrants if runs(each, "players.client.main")]
+
+    def stop(self) -> None:
+        """Kill what is left."""
+        for process in (*self.workers, *self._left, self._scheduler):
+            self._kill(process)
+
+    def _start_scheduler(self) -> ForkedCommand:
+        usual = ("--port", str(self.port), "--host", "127.0.0.1", "--no-dashboard", "--no-show")
+        return self._start("dask-scheduler", *usual)
+
+    def _start(
+        self, command: str, *words: str, env: Mapping[str, str] = os.environ, **more: object
+    ) -> ForkedCommand:
+        with (self._folder / "dask.log").open("ab") as log:
+            return start(command, *words, stdout=log, env={**env, **_ENVIRONMENT}, **more)
+
+    def _kill(self, process: ForkedCommand) -> None:
+        process.kill()
+        process.communicate()
+
+
+def wait_for_workers(cluster: DaskCluster, number: int) -> None:
+    """Wait until the scheduler knows so many workers."""
+    from distributed import Client
+
+    def connected() -> bool:
+        try:
+            with Client(cluster.address, timeout=5, set_as_default=False) as client:
+                return len(client.nthreads()) == number
+        except OSError:
+            return False
+
+    wait_until(connected, f"{number} workers")

@@ -1,0 +1,57 @@
+"""The files of entrants that travel to the workers, and the cluster of a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from support.organizer import invoke
+
+from server.model.tournament_spec import Entrant
+from server.organizer import spec_file
+from server.organizer.cluster.job import travelling_files
+from server.tournament.spec_parser import ClusterSettings
+
+MINE = Entrant("Ann", "1", command="python bots/ann.py --book ../secret.txt")
+OTHER = Entrant("Bob", "1", player="bob:Bob(net=nets/b.onnx,depth=3)")
+
+
+def test_the_files_that_entrants_name_travel_with_them(tmp_path: Path) -> None:
+    folder = tmp_path / "tournament"
+    names = ["bots/ann.py", "bob.py", "nets/b.onnx", "more/deep/x.bin", "unused.txt", "run.sh"]
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    (folder / "run.sh").chmod(0o755)
+    (tmp_path / "secret.txt").write_text("outside")
+    files = travelling_files((MINE, OTHER), folder, ("more", "run.sh"))
+    assert sorted(files) == sorted(set(names) - {"unused.txt"})
+    assert files["nets/b.onnx"].content == b"nets/b.onnx"
+    assert [path for path, file in files.items() if file.executable] == ["run.sh"]
+
+
+def test_a_file_names_its_cluster(tmp_path: Path) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_text('[cluster]\ndask = "tcp://lab1:8786"\nfiles = ["bots", "net.onnx"]\n')
+    assert spec_file.cluster_settings(file) == ClusterSettings(
+        "tcp://lab1:8786", ("bots", "net.onnx")
+    )
+    assert spec_file.cluster_settings(tmp_path / "none.toml") == ClusterSettings()
+
+
+def test_without_the_package_a_sentence_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    result = invoke("run", str(tmp_path / "none.toml"), "--dask", "local")
+    assert result.exit_code == 1
+    sentence = "--dask needs the package distributed: pip install 'playout[cluster]'"
+    assert result.output == f"Error: {sentence}\n"
+
+
+def test_an_address_without_a_scheduler_is_reported(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    result = invoke("run", str(tmp_path / "none.toml"), "--dask", "carrier-pigeon://lab1")
+    assert result.exit_code == 1
+    assert "there is no scheduler of Dask at carrier-pigeon://lab1" in result.output
