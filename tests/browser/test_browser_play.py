@@ -289,6 +289,45 @@ def test_a_bot_of_the_server_agrees_to_a_takeback(people: BrowserUsers) -> None:
     expect(page.locator("#reason")).to_contain_text("aborted the match")
 
 
+#: Notes the tones and the notices of a page, which is hidden when `isHidden` is set.
+NOTE_ALERTS = """
+    window.noted = [];
+    const createOscillator = AudioContext.prototype.createOscillator;
+    AudioContext.prototype.createOscillator = function () {
+        noted.push("tone");
+        return createOscillator.call(this);
+    };
+    window.Notification = class {
+        static permission = "granted";
+        constructor(title, { body }) { noted.push(`${title}: ${body}`); }
+        close() {}
+    };
+    Object.defineProperty(document, "hidden", { get: () => window.isHidden ?? false });
+"""
+
+
+def test_sounds_can_be_switched_off_and_notices_on(people: BrowserUsers) -> None:
+    page = people.come()
+    page.add_init_script(NOTE_ALERTS)
+    page.reload()
+    start_match(page, "connect_four")
+    type_move(page, "4")
+    expect(page.locator(".move")).to_have_count(2)
+    my_turn(page)
+    assert page.evaluate("noted") == ["tone", "tone"]
+    page.get_by_label("Sounds", exact=True).uncheck()
+    page.get_by_label("Notices while this page is hidden").check()
+    page.evaluate("window.isHidden = true")
+    type_move(page, "4")
+    expect(page.locator(".move")).to_have_count(4)
+    my_turn(page)
+    (notice,) = page.evaluate("noted.slice(2)")
+    assert notice.startswith("Your turn: random plays")
+    page.reload()
+    expect(page.get_by_label("Sounds", exact=True)).not_to_be_checked()
+    expect(page.get_by_label("Notices while this page is hidden")).to_be_checked()
+
+
 def test_a_registered_name_is_used_again(people: BrowserUsers) -> None:
     page = people.come()
     page.locator("#identity").click()

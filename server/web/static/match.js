@@ -1,6 +1,7 @@
 // The page of a match: shows the server's events, and sends the person's moves and requests.
 
 import { session } from "./account.js";
+import { Alerts } from "./alerts.js";
 import { AnalysisPanel } from "./analysis.js";
 import { beginsAbove } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
@@ -9,6 +10,7 @@ import { MatchRecord } from "./match_record.js";
 import {
   announcement,
   closingText,
+  offerText,
   parseMove,
   reasonText,
   statusText,
@@ -39,6 +41,7 @@ class MatchPage {
   #graph;
   #analysis;
   #offers;
+  #alerts = new Alerts({ sounds: part("sounds"), notices: part("notices"), fault: part("notices-fault") });
   #connection = null;
   #rematch = null;
   /** Is the connection open, and has `started` arrived over it? */
@@ -203,7 +206,7 @@ class MatchPage {
     else if (event.type === "update") this.#updated(event);
     else if (event.type === "taken_back") this.#takenBack(event);
     else if (event.type === "ended") this.#ended(event);
-    else if (event.type === "offered") this.#record.offer(event);
+    else if (event.type === "offered") this.#offered(event);
     else if (event.type === "offer_closed") this.#record.closeOffer(event);
     if (event.type.startsWith("offer")) this.#show();
   }
@@ -241,7 +244,11 @@ class MatchPage {
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
-    this.#announce(announcement(event, this.#record));
+    const { toMove, seat } = this.#record;
+    const text = announcement(event, this.#record);
+    this.#announce(text);
+    if (toMove) this.#alerts.play("move"); // otherwise its end follows, which has a sound
+    if (toMove && toMove === seat) this.#alerts.notify("Your turn", text);
   }
 
   #takenBack(event) {
@@ -249,7 +256,17 @@ class MatchPage {
     this.#browser.extend(this.#record.last);
     this.#setClocks();
     this.#show();
-    this.#announce(takebackText(event, this.#record));
+    const text = takebackText(event, this.#record);
+    this.#announce(text);
+    this.#alerts.play("move");
+    if (this.#record.toMove === this.#record.seat) this.#alerts.notify("Your turn", text);
+  }
+
+  #offered(event) {
+    this.#record.offer(event);
+    if (event.player === this.#record.seat) return;
+    this.#alerts.play("offer");
+    this.#alerts.notify("An offer", offerText(event, this.#record));
   }
 
   #ended(event) {
@@ -260,6 +277,8 @@ class MatchPage {
     this.#show();
     if (over) return;
     this.#announce(`${statusText(this.#record)}. ${reasonText(event)}`);
+    this.#alerts.play("end");
+    if (seat) this.#alerts.notify(statusText(this.#record), reasonText(event));
     if (part("resign-dialog").open) part("resign-dialog").close();
     // The server does not send analyses to the players while they play.
     if (seat) this.#catchUp();
@@ -325,6 +344,7 @@ class MatchPage {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
     }
     part("is-live").hidden = record.over;
+    part("alerts").hidden = record.over;
     part("live").hidden = record.over || live;
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;

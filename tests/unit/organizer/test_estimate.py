@@ -50,7 +50,7 @@ def test_thinking_time_at_most(clock: str, seconds: float | None) -> None:
 
 
 def test_threads_that_think_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "cores", lambda: 4)
+    monkeypatch.setattr(estimate, "usable_cores", lambda: 4)
     plain, two = Entrant("Ann", ""), Entrant("Bob", "", player="uct(threads=2)", threads=2)
     ponders = Entrant("Cem", "", player="uct(ponder=true)")
     assert estimate.concurrency(spec()) == 4
