@@ -13,6 +13,7 @@ from server.model.time_control import parse_time_control
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats
 from server.tournament.pairs import CountRange
+from server.tournament.report import words
 
 _TRUE = ("true", "yes", "1")
 
@@ -53,8 +54,9 @@ def core_shortage(spec: TournamentSpec) -> str | None:
     if threads <= usable_cores():
         return None
     return (
-        f"{spec.concurrency} matches at once can keep {threads} threads thinking, and this machine "
-        f"has {usable_cores()} cores: players that think by the clock think less"
+        f"{words.counted(spec.concurrency, 'match')} at once can keep {threads} threads "
+        f"thinking, and this machine has {words.counted(usable_cores(), 'core')}: players that "
+        "think by the clock think less"
     )
 
 

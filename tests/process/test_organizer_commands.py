@@ -23,7 +23,7 @@ from server.model.records import (
 )
 from server.model.tournament_spec import TournamentSpec, dumps
 from server.model.version import of_command
-from server.organizer import spec_file
+from server.organizer import estimate, spec_file
 from server.organizer.main import main
 from server.storage import Database
 from server.tournament.report import FORMATS
@@ -40,7 +40,8 @@ def test_help_has_examples_for_every_subcommand() -> None:
     }  # fmt: skip
 
 
-def test_a_good_file_is_described(spec_folder: Path) -> None:
+def test_a_good_file_is_described(spec_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "usable_cores", lambda: 2)
     told = invoke("validate", str(spec_folder / "SPEC.toml"))
     version = of_command("cat bot.txt", spec_file.files_in(spec_folder))
     assert told.exit_code == 0
@@ -52,6 +53,12 @@ def test_a_good_file_is_described(spec_folder: Path) -> None:
         f"  Ann: cat bot.txt, version {version}",
         "  Bob: logs in from elsewhere",
     ]
+    monkeypatch.setattr(estimate, "usable_cores", lambda: 1)
+    told = invoke("validate", str(spec_folder / "SPEC.toml"))
+    assert told.output.splitlines()[3] == (
+        "note: 2 matches at once can keep 2 threads thinking, and this machine has 1 core: players "
+        "that think by the clock think less"
+    )
 
 
 @pytest.mark.parametrize(
