@@ -15,7 +15,7 @@ import {
   seedsName,
   starPoints,
 } from "../../server/web/static/board_layout.js";
-import { centreOf, edges, hexagon, sizeOf } from "../../server/web/static/hexagons.js";
+import { areaOf, below, centreOf, edges, hexagon } from "../../server/web/static/hexagons.js";
 import { commonStart, exact, nextCells, pick, targetOf } from "../../server/web/static/move_selection.js";
 
 const GRID = {
@@ -98,10 +98,20 @@ test("each row of hexagons is half a cell further to the right, and touches the 
   const [right, above] = centreOf(0, 1, 40);
   assert.equal(x - right, 20);
   assert.ok(Math.abs(Math.hypot(x - right, y - above) - 40) < 1e-9);
-  const [width, height] = sizeOf(HEX, 40);
-  assert.equal(width, 40 * (3 + 2 / 2));
+  const centres = [0, 1, 2].flatMap((row) => [0, 1, 2].map((column) => centreOf(row, column, 40)));
+  const [left, top, width, height] = areaOf(centres, 40);
+  assert.deepEqual([left, Math.round(top), width], [0, 0, 40 * (3 + 2 / 2)]);
   const lowest = Math.max(...pointsOf(hexagon(centreOf(2, 0, 40), 40).replace("z", "")).map((each) => each[1]));
   assert.ok(Math.abs(lowest - height) < 0.01);
+});
+
+test("the area of hexagons has no more than those that are used, and a column goes on below it", () => {
+  const [corner, middle] = [centreOf(0, 2, 40), centreOf(1, 1, 40)];
+  const [left, , width] = areaOf([corner, middle], 40);
+  assert.deepEqual([left, width], [60, 60]);
+  const [x, y] = below(middle, 40);
+  const next = centreOf(2, 1, 40);
+  assert.ok(x > middle[0] && x < next[0] && y > middle[1] && y < next[1]);
 });
 
 test("the edges of hexagons form a closed line around the board", () => {

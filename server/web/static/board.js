@@ -114,13 +114,15 @@ export class BoardView {
     const { small, label } = this.#options;
     this.#layout = layoutOf(board, this.#flipped);
     const hasLabels = !small && board.geometry !== "heap";
-    const [width, height] = this.#size();
+    const [x, y, width, height] = this.#area();
     // Proportional to the board, so that letters are readable on a screen of 360 pixels.
     const font = width * 0.032;
     const left = hasLabels && board.row_labels.some(Boolean) ? font * 1.7 : 0;
-    const top = hasLabels && board.column_labels.some(Boolean) ? font * 1.6 : 0;
+    const hasColumns = hasLabels && board.column_labels.some(Boolean);
+    const top = hasColumns && this.#startsAtTop() ? font * 1.6 : 0;
+    const bottom = hasColumns && !top ? font * 1.1 : 0;
     this.#svg.replaceChildren();
-    const box = [-left, -top, width + left, height + top];
+    const box = [x - left, y - top, width + left, height + top + bottom];
     const edge = board.edges ? OWNED_EDGE / 2 : EDGE;
     const attributes = {
       class: `board is-${board.geometry} is-${board.piece} is-${board.surface ?? "plain"}${small ? " is-small" : ""}`,
@@ -130,14 +132,32 @@ export class BoardView {
     for (const [key, value] of Object.entries(attributes)) this.#svg.setAttribute(key, value);
     this.#svg.append(this.#ground(width, height));
     this.#layers = this.#makeLayers();
-    if (hasLabels) this.#layers.under.element.after(this.#labels(font)); // names of cells can be read
+    if (hasLabels) this.#layers.dots.element.after(this.#labels(font)); // names of cells can be read
     if (!small) this.#svg.append(this.#grid());
   }
 
-  /** The width and the height of the cells together. */
-  #size() {
-    if (this.#board.geometry === "hex") return hexagons.sizeOf(this.#layout, CELL);
-    return [this.#layout.columns * CELL, this.#layout.rows * CELL];
+  /** The rectangle around the cells: its left, top, width and height. */
+  #area() {
+    const { rows, columns } = this.#layout;
+    if (this.#board.geometry !== "hex") return [0, 0, columns * CELL, rows * CELL];
+    return hexagons.areaOf(this.#usedCells().map((cell) => this.#centre(cell)), CELL);
+  }
+
+  #usedCells() {
+    const { rows, columns } = this.#board;
+    return Array.from({ length: rows * columns }, (_, cell) => cell).filter((cell) => isUsed(this.#board, cell));
+  }
+
+  /** The hexagons of a drawn row or column that are used, from its beginning; others use all cells. */
+  #lineOf(count, cellAt) {
+    const cells = Array.from({ length: count }, (_, at) => cellAt(at));
+    return this.#board.geometry === "hex" ? cells.filter((cell) => isUsed(this.#board, cell)) : cells;
+  }
+
+  /** Is the first cell of each drawn column in the first row? */
+  #startsAtTop() {
+    const { columns, cellAt } = this.#layout;
+    return this.#lineOf(columns, (column) => cellAt(0, column)).length === columns;
   }
 
   /** The empty board. */
@@ -173,15 +193,14 @@ export class BoardView {
   }
 
   #hexagons() {
-    const { rows, columns, edges = [] } = this.#board;
+    const { edges = [] } = this.#board;
     // Turned by 180 degrees, an edge is where the opposite one was.
     const owners = this.#flipped ? [...edges.slice(2), ...edges.slice(0, 2)] : edges;
     const drawn = hexagons.edges(this.#layout, CELL);
     const owned = owners.map((owner, at) =>
       svg("path", { class: `edge ${OWNERS[owner]}`, d: drawn[at], "stroke-width": OWNED_EDGE }),
     );
-    const used = Array.from({ length: rows * columns }, (_, cell) => cell).filter((cell) => isUsed(this.#board, cell));
-    const cells = used.map((cell) => this.#shape(cell));
+    const cells = this.#usedCells().map((cell) => this.#shape(cell));
     return [...owned, svg("path", { class: "hexagon", d: cells.join("") })];
   }
 
@@ -202,16 +221,18 @@ export class BoardView {
 
   #labels(font) {
     const { row_labels: rowLabels, column_labels: columnLabels, columns, edges } = this.#board;
-    const { rows, cellAt } = this.#layout;
+    const { rows, columns: width, cellAt } = this.#layout;
     const away = edges ? EDGE : 0;
+    const startsAtTop = this.#startsAtTop();
     const labels = svg("g", { class: "labels", "aria-hidden": "true", "font-size": font });
     columnLabels.forEach((_, column) => {
-      const cell = cellAt(0, column);
-      const [x] = this.#centre(cell);
-      labels.append(svg("text", { x, y: -font * 0.55 - away }, columnLabels[cell % columns]));
+      const cell = this.#lineOf(rows, (row) => cellAt(row, column)).at(startsAtTop ? 0 : -1);
+      const [x, y] = hexagons.below(this.#centre(cell), CELL);
+      const place = startsAtTop ? { x: this.#centre(cell)[0], y: -font * 0.55 - away } : { x, y: y + font * 0.35 };
+      labels.append(svg("text", place, columnLabels[cell % columns]));
     });
     rowLabels.forEach((_, row) => {
-      const cell = cellAt(row, 0);
+      const [cell] = this.#lineOf(width, (column) => cellAt(row, column));
       const [x, y] = this.#centre(cell);
       const place = { x: x - CELL / 2 - font * 0.85 - away, y: y + font * 0.35 };
       labels.append(svg("text", place, rowLabels[Math.floor(cell / columns)]));
@@ -220,7 +241,7 @@ export class BoardView {
     const named = this.#board.geometry === "hex" ? [] : this.#board.cell_labels;
     (named ?? []).forEach((text, cell) => {
       const [x, y] = this.#centre(cell);
-      const place = { x: x - 18.5, y: y - 19.5 + size, "font-size": size };
+      const place = { x: x - 19, y: y - 19 + size * 0.75, "font-size": size };
       labels.append(svg("text", { class: "in-cell", ...place }, text));
     });
     return labels;

@@ -8,14 +8,21 @@ const [TOP, UPPER_RIGHT, LOWER_RIGHT, BOTTOM, LOWER_LEFT, UPPER_LEFT] = [0, 1, 2
 /** The length of a side. */
 const side = (width) => width / Math.sqrt(3);
 
-/** The width and the height of a board. */
-export function sizeOf({ rows, columns }, width) {
-  return [(columns + (rows - 1) / 2) * width, (1.5 * rows + 0.5) * side(width)];
+/** The rectangle around hexagons with these centres: its left, top, width and height. */
+export function areaOf(centres, width) {
+  const [xs, ys] = [0, 1].map((at) => centres.map((centre) => centre[at]));
+  const [left, top] = [Math.min(...xs) - width / 2, Math.min(...ys) - side(width)];
+  return [left, top, Math.max(...xs) + width / 2 - left, Math.max(...ys) + side(width) - top];
 }
 
 /** The centre of the cell that is drawn at a row and a column. */
 export function centreOf(row, column, width) {
   return [(column + row / 2 + 0.5) * width, (1.5 * row + 1) * side(width)];
+}
+
+/** A point beside the hexagon around a point, below it on the right, where its column goes on. */
+export function below([x, y], width) {
+  return [x + 0.4 * width, y + 1.2 * side(width)];
 }
 
 /** The path of a hexagon around a point. */
