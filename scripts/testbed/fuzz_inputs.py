@@ -107,6 +107,7 @@ class Mutator:
             "match": lambda: self._pick([*self.known.matches, "m"]),
             "ply": lambda: self._below(10),
             "offer": lambda: self._pick(["draw", "takeback"]),
+            "preview": lambda: self._pick([True, False]),
             "accept": lambda: self._pick([True, False]),
             "action": lambda: self._below(10),
             "info": self._thought,

@@ -85,6 +85,10 @@ class MatchRoom:
         #: Moves that spectators have not been sent.
         self.unshown: list[PendingUpdate] = []
         self._watchers: dict[_Audience, dict[str, Session]] = {}
+        #: The keys of the sessions that watch a small board, and do not count as spectators.
+        self._previews: set[str] = set()
+        #: The number of spectators that all have been told; None if they may know different ones.
+        self.told_count: int | None = 0
 
     @property
     def is_assigned(self) -> bool:
@@ -114,9 +118,21 @@ class MatchRoom:
         """The sessions that watch and do not play."""
         return [each for sessions in self._watchers.values() for each in sessions.values()]
 
-    def watch(self, session: Session) -> None:
-        """Send the match to a session from now on."""
+    def spectators(self) -> list[Session]:
+        """The sessions that watch, and do not only show a small board."""
+        return [each for each in self.watchers() if each.key not in self._previews]
+
+    @property
+    def spectator_count(self) -> int:
+        """The number of spectators beside the players; those of one name count once."""
+        players = {each.skeleton for each in self.seats}
+        return len({each.skeleton for each in self.spectators()} - players)
+
+    def watch(self, session: Session, *, preview: bool = False) -> None:
+        """Send the match to a session from now on; with `preview`, it is no spectator."""
         self.unwatch(session)
+        if preview:
+            self._previews.add(session.key)
         hello = session.hello
         informed = not self.has_player_named_like(session)
         audience = _Audience(hello.legal_actions, hello.views, informed)
@@ -127,6 +143,7 @@ class MatchRoom:
         """Stop sending the match to a session."""
         for sessions in self._watchers.values():
             sessions.pop(session.key, None)
+        self._previews.discard(session.key)
         session.watching.discard(self.match.id)
 
     # What is sent.
@@ -156,6 +173,7 @@ class MatchRoom:
             view=self.view.position(match.ply) if views else None,
             legal_moves=self.view.legal_moves(match.ply) if moves else None,
             offers=self.offers.open if seat else (),
+            spectators=self.spectator_count if views else 0,
         )
 
     def updates(

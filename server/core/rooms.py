@@ -13,7 +13,16 @@ from server.core.events import MatchOver
 from server.core.match import Match, Refused, Status
 from server.core.match_room import MatchRoom
 from server.core.sessions import Session
-from server.model.messages import Code, Ended, OfferClosed, Offered, Reason, RequestId, Seat
+from server.model.messages import (
+    Code,
+    Ended,
+    OfferClosed,
+    Offered,
+    Reason,
+    RequestId,
+    Seat,
+    SpectatorCount,
+)
 from server.model.records import MovePlayed, SeatTakenOver
 
 #: Matches that have ended and are still told from unknown ones.
@@ -24,6 +33,9 @@ _DESERTED = "both players were disconnected"
 
 #: Moves that spectators are sent in one go: each takes a third of a millisecond to draw.
 _MOVES_AT_ONCE = 4
+
+#: Seconds in which changes of the number of spectators are collected.
+_COUNT_S = 2.0
 
 
 class Rooms:
@@ -37,6 +49,9 @@ class Rooms:
         self._waiting: deque[tuple[int, MatchRoom]] = deque()
         #: Rooms with moves that spectators have not been sent.
         self._unshown: deque[MatchRoom] = deque()
+        #: Rooms whose number of spectators may have changed.
+        self._recounted: dict[str, MatchRoom] = {}
+        self._count_timer = context.timers.new(self._tell_counts)
 
     def get(self, match_id: str) -> MatchRoom:
         """The room of a match that is being played. Raises Refused."""
@@ -169,6 +184,37 @@ class Rooms:
 
     # Spectators.
 
+    def watch(self, room: MatchRoom, session: Session, now: float, *, preview: bool) -> None:
+        """Send a match to a spectator from now on."""
+        self.show_moves(room)  # so that a new spectator is not sent these moves twice
+        room.watch(session, preview=preview)
+        if not preview:
+            room.told_count = None  # it is sent the number at once, and others are not
+        self._recount(room, now)
+
+    def unwatch(self, match_id: str, session: Session, now: float) -> None:
+        """Stop sending a match to a session. Raises Refused."""
+        room = self.get(match_id)
+        room.unwatch(session)
+        self._recount(room, now)
+
+    def _recount(self, room: MatchRoom, now: float) -> None:
+        if not self._recounted:
+            self._count_timer.set(now + _COUNT_S)
+        self._recounted[room.match.id] = room
+
+    def _tell_counts(self, now: float) -> None:
+        """Tell the number of spectators of each match in which it has changed."""
+        recounted, self._recounted = self._recounted, {}
+        for room in recounted.values():
+            count = room.spectator_count
+            if count != room.told_count:
+                room.told_count = count
+                message = SpectatorCount(match=room.match.id, spectators=count)
+                self._context.tell_all([each for each in room.seats if each.hello.views], message)
+                spectators = [each for each in room.spectators() if each.hello.views]
+                self._context.tell_spectators(spectators, message)
+
     @property
     def has_unshown(self) -> bool:
         """Whether there are moves that spectators have not been sent."""
@@ -211,6 +257,7 @@ class Rooms:
         del self.running[match_id]
         assert room.clock_timer
         room.clock_timer.stop()
+        self._recounted.pop(match_id, None)
         self._ended[match_id] = None
         if len(self._ended) > ENDED_KEPT:
             self._ended.popitem(last=False)

@@ -93,7 +93,7 @@ class SessionManager:
             return
         session.connection, session.left_at = None, now
         for match_id in list(session.watching):
-            self._rooms.running[match_id].unwatch(session)
+            self._rooms.unwatch(match_id, session, now)
         self._context.queue(SessionDisconnected(session))
         reconnect_s = self._context.policy.reconnect_s
         if session.matches or session.results_since(now - reconnect_s):

@@ -342,11 +342,15 @@ class TakeOver(Request, frozen=True, kw_only=True):
 
 
 class Watch(Request, frozen=True, kw_only=True):
-    """Be sent a match: its position now, then every move."""
+    """Be sent a match: its position now, then every move.
+
+    `preview`: for a small board among others; the sender does not count as a spectator.
+    """
 
     sent_by: ClassVar = SESSIONS
 
     match: Key
+    preview: bool = False
 
 
 class Unwatch(Request, frozen=True, kw_only=True):
@@ -562,6 +566,7 @@ class Started(Event, frozen=True, kw_only=True):
     legal_moves: tuple[LegalMove, ...] | None = None
     #: The open offers, for the players.
     offers: tuple[OpenOffer, ...] = ()
+    spectators: int = 0
 
     @property
     def both_time_controls(self) -> tuple[TimeControl, TimeControl] | None:
@@ -628,6 +633,13 @@ class TakenBack(Event, frozen=True, kw_only=True):
     legal_actions: tuple[int, ...] | None = None
     view: PositionView | None = None
     legal_moves: tuple[LegalMove, ...] | None = None
+
+
+class SpectatorCount(Event, frozen=True, kw_only=True):
+    """How many people watch a match now; sent to its players and spectators that have views."""
+
+    match: str
+    spectators: int
 
 
 class Ended(Event, frozen=True, kw_only=True):

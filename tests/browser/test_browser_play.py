@@ -262,10 +262,13 @@ def test_two_people_take_back_a_move_and_agree_on_a_draw(
     type_move(bob, "3")
     expect(ann.locator(".move")).to_have_count(4)
     assert moves_on(ann) == moves_on(bob) == ["4", "1", "4", "3"]
+    spectator = people.come(f"/matches/{match}")
+    for page in (spectator, ann):
+        expect(page.locator("#spectators")).to_have_text("1 watching")
     ann.get_by_role("button", name="Offer a draw").click()
     expect(ann.get_by_role("button", name="Withdraw the draw")).to_be_visible()
     bob.get_by_role("button", name="Accept").click()
-    for page in (ann, bob):
+    for page in (ann, bob, spectator):
         expect(page.locator("#status")).to_have_text("A tie")
         expect(page.locator("#reason")).to_have_text("a draw by agreement")
         expect(page.locator("#offers")).to_be_hidden()

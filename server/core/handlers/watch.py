@@ -21,12 +21,11 @@ class WatchMatches:
         """Send a match: its position now, then every move."""
         room, session = self._rooms.get(request.match), origin.session
         if room.seat_of(session) is None:
-            self._rooms.show_moves(room)  # so that a new spectator is not sent these moves twice
-            room.watch(session)
+            self._rooms.watch(room, session, origin.now, preview=request.preview)
         self._context.tell(session, room.started(session, origin.now, request.id))
 
     @handles(Unwatch)
     def unwatch(self, request: Unwatch, origin: RequestContext) -> None:
         """Stop sending a match to a session."""
-        self._rooms.get(request.match).unwatch(origin.session)
+        self._rooms.unwatch(request.match, origin.session, origin.now)
         self._context.tell(origin.session, Ok(re=request.id))

@@ -88,7 +88,7 @@ export class LiveBoards {
     if (card.watched || card.ended || !this.#connection.name) return;
     card.watched = true;
     // If the match has ended already, the next `news` removes it.
-    this.#connection.request({ type: "watch", match }).catch(() => {});
+    this.#connection.request({ type: "watch", match, preview: true }).catch(() => {});
   }
 
   #unwatch(match, card) {

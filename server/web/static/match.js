@@ -208,7 +208,8 @@ class MatchPage {
     else if (event.type === "ended") this.#ended(event);
     else if (event.type === "offered") this.#offered(event);
     else if (event.type === "offer_closed") this.#record.closeOffer(event);
-    if (event.type.startsWith("offer")) this.#show();
+    else if (event.type === "spectator_count") this.#record.spectators = event.spectators;
+    if (["offered", "offer_closed", "spectator_count"].includes(event.type)) this.#show();
   }
 
   #notice({ code, text }) {
@@ -345,6 +346,8 @@ class MatchPage {
     }
     part("is-live").hidden = record.over;
     part("alerts").hidden = record.over;
+    part("spectators").hidden = record.over || !record.spectators;
+    setText(part("spectators"), `${record.spectators} watching`);
     part("live").hidden = record.over || live;
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;

@@ -20,6 +20,8 @@ export class MatchRecord {
     this.isAssigned = Boolean(data.tournament || data.ladder);
     /** The number of moves that were made for the players. */
     this.opening = data.opening ?? 0;
+    /** How many people watch. */
+    this.spectators = 0;
     /** The open offers of the players, {offer, player, ply}; known to players only. */
     this.offers = [];
     /** What this person has offered in vain since their last move. */
@@ -54,6 +56,7 @@ export class MatchRecord {
   start(event) {
     this.#cut(this.#common(event.moves));
     this.offers = event.offers ?? [];
+    this.spectators = event.spectators ?? 0;
     this.seat = event.seat ?? null;
     this.toMove = event.to_move;
     this.clocks = event.clocks ?? null;

@@ -7,7 +7,18 @@ from collections.abc import Callable
 import pytest
 from support.hub_harness import WON, HubHarness, MemoryClient, play, sit_down
 
-from server.model.messages import Ended, Move, Ping, Pong, Resign, Started, Unwatch, Update, Watch
+from server.model.messages import (
+    Ended,
+    Move,
+    Ping,
+    Pong,
+    Resign,
+    SpectatorCount,
+    Started,
+    Unwatch,
+    Update,
+    Watch,
+)
 from server.runtime import scheduler
 from server.runtime.scheduler import LoopScheduler
 
@@ -222,3 +233,38 @@ def test_what_fails_does_not_keep_others_waiting() -> None:
         loop.turn()
     loop.turn()
     assert done == ["done"]
+
+
+def test_spectators_are_counted_by_name_and_changes_are_told_together() -> None:
+    harness = HubHarness()
+    ann, _, match = sit_down(harness, views=True)
+    first, second, lobby = (harness.client(name, views=True) for name in ("Eve", "Zoe", "Cem"))
+    plain, own = harness.client("Dan"), harness.client("Bob2", role="spectator")
+    assert first.ask(Watch(match=match), Started).spectators == 1
+    assert second.ask(Watch(match=match), Started).spectators == 2
+    assert lobby.ask(Watch(match=match, preview=True), Started).spectators == 2
+    for client in (plain, own):
+        assert client.ask(Watch(match=match), Started).spectators == 0  # it has no views
+    assert not ann.heard(SpectatorCount)
+    harness.wait(5.0)
+    told = SpectatorCount(match=match, spectators=4)
+    for client in (ann, first, second):
+        assert client.heard(SpectatorCount) == [told]
+    for client in (plain, own, lobby):
+        assert not client.heard(SpectatorCount)
+    lobby.say(Unwatch(match=match))
+    harness.wait(5.0)
+    assert ann.heard(SpectatorCount) == [told]
+    second.hang_up()
+    first.say(Unwatch(match=match))
+    harness.wait(5.0)
+    assert ann.heard(SpectatorCount)[1:] == [SpectatorCount(match=match, spectators=2)]
+
+
+def test_a_match_that_has_ended_tells_no_count() -> None:
+    harness = HubHarness()
+    ann, bob, match = sit_down(harness, views=True)
+    harness.client("Eve", views=True).say(Watch(match=match))
+    bob.say(Resign(match=match))
+    harness.wait(5.0)
+    assert not ann.heard(SpectatorCount)

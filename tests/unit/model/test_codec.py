@@ -66,6 +66,7 @@ from server.model.messages import (
     Seek,
     Seeking,
     ServerPing,
+    SpectatorCount,
     Started,
     SubscribeLobby,
     Summary,
@@ -205,6 +206,7 @@ EVENT_EXAMPLES: list[Event] = [
     ),
     Offered(match="m", offer="draw", player=1, ply=12),
     OfferClosed(match="m", offer="draw", player=1, ply=12, how="declined"),
+    SpectatorCount(match="m", spectators=3),
     TakenBack(re=4, match="m", ply=2, player=1, state=(1, 0, 9), to_move=1),
     Ended(
         match="m",
