@@ -7,6 +7,7 @@ from functools import wraps
 from importlib.metadata import version
 from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
+import msgspec
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
@@ -76,7 +77,7 @@ class AgentTools:
         welcome = await self._session.ready()
         return {
             "games": list(welcome.games),
-            "bots": list(welcome.bots),
+            "bots": [msgspec.to_builtins(bot) for bot in welcome.bots],
             "your_name": welcome.name,
             "rated_matches_possible": not welcome.guest,
             "matches": [match.started.match for match in self._running()],
@@ -86,7 +87,7 @@ class AgentTools:
         self,
         game: Game,
         bot: Annotated[
-            str | None, Field(description="Play against this bot of list_games; not rated")
+            str | None, Field(description="Play against the bot of this name in list_games")
         ] = None,
         opponent: Annotated[
             str | None, Field(description="Play only against the user of this name")
@@ -104,9 +105,9 @@ class AgentTools:
         """Start a match, and return it when it is your move."""
         place = cast(Seat | None, seat)
         if bot is not None:
-            if rated or opponent is not None:
-                raise AgentError("A match against a bot has no other opponent, and is not rated.")
-            request = ChallengeBot(player=bot, game=game, clock=clock, seat=place)
+            if opponent is not None:
+                raise AgentError("A match against a bot has no other opponent.")
+            request = ChallengeBot(player=bot, game=game, clock=clock, rated=rated, seat=place)
             return await self._begin(request, wait_s)
         seek = Seek(game=game, clock=clock, rated=rated, opponent=opponent, seat=place)
         return await self._begin(seek, wait_s)
@@ -155,11 +156,11 @@ class AgentTools:
             return await self._shown(new[0], wait_s)
         if isinstance(seeking, Seeking) and not begun:
             await session.ask(Cancel(seek=seeking.seek))
-        welcome = await session.ready()
+        bots = ", ".join(bot.name for bot in (await session.ready()).bots)
         raise AgentError(
             session.failure
             or f"Nobody has sought this match for {wait_s:g} s, so it is sought no longer. "
-            f"Try again, or play against a bot: {', '.join(welcome.bots) or 'there are none'}"
+            f"Try again, or play against a bot: {bots or 'there are none'}"
         )
 
     async def _shown(self, match: str, wait_s: float) -> Described:

@@ -34,7 +34,7 @@ _EPILOG = f"""
 Examples:
   playout-bridge json connect_four --port 4243
   board-play.py connect_four jrb.mcts.uct 127.0.0.1 4243   a client of the original
-  playout-bridge json reversi --port 0 --challenge-bot "uct(time=0.3)"
+  playout-bridge json reversi --port 0 --challenge-bot "Playout Medium"
   playout-bridge json t3 --clock 600+10 --seat 1
   playout-bridge json "original(board=go)" --port 4243
 
@@ -145,7 +145,7 @@ def _address(_: click.Context, parameter: click.Parameter, value: str) -> tuple[
 @click.option("--clock", default="60/move", show_default=True, help="Time control of the matches.")
 @click.option("--seat", type=click.IntRange(1, 2), help="Clients move first (1) or second (2).")
 @click.option("--opponent", help="Play only against the player of this name.")
-@click.option("--challenge-bot", metavar="PLAYER", help="Play against a bot of the server.")
+@click.option("--challenge-bot", metavar="BOT", help="Play against a bot of the server.")
 @click.option(
     "--clients", default=32, show_default=True, type=click.IntRange(1, 1000), help="At a time."
 )

@@ -58,7 +58,7 @@ EPILOG = """
 \b
 Examples:
   playout-player connect_four human                   you, at this terminal
-  playout-player connect_four human --challenge-bot "uct(time=0.3)"
+  playout-player connect_four human --challenge-bot "Playout Easy"
                                                       against a bot of the server
   playout-player connect_four uct --option time=0.2   a search, 0.2 s a move
   playout-player "othello(size=6)" random --matches 20
@@ -121,8 +121,9 @@ def _show_games(context: click.Context, _: click.Parameter, wanted: bool) -> Non
 @click.option("--opponent", help="Play only against the player of this name.")
 @click.option(
     "--challenge-bot",
-    metavar="PLAYER",
-    help="Play against a bot that the server starts: one of those that it offers.",
+    metavar="BOT",
+    help="Play against a bot that the server starts: the name of one that it "
+    "offers, or its player.",
 )
 @click.option("--seat", type=click.IntRange(1, 2), help="Move first (1) or second (2).")
 @click.option(
@@ -255,9 +256,8 @@ def main(
     known = _known_games(context, game, tournament, ladder, warm)
     if bot_version is not None and ladder is None:
         raise click.UsageError("--bot-version needs --ladder GAME")
-    if challenge_bot is not None and (rated or opponent is not None):
-        raise click.UsageError("--challenge-bot names the opponent, in a match that is not rated: "
-                               "leave --opponent and --rated out")  # fmt: skip
+    if challenge_bot is not None and opponent is not None:
+        raise click.UsageError("--challenge-bot names the opponent: leave --opponent out")
     if engines is not None:
         options += (_engines_option(player, engines),)
     if check:
@@ -374,7 +374,7 @@ def _match_request(
 ) -> Seek | ChallengeBot:
     """The request for a match outside tournaments."""
     if challenge_bot is not None:
-        return ChallengeBot(player=challenge_bot, game=game, clock=clock, seat=seat)
+        return ChallengeBot(player=challenge_bot, game=game, clock=clock, rated=rated, seat=seat)
     return Seek(game=game, clock=clock, rated=rated, opponent=opponent, seat=seat)
 
 

@@ -52,6 +52,7 @@ from server.model.messages import (
     WatchTournament,
     Withdraw,
 )
+from server.model.offered_bots import parse_offered_bots
 from server.model.tournament_spec import Entrant, Openings, TournamentSpec
 from server.runtime import collector
 from server.tournament.formats.swiss import MOST_ROUNDS
@@ -220,7 +221,7 @@ def _take_over(bench: Bench) -> Instance:
 
 def _challenge_bot(bench: Bench) -> Instance:
     """Of a game that is not loaded yet."""
-    hub = TimedHub(bots=4, offered=("random",))  # type: ignore[arg-type]
+    hub = TimedHub(bots=4, offered=parse_offered_bots(["random"]))  # type: ignore[arg-type]
     return Instance(hub, hub.client("Ann"), ChallengeBot(player="random", game=LARGEST))
 
 

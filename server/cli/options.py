@@ -15,13 +15,20 @@ import games
 from games.core import spec
 from server.client.finite_range import FiniteRange
 from server.core.policy import Policy
+from server.model.messages import OfferedBot
+from server.model.offered_bots import BadBot, parse_offered_bots
 from server.model.time_control import NOTATIONS, TimeControlError, canonical_time_control
 from server.runtime.endpoints import host_of, is_loopback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The bots that the server offers without `--bot`, from weak to strong.
-OFFERED = ("random", "flat(time=0.3)", "uct(time=0.3)", "uct(time=2)", "rave(time=1)")
+#: The bots that the server offers without `--bot`, from weak to strong. The easy one has a fixed
+#: number of simulations, so that it is as weak on every machine.
+OFFERED = (
+    "Playout Easy:easy=flat(simulations=30)",
+    "Playout Medium:medium=uct(simulations=1000)",
+    "Playout Strong:strong=uct(time=2)",
+)
 _BOTS = 4
 
 _FLAGS = ("http_proxied", "log_json", "open", "proxy_protocol")
@@ -166,16 +173,14 @@ def policy_options(command: F) -> F:
     return command
 
 
-def _players(
-    context: click.Context, parameter: click.Parameter, players: tuple[str, ...]
-) -> tuple[str, ...]:
+def _bots(
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> tuple[OfferedBot, ...]:
     """Check the syntax only: the server knows no players, and finds out by starting one."""
-    for player in players:
-        try:
-            spec.parse(player)
-        except spec.SpecError as fault:
-            raise click.BadParameter(str(fault)) from fault
-    return tuple(dict.fromkeys(players))
+    try:
+        return parse_offered_bots(texts)
+    except BadBot as fault:
+        raise click.BadParameter(str(fault)) from fault
 
 
 def bot_options(command: F) -> F:
@@ -190,11 +195,12 @@ def bot_options(command: F) -> F:
             ),
             click.option(
                 "--bot",
-                metavar="PLAYER",
+                metavar="[NAME[:LEVEL]=]PLAYER",
                 multiple=True,
                 default=OFFERED,
-                callback=_players,
-                help="A bot that the server offers, named as for playout-player; repeatable.  "
+                callback=_bots,
+                help="A bot that the server offers: a player as for playout-player, with the name "
+                "of its account and its level (easy, medium or strong); repeatable.  "
                 f"[default: {', '.join(OFFERED)}]",
             ),
         )

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from server.core.accounts import Directory
+from server.core.bot_accounts import BotAccounts
 from server.core.context import Context
 from server.core.dispatch import handlers_of
 from server.core.events import (
@@ -61,12 +62,13 @@ def make_hub(
     sessions = SessionManager(context, registry, rooms)
     pairing = Pairing(context, lobby, rooms)
     seeks = Seeks(context, registry, lobby, pairing)
-    bots = BotManager(context, directory, sessions, lobby, rooms, seeks, pairing)
+    bot_accounts = BotAccounts(context, directory)
+    bots = BotManager(context, bot_accounts, sessions, lobby, rooms, seeks, pairing)
     feed = LobbyFeed(context, registry, lobby, rooms)
     director = TournamentDirector(context, rooms, sessions)
     ladders = Ladders(context, directory, sessions, rooms)
     features = (
-        Greeting(context, directory, sessions, lobby, rooms, bots, software),
+        Greeting(context, directory, sessions, lobby, rooms, bots, bot_accounts, software),
         seeks,
         bots,
         Play(context, rooms, sessions),

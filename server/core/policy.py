@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from server.model.messages import OfferedBot
+
 Registration = Literal["open", "guests", "closed"]
 
 
@@ -37,9 +39,9 @@ class Policy:
     matches_per_session: int = 100
     matches_per_account: int = 200
 
-    #: Bots that the server runs at once, at most; 0 means none. And which players it offers.
+    #: Bots that the server runs at once, at most; 0 means none. And which bots it offers.
     bots: int = 0
-    offered: tuple[str, ...] = ()
+    offered: tuple[OfferedBot, ...] = ()
     bots_per_account: int = 2
     bot_challenges_per_hour: int = 100
     bot_minutes: float = 60.0

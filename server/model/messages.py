@@ -20,6 +20,8 @@ from server.model.tournament_spec import TournamentSpec
 
 PROTOCOL = 1
 
+#: How strong a bot of the server is, from weak to strong.
+Level = Literal["easy", "medium", "strong"]
 Text = Annotated[str, Meta(max_length=500)]
 Name = Annotated[str, Meta(min_length=1, max_length=32)]
 Key = Annotated[str, Meta(max_length=64)]
@@ -280,11 +282,15 @@ class Seek(Request, frozen=True, kw_only=True):
 
 
 class ChallengeBot(Request, frozen=True, kw_only=True):
-    """Start one of the server's bots, listed in `welcome`, and play a match against it."""
+    """Start one of the server's bots, and play a match against it.
+
+    `player` is the name or the player specification of a bot in `welcome`.
+    """
 
     player: Text
     game: Text
     clock: Key | None = None
+    rated: bool = False
     seat: Seat | None = None
 
 
@@ -504,6 +510,18 @@ class Event(
         return str(cls.__struct_config__.tag)
 
 
+class OfferedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A bot of the server: its name, its player specification and its level.
+
+    `move_s`: the most seconds that it takes for a move, if its specification limits them.
+    """
+
+    name: str
+    player: str
+    level: Level | None = None
+    move_s: float | None = None
+
+
 class Welcome(Event, frozen=True, kw_only=True):
     """The answer to `hello`. After a lost connection, `session` takes the session up again.
 
@@ -523,7 +541,7 @@ class Welcome(Event, frozen=True, kw_only=True):
     frame_bytes: int | None = None
     software: str
     games: tuple[str, ...]
-    bots: tuple[str, ...] = ()
+    bots: tuple[OfferedBot, ...] = ()
 
 
 class Seeking(Event, frozen=True, kw_only=True):

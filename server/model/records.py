@@ -12,7 +12,10 @@ from server.model.messages import Action, Analysis, ClockState, Int32, Reason, S
 
 
 class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):
-    """A registered name; `digest` is the SHA-256 of its token in hexadecimal."""
+    """A registered name; `digest` is the SHA-256 of its token in hexadecimal.
+
+    The account of a bot that the server offers has no token: its digest is empty.
+    """
 
     id: str
     name: str

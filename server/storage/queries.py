@@ -189,8 +189,12 @@ class Reader:
                 matches.c.winner,
                 matches.c.ended_at,
                 matches.c.tournament,
-                sa.func.coalesce(matches.c.first_version, "").label("first_version"),
-                sa.func.coalesce(matches.c.second_version, "").label("second_version"),
+                sa.func.coalesce(matches.c.first_version, matches.c.first_bot, "").label(
+                    "first_version"
+                ),
+                sa.func.coalesce(matches.c.second_version, matches.c.second_bot, "").label(
+                    "second_version"
+                ),
             )
             .outerjoin_from(matches, one, one.c.id == matches.c.first_account)
             .outerjoin(other, other.c.id == matches.c.second_account)

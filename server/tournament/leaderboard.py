@@ -1,7 +1,8 @@
 """Leaderboard of a game: ratings of all players of a server, from all rated matches of the game.
 
 A player that took part in tournaments or was on a ladder with several versions has a rating for
-each version. The model, its error bars and its prior are those of `server.tournament.ratings`.
+each version, and so has a bot of the server that was offered with several player specifications.
+The model, its error bars and its prior are those of `server.tournament.ratings`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ WON, LOST = 1, 2
 class RatedMatch(NamedTuple):
     """A rated match with a result; the players' names in it (`then`) and their present names.
 
-    `versions` are those of the players on a ladder, otherwise empty.
+    `versions` are those of the players on a ladder, and the player specifications of the server's
+    bots; otherwise empty.
     """
 
     match: str

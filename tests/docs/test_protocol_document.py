@@ -39,6 +39,7 @@ from server.model.messages import (
     Event,
     LegalMove,
     LobbyTotals,
+    OfferedBot,
     OpenOffer,
     Outcome,
     Person,
@@ -121,7 +122,7 @@ REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
 EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
     TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
-    Summary, Person, Outcome, LobbyTotals,
+    Summary, Person, OfferedBot, Outcome, LobbyTotals,
     TournamentSpec, Entrant, Openings, Adjudication, Sprt,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}

@@ -6,13 +6,14 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
 from click.testing import CliRunner
+from msgspec import structs
 from support.commands import RunningServer, finish, run, running_server, start
 from support.hub_harness import (
     GAME,
@@ -56,6 +57,8 @@ from server.model.messages import (
     Started,
     Welcome,
 )
+from server.model.offered_bots import parse_offered_bots
+from server.model.records import Account, MatchStarted
 
 #: The environment in which a server finds the players that fail.
 FINDABLE = {
@@ -71,8 +74,8 @@ PLAYER = "players.client.main"
 #: Enough to see that bots are nice; with more of it, they wait for minutes beside busy processes.
 NICENESS = 1
 NICE = {"server.net.bot_processes.PLAYER_NICENESS": NICENESS}
-OFFERED = ("random", "uct(time=0.3)")
-SUMMON = ChallengeBot(player="uct(time=0.3)", game=GAME, clock="60+1", seat=1)
+OFFERED = parse_offered_bots(["Randy:easy=random", "Ursa:medium=uct(time=0.3)"])
+SUMMON = ChallengeBot(player="Ursa", game=GAME, clock="60+1", seat=1)
 
 
 def host(**policy: Any) -> HubHarness:
@@ -102,11 +105,11 @@ def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
     (seeking,) = ann.say(SUMMON)
     assert isinstance(seeking, Seeking)
     order = the_bot(harness)
-    assert (order.player, order.game, order.name) == ("uct(time=0.3)", GAME, "uct-1")
-    assert (seeking.opponent, seeking.clock, seeking.seat) == ("uct-1", "60+1", 1)
+    assert (order.player, order.game, order.name) == ("uct(time=0.3)", GAME, "Ursa")
+    assert (seeking.opponent, seeking.clock, seeking.seat) == ("Ursa", "60+1", 1)
     bot = come(harness, order)
     started = only(ann.inbox, Started)
-    assert (started.players, started.seat, started.clock) == (("Ann", "uct-1"), 1, "60+1")
+    assert (started.players, started.seat, started.clock) == (("Ann", "Ursa"), 1, "60+1")
     assert only(bot.inbox, Started).seat == 2
     assert ann.ask(List(), Listing).seeks == ()
 
@@ -121,9 +124,7 @@ def test_the_bot_is_gone_when_its_match_is_over() -> None:
     assert isinstance(bot.inbox[-1], Ended)
     assert not bot.open
     assert not harness.bots
-    harness.wait(harness.policy.reconnect_s)
-    assert harness.client("uct-1").open, "its name is free"
-    ann.hang_up()
+    assert ann.ask(SUMMON, Seeking)
 
 
 def test_the_welcome_says_which_there_are() -> None:
@@ -141,7 +142,7 @@ def test_without_a_clock_it_is_the_server_s() -> None:
     ("fields", "code"),
     [
         ({"player": "uct(time=3)"}, Code.NOT_ALLOWED),
-        ({"player": "uct(time=0.3) "}, Code.NOT_ALLOWED),
+        ({"player": ""}, Code.NOT_ALLOWED),
         ({"player": "--help"}, Code.NOT_ALLOWED),
         ({"game": "shogi"}, Code.BAD_GAME),
         ({"game": "--help"}, Code.BAD_GAME),
@@ -161,17 +162,19 @@ def test_what_is_not_offered_is_refused(fields: dict[str, Any], code: Code) -> N
 @pytest.mark.parametrize(
     ("player", "suggested"),
     [
-        ("uct", ["did you mean 'uct(time=0.3)'?"]),
-        ("uct(time=9)", ["did you mean 'uct(time=0.3)'?"]),
-        ("radnom", ["did you mean 'random'?"]),
+        ("uct", ["did you mean 'Ursa'?"]),
+        ("uct(time=9)", ["did you mean 'Ursa'?"]),
+        ("radnom", ["did you mean 'Randy'?"]),
+        ("Ursula", ["did you mean 'Ursa'?"]),
         ("human", []),
     ],
 )
 def test_a_bot_that_is_not_offered_gets_a_suggestion(player: str, suggested: list[str]) -> None:
-    ann = host(offered=("random", "uct(time=0.3)", "uct(time=2)")).client("Ann")
+    offered = (*OFFERED, *parse_offered_bots(["uct(time=2)"]))
+    ann = host(offered=offered).client("Ann")
     text = ann.ask(ChallengeBot(player=player, game=GAME), Error).text
     assert text.startswith(f"{player!r} is not among the bots here")
-    assert text.endswith("(there are: random, uct(time=0.3), uct(time=2))")
+    assert text.endswith("(there are: Randy, Ursa, uct(time=2))")
     assert re.findall("did you mean .*?[?]", text) == suggested
 
 
@@ -189,7 +192,7 @@ def test_one_waits_for_one_bot_at_a_time() -> None:
     ann.say(SUMMON)
     assert ann.refused(SUMMON) is Code.TOO_MANY
     come(harness, the_bot(harness))
-    assert ann.ask(SUMMON, Seeking).opponent == "uct-2"
+    assert ann.ask(SUMMON, Seeking).opponent == "Ursa"
 
 
 def test_one_has_so_many_bots_at_once() -> None:
@@ -237,7 +240,7 @@ def test_a_server_that_closes_starts_no_bots_and_lets_none_come() -> None:
     come(harness, the_bot(harness))
     bob.say(SUMMON)
     harness.do(harness.hub.stop(harness.now, 5.0))
-    assert the_bot(harness).name == "uct-1", "which plays on"
+    assert the_bot(harness).name == "Ursa", "which plays on"
     assert bob.refused(SUMMON) is Code.CLOSING
 
 
@@ -256,7 +259,7 @@ def test_a_bot_that_fails_is_told_of_and_its_seek_is_gone() -> None:
     fail(harness, the_bot(harness))
     assert failed(ann.inbox)
     assert ann.ask(List(), Listing).seeks == ()
-    assert "uct-1 (uct(time=0.3)) has failed: it has ended with exit code 1" in harness.logged[-1]
+    assert "Ursa (uct(time=0.3)) has failed: it has ended with exit code 1" in harness.logged[-1]
     assert ann.ask(SUMMON, Seeking)
 
 
@@ -393,7 +396,7 @@ def test_an_administrator_sends_a_bot_away() -> None:
     harness = host()
     ann = harness.client("Ann")
     ann.say(SUMMON)
-    administrator(harness, "Zoe").say(Kick(name="uct-1"))
+    administrator(harness, "Zoe").say(Kick(name="Ursa"))
     assert failed(ann.inbox)
     assert not harness.bots
 
@@ -430,7 +433,7 @@ def test_a_bot_is_started_again_for_a_match_that_goes_on() -> None:
     assert harness.is_empty()
 
 
-@pytest.mark.parametrize("policy", [{"bots": 0}, {"offered": ("random",)}])
+@pytest.mark.parametrize("policy", [{"bots": 0}, {"offered": OFFERED[:1]}])
 def test_a_bot_that_is_not_offered_any_more_does_not_come_back(policy: dict[str, Any]) -> None:
     harness, ann, _ = interrupted(**policy)
     ann = harness.client("Ann", session=ann.token)
@@ -457,10 +460,11 @@ def test_nobody_comes_as_a_bot_without_its_token() -> None:
     ann = harness.client("Ann")
     ann.say(SUMMON)
     eve = harness.connect()
-    assert eve.refused(hello_of("uct-1")) is Code.NAME_TAKEN
-    assert eve.refused(hello_of("UCT 1")) is Code.NAME_TAKEN
-    assert eve.refused(hello_of("uct-1", session="0" * 32)) is Code.UNKNOWN_SESSION
-    assert eve.refused(hello_of("uct-1", guest=False)) is Code.NAME_TAKEN
+    assert eve.refused(hello_of("Ursa")) is Code.NAME_TAKEN
+    assert eve.refused(hello_of("URSA")) is Code.NAME_TAKEN
+    assert eve.refused(hello_of("Ursa", session="0" * 32)) is Code.UNKNOWN_SESSION
+    assert eve.refused(hello_of("Ursa", guest=False)) is Code.NAME_TAKEN
+    assert eve.refused(hello_of("Ursa", token="")) is Code.BAD_TOKEN
     assert not ann.heard(Started)
     assert come(harness, the_bot(harness)).heard(Started)
 
@@ -473,22 +477,68 @@ def test_nobody_takes_the_match_that_a_bot_is_for() -> None:
     assert not ann.heard(Started)
 
 
-def test_a_bot_has_a_name_that_nobody_has() -> None:
+# Accounts.
+
+
+def accounts_in(harness: HubHarness) -> list[Account]:
+    return [each for each in harness.stored if isinstance(each, Account)]
+
+
+def test_the_account_of_a_bot_is_made_when_it_is_first_challenged() -> None:
     harness = host()
-    harness.client("uct 1")
-    token = harness.connect().ask(hello_of("uct-2", guest=False), Welcome).token
-    assert token
-    assert harness.client("Ann").ask(SUMMON, Seeking).opponent == "uct-3"
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    assert accounts_in(harness) == []
+    ann.say(SUMMON)
+    (account,) = accounts_in(harness)
+    assert (account.name, account.digest) == ("Ursa", "")
+    come(harness, the_bot(harness))
+    bob.say(SUMMON)
+    assert len(accounts_in(harness)) == 1
+    match = harness.only_match()
+    (started,) = (each for each in harness.stored if isinstance(each, MatchStarted))
+    assert (started.match, started.accounts) == (match.id, (None, account.id))
+    assert (started.bots, started.rated) == ((None, "uct(time=0.3)"), False)
 
 
-@pytest.mark.parametrize(
-    ("player", "name"),
-    [("my.bot:My_Bot(x=1)", "MyBot-1"), ("плеер", "bot-1"), (f"m:{'x' * 40}", f"{'x' * 24}-1")],
-)
-def test_players_of_others_have_names_too(player: str, name: str) -> None:
-    harness = host(offered=(player,))
+@pytest.mark.parametrize("fields", [{}, {"guest": False}, {"role": "spectator"}])
+def test_the_name_of_a_bot_is_taken_before_it_has_an_account(fields: dict[str, Any]) -> None:
+    (error,) = host().connect().say(hello_of("UrsA", **fields))
+    assert isinstance(error, Error)
+    assert error.code is Code.NAME_TAKEN
+    assert "the name of a bot of this server" in error.text
+
+
+def test_a_bot_has_another_name_where_somebody_has_its_name() -> None:
+    harness = host(bots=0)
+    assert harness.connect().ask(hello_of("ursa", guest=False), Welcome).token
+    harness = restarted(harness, bots=4, offered=OFFERED)
     ann = harness.client("Ann")
-    assert ann.ask(ChallengeBot(player=player, game=GAME), Seeking).opponent == name
+    assert ann.welcome
+    assert [each.name for each in ann.welcome.bots] == ["Randy", "Ursa 2"]
+    assert ann.ask(structs.replace(SUMMON, player="uct(time=0.3)"), Seeking).opponent == "Ursa 2"
+
+
+def test_a_match_against_a_bot_is_rated_if_an_account_asks_for_it() -> None:
+    harness = host()
+    rated = structs.replace(SUMMON, rated=True)
+    assert harness.client("Bob").refused(rated) is Code.NOT_FOR_GUESTS
+    ann = administrator(harness, "Ann")
+    assert ann.ask(rated, Seeking).rated
+    bot = come(harness, the_bot(harness))
+    assert only(bot.inbox, Started).rated
+
+
+def test_a_bot_takes_over_no_match_of_another_process_of_its_account() -> None:
+    harness = host()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    ann.say(SUMMON)
+    order = the_bot(harness)
+    come(harness, order).hang_up()
+    bob.say(SUMMON)
+    (other,) = (each for each in harness.bots.values() if each is not order)
+    bot = come(harness, other)
+    assert bot.welcome
+    assert bot.welcome.away == ()
 
 
 def test_bots_come_where_guests_are_not_let_in() -> None:
@@ -541,7 +591,7 @@ def challenge_bot(client: RawClient, player: str = "random") -> Message:
 
 
 def test_a_bot_plays_its_match_and_is_gone(server: RunningServer, ann: RawClient) -> None:
-    assert challenge_bot(ann)["opponent"] == "random-1"
+    assert challenge_bot(ann)["opponent"] == "random"
     shown = ann.hear_until("started")
     (bot,) = bots_of(server)
     assert os.getpriority(os.PRIO_PROCESS, bot) >= NICENESS
@@ -626,7 +676,7 @@ def test_bots_do_not_outlive_the_server(end: signal.Signals) -> None:
 
 
 def test_a_match_goes_on_after_a_server_that_is_killed(tmp_path: Path) -> None:
-    options = ("--bots", "1", "--database", f"sqlite:///{tmp_path}/playout.db")
+    options = ("--bots", "1", "--bot", "random", "--database", f"sqlite:///{tmp_path}/playout.db")
     with running_server(*options) as server, RawClient(server.host, server.port) as bob:
         session = bob.hello("Bob")["session"]
         challenge_bot(bob)
@@ -651,17 +701,17 @@ def test_a_person_plays_a_bot_of_a_server_with_tls(tmp_path: Path) -> None:
     encrypted = ("--host", "127.0.0.1", "--tls-cert", str(key), "--tls-key", str(key))
     cells = [column + row for row in "123" for column in "abc"]
     with running_server("--bots", "1", *encrypted) as server:
-        person = start("playout-player", GAME, "human", "--challenge-bot", "random",
+        person = start("playout-player", GAME, "human", "--challenge-bot", "playout easy",
                        *server.address, "--tls", "--ca", str(tmp_path / "ca.pem"))  # fmt: skip
         code, output = finish(person, "\n".join(cells) + "\n")
     assert code == 0, output
-    assert "waiting for random-1 at tic_tac_toe" in output
+    assert "waiting for Playout Easy at tic_tac_toe" in output
     assert re.search(r"You won!|You lost\.|It is a tie\.", output)
 
 
-@pytest.mark.parametrize("more", [("--opponent", "Bob"), ("--rated", "--name", "Ada")])
-def test_who_summons_does_not_say_more_of_the_opponent(more: Sequence[str]) -> None:
-    result = CliRunner().invoke(playout_player, [GAME, "human", "--challenge-bot", "random", *more])
+def test_who_summons_does_not_say_more_of_the_opponent() -> None:
+    more = ("--challenge-bot", "random", "--opponent", "Bob")
+    result = CliRunner().invoke(playout_player, [GAME, "human", *more])
     assert result.exit_code == 2
     assert "--challenge-bot names the opponent" in result.output
 
@@ -669,7 +719,7 @@ def test_who_summons_does_not_say_more_of_the_opponent(more: Sequence[str]) -> N
 def test_a_person_is_told_that_no_bot_comes(server: RunningServer) -> None:
     code, output = run("playout-player", GAME, "human", "--challenge-bot", "utc", *server.address)
     assert code == 1
-    assert "utc-1 has failed to start" in output
+    assert "utc has failed to start" in output
 
 
 # By default.
@@ -706,5 +756,5 @@ def test_a_player_that_cannot_be_read_is_refused() -> None:
 
 
 def test_the_players_that_are_offered_by_default_exist() -> None:
-    for player in OFFERED_BY_DEFAULT:
-        PlayerCache(spec.parse(player))  # raises SpecError
+    for bot in parse_offered_bots(OFFERED_BY_DEFAULT):
+        PlayerCache(spec.parse(bot.player))  # raises SpecError

@@ -73,7 +73,7 @@ def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_
             ]
             games = await call("list_games")
             assert "tic_tac_toe" in games["games"]
-            assert games["bots"] == ["random"]
+            assert games["bots"] == [{"name": "random", "player": "random"}]
             assert games["your_name"] == "Ada"
             assert games["rated_matches_possible"]
             await wrong_requests(call)
@@ -94,7 +94,9 @@ async def wrong_requests(call: ToolCaller) -> None:
     )
     assert "clock" in await call.error("new_match", game="nim", clock="soon")
     assert "is not among the bots here" in await call.error("new_match", game="nim", bot="fritz")
-    assert "is not rated" in await call.error("new_match", game="nim", bot="random", rated=True)
+    assert "no other opponent" in await call.error(
+        "new_match", game="nim", bot="random", opponent="Cem"
+    )
     nobody = await call.error("new_match", game="nim", wait_s=0)
     assert "Nobody has sought this match for 0 s" in nobody
     assert "random" in nobody

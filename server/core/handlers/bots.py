@@ -1,22 +1,21 @@
-"""Bots that the server starts, each for one match against the player that challenged it."""
+"""Bots that the server starts: a process for each match against a player that challenged one."""
 
 from __future__ import annotations
 
 import difflib
-import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from games.core import spec
-from server.core.accounts import Directory, digest
+from server.core.accounts import digest
+from server.core.bot_accounts import BotAccounts, names_of
 from server.core.context import Context
 from server.core.dispatch import handles
 from server.core.effects import EndBot, StartBot
 from server.core.events import MatchOver, SeekClosed, SessionClosed, SessionDisconnected
 from server.core.handlers.pairing import Pairing
-from server.core.handlers.seeks import Seeks, normalised
+from server.core.handlers.seeks import Seeks, normalised, require_account
 from server.core.match import Refused
 from server.core.match_room import MatchRoom
 from server.core.rate_limits import Quota, network
@@ -25,20 +24,18 @@ from server.core.seeks import Lobby, OpenSeek
 from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext, Session
 from server.core.timers import Timer
-from server.model.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, Seek
-from server.model.names import skeleton
+from server.model.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, OfferedBot, Seek
+from server.model.records import Account
 
 #: Seconds in which a bot must connect after it was started.
 CONNECT_S = 30.0
 #: Seconds in which a challenger that has made no move must come back, for its match to go on.
 RETURN_S = 5.0
-#: Characters of a player's name that a bot's name begins with, at most.
-_STEM = 24
 
 
 @dataclass(eq=False)
 class _Bot:
-    """A bot. Its `session` is made before it connects; only the bot has the session's token.
+    """A process of a bot. Its `session` is made before it connects; only it has the token.
 
     `rival` is the session that challenged it, `seek` the seek that is open until it connects: None
     if its match was begun before the server was started. `left_timer` is set when the rival leaves.
@@ -54,12 +51,12 @@ class _Bot:
 
 
 class BotManager:
-    """The bots of a hub, by the keys of their sessions."""
+    """The processes of a hub's bots, by the keys of their sessions."""
 
     def __init__(
         self,
         context: Context,
-        accounts: Directory,
+        accounts: BotAccounts,
         sessions: SessionManager,
         lobby: Lobby,
         rooms: Rooms,
@@ -80,30 +77,38 @@ class BotManager:
         self._unstarted: dict[str, StartBot] = {}
         self._quota = Quota(context.policy.bot_challenges_per_hour)
 
-    @property
-    def offered(self) -> tuple[str, ...]:
-        """The players that can be challenged."""
-        return self._context.policy.offered if self._context.policy.bots else ()
-
     @handles(ChallengeBot)
     def challenge_bot(self, request: ChallengeBot, origin: RequestContext) -> None:
         """Start a bot; its match begins when it has connected."""
-        session, player = origin.session, request.player
-        clock = request.clock or self._context.policy.default_clock
-        terms = normalised(Seek(id=request.id, game=request.game, clock=clock, seat=request.seat))
+        session = origin.session
+        bot = self._requested(request)
+        require_account(session, request.rated)
+        terms = normalised(
+            Seek(
+                id=request.id,
+                game=request.game,
+                clock=request.clock or self._context.policy.default_clock,
+                rated=request.rated,
+                opponent=bot.name,
+                seat=request.seat,
+            )
+        )
         self._seeks.require_room(session, 1)
-        self._require_allowed(player, origin)
-        seek = self._seeks.open(session, _against(terms, self._new_name(player)))
-        assert seek.request.opponent is not None
-        bot_session, token = self._new_session(seek.request.opponent, player)
-        self._start(bot_session, player, session, seek, seek.request.game, token, origin.now)
+        self._require_allowed(origin)
+        account = self._accounts.account(bot, origin.now)
+        seek = self._seeks.open(session, terms)
+        bot_session, token = self._new_session(bot.name, account, bot.player)
+        self._start(bot_session, bot.player, session, seek, terms.game, token, origin.now)
 
     def restore(self, room: MatchRoom, now: float) -> None:
         """Start the bots of a match from before the server was started again, if there is room."""
         match = room.match
         for number, player in enumerate(room.bots if match.id in self._rooms.running else ()):
-            if player in self.offered and len(self._bots) < self._context.policy.bots:
-                session, token = self._new_session(match.players[number], player)
+            if player is None or not self._accounts.offers(player):
+                continue
+            if len(self._bots) < self._context.policy.bots:
+                account = room.seats[number].account
+                session, token = self._new_session(match.players[number], account, player)
                 self._sessions.reseat(room, 2 if number else 1, session, now)
                 rival = room.seats[1 - number]
                 self._start(session, player, rival, None, str(match.game), token, now)
@@ -169,13 +174,19 @@ class BotManager:
 
     # The rest.
 
-    def _require_allowed(self, player: str, origin: RequestContext) -> None:
-        """Raise Refused if the bot cannot be started now for this session."""
-        policy, session, bots = self._context.policy, origin.session, self._bots.values()
-        if not self.offered:
+    def _requested(self, request: ChallengeBot) -> OfferedBot:
+        """The bot that is challenged. Raises Refused."""
+        offered = self._accounts.offered
+        if not offered:
             raise Refused(Code.NOT_ALLOWED, "this server starts no bots")
-        if player not in self.offered:
-            raise Refused(Code.NOT_ALLOWED, _not_offered(player, self.offered))
+        bot = self._accounts.find(request.player)
+        if bot is None:
+            raise Refused(Code.NOT_ALLOWED, _not_offered(request.player, offered))
+        return bot
+
+    def _require_allowed(self, origin: RequestContext) -> None:
+        """Raise Refused if no bot can be started now for this session."""
+        policy, session, bots = self._context.policy, origin.session, self._bots.values()
         if any(bot.rival is session and not bot.connected for bot in bots):
             raise Refused(Code.TOO_MANY, "a bot is being started for you already")
         most = policy.bots_per_account
@@ -193,21 +204,11 @@ class BotManager:
             )
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
-    def _new_name(self, player: str) -> str:
-        """An unused name for the next bot of this player, such as `uct-1`."""
-        stem = re.sub("[^A-Za-z0-9]", "", spec.parse(player).name.split(":")[-1])[:_STEM] or "bot"
-        names = (f"{stem}-{number}" for number in itertools.count(1))
-        return next(
-            name
-            for name in names
-            if not self._accounts.like(name) and not self._sessions.registry.like(skeleton(name))
-        )
-
-    def _new_session(self, name: str, player: str) -> tuple[Session, str]:
+    def _new_session(self, name: str, account: Account | None, player: str) -> tuple[Session, str]:
         """A session for a bot to take up, and its token."""
         token = self._context.new_token()
         hello = Hello(protocol_min=PROTOCOL, protocol_max=PROTOCOL, name=name)
-        session = Session(digest(token), name, hello, bot_player=player)
+        session = Session(digest(token), name, hello, account, bot_player=player)
         self._sessions.registry.add(session)
         return session, token
 
@@ -265,13 +266,10 @@ class BotManager:
             self._rooms.abort(self._rooms.running[match_id], text, now)
 
 
-def _not_offered(player: str, offered: Sequence[str]) -> str:
-    """The error for a player that is not offered; it suggests the weakest of a similar name."""
-    by_name = {spec.parse(each).name: each for each in reversed(offered)}
-    near = difflib.get_close_matches(player.partition("(")[0].strip(), by_name, n=1)
-    hint = f"; did you mean {by_name[near[0]]!r}?" if near else ""
-    return f"{player!r} is not among the bots here{hint} (there are: {', '.join(offered)})"
-
-
-def _against(terms: Seek, opponent: str) -> Seek:
-    return Seek(id=terms.id, game=terms.game, clock=terms.clock, seat=terms.seat, opponent=opponent)
+def _not_offered(player: str, offered: Sequence[OfferedBot]) -> str:
+    """The error for a bot that is not offered; it suggests the weakest of a similar name."""
+    names = {spec.parse(each.player).name: each.name for each in reversed(offered)}
+    names |= {each.name: each.name for each in offered}
+    near = difflib.get_close_matches(player.partition("(")[0].strip(), names, n=1)
+    hint = f"; did you mean {names[near[0]]!r}?" if near else ""
+    return f"{player!r} is not among the bots here{hint} (there are: {names_of(offered)})"

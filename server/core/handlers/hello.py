@@ -6,6 +6,7 @@ from msgspec import structs
 
 import games
 from server.core.accounts import Directory, digest, proves
+from server.core.bot_accounts import BotAccounts
 from server.core.context import Context
 from server.core.dispatch import handles
 from server.core.handlers.bots import BotManager
@@ -32,6 +33,7 @@ class Greeting:
         lobby: Lobby,
         rooms: Rooms,
         bots: BotManager,
+        bot_accounts: BotAccounts,
         software: str,
     ) -> None:
         self._context = context
@@ -41,6 +43,7 @@ class Greeting:
         self._lobby = lobby
         self._rooms = rooms
         self._bots = bots
+        self._bot_accounts = bot_accounts
         self._software = software
         self._registrations = Quota(context.policy.registrations_per_hour)
 
@@ -77,7 +80,7 @@ class Greeting:
             away=tuple(sorted(away)),
             software=self._software,
             games=tuple(games.names()),
-            bots=self._bots.offered,
+            bots=self._bot_accounts.offered,
         )
 
     def _send_state(self, session: Session, now: float) -> None:
@@ -119,7 +122,9 @@ class Greeting:
         return Session(digest(token), name, request, account), token, account_token
 
     def _away(self, session: Session) -> list[str]:
-        """Matches of the same account whose session is not connected."""
+        """Matches of the same account whose session is not connected; a bot takes over none."""
+        if session.bot_player:
+            return []
         return [
             match_id
             for other in self._registry.like(session.skeleton)
@@ -151,7 +156,9 @@ class Greeting:
     def _require_free(self, owner: Account | None, name: str, now: float) -> None:
         """Raise Refused if the name, or one that looks like it, is in use."""
         others = self._registry.like(skeleton(name))
-        if owner:
+        if self._bot_accounts.reserves(name) or (owner and not owner.digest):
+            text = f"{name!r} is, or looks like, the name of a bot of this server"
+        elif owner:
             text = f"{owner.name!r} is registered; its owner says hello with its token"
         elif present := [other for other in others if _is_expected(other)]:
             text = f"{present[0].name!r} is connected"

@@ -41,8 +41,7 @@ class Seeks:
         """Open a seek, and begin matches with the seeks that fit."""
         session = origin.session
         self.require_room(session, request.matches)
-        if request.rated and session.account is None:
-            raise Refused(Code.NOT_FOR_GUESTS, "guests cannot play rated matches")
+        require_account(session, request.rated)
         challenged = self._challenged(session, request.opponent)
         seek = self.open(session, normalised(request))
         self._context.tell_all(challenged, seek.to_message())
@@ -138,6 +137,12 @@ class Seeks:
         if named and not players:
             raise Refused(Code.INVALID, f"{named[0].name} only watches")
         return players
+
+
+def require_account(session: Session, rated: bool) -> None:
+    """Raise Refused if a guest asks for a rated match."""
+    if rated and session.account is None:
+        raise Refused(Code.NOT_FOR_GUESTS, "guests cannot play rated matches")
 
 
 def normalised(request: Seek) -> Seek:

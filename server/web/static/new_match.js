@@ -2,7 +2,6 @@
 
 import { html } from "./elements.js";
 import { clockText, gameText } from "./overview.js";
-import { storeChallengedBot } from "./rematch.js";
 
 const find = (id) => document.getElementById(id);
 const BOT = "bot ", PLAYER = "player ";
@@ -73,12 +72,13 @@ export class NewMatchForm {
   }
 
   #renderOpponents(opponent) {
-    const others = this.#players.filter(({ name }) => name !== this.#connection.name);
+    const listed = new Set([this.#connection.name, ...this.#bots.map(({ name }) => name)]);
+    const others = this.#players.filter(({ name }) => !listed.has(name));
     const linked = this.#linkedOpponent;
-    if (linked && !others.some(({ name }) => name === linked)) others.push({ name: linked });
+    if (linked && !listed.has(linked) && !others.some(({ name }) => name === linked)) others.push({ name: linked });
     const groups = [
       option("", "Anybody"),
-      group("Bots of this server", this.#bots.map((bot) => option(BOT + bot, bot))),
+      group("Bots of this server", this.#bots.map((bot) => option(BOT + bot.name, botText(bot)))),
       group(
         "Here now",
         others.map(({ name, role }) => option(PLAYER + name, role === "bot" ? `${name} (bot)` : name)),
@@ -92,8 +92,9 @@ export class NewMatchForm {
   }
 
   #defaultOpponent() {
-    if (this.#linkedOpponent) return PLAYER + this.#linkedOpponent;
-    return this.#bots.length ? BOT + this.#bots[0] : "";
+    const linked = this.#linkedOpponent;
+    if (linked) return (this.#bots.some(({ name }) => name === linked) ? BOT : PLAYER) + linked;
+    return this.#bots.length ? BOT + this.#bots[0].name : "";
   }
 
   /** Accept an open seek or a challenge; a failure is shown in `error`. */
@@ -115,8 +116,7 @@ export class NewMatchForm {
     this.#show();
     if (hadFocus) find("cancel").focus();
     try {
-      const { seek, opponent } = await this.#connection.request(request);
-      if (request.type === "challenge_bot") storeChallengedBot(opponent, request.player);
+      const { seek } = await this.#connection.request(request);
       if (this.#request === request) this.#seek = seek;
       else this.#connection.send({ type: "cancel", seek });
     } catch (failure) {
@@ -166,12 +166,13 @@ export class NewMatchForm {
     const request = {
       game: this.#spec(game.value),
       clock: clock.value || ownClock.value.trim(),
+      rated: rated.checked && !rated.disabled,
       ...(seat.value && { seat: Number(seat.value) }),
     };
     const name = opponent.value;
     if (name.startsWith(BOT)) Object.assign(request, { type: "challenge_bot", player: name.slice(BOT.length) });
     else {
-      Object.assign(request, { type: "seek", rated: rated.checked && !rated.disabled });
+      request.type = "seek";
       if (name) request.opponent = name.slice(PLAYER.length);
     }
     this.#accepted = null;
@@ -206,8 +207,7 @@ export class NewMatchForm {
   }
 
   #showRated() {
-    const { opponent, rated } = this.#form.elements;
-    find("rated").hidden = opponent.value.startsWith(BOT);
+    const { rated } = this.#form.elements;
     rated.disabled = this.#guest;
     find("rated-hint").hidden = !this.#guest;
   }
@@ -217,6 +217,12 @@ export class NewMatchForm {
 function partsOfSpec(spec) {
   const [name, text = ""] = spec.replace(/\)$/, "").split("(");
   return { name, parameters: new Map(text.split(",").map((each) => each.split("="))) };
+}
+
+/** The name, level and time of a bot: "Playout Strong (strong, 2 s a move)". */
+function botText({ name, level, move_s: moveS }) {
+  const known = [level, moveS && `${moveS} s a move`].filter(Boolean);
+  return known.length ? `${name} (${known.join(", ")})` : name;
 }
 
 function option(value, text) {
@@ -250,7 +256,7 @@ function parameterField({ name, default: defaultValue, about, choices = [] }) {
 
 function waitingText({ type, player, opponent, game, clock }) {
   const terms = `${gameText(game)}, ${clockText(clock)}`;
-  if (type === "challenge_bot") return `Starting ${player}: ${terms}`;
+  if (type === "challenge_bot") return `${player} is getting ready: ${terms}`;
   if (opponent) return `Waiting for ${opponent} to accept: ${terms}`;
   return `Waiting for an opponent: ${terms}`;
 }

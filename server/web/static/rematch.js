@@ -2,30 +2,6 @@
 
 import { openMatch } from "./navigation.js";
 
-const STORAGE_KEY = "playout-challenged-bots";
-
-/** The bot that the server runs under this name, if this tab challenged it; otherwise null. */
-function challengedBot(name) {
-  return stored()[name] ?? null;
-}
-
-/** Store which bot the server runs under a name, so that a rematch can start it again. */
-export function storeChallengedBot(name, player) {
-  try {
-    sessionStorage.setItem(STORAGE_KEY, JSON.stringify({ ...stored(), [name]: player }));
-  } catch {
-    // Without storage, a rematch is a seek that names the bot as its opponent.
-  }
-}
-
-function stored() {
-  try {
-    return JSON.parse(sessionStorage.getItem(STORAGE_KEY)) ?? {};
-  } catch {
-    return {};
-  }
-}
-
 /** The button "Play again", and the text beside it. */
 export class Rematch {
   #button;
@@ -61,15 +37,14 @@ export class Rematch {
 
   async #send() {
     const { game, clock, rated, seat } = this.#record;
-    const player = challengedBot(this.#opponent);
-    const terms = { game, clock, seat: 3 - seat };
-    const request = player
-      ? { type: "challenge_bot", player, ...terms }
-      : { type: "seek", opponent: this.#opponent, rated, ...terms };
+    const terms = { game, clock, rated, seat: 3 - seat };
+    const bots = this.#connection.welcome?.bots ?? [];
+    const request = bots.some(({ name }) => name === this.#opponent)
+      ? { type: "challenge_bot", player: this.#opponent, ...terms }
+      : { type: "seek", opponent: this.#opponent, ...terms };
     this.#button.disabled = true;
     try {
       const { seek, opponent } = await this.#connection.request(request);
-      if (player) storeChallengedBot(opponent, player);
       this.#setSeek(seek, `Waiting for ${opponent ?? this.#opponent} …`);
     } catch (error) {
       this.#showText(error.message);

@@ -67,6 +67,7 @@ from server.model.messages import (
     Withdraw,
     WithdrawOffer,
 )
+from server.model.offered_bots import parse_offered_bots
 from server.model.tournament_spec import TournamentSpec
 
 
@@ -149,7 +150,7 @@ def seeks_of(harness: HubHarness, client: MemoryClient) -> list[OpenSeek]:
 
 
 def at(sender: Sender) -> MemoryClient:
-    harness = HubHarness(bots=1, offered=("random",))
+    harness = HubHarness(bots=1, offered=parse_offered_bots(["random"]))
     if sender is Sender.NEWCOMER:
         return harness.connect()
     role = "spectator" if sender is Sender.SPECTATOR else "human"

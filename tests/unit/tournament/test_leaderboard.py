@@ -134,16 +134,18 @@ def test_a_player_has_a_rating_for_each_version() -> None:
     rated = [
         RatedMatch("m1", ("Ann", "Bob"), ("Anna", "Bob"), 1, 1.0, "t"),
         RatedMatch("m2", ("Bob", "Ann"), ("Bob", "Anna"), 1, 2.0, None),
+        RatedMatch("m3", ("Bob", "Bot"), ("Bob", "Bot"), 1, 3.0, None, ("", "uct(time=1)")),
     ]
     verdict = TournamentVerdict({"m1"}, {each.name: each.version for each in entrants})
     played = rated_games(rated, {"t": verdict})
     assert [each.players for each in played] == [
         (("Anna", "1"), ("Bob", "2.0")),
         (("Bob", ""), ("Anna", "")),
+        (("Bob", ""), ("Bot", "uct(time=1)")),
     ]
     found = leaderboard.leaderboard_of("nim", played)
     assert {(each.name, each.version) for each in found.entries} == {
-        ("Anna", "1"), ("Anna", ""), ("Bob", ""), ("Bob", "2.0")
+        ("Anna", "1"), ("Anna", ""), ("Bob", ""), ("Bob", "2.0"), ("Bot", "uct(time=1)")
     }  # fmt: skip
     assert {version: len(points) for version, points in histories(played, "Anna").items()} == {
         "1": 2,
