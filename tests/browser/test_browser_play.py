@@ -16,6 +16,7 @@ from support.browser import (
     BrowserSite,
     BrowserUsers,
     arrive,
+    choose,
     match_of,
     moves_in,
     moves_on,
@@ -98,7 +99,7 @@ def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
 ) -> None:
     parameters = ",".join(f"{name}={value}" for name, value in GAMES[game].items())
     page = people.come(f"/?game={game}({parameters})" if parameters else f"/?game={game}")
-    expect(page.locator("#new-opponent")).to_contain_text("random")
+    expect(page.locator("#new-bots")).to_contain_text("random")
     tab_to(page, page.locator("#new .primary").element_handle())
     page.keyboard.press("Enter")
     match = arrive(page)
@@ -199,8 +200,8 @@ def test_another_match_against_the_same_bot_is_one_click_away(people: BrowserUse
 
 def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: BrowserSite) -> None:
     (ann, anns_name), (bob, bobs_name) = people.guest(), people.guest()
-    ann.get_by_label("Opponent").select_option(label=bobs_name)
-    ann.get_by_label("Game", exact=True).select_option("tic_tac_toe")
+    choose(ann, "tic_tac_toe", "A player")
+    ann.get_by_label("Player", exact=True).select_option(label=bobs_name)
     ann.get_by_role("radio", name="second").check(force=True)
     ann.get_by_role("button", name="Play", exact=True).click()
     challenge = bob.locator("#challenges")
@@ -219,8 +220,8 @@ def test_one_person_challenges_another_who_accepts(people: BrowserUsers, site: B
 def meet(people: BrowserUsers, **options: Any) -> tuple[Page, Page, str]:
     """Return the pages of two people who play Connect Four, the first to move first; and the id."""
     (ann, _), (bob, bobs_name) = people.guest(**options), people.guest()
-    ann.get_by_label("Opponent").select_option(label=bobs_name)
-    ann.get_by_label("Game", exact=True).select_option("connect_four")
+    choose(ann, "connect_four", "A player")
+    ann.get_by_label("Player", exact=True).select_option(label=bobs_name)
     ann.get_by_role("radio", name="first").check(force=True)
     ann.get_by_role("button", name="Play", exact=True).click()
     bob.locator("#challenges").get_by_role("button").click()
@@ -411,8 +412,7 @@ def test_the_lobby_shown_again_by_back_neither_opens_the_match_nor_seeks_again(
 
     page.route("**/matches/*", stay)
     sent: list[str] = []
-    page.get_by_label("Opponent").select_option(label="random")
-    page.get_by_label("Game", exact=True).select_option("tic_tac_toe")
+    choose(page, "tic_tac_toe", "random")
     with page.expect_request("**/matches/*"):
         page.get_by_role("button", name="Play", exact=True).click()
     with page.expect_websocket() as connection:

@@ -23,7 +23,15 @@ from server.web.pages.lobby import RESULTS
 HOSTILE = "<script>x('1')</script>&amp"
 STATIC = Path(server.__file__).parent / "web" / "static"
 #: Scripts that look for elements of the page by their id.
-SCRIPTS = ("lobby.js", "new_match.js", "connection_status.js", "identity.js", "theme.js")
+SCRIPTS = (
+    "lobby.js",
+    "new_match.js",
+    "game_choice.js",
+    "opponent_choice.js",
+    "connection_status.js",
+    "identity.js",
+    "theme.js",
+)
 
 Connect = Callable[[str], RawClient]
 
@@ -178,8 +186,8 @@ def test_the_form_knows_every_game_and_its_parameters(host: RunningServer) -> No
         ("piles", None),
         ("misere", False),
     ]
-    values = {each.get("value") for tag, each in page.elements if tag == "option"}
-    assert {each["name"] for each in games} <= values
+    values = {each.get("value") for _, each in page.elements if each.get("name") == "game"}
+    assert {each["name"] for each in games} == values
 
 
 def test_the_page_has_nothing_that_its_policy_forbids(host: RunningServer) -> None:

@@ -133,8 +133,7 @@ class BrowserUsers:
 
 def start_match(page: Page, game: str, /, seat: str = "first", **parameters: object) -> str:
     """Start a match against the first bot, wait for its page, and return its id."""
-    page.get_by_label("Opponent").select_option(label="random")
-    page.get_by_label("Game", exact=True).select_option(game)
+    choose(page, game, "random")
     for name, value in parameters.items():
         field = page.locator(f"#parameter-{name}")
         if field.evaluate("field => field.localName") == "select":
@@ -144,6 +143,12 @@ def start_match(page: Page, game: str, /, seat: str = "first", **parameters: obj
     page.get_by_role("radio", name=seat).check(force=True)
     page.get_by_role("button", name="Play", exact=True).click()
     return arrive(page)
+
+
+def choose(page: Page, game: str, opponent: str) -> None:
+    """Choose a game and an opponent: a bot by its name, or "a player"."""
+    page.locator(f"#new-games input[value='{game}']").check(force=True)
+    page.locator("#new-bots").get_by_role("radio", name=opponent).check(force=True)
 
 
 def arrive(page: Page) -> str:

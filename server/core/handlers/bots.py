@@ -77,6 +77,11 @@ class BotManager:
         self._unstarted: dict[str, StartBot] = {}
         self._quota = Quota(context.policy.bot_challenges_per_hour)
 
+    @property
+    def offered(self) -> tuple[OfferedBot, ...]:
+        """The bots that can be challenged."""
+        return self._accounts.offered
+
     @handles(ChallengeBot)
     def challenge_bot(self, request: ChallengeBot, origin: RequestContext) -> None:
         """Start a bot; its match begins when it has connected."""

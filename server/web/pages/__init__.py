@@ -21,5 +21,5 @@ def pages(hub: Hub, archive: Archive, lookup: MatchLookup) -> dict[str, Handler]
         "players": index_or_item(players.index(source), players.item(source)),
         "tournaments": index_or_item(tournaments.index(source), tournaments.item(source)),
         "ladders": index_or_item(ladders.index(source), ladders.item(source)),
-        "games": exact_path(games.index(source)),
+        "games": index_or_item(games.index(source), games.positions(source)),
     }

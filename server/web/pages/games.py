@@ -8,18 +8,29 @@ from dataclasses import dataclass
 
 import msgspec
 from twisted.logger import Logger
+from twisted.web import http
 
 import games
 from games import Description, Game, State
 from games.core.description import Variant
 from server.core.view import board_of, position_view_of
-from server.web.http import Handler, HttpRequest, HttpResponse
+from server.web.http import (
+    JSON,
+    Handler,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    cacheable_response,
+)
 from server.web.pages.source import PageSource, async_handler, render_page
 
 #: The most moves before the example position.
 _PLIES = 14
 #: The share of the legal moves, those nearest to the middle, that the example is drawn from.
 _NEAR = 0.3
+
+#: The last segment of the address of the example positions.
+_POSITIONS = "positions.json"
 
 _log = Logger(namespace="server")
 
@@ -46,6 +57,21 @@ def index(source: PageSource) -> Handler:
 
     async def respond(request: HttpRequest) -> HttpResponse:
         return render_page("games.html", games=await source.archive.run_in_thread(_entries))
+
+    return async_handler(respond)
+
+
+def positions(source: PageSource) -> Handler:
+    """The handler of the example positions in JSON, by the names of the games."""
+
+    def encoded() -> bytes:
+        drawings = {each.description.name: each.example.drawing for each in _entries()}
+        return msgspec.json.encode(drawings)
+
+    async def respond(request: HttpRequest) -> HttpResponse:
+        if request.path != (_POSITIONS,):
+            raise HttpError(http.NOT_FOUND, "there is no such page")
+        return cacheable_response(await source.archive.run_in_thread(encoded), JSON, {})
 
     return async_handler(respond)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from msgspec import to_builtins
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -17,6 +18,8 @@ from server.web.http import HTML, Handler, HttpRequest, HttpResponse
 from server.web.templates import render
 from server.web.worker_pool import WorkUnavailable
 
+#: The game that is chosen at first: one that most people know.
+FIRST_GAME = "connect_four"
 #: The number of results on the page.
 RESULTS = 10
 
@@ -24,6 +27,8 @@ RESULTS = 10
 def lobby(hub: Hub, archive: Archive) -> Handler:
     """The handler of the page; its script keeps the page up to date."""
     descriptions = [asdict(games.describe(name)) for name in games.names()]
+    names = [each["name"] for each in descriptions]
+    first_game = FIRST_GAME if FIRST_GAME in names else next(iter(names), None)
 
     def page(stored: ResultPage[MatchRow]) -> HttpResponse:
         overview = hub.lobby_feed.overview()
@@ -33,7 +38,8 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
             seeks=[seek for seek in overview.seeks if not seek.opponent],
             results=_results(overview, stored),
             games=descriptions,
-            data={"games": descriptions},
+            first_game=first_game,
+            data={"games": descriptions, "bots": to_builtins(hub.bots.offered)},
         )
         return HttpResponse(body, media_type=HTML)
 

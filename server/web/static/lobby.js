@@ -33,7 +33,7 @@ const connection = new ServerConnection({
 const boards = new LiveBoards(find("matches"), connection, (number) => {
   find("no-matches").hidden = number > 0;
 });
-const newMatch = new NewMatchForm(connection, data.games);
+const newMatch = new NewMatchForm(connection, data);
 
 function receive(event) {
   boards.receive(event);

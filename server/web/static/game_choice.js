@@ -1,0 +1,110 @@
+// The choice of a game by the pictures of example positions, with the fields of its parameters.
+
+import { html } from "./elements.js";
+import { newBoard } from "./text_board.js";
+
+const find = (id) => document.getElementById(id);
+
+export class GameChoice {
+  #choices = find("new-games");
+  #games;
+
+  /** `games`: the name, description and parameters of each. */
+  constructor(games) {
+    this.#games = new Map(games.map((game) => [game.name, game]));
+    this.#choices.addEventListener("change", () => this.#showChosen());
+    this.#showChosen();
+    this.#draw();
+  }
+
+  /** The specification of the game: its name, and the parameters that differ from their defaults. */
+  get spec() {
+    const given = [];
+    for (const { name: key, default: defaultValue } of this.#games.get(this.#name).parameters) {
+      const input = find(`parameter-${key}`);
+      const value = input.type === "checkbox" ? String(input.checked) : input.value.trim();
+      if (value !== "" && value !== String(defaultValue)) given.push(`${key}=${value}`);
+    }
+    return given.length ? `${this.#name}(${given.join(",")})` : this.#name;
+  }
+
+  /** Choose the game of a specification; nothing happens if it is not known. */
+  choose(spec) {
+    const { name, parameters } = partsOfSpec(spec);
+    if (!this.#games.has(name)) return;
+    this.#input(name).checked = true;
+    this.#showChosen();
+    for (const [key, value] of parameters) {
+      const input = find(`parameter-${key}`);
+      if (input?.type === "checkbox") input.checked = value === "true";
+      else if (input) input.value = value;
+    }
+  }
+
+  get #name() {
+    return this.#choices.querySelector("input:checked").value;
+  }
+
+  #input(name) {
+    return this.#choices.querySelector(`input[value="${CSS.escape(name)}"]`);
+  }
+
+  #showChosen() {
+    const { parameters } = this.#games.get(this.#name);
+    const container = find("parameters");
+    container.hidden = parameters.length === 0;
+    container.replaceChildren(...parameters.map(parameterField));
+    // Only the pictures are scrolled, not the page.
+    const label = this.#input(this.#name).parentElement;
+    this.#choices.scrollTop = label.offsetTop - (this.#choices.clientHeight - label.offsetHeight) / 2;
+    this.#showColours();
+  }
+
+  /** Show the colours of the players of this game beside the choice of the seat. */
+  #showColours() {
+    const board = this.#input(this.#name).parentElement.querySelector(".board");
+    for (const colour of ["--first", "--second"]) {
+      const value = board ? getComputedStyle(board).getPropertyValue(colour) : "";
+      find("new-seats").style.setProperty(colour, value);
+    }
+  }
+
+  /** Draw the pictures; the form can be used without them, and before they are there. */
+  async #draw() {
+    const response = await fetch("/games/positions.json").catch(() => null);
+    if (!response?.ok) return;
+    const positions = await response.json();
+    for (const [name, { board, view }] of Object.entries(positions)) {
+      const picture = this.#input(name)?.parentElement.querySelector(".picture");
+      if (picture) newBoard(picture, board, { small: true }).show(view);
+    }
+    this.#showColours();
+  }
+}
+
+/** The name and the parameters, a Map, of a specification such as "go(size=9)". */
+function partsOfSpec(spec) {
+  const [name, text = ""] = spec.replace(/\)$/, "").split("(");
+  return { name, parameters: new Map(text.split(",").map((each) => each.split("="))) };
+}
+
+function parameterField({ name, default: defaultValue, about, choices = [] }) {
+  const id = `parameter-${name}`;
+  const label = name.replaceAll("_", " ");
+  const hint = about && html("span", { class: "hint", id: `${id}-hint` }, about);
+  const described = about ? { "aria-describedby": `${id}-hint` } : {};
+  if (typeof defaultValue === "boolean") {
+    const input = html("input", { id, type: "checkbox", ...(defaultValue && { checked: "" }), ...described });
+    return html("div", { class: "field" }, html("label", { class: "choice" }, input, label), hint);
+  }
+  if (choices.length) {
+    const options = choices.map((each) => html("option", { value: each }, each.replaceAll("_", " ")));
+    const input = html("select", { id, ...described }, ...options);
+    if (defaultValue !== null) input.value = defaultValue;
+    return html("div", { class: "field" }, html("label", { for: id }, label), input, hint);
+  }
+  const numeric = typeof defaultValue === "number" ? { inputmode: "decimal" } : {};
+  const value = defaultValue ?? "";
+  const input = html("input", { id, value, maxlength: 100, autocomplete: "off", ...numeric, ...described });
+  return html("div", { class: "field" }, html("label", { for: id }, label), input, hint);
+}

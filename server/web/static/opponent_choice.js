@@ -1,0 +1,107 @@
+// The choice of an opponent: a bot of the server by its level, or a player.
+
+import { html } from "./elements.js";
+
+const find = (id) => document.getElementById(id);
+
+/** The value of the choice of a player instead of a bot: no bot has an empty name. */
+const PLAYER = "";
+
+export class OpponentChoice {
+  #choices = find("new-bots");
+  #select = find("new-opponent");
+  #ownName;
+  #bots = [];
+  #players = [];
+  #wanted; // what the address of the page names: {bot, level, opponent}
+  #chosen = false; // has the person chosen an opponent?
+
+  /** `ownName` returns this person's name. */
+  constructor(ownName, wanted) {
+    this.#ownName = ownName;
+    this.#wanted = wanted;
+    this.#choices.addEventListener("change", () => {
+      this.#chosen = true;
+      this.#showChosen();
+    });
+    this.#select.addEventListener("blur", () => this.#renderPlayers());
+  }
+
+  /** The type and the opponent of a request for a match. */
+  get request() {
+    const bot = this.#bot;
+    if (bot) return { type: "challenge_bot", player: bot.name };
+    return { type: "seek", ...(this.#select.value && { opponent: this.#select.value }) };
+  }
+
+  /** Offer these bots, those of `welcome`. */
+  showBots(bots) {
+    if (JSON.stringify(bots) === JSON.stringify(this.#bots) && this.#choices.children.length) return;
+    const before = this.#chosen ? this.#bot?.name ?? PLAYER : this.#default(bots);
+    this.#bots = bots;
+    const known = bots.some(({ name }) => name === before) ? before : this.#default(bots);
+    this.#choices.replaceChildren(
+      ...bots.map((bot) => choice(bot.name, bot.name === known, ...titles(bot))),
+      choice(PLAYER, known === PLAYER, "A player", "of this server"),
+    );
+    this.#renderPlayers();
+    this.#showChosen();
+  }
+
+  /** Offer these players as opponents. */
+  showPlayers(players) {
+    this.#players = [...players];
+    // Not while the person is choosing: the list would change under the pointer.
+    if (document.activeElement !== this.#select) this.#renderPlayers();
+  }
+
+  get #bot() {
+    const name = this.#choices.querySelector("input:checked")?.value;
+    return this.#bots.find((bot) => bot.name === name);
+  }
+
+  /** The bot or the player that the address names; otherwise the first bot. */
+  #default(bots) {
+    const { bot, level, opponent } = this.#wanted;
+    const wanted =
+      bots.find(({ name, player }) => [name, player].includes(bot) || name === opponent) ??
+      bots.find((each) => level && each.level === level);
+    return wanted?.name ?? (opponent ? PLAYER : bots[0]?.name ?? PLAYER);
+  }
+
+  #renderPlayers() {
+    const listed = new Set([this.#ownName(), ...this.#bots.map(({ name }) => name)]);
+    const others = this.#players.filter(({ name }) => !listed.has(name));
+    const linked = this.#wanted.opponent;
+    if (linked && !listed.has(linked) && !others.some(({ name }) => name === linked)) others.push({ name: linked });
+    const before = this.#select.value || (this.#select.options.length ? "" : linked ?? "");
+    this.#select.replaceChildren(
+      html("option", { value: "" }, "Anybody"),
+      ...others.map(({ name, role }) => html("option", { value: name }, role === "bot" ? `${name} (bot)` : name)),
+    );
+    this.#select.value = before;
+    if (this.#select.selectedIndex < 0) this.#select.value = "";
+  }
+
+  #showChosen() {
+    const bot = this.#bot;
+    find("people-choice").hidden = bot !== undefined;
+    find("bot-hint").textContent = bot ? hint(bot) : "";
+  }
+}
+
+/** What a bot is called: its level and its name, or its name alone. */
+function titles({ name, level }) {
+  return level ? [level[0].toUpperCase() + level.slice(1), name] : [name];
+}
+
+/** The player and the time of a bot: "uct(time=2), up to 2 s a move". */
+function hint({ player, move_s: moveS }) {
+  return moveS ? `${player}, up to ${moveS} s a move` : player;
+}
+
+function choice(value, checked, text, more) {
+  const input = html("input", { type: "radio", name: "bot", value, checked });
+  const small = more ? [html("small", {}, more)] : [];
+  return html("label", {}, input, html("span", { class: "name" }, text, " ", ...small));
+}

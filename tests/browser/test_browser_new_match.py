@@ -1,0 +1,94 @@
+"""The form for a new match: a game by its picture, an opponent by its level, and links to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support.browser import BrowserSite, BrowserUsers, arrive, running_site
+
+BOTS = (
+    *("--bot", "Mild:easy=random(seed=1)"),
+    *("--bot", "Wild:strong=uct(simulations=50,time=2)"),
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
+    with running_site(tmp_path_factory.mktemp("site"), *BOTS) as site:
+        yield site
+
+
+@pytest.fixture
+def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
+    people = BrowserUsers(chromium, site.address)
+    yield people
+    people.leave()
+    assert people.faults == []
+
+
+def chosen(page: Page, name: str) -> str:
+    return page.locator(f"#new input[name='{name}']:checked").get_attribute("value") or ""
+
+
+def test_a_match_is_begun_by_a_picture_a_level_a_colour_and_one_click(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    page = people.come()
+    games = page.get_by_role("group", name="Game")
+    assert chosen(page, "game") == "connect_four"
+    expect(games.locator("label", has_text="hex").locator("svg")).to_be_attached()
+    games.get_by_text("clobber", exact=True).click(force=True)
+    expect(page.locator("#parameter-rows")).to_be_visible()
+    page.get_by_role("group", name="Opponent").get_by_text("Strong").click(force=True)
+    expect(page.locator("#bot-hint")).to_have_text("uct(simulations=50,time=2), up to 2 s a move")
+    page.get_by_role("group", name="You move").get_by_text("second").click(force=True)
+    page.get_by_role("button", name="Play", exact=True).click()
+    started = site.stored(arrive(page)).started
+    assert started.game == "clobber"
+    assert (started.players[0], started.rated) == ("Wild", False)
+    assert started.bots == ("uct(simulations=50,time=2)", None)
+    assert started.accounts[0]
+
+
+@pytest.mark.parametrize(
+    ("link", "game", "bot", "seat", "clock"),
+    [
+        ("/?game=othello(size=6)&level=strong&seat=2", "othello(size=6)", "Wild", "2", "300+3"),
+        ("/?game=nim&bot=Mild&clock=60+1", "nim", "Mild", "", "60+1"),
+        ("/?bot=random&clock=7/move", "connect_four", "random", "", "7/move"),
+        ("/?opponent=Wild", "connect_four", "Wild", "", "300+3"),
+        ("/?game=shogi&level=hopeless&seat=3", "connect_four", "random", "", "300+3"),
+    ],
+)
+def test_a_link_fills_the_form(
+    people: BrowserUsers, link: str, game: str, bot: str, seat: str, clock: str
+) -> None:
+    page = people.come(link)
+    expect(page.locator("#identity")).not_to_be_empty()
+    name, _, parameters = game.rstrip(")").partition("(")
+    assert chosen(page, "game") == name
+    for each in filter(None, parameters.split(",")):
+        key, _, value = each.partition("=")
+        expect(page.locator(f"#parameter-{key}")).to_have_value(value)
+    assert (chosen(page, "bot"), chosen(page, "seat")) == (bot, seat)
+    given = page.locator("#new-clock").input_value() or page.locator("#new-own-clock").input_value()
+    assert given == clock
+
+
+def test_the_form_is_filled_in_by_keyboard_on_a_narrow_screen(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    """Arrow keys choose among pictures and levels; Enter begins the match from any of them."""
+    page = people.come(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    page.locator("#new-games input:checked").focus()
+    page.keyboard.press("ArrowLeft")
+    assert chosen(page, "game") == "clobber"
+    page.locator("#new-bots input:checked").focus()
+    for name in ("Mild", "Wild"):
+        page.keyboard.press("ArrowRight")
+        assert chosen(page, "bot") == name
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.keyboard.press("Enter")
+    assert "Wild" in site.stored(arrive(page)).started.players
