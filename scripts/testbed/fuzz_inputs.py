@@ -100,6 +100,7 @@ class Mutator:
             "rated": lambda: self._pick([True, False]),
             "opponent": self._name,
             "player": lambda: self._pick(["random", "--help", "uct(time=1e9)"]),
+            "core_set": lambda: self._pick([1, 2, 10_000, 0]),
             "process": lambda: self._pick([1, 2, 10_000, 0]),
             "seat": lambda: self._pick([1, 2]),
             "matches": lambda: self._pick([1, 1, 1, 2, 100]),
