@@ -223,7 +223,7 @@ class Hub:
 
     def ladder_rated(self, game: str, ratings: Ratings, now: float) -> list[Effect]:
         """Take over the ratings of a ladder that `RateLadder` has asked for."""
-        self.ladders.rated(game, ratings)
+        self.ladders.rated(game, ratings, now)
         return self._finish_call(now)
 
     def bot_ended(self, bot: str, why: str, now: float) -> list[Effect]:

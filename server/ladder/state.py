@@ -16,6 +16,9 @@ from server.ladder.pairing import Contender, Meeting, meeting, next_pair
 from server.ladder.ratings import RatingProblem
 from server.tournament.ratings import Outcomes, Ratings
 
+#: The share by which the matches of a player grow between two points of its history.
+_GROWTH = 1.05
+
 #: The most second matches of pairs that are kept for players that are not there.
 _OWED = 1000
 
@@ -62,7 +65,8 @@ class LadderEntry:
     """A player on the ladder, its results so far, and its rating relative to the average.
 
     `previous` is the place of the account's version before. `since` is the number of the ladder's
-    match after which it was free. Without rated matches, `error` is None.
+    match after which it was free. Without rated matches, `error` is None. `noted` is the number of
+    its matches at the last point of its history.
     """
 
     player: LadderPlayer
@@ -74,6 +78,7 @@ class LadderEntry:
     last_at: float | None = None
     rating: float = 0.0
     error: float | None = None
+    noted: int = 0
 
     @property
     def matches(self) -> int:
@@ -226,6 +231,20 @@ class LadderState:
             self.entries[place].rating = ratings.elo[position]
             self.entries[place].error = ratings.error[position]
 
+    def take_points(self) -> list[LadderEntry]:
+        """Return the entries whose rating belongs into their history now, each once.
+
+        So after ten thousand matches a history has about 150 points.
+        """
+        due = [
+            each
+            for each in self.entries
+            if each.error is not None and each.matches > each.noted * _GROWTH
+        ]
+        for each in due:
+            each.noted = each.matches
+        return due
+
     @property
     def ratings(self) -> Ratings | None:
         """The last ratings, for the advantage of the first move; None before the first match."""
@@ -257,4 +276,6 @@ def restore_ladder(stored: StoredLadder) -> LadderState:
         ladder.count(each.players, each.winner, each.last_at, each.matches)
     for owed in stored.owed:
         ladder.owe(owed)
+    for entry in ladder.entries:
+        entry.noted = entry.matches
     return ladder

@@ -138,6 +138,21 @@ class TournamentEnded(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     at: float
 
 
+class LadderRating(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """The rating that a version of an account had on a ladder after so many of its matches.
+
+    `error` is half of its 95 % interval. The average rating of the ladder was 1500.
+    """
+
+    game: str
+    account: str
+    version: str
+    matches: Int32
+    rating: float
+    error: float
+    at: float
+
+
 Record = (
     Account
     | MatchStarted
@@ -148,6 +163,7 @@ Record = (
     | TournamentCreated
     | EntrantWithdrawn
     | TournamentEnded
+    | LadderRating
 )
 
 

@@ -132,7 +132,7 @@ class Driver:
 
         As long as `storage` is None, nothing is stored and every record counts as stored. `bots`
         starts bots, where the policy offers any. As long as `rater` is None, ratings of ladders are
-        computed at once. `loop_time` is the time that the hub is told.
+        computed by the event loop. `loop_time` is the time that the hub is told.
         """
         self.storage: Storage | None = None
         self.bots: BotLauncher | None = None
@@ -305,7 +305,7 @@ class Driver:
                 if self.rater:
                     self.rater.start(effect)
                 else:
-                    self.ladder_rated(game, solve(problem))
+                    self._timer.callLater(0, lambda: self.ladder_rated(game, solve(problem)))
             case SetFrameLimit(number, administrator):
                 self._set_frame_limit(number, administrator=administrator)
             case PauseReading(number, seconds):

@@ -32,8 +32,8 @@ from server.storage.results import (
     result_page,
 )
 from server.storage.rows import account_of, match_ended_of, match_started_of, tournament_of
-from server.storage.schema import accounts, matches, moves, tournaments, withdrawals
-from server.tournament.leaderboard import LOST, WON, RatedMatch
+from server.storage.schema import accounts, ladder_ratings, matches, moves, tournaments, withdrawals
+from server.tournament.leaderboard import LOST, WON, RatedMatch, RatingPoint
 from server.tournament.state import StoredGame
 
 
@@ -157,6 +157,22 @@ class Reader:
         return tournament_of(row, withdrawn), [_stored_game(each) for each in rows]
 
     # Ratings.
+
+    def ladder_history(self, game: str, player: str) -> dict[str, tuple[RatingPoint, ...]]:
+        """Return the ratings of a player on a ladder over time, by version; the first one first."""
+        r = ladder_ratings.c
+        chosen = (
+            sa.select(r.version, r.at, r.rating, r.error, r.matches)
+            .join(accounts, accounts.c.id == r.account)
+            .where(r.game == game, accounts.c.skeleton == skeleton(player))
+            .order_by(r.at, r.matches)
+        )
+        found: dict[str, list[RatingPoint]] = {}
+        with self._database.connect() as connection:
+            for row in connection.execute(chosen):
+                point = RatingPoint(row.at, row.rating, row.error, row.matches)
+                found.setdefault(row.version, []).append(point)
+        return {version: tuple(points) for version, points in found.items()}
 
     def rated_games(self) -> list[str]:
         """Return the names of the games that have rated matches, sorted."""

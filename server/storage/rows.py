@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from msgspec import Struct, defstruct
+from msgspec import Struct, defstruct, structs
 
 from server.model.messages import Analysis, ClockState, Reason
 from server.model.names import skeleton
@@ -20,6 +20,7 @@ from server.model.records import (
     Account,
     EntrantWithdrawn,
     LadderMatch,
+    LadderRating,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -31,7 +32,7 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from server.storage.schema import accounts, matches, moves, tournaments, withdrawals
+from server.storage.schema import accounts, ladder_ratings, matches, moves, tournaments, withdrawals
 
 _encode = msgspec.json.Encoder().encode
 _decode_analysis = msgspec.json.Decoder(Analysis).decode
@@ -50,6 +51,7 @@ MatchColumns = _columns_of(matches)
 MoveColumns = _columns_of(moves)
 TournamentColumns = _columns_of(tournaments)
 WithdrawalColumns = _columns_of(withdrawals)
+LadderRatingColumns = _columns_of(ladder_ratings)
 
 
 class TakebackValues(Struct, kw_only=True, gc=False):
@@ -188,6 +190,10 @@ def _withdrawal_row(withdrawn: EntrantWithdrawn) -> Any:
     )
 
 
+def _ladder_rating_row(rating: LadderRating) -> Any:
+    return LadderRatingColumns(**structs.asdict(rating))
+
+
 def _tournament_end(ended: TournamentEnded) -> TournamentEndValues:
     return TournamentEndValues(tournament=ended.tournament, ended_at=ended.at)
 
@@ -203,6 +209,7 @@ ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     SeatTakenOver: _take_over,
     MatchEnded: _match_end,
     TournamentEnded: _tournament_end,
+    LadderRating: _ladder_rating_row,
 }
 
 

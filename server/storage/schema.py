@@ -96,6 +96,20 @@ moves = Table(
     sqlite_with_rowid=False,
 )
 
+#: The ratings of versions on ladders over time; `matches` is how many matches a version had played.
+ladder_ratings = Table(
+    "ladder_ratings",
+    metadata,
+    Column("game", Text, primary_key=True),
+    Column("account", Text, primary_key=True),
+    Column("version", Text, primary_key=True),
+    Column("matches", Integer, primary_key=True),
+    Column("rating", Double, nullable=False),
+    Column("error", Double, nullable=False),
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 #: `spec` is the specification as JSON.
 tournaments = Table(
     "tournaments",

@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from server.model.records import (
     Account,
     EntrantWithdrawn,
+    LadderRating,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -22,6 +23,7 @@ from server.model.records import (
 )
 from server.storage.rows import (
     AccountColumns,
+    LadderRatingColumns,
     MatchColumns,
     MatchEndValues,
     MoveColumns,
@@ -31,7 +33,7 @@ from server.storage.rows import (
     TournamentEndValues,
     WithdrawalColumns,
 )
-from server.storage.schema import accounts, matches, moves, tournaments, withdrawals
+from server.storage.schema import accounts, ladder_ratings, matches, moves, tournaments, withdrawals
 
 #: What distinguishes the parameters of an update from the columns, which SQLAlchemy reserves.
 _PREFIX = "its_"
@@ -90,6 +92,7 @@ def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], Write]:
         EntrantWithdrawn: add(withdrawals, WithdrawalColumns),
         SeatTakenOver: Write(_TAKE_OVER, TakeOverValues, dialect),
         MatchEnded: Write(_END_MATCH, MatchEndValues, dialect),
+        LadderRating: add(ladder_ratings, LadderRatingColumns),
         TournamentEnded: Write(_END_TOURNAMENT, TournamentEndValues, dialect),
     }
 

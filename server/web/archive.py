@@ -155,6 +155,12 @@ class Archive:
         names = self._compute("games", lambda reader, _: reader.rated_games())
         return names.addCallback(lambda names: names or [])
 
+    def ladder_history(
+        self, game: str, player: str
+    ) -> Deferred[dict[str, tuple[RatingPoint, ...]]]:
+        """Return the ratings of a player on a ladder over time, by version."""
+        return self._read(lambda reader: reader.ladder_history(game, player), {})
+
     # Computed values.
 
     def ratings(self, game: str) -> Deferred[Leaderboard]:

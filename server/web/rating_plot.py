@@ -9,7 +9,6 @@ from markupsafe import Markup
 from server.export.text import utc
 from server.tournament.leaderboard import RatingPoint
 from server.tournament.report.plot import Plane, around, svg
-from server.web.archive import VersionRecord
 
 _HEIGHT = 280
 #: The style sheet has this many colours for versions, `v0` to `v3`; further ones repeat them.
@@ -24,9 +23,9 @@ _TIME_FORMATS = (
 )
 
 
-def rating_plot(versions: Iterable[VersionRecord]) -> Markup:
+def rating_plot(histories: Iterable[Sequence[RatingPoint]]) -> Markup:
     """An SVG of ratings over time with error bands; empty if all are of one moment."""
-    curves = [each.history for each in versions]
+    curves = list(histories)
     points = [point for each in curves for point in each]
     times = [point.at for point in points]
     begin, end = min(times, default=0.0), max(times, default=0.0)

@@ -86,6 +86,8 @@ class HubHarness:
         #: Those that were ended, and whose processes exit when `exit_bots` is called; or at once.
         self.ending: list[str] = []
         self.bots_linger = False
+        #: The ladders whose ratings are to be computed, at the end of the call.
+        self.unrated: list[RateLadder] = []
         self.now = 0.0
         self.alarm: float | None = None
         self.idle = self.busy = False
@@ -140,8 +142,8 @@ class HubHarness:
                 case EndBot(bot):
                     del self.bots[bot]
                     self.ending.append(bot)
-                case RateLadder(game, problem):
-                    self.do(self.hub.ladder_rated(game, solve(problem), self.now))
+                case RateLadder():
+                    self.unrated.append(effect)
                 case Stopped():
                     self.stopped += 1
         if self.ending and not self.bots_linger:
@@ -150,6 +152,9 @@ class HubHarness:
             self.commit()
         if not self.busy:
             self.rest()
+        while self.unrated:
+            order = self.unrated.pop(0)
+            self.do(self.hub.ladder_rated(order.game, solve(order.problem), self.now))
 
     def exit_bots(self) -> None:
         """The processes of bots that were ended exit."""

@@ -22,6 +22,7 @@ from server.core.rooms import Rooms
 from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext
 from server.ladder.openings import LadderOpenings
+from server.ladder.ratings import AVERAGE
 from server.ladder.standings import LadderTable, ladder_table
 from server.ladder.state import (
     LadderPlayer,
@@ -31,7 +32,7 @@ from server.ladder.state import (
     restore_ladder,
 )
 from server.model.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
-from server.model.records import LadderMatch
+from server.model.records import LadderMatch, LadderRating
 from server.model.time_control import parse_time_control
 from server.tournament.openings import Opening
 from server.tournament.ratings import Ratings
@@ -137,10 +138,22 @@ class Ladders:
         if self._ladders:
             self.start_due_matches(now)
 
-    def rated(self, game: str, ratings: Ratings) -> None:
-        """Take over the ratings that `RateLadder` has asked for."""
+    def rated(self, game: str, ratings: Ratings, now: float) -> None:
+        """Take over the ratings that `RateLadder` has asked for, and store points of histories."""
         ladder = self._ladders[game]
         ladder.state.rated(ratings)
+        for each in ladder.state.take_points():
+            self._context.store(
+                LadderRating(
+                    game=game,
+                    account=each.player.account,
+                    version=each.player.version,
+                    matches=each.matches,
+                    rating=AVERAGE + each.rating,
+                    error=each.error or 0.0,
+                    at=now + self._context.epoch,
+                )
+            )
         ladder.rating = False
         self._rate(ladder)
 

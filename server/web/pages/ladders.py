@@ -14,6 +14,7 @@ from server.tournament.report.values import Estimate
 from server.web.http import Handler, HttpError, HttpRequest, HttpResponse
 from server.web.pages.source import PageSource, async_handler, render_page
 from server.web.parameters import Parameters, parse_game
+from server.web.rating_plot import COLOURS, rating_plot
 
 _PER_PAGE = 100
 #: The versions in the chart and in the crosstable, the first ones of a page.
@@ -39,7 +40,10 @@ def item(source: PageSource) -> Handler:
         if table is None:
             raise HttpError(http.NOT_FOUND, f"Nobody has entered a ladder of {game} yet.")
         numbered = list(enumerate(table.standings))
-        rows = page_of(numbered, Parameters(request, ("page",)).page, _PER_PAGE)
+        parameters = Parameters(request, ("page", "player"))
+        rows = page_of(numbered, parameters.page, _PER_PAGE)
+        player = parameters.player or table.standings[0].name
+        history = await source.archive.ladder_history(game, player)
         return render_page(
             "ladder.html",
             table=table,
@@ -47,7 +51,12 @@ def item(source: PageSource) -> Handler:
             chart=_chart([row for _, row in rows.items]),
             crossed=[number for number, _ in rows.items[:_CROSSED]],
             cells=_cells(table),
+            player=player,
+            history=history,
+            plot=rating_plot(history.values()),
+            names=list(dict.fromkeys(row.name for _, row in rows.items))[:_CHARTED],
             sure=SURE,
+            colours=COLOURS,
         )
 
     return async_handler(respond)

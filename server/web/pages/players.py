@@ -48,7 +48,10 @@ def item(source: PageSource) -> Handler:
         return render_page(
             "player.html",
             player=player,
-            plots={each.game: rating_plot(each.versions) for each in player.games},
+            plots={
+                each.game: rating_plot(version.history for version in each.versions)
+                for each in player.games
+            },
             running=source.lookup.running(match_filter),
             ended=await source.archive.matches(match_filter, per_page=_LATEST),
         )

@@ -95,6 +95,19 @@ def test_who_moved_first_less_often_moves_first() -> None:
     assert ladder.due_pair({ann, bob}, {ann, bob}, frozenset()) == (bob, ann)
 
 
+def test_a_history_has_fewer_points_the_more_matches_there_are() -> None:
+    ladder, points = LadderState("nim"), []
+    for number in range(200):
+        ladder.count((ANN, BOB), 1 + number % 2, float(number))
+        rated(ladder)
+        points += [each.matches for each in ladder.take_points() if each.player == ANN]
+    assert points[:20] == list(range(1, 21))
+    assert points[-1] - points[-2] == 10
+    assert rated(played((ANN, BOB, 1))).take_points() != []
+    again = restore_ladder(StoredLadder("nim", [StoredResult((ANN, BOB), 1, 9, 0.0, 1.0)]))
+    assert rated(again).take_points() == [], "these were stored before"
+
+
 def test_a_restored_ladder_is_the_one_that_was_played() -> None:
     results = [(ANN, BOB, 1), (BOB, ANN, 2), (ANN, BOB, 1), (NEW, BOB, TIE)]
     before = rated(played(*results))

@@ -205,7 +205,8 @@ def test_matches_from_before_ladders_are_on_none(url: str, database: Database) -
 
 
 def _remove_ladders(connection: sa.Connection) -> None:
-    """Make the table as it was before ladders."""
+    """Make the tables as they were before ladders."""
+    connection.execute(sa.text("DROP TABLE ladder_ratings"))
     connection.execute(sa.text("DROP INDEX matches_ladder"))
     for column in ("ladder_pair", "first_version", "second_version"):
         connection.execute(sa.text(f"ALTER TABLE matches DROP COLUMN {column}"))

@@ -7,9 +7,11 @@ from typing import Any
 from support.match_records import GAME, match_records
 
 from server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
-from server.model.records import LadderMatch, Record
+from server.model.records import Account, LadderMatch, LadderRating, Record
 from server.storage import Database
 from server.storage.ladders import stored_ladders
+from server.storage.queries import Reader
+from server.tournament.leaderboard import RatingPoint
 
 ANN, NEW, BOB = (
     LadderPlayer(f"id of {name}", version)
@@ -53,6 +55,31 @@ def test_results_are_added_up_and_second_matches_are_owed(database: Database) ->
 def test_what_is_owed_for_long_is_not_played(database: Database) -> None:
     database.save(records(4, 4, "Ann", "Bob"))
     assert [each.owed for each in stored_ladders(database, 5.0)] == [[]]
+
+
+def test_the_ratings_of_a_player_are_read_by_version(database: Database) -> None:
+    points = [
+        LadderRating(
+            game=GAME,
+            account=player.account,
+            version=player.version,
+            matches=matches,
+            rating=1500.0 + matches,
+            error=100.0,
+            at=at,
+        )
+        for player, matches, at in ((ANN, 1, 1.0), (ANN, 5, 2.0), (BOB, 5, 2.0), (NEW, 1, 3.0))
+    ]
+    known = Account(id=ANN.account, name="Ann", digest="d", created_at=0.0)
+    database.save([known, *points])
+    database.save(points[1:2])  # again, after the storage process was started again
+    reader = Reader(database.url.render_as_string(hide_password=False))
+    assert reader.ladder_history(GAME, "ANN") == {
+        "1": (RatingPoint(1.0, 1501.0, 100.0, 1), RatingPoint(2.0, 1505.0, 100.0, 5)),
+        "2": (RatingPoint(3.0, 1501.0, 100.0, 1),),
+    }
+    assert reader.ladder_history("nim", "Ann") == {}
+    reader.close()
 
 
 def test_nothing_is_stored_of_ladders_at_first(database: Database) -> None:

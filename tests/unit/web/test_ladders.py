@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.ladders import GAME, LadderPlay
+from twisted.internet.defer import Deferred, succeed
 
+from server.storage.queries import Reader
 from server.web.http import Handler, HttpError, HttpRequest
 from server.web.pages import ladders
 from server.web.pages.source import PageSource
@@ -14,10 +18,21 @@ from server.web.pages.source import PageSource
 NASTY = "<b>'\"&amp;</b>"
 
 
-def text_of(handler: Handler, *path: str) -> str:
+class DirectArchive:
+    """Reads the database at once, not in threads."""
+
+    def __init__(self, play: LadderPlay) -> None:
+        play.ended()  # stores what was not stored yet
+        self._reader = Reader(f"sqlite:///{play.database.path}")
+
+    def ladder_history(self, game: str, player: str) -> Deferred[Any]:
+        return succeed(self._reader.ladder_history(game, player))
+
+
+def text_of(handler: Handler, *path: str, **query: str) -> str:
     """The page of a path below /ladders; raises HttpError."""
     found: list[str] = []
-    answer = handler(HttpRequest(path))
+    answer = handler(HttpRequest(path, query))
     answer.addCallback(lambda response: found.append(response.body.decode()))
     faults: list[Exception] = []
     answer.addErrback(lambda failure: faults.append(failure.value))
@@ -36,7 +51,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> PageSource:
     play.enter("Ann", "2")
     play.play(9)
     play.bots["Cyd"].hang_up()
-    return PageSource(play.harness.hub, None, None)  # type: ignore[arg-type]
+    return PageSource(play.harness.hub, DirectArchive(play), None)  # type: ignore[arg-type]
 
 
 def test_the_list_has_the_ladders_that_were_entered(source: PageSource) -> None:
@@ -61,6 +76,15 @@ def test_the_page_has_standings_meetings_and_the_new_version(source: PageSource)
     points = f"{one.won + one.tied / 2:g}/{one.won + one.tied + one.lost}"
     assert f">{points}</a>" in text
     assert f"opponent={table.standings[one.other].name}" in text
+
+
+def test_the_page_has_the_ratings_of_a_player_over_time(source: PageSource) -> None:
+    text = text_of(ladders.item(source), GAME, player="Ann")
+    assert "Over time" in text
+    assert 'class="key v1"' in text, "two versions"
+    assert re.search(r'href="\?player=Ann#history" aria-current="page"', text)
+    other = text_of(ladders.item(source), GAME, player="Bob")
+    assert 'class="key v1"' not in other
 
 
 def test_names_are_text_and_nothing_else(source: PageSource) -> None:
