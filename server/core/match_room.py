@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -85,8 +86,10 @@ class MatchRoom:
         #: Moves that spectators have not been sent.
         self.unshown: list[PendingUpdate] = []
         self._watchers: dict[_Audience, dict[str, Session]] = {}
-        #: The keys of the sessions that watch a small board, and do not count as spectators.
-        self._previews: set[str] = set()
+        #: The keys of the watching sessions that count as spectators: not those with a small board.
+        self._counted: set[str] = set()
+        #: How many of them each name has.
+        self._spectator_names: Counter[str] = Counter()
         #: The number of spectators that all have been told; None if they may know different ones.
         self.told_count: int | None = 0
 
@@ -120,19 +123,20 @@ class MatchRoom:
 
     def spectators(self) -> list[Session]:
         """The sessions that watch, and do not only show a small board."""
-        return [each for each in self.watchers() if each.key not in self._previews]
+        return [each for each in self.watchers() if each.key in self._counted]
 
     @property
     def spectator_count(self) -> int:
         """The number of spectators beside the players; those of one name count once."""
-        players = {each.skeleton for each in self.seats}
-        return len({each.skeleton for each in self.spectators()} - players)
+        names = self._spectator_names
+        return len(names) - len({each.skeleton for each in self.seats} & names.keys())
 
     def watch(self, session: Session, *, preview: bool = False) -> None:
         """Send the match to a session from now on; with `preview`, it is no spectator."""
         self.unwatch(session)
-        if preview:
-            self._previews.add(session.key)
+        if not preview:
+            self._counted.add(session.key)
+            self._spectator_names[session.skeleton] += 1
         hello = session.hello
         informed = not self.has_player_named_like(session)
         audience = _Audience(hello.legal_actions, hello.views, informed)
@@ -143,7 +147,11 @@ class MatchRoom:
         """Stop sending the match to a session."""
         for sessions in self._watchers.values():
             sessions.pop(session.key, None)
-        self._previews.discard(session.key)
+        if session.key in self._counted:
+            self._counted.remove(session.key)
+            self._spectator_names[session.skeleton] -= 1
+            if not self._spectator_names[session.skeleton]:
+                del self._spectator_names[session.skeleton]
         session.watching.discard(self.match.id)
 
     # What is sent.

@@ -242,6 +242,7 @@ def test_spectators_are_counted_by_name_and_changes_are_told_together() -> None:
     plain, own = harness.client("Dan"), harness.client("Bob2", role="spectator")
     assert first.ask(Watch(match=match), Started).spectators == 1
     assert second.ask(Watch(match=match), Started).spectators == 2
+    assert first.ask(Watch(match=match), Started).spectators == 2  # again
     assert lobby.ask(Watch(match=match, preview=True), Started).spectators == 2
     for client in (plain, own):
         assert client.ask(Watch(match=match), Started).spectators == 0  # it has no views
