@@ -76,6 +76,7 @@ def test_all_games_are_played() -> None:
     assert sorted(GAMES) == sorted(games.names())
 
 
+@pytest.mark.timeout(3600 if scale.slow else 300)
 @pytest.mark.parametrize("game", seen(GAMES))
 def test_a_whole_match_is_played_by_clicking(
     people: BrowserUsers, site: BrowserSite, game: str
@@ -93,6 +94,7 @@ def test_a_whole_match_is_played_by_clicking(
     expect(page.locator(MOVES)).to_have_count(0)
 
 
+@pytest.mark.timeout(3600 if scale.slow else 300)
 @pytest.mark.parametrize("game", list(GAMES) if scale.slow else KINDS)
 def test_a_whole_match_is_begun_and_played_by_keyboard_alone(
     people: BrowserUsers, site: BrowserSite, game: str
