@@ -287,11 +287,16 @@ class Ladders:
             each = ladder.sessions.get(session.key)
             if each is None:
                 continue
-            each.void = 0 if event.record.winner else each.void + 1
-            if match.missing == seat or each.void == MOST_VOID:
+            if event.record.winner:
+                each.void = 0
+            elif match.missing in (None, seat):  # not of the one that was there
+                each.void += 1
+            if each.void == MOST_VOID:
                 del ladder.sessions[session.key]
-                why = "you made no move" if match.missing else "your matches had no result"
-                text = f"{why}, so you are no longer on the ladder of {match.game}: enter it again"
+                text = (
+                    f"{MOST_VOID} of your matches in a row had no result, so you are no longer on "
+                    f"the ladder of {match.game}: enter it again when you can play"
+                )
                 self._context.tell(session, Notice(code="ladder_left", text=text))
 
     def _rate(self, ladder: Ladder) -> None:
