@@ -20,6 +20,8 @@ from server.organizer.cluster.core_set import unreachable
 from server.organizer.cluster.job import ClusterJob
 from server.organizer.cluster.worker_check import WorkerAnswer
 
+#: The time at which workers are asked and answer.
+NOW = 1_800_000_000.0
 JOB = ClusterJob(spec(), ("10.1.2.3", 4242), {}, {}, {})
 
 
@@ -39,7 +41,12 @@ class FakeWorkers:
 
 def good() -> WorkerAnswer:
     python, playout, code = worker_check.versions()
-    return WorkerAnswer("lab1", python, playout, code, time.time(), (), "", 100.0, 4)
+    return WorkerAnswer("lab1", python, playout, code, NOW, (), "", 100.0, 4)
+
+
+@pytest.fixture(autouse=True)
+def _now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: NOW)
 
 
 def checked(**answers: object) -> list[preflight.CheckedWorker]:
@@ -60,7 +67,7 @@ def checked(**answers: object) -> list[preflight.CheckedWorker]:
             replace(good(), unreachable="Connection refused"),
             "it cannot connect to the server at 10.1.2.3:4242 (Connection refused): use a server",
         ),
-        (replace(good(), time=time.time() + 3600), "its clock is 60 minutes ahead: set it"),
+        (replace(good(), time=NOW + 3600), "its clock is 60 minutes ahead: set it"),
         (ModuleNotFoundError("no", name="server"), "Playout is not installed there: pip install"),
         (AttributeError("no ask"), "it has another version of Playout (no ask)"),
         (TimeoutError("30 s"), "it cannot be checked: TimeoutError: 30 s"),
