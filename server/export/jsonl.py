@@ -68,6 +68,7 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     tournament: MatchId | None = None
     fixture: Remark | None = None
     ladder: _Ladder | None = None
+    bots: tuple[Remark | None, Remark | None] | None = None
     moves: list[Raw]
     finished: _Ended | None
 
@@ -107,9 +108,8 @@ class BadLine(ValueError):
 
 
 def portable(stored: StoredMatch) -> StoredMatch:
-    """The match as it is read back: without accounts, sessions and bots."""
-    none = (None, None)
-    started = structs.replace(stored.started, accounts=none, sessions=("", ""), bots=none)
+    """The match as it is read back: without accounts and sessions."""
+    started = structs.replace(stored.started, accounts=(None, None), sessions=("", ""))
     return structs.replace(stored, started=started)
 
 
@@ -131,6 +131,7 @@ def write(stored: StoredMatch) -> str:
         tournament=started.tournament,
         fixture=started.fixture,
         ladder=_Ladder(started.ladder.pair, started.ladder.versions) if started.ladder else None,
+        bots=started.bots if any(started.bots) else None,
         moves=[Raw(msgspec.json.encode(_written_move(move))) for move in stored.moves],
         finished=_written_end(ended) if ended else None,
     )
@@ -199,6 +200,7 @@ def _match_started(line: _Line) -> MatchStarted:
     fields: dict[str, Any] = structs.asdict(line)
     for name in ("version", "moves", "finished"):
         del fields[name]
+    fields["bots"] = line.bots or (None, None)
     if line.ladder:
         fields["ladder"] = LadderMatch(line.ladder.pair, line.ladder.versions)
     return MatchStarted(**fields, accounts=(None, None), sessions=("", ""))

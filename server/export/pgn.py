@@ -61,6 +61,7 @@ def _tags(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
         yield "Remark", ended.text
     yield "Termination", _TERMINATIONS[ended.reason] if ended else "unterminated"
     yield from _time_controls(replayed.time_controls)
+    yield from _bots(started.bots)
     yield "UTCDate", at.strftime("%Y.%m.%d")
     yield "UTCTime", at.strftime("%H:%M:%S")
     yield from _game(started.game)
@@ -74,6 +75,14 @@ def _game(game: str) -> Iterator[tuple[str, str]]:
     elif fen := given.options.get("fen"):
         yield "SetUp", "1"
         yield "FEN", fen
+
+
+def _bots(bots: tuple[str | None, str | None]) -> Iterator[tuple[str, str]]:
+    """Yields the standard's tag for programs, and the player specification of each bot."""
+    for colour, player in zip(("White", "Black"), bots, strict=True):
+        if player:
+            yield f"{colour}Type", "program"
+            yield f"{colour}Program", player
 
 
 def _time_controls(

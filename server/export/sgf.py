@@ -16,7 +16,7 @@ from games.core import spec
 from server.export.replay import Replay, replay
 from server.export.text import filled, plain, shown_s, utc
 from server.model.messages import Reason, TimeControl
-from server.model.records import MatchEnded, MovePlayed, StoredMatch
+from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 from server.model.time_control import decimal, spell_time_controls
 
 _LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
@@ -110,6 +110,8 @@ def _root(stored: StoredMatch, replayed: Replay, view: BoardView) -> Iterator[tu
     yield "PB", _escaped(started.players[0])
     yield "PW", _escaped(started.players[1])
     yield from _time(replayed.time_controls)
+    if remarks := [*_different_times(replayed.time_controls), *_bots(started)]:
+        yield "C", _escaped("; ".join(remarks))
     if replayed.game.komi is not None:
         yield "KM", f"{replayed.game.komi:g}"
     yield "RE", _result(stored.ended, replayed.game.lead(replayed.states[-1]))
@@ -126,13 +128,24 @@ def _time(both: tuple[TimeControl, TimeControl] | None) -> Iterator[tuple[str, s
         return
     time_control = both[0]
     if time_control != both[1]:  # SGF has one time limit for both
-        yield "C", _escaped(f"Time control: {spell_time_controls(both)}")
         return
     yield "TM", decimal(time_control.main_s)
     if time_control.periods:
         yield "OT", f"{time_control.periods}x{decimal(time_control.period_s)} byo-yomi"
     elif time_control.increment_s:
         yield "OT", f"{decimal(time_control.increment_s)} fischer"
+
+
+def _different_times(both: tuple[TimeControl, TimeControl] | None) -> Iterator[str]:
+    if both and both[0] != both[1]:
+        yield f"Time control: {spell_time_controls(both)}"
+
+
+def _bots(started: MatchStarted) -> Iterator[str]:
+    """The player specification of each bot of the server."""
+    for name, player in zip(started.players, started.bots, strict=True):
+        if player:
+            yield f"{name} is the program {player}"
 
 
 def _result(ended: MatchEnded | None, lead: float | None) -> str:

@@ -58,7 +58,8 @@ class MatchResult(Struct, frozen=True, kw_only=True):
 class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match, from its first position to the last.
 
-    `linked`: whether each player has a page. `opening`: the number of moves made for the players.
+    `linked`: whether each player has a page. `bots`: the player specification of each bot that the
+    server started. `opening`: the number of moves made for the players.
     `to_move` is 0 when it is over; until then, `clocks` are the current ones. `time_controls` are
     those of both players if they differ, and `time_control` is that of the first.
     """
@@ -67,6 +68,7 @@ class MatchData(Struct, frozen=True, kw_only=True, omit_defaults=True):
     game: str
     players: tuple[str, str]
     linked: tuple[bool, bool]
+    bots: tuple[str | None, str | None] | None = None
     clock: str
     time_control: TimeControl | None = None
     time_controls: tuple[TimeControl, TimeControl] | None = None
@@ -126,6 +128,7 @@ def _data(
         game=started.game,
         players=started.players,
         linked=linked(started.accounts, started.rated),
+        bots=started.bots if any(started.bots) else None,
         clock=started.clock,
         time_control=controls[0] if controls else None,
         time_controls=controls if controls and controls[0] != controls[1] else None,

@@ -45,7 +45,12 @@ def test_a_match_is_begun_by_a_picture_a_level_a_colour_and_one_click(
     expect(page.locator("#bot-hint")).to_have_text("uct(simulations=50,time=2), up to 2 s a move")
     page.get_by_role("group", name="You move").get_by_text("second").click(force=True)
     page.get_by_role("button", name="Play", exact=True).click()
-    started = site.stored(arrive(page)).started
+    match = arrive(page)
+    shown = "Wild is uct(simulations=50,time=2)"
+    expect(page.locator(".match-head")).to_contain_text(shown)
+    data = page.request.get(f"/api/matches/{match}").json()
+    assert data["bots"] == ["uct(simulations=50,time=2)", None]
+    started = site.stored(match).started
     assert started.game == "clobber"
     assert (started.players[0], started.rated) == ("Wild", False)
     assert started.bots == ("uct(simulations=50,time=2)", None)

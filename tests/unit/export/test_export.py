@@ -174,6 +174,21 @@ def _winner(stored: StoredMatch) -> int:
     return stored.ended.winner
 
 
+def test_a_bot_of_the_server_is_named_with_its_options_in_every_format() -> None:
+    stored = PlayedGame("tic_tac_toe", "300+3 | 20+5x30").play_anything(1).stored
+    assert "bots" not in json.loads(jsonl.write(stored))
+    bots = (None, "uct(time=2)")
+    stored = structs.replace(stored, started=structs.replace(stored.started, bots=bots))
+    assert json.loads(jsonl.write(stored))["bots"] == [None, "uct(time=2)"]
+    assert jsonl.read(jsonl.write(stored)).started.bots == bots
+    tags = read_pgn(pgn.write(stored))[0]
+    assert (tags["BlackType"], tags["BlackProgram"]) == ("program", "uct(time=2)")
+    assert "WhiteProgram" not in tags
+    name = stored.started.players[1]
+    told = f"Time control: 300+3 | 20+5x30; {name} is the program uct(time=2)"
+    assert read_sgf(sgf.write(stored))[0]["C"] == [told]
+
+
 def test_sgf_is_for_games_of_placing_stones() -> None:
     found = {
         spec.partition("(")[0]
