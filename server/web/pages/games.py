@@ -70,7 +70,7 @@ def positions(source: PageSource) -> Handler:
 
     async def respond(request: HttpRequest) -> HttpResponse:
         if request.path != (_POSITIONS,):
-            raise HttpError(http.NOT_FOUND, "there is no such page")
+            raise HttpError(http.NOT_FOUND, "not found")
         return cacheable_response(await source.archive.run_in_thread(encoded), JSON, {})
 
     return async_handler(respond)
