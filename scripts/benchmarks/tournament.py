@@ -17,10 +17,10 @@ from pathlib import Path
 import click
 from testbed.bench import Bench
 from testbed.killed_tournament import VICTIMS, run_tournament, stored, violations
+from testbed.overhead import span_s, thinking_s
 from testbed.result_table import Column, ResultTable, Target
 
 from server.model.messages import Reason
-from server.model.records import StoredTournament
 
 LOST = Target("lost", at_most=0)
 OVERHEAD = Target("ratio", at_most=1.15)
@@ -119,15 +119,15 @@ def _overhead(bench: Bench) -> ResultTable:
             spec, url, log = _files(Path(name), text)
             run_tournament(spec, url, log)
             tournament = stored(url)
-        wall_s, thinking_s = _span_s(tournament), _thinking_s(tournament) / cores
+        wall_s, spent_s = span_s(tournament.matches), thinking_s(tournament.matches) / cores
         table.add(
             OVERHEAD,
             game=game,
             matches=len(tournament.matches),
             moves=sum(len(match.moves) - match.started.opening for match in tournament.matches),
             wall_s=wall_s,
-            thinking_s=thinking_s,
-            ratio=wall_s / thinking_s,
+            thinking_s=spent_s,
+            ratio=wall_s / spent_s,
             on_time=sum(
                 match.ended is not None and match.ended.reason is Reason.TIME
                 for match in tournament.matches
@@ -141,15 +141,3 @@ def _files(folder: Path, text: str) -> tuple[Path, str, Path]:
     spec = folder / "spec.toml"
     spec.write_text(text)
     return spec, f"sqlite:///{folder / 'tournament.db'}", folder / "log"
-
-
-def _span_s(tournament: StoredTournament) -> float:
-    """Return the seconds from the start of the first match to the end of the last."""
-    ends = [match.ended.at for match in tournament.matches if match.ended]
-    return max(ends) - min(match.started.at for match in tournament.matches)
-
-
-def _thinking_s(tournament: StoredTournament) -> float:
-    """Return the sum of the thinking times that the players report."""
-    thoughts = (move.info for match in tournament.matches for move in match.moves)
-    return sum(info.seconds or 0.0 for info in thoughts if info)

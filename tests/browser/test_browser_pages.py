@@ -70,7 +70,7 @@ TEST = TournamentSpec(
     seed=1,
     entrants=(Entrant("uct", "1"), Entrant("chance", "1")),
 )
-LADDER = tuple(f"bot {number}" for number in range(12))
+LADDER = tuple(f"bot {number}" for number in range(8))
 #: Running matches: their players, and the number of moves made.
 LIVE = {
     "connect_four": ("Ada", "Bo", 11),
@@ -100,7 +100,7 @@ def store_ladder(folder: Path) -> None:
     play = LadderPlay(folder, {name: 60.0 * number for number, name in enumerate(LADDER)}, "nim")
     for name in LADDER:
         play.enter(name, "91c18a2eabec")
-    play.play(60)
+    play.play(30)
     play.enter(LADDER[0], "421020fb826c")
     play.play(12)
     play.ended()

@@ -1,0 +1,162 @@
+"""Ladders: does one find the order of bots, does it survive kills, and what does it cost?
+
+*Order*: eleven bots that search with 50 to 5,000 simulations, and one that plays at random, enter
+a ladder in no particular order. One gets a stronger and one a weaker version, and the server is
+killed three times. *Reversed* counts each two versions whose error bars exclude the true order,
+*faults* also the matches that are lost, double or without result. *Near* is the share of matches
+between versions whose ratings at the end are at most 200 Elo apart.
+
+*Overhead*: bots think for 20 ms a move, in one match per core at once. The lower bound is the
+thinking time that they report, divided by the cores.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import click
+from testbed.bench import Bench
+from testbed.ladder_run import LadderRun, faults, reversed_pairs
+from testbed.overhead import span_s, thinking_s
+from testbed.result_table import Column, ResultTable, Target
+
+from server.ladder.standings import LadderTable
+from server.model.records import StoredMatch
+
+GAME = "connect_four"
+SIMULATIONS = (50, 80, 130, 200, 300, 480, 750, 1200, 1900, 3000, 5000)
+#: The versions that two of them get, by simulations.
+NEW = {130: 2400, 1900: 100}
+KILLS = 3
+#: Ratings that are at most so many Elo apart are near.
+NEAR = 200.0
+THINKING_S = 0.02
+NO_FAULTS = Target("faults", at_most=0)
+OVERHEAD = Target("ratio", at_most=1.25)
+
+ORDER = (
+    Column("bots", "bots"),
+    Column("versions", "versions"),
+    Column("matches", "matches"),
+    Column("kills", "kills"),
+    Column("reversed", "reversed"),
+    Column("near", "near", ".0%"),
+    Column("seconds", "s", ".0f"),
+    Column("faults", "faults"),
+)
+COSTS = (
+    Column("bots", "bots"),
+    Column("matches", "matches"),
+    Column("wall_s", "wall, s", ".1f"),
+    Column("thinking_s", "thinking, s per core", ".1f"),
+    Column("ratio", "ratio", ".3f"),
+)
+
+
+def run(bench: Bench) -> list[ResultTable]:
+    """Return two tables: the order that is found, and overhead."""
+    parts = {"order": _order, "overhead": _overhead}
+    return [parts[name](bench) for name in bench.track(list(parts))]
+
+
+def _order(bench: Bench) -> ResultTable:
+    table = ResultTable("A ladder of bots of known order, whose server is killed", ORDER)
+    matches = bench.pick(600, 60)
+    cores = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="playout-ladder-") as name:
+        options = f"--ladder-matches={cores}", "--ladder-clock=10/move"
+        ladder = LadderRun(Path(name), GAME, *options)
+        with closing(ladder):
+            ladder.server.start()
+            strengths = list(SIMULATIONS)
+            random.Random(1).shuffle(strengths)
+            for simulations in strengths:
+                ladder.enter(f"uct {simulations}", f"uct(simulations={simulations})")
+            ladder.enter("random", "random")
+            changes = list(NEW.items())
+            for part in range(1, KILLS + 1):
+                ladder.wait(part * matches // (KILLS + 1))
+                ladder.server.kill()
+                ladder.server.start()
+                if changes:
+                    old, new = changes.pop()
+                    ladder.enter(f"uct {old}", f"uct(simulations={new})")
+            ladder.wait(matches)
+            ladder.finish()
+            stored, found = ladder.stored(), ladder.table()
+    ranks = _ranks(found)
+    wrong = [*faults(stored), *reversed_pairs(found, ranks)]
+    for line in wrong:
+        click.echo(f"{bench.name}: {line}", err=True)
+    table.add(
+        NO_FAULTS,
+        bots=len(SIMULATIONS) + 1,
+        versions=len(found.standings),
+        matches=len(stored),
+        kills=KILLS,
+        reversed=len(reversed_pairs(found, ranks)),
+        near=_near(found),
+        seconds=span_s(stored),
+        faults=len(wrong),
+    )
+    return table
+
+
+def _after_all_entered(matches: list[StoredMatch], bots: int) -> list[StoredMatch]:
+    """Return the matches that have ended, without those that began before all bots had played."""
+    seen: set[str] = set()
+    for number, each in enumerate(matches):
+        seen.update(each.started.players)
+        if len(seen) == bots:
+            return [match for match in matches[number:] if match.ended]
+    return []
+
+
+def _ranks(found: LadderTable) -> dict[tuple[str, str], int]:
+    """Return the true rank of each version by name and version, the weakest first."""
+    strengths: dict[tuple[str, str], int] = {}
+    for each in found.standings:
+        simulations = int(each.name.split()[1]) if " " in each.name else 0
+        is_new = simulations in NEW and not each.retired
+        strengths[each.name, each.version] = NEW[simulations] if is_new else simulations
+    return {key: rank for rank, key in enumerate(sorted(strengths, key=strengths.__getitem__))}
+
+
+def _near(found: LadderTable) -> float:
+    """Return the share of matches between versions of about the same strength."""
+    is_near = Counter[bool]()
+    for met in found.meetings:
+        one, other = (found.standings[place].rating for place in (met.one, met.other))
+        is_near[abs(one - other) <= NEAR] += met.won + met.tied + met.lost
+    return is_near[True] / is_near.total()
+
+
+def _overhead(bench: Bench) -> ResultTable:
+    table = ResultTable(f"Overhead of a ladder at {THINKING_S * 1000:g} ms per move", COSTS)
+    cores = len(os.sched_getaffinity(0))
+    bots = 2 * cores + 2
+    with tempfile.TemporaryDirectory(prefix="playout-ladder-") as name:
+        ladder = LadderRun(Path(name), GAME, f"--ladder-matches={cores}")
+        with closing(ladder):
+            ladder.server.start()
+            for number in range(bots):
+                c = 0.8 + 0.1 * number
+                ladder.enter(f"bot {number}", f"uct(time={THINKING_S},c={c:g},solver=false)")
+            ladder.wait(bench.pick(200, 20))
+            stored = _after_all_entered(ladder.stored(), bots)
+            ladder.finish()
+    spent_s = thinking_s(stored) / cores
+    table.add(
+        OVERHEAD,
+        bots=bots,
+        matches=len(stored),
+        wall_s=span_s(stored),
+        thinking_s=spent_s,
+        ratio=span_s(stored) / spent_s,
+    )
+    return table
