@@ -13,8 +13,9 @@ class BoardView:
     """Rows and columns of cells, and the cells to click for each action.
 
     `cells` runs row by row from the top left: 0 is empty, otherwise the number of the player that
-    owns the piece (1 for pieces without an owner, as in nim). `clicks` maps each legal action to
-    the cells that a player clicks for it, in order: one for a placement, none for a pass.
+    owns the piece (1 for the chips of nim), or 3 for a piece of nobody, which has a kind. `clicks`
+    maps each legal action to the cells that a player clicks for it, in order: one for a placement,
+    none for a pass.
     """
 
     rows: int
@@ -31,7 +32,9 @@ class BoardView:
     #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. Figures
     #: are "king", "queen", "rook", "bishop", "knight" and "pawn". A "king" that is no figure has a
     #: crown, a "pawn" is always a figure, and other kinds are drawn as `piece` says. Terminals show
-    #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2.
+    #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2. An
+    #: "arrow" belongs to nobody, and is shown as #. An empty cell has the kind that a move puts
+    #: there, if moves can put several.
     kinds: tuple[str, ...] = ()
     #: How many pieces are on each cell; () if there is one at most.
     counts: tuple[int, ...] = ()
@@ -93,9 +96,12 @@ _EDGES = {0: " ", 1: "x", 2: "o"}
 
 
 def symbol(owner: int, kind: str = "", piece: str = "") -> str:
-    """Return the letter of a player's piece, `.` for an empty cell; other numbers as they are."""
+    """Return the letter of a player's piece, `.` for an empty cell, or `#` for a piece of nobody.
+
+    Numbers that are no owners are returned as they are.
+    """
     if not 0 <= owner <= 2:
-        return str(owner)
+        return "#" if kind else str(owner)
     if piece == "figure" and owner:
         letter = _FIGURES.get(kind, kind[:1])
         return letter.upper() if owner == 1 else letter

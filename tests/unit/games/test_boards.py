@@ -126,7 +126,7 @@ def test_an_arrow_blocks_a_cell_for_queens_and_arrows() -> None:
  6 . q . . q .
  5 q . . . . q
  4 . . . . . .
- 3 . . . 3 . .
+ 3 . . . # . .
  2 . . . Q . Q
  1 . Q . . Q .
 to choose a queen"""
