@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from games import Game
+from games import Game, KernelGame
 from players.mcts.searcher import TreeSearch
 from players.mcts.selection import HAND_SELECTED, MINIMUM_MSE, RAVE, UNTRIED_FIRST, Selection
 
+#: The weight of exploration in games that assume no results.
+EXPLORATION = 0.2
 SCHEDULES = {"hand": HAND_SELECTED, "mse": MINIMUM_MSE}
 
 
@@ -18,17 +20,18 @@ class Rave(TreeSearch):
     The score of an action combines its own results with those of all simulations in which the
     player chose it later. `schedule` sets the weight of the latter: `hand` is the hand-selected
     schedule, where both weigh the same at `k` visits; `mse` is the schedule of minimum mean square
-    error, for the given `bias`. `c` weighs exploration; `fpu` is the score of an action without any
+    error, for the given `bias`. `c` weighs exploration; by default it is 0 if the game assumes
+    results of each action before its first visit, as Go does, and otherwise 0.2. `prior` weighs
+    these results (Gelly & Silver 2007); 0 for none. `fpu` is the score of an action without any
     results. `near_first` tries actions next to stones before the others; by default it is on for
-    games that define neighbours. `prior` weighs the results that a game such as Go assumes of each
-    action before its first visit (Gelly & Silver 2007); 0 for none.
+    games that define neighbours.
     """
 
     about_options: ClassVar = {
         "k": "visits at which both kinds of results weigh the same (schedule=hand), above 0",
         "schedule": "how the weight of later moves falls: hand or mse",
         "bias": "bias that schedule=mse assumes, a finite number",
-        "c": "weight of exploration, 0 or more",
+        "c": "weight of exploration, 0 or more; by default 0.2, in games that assume results 0",
         "fpu": "score of an action without any results",
         "near_first": "whether actions next to stones are tried first; by default as the game says",
         "prior": "weight of the results that the game assumes before the first visit; 0 for none",
@@ -41,7 +44,7 @@ class Rave(TreeSearch):
         k: float = 1000.0,
         schedule: str = "hand",
         bias: float = 0.1,
-        c: float = 0.2,
+        c: float | None = None,
         fpu: float = UNTRIED_FIRST,
         near_first: bool | None = None,
         prior: float = 1.0,
@@ -50,9 +53,16 @@ class Rave(TreeSearch):
         self._require(0 < k < math.inf, f"k must be a number above 0, not {k}")
         self._require(math.isfinite(bias), f"bias must be a number, not {bias}")
         self._require(schedule in SCHEDULES, f"schedule is hand or mse, not {schedule!r}")
-        self._require(c >= 0, f"c must be 0 or more, not {c}")
         self._require(0 <= prior < math.inf, f"prior must be a number from 0 on, not {prior}")
+        if c is None:
+            c = 0.0 if prior and _assumes_results(game) else EXPLORATION
+        self._require(c >= 0, f"c must be 0 or more, not {c}")
         selection = Selection(RAVE, c, fpu, SCHEDULES.get(schedule, HAND_SELECTED), k, bias, prior)
         if near_first is None:
             near_first = hasattr(game, "neighbours")
         super().__init__(game, selection, near_first=near_first, **options)
+
+
+def _assumes_results(game: Game) -> bool:
+    """Whether a game assumes results of actions before their first visit."""
+    return isinstance(game, KernelGame) and game.kernels.prior is not None

@@ -164,6 +164,23 @@ def test_a_search_continues_in_a_full_tree() -> None:
     assert tree.used[0] <= len(tree.nodes)
 
 
+@pytest.mark.parametrize(
+    ("spec", "explicit", "other"),
+    [("go(size=5)", "c=0", "c=0.2"), ("go(size=5)", "c=0.2,prior=0", "c=0,prior=0")],
+)
+def test_rave_does_not_explore_where_the_game_assumes_results(
+    spec: str, explicit: str, other: str
+) -> None:
+    game = games.load(spec)
+
+    def visits(options: str) -> list[int]:
+        player = players.load(f"rave(seed=1,simulations=500,{options})", game)
+        return [each.visits for each in player.choose([game.initial_state()], Limit()).info.actions]
+
+    default = "prior=0" if "prior" in explicit else "prior=1"
+    assert visits(default) == visits(explicit) != visits(other)
+
+
 @pytest.mark.parametrize("player", ["uct(seed=1,memory_mb=1)", "rave(seed=1,memory_mb=1)"])
 def test_a_heavily_pruned_tree_can_start_anew(player: str) -> None:
     """The root keeps its children in every pruning, so that there is an action to choose."""
