@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import finish, start
+from support.commands import PATIENCE_S, finish, start
 from support.commands import run as run_command
 from support.dask_cluster import DaskCluster, wait_for_workers
 from support.forked import ForkedCommand
@@ -109,7 +109,7 @@ class ClusterRun:
     def until(self, ended: int) -> None:
         """Wait until that many matches have ended."""
         wait_until(lambda: self.process.poll() is not None or self.ended() >= ended,
-                   f"{ended} matches")  # fmt: skip
+                   f"{ended} matches", PATIENCE_S)  # fmt: skip
         assert self.process.poll() is None, self.log
 
     def ended(self) -> int:

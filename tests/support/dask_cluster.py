@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from support.commands import start
+from support.commands import PATIENCE_S, start
 from support.forked import ForkedCommand
 from support.waiting import wait_until
 from testbed.machine import reserve_port
@@ -100,4 +100,4 @@ def wait_for_workers(cluster: DaskCluster, number: int) -> None:
         except OSError:
             return False
 
-    wait_until(connected, f"{number} workers")
+    wait_until(connected, f"{number} workers", PATIENCE_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -54,16 +55,19 @@ def opened(address: str, files: Iterable[str]) -> Iterator[Cluster]:
 @contextlib.contextmanager
 def _local_cluster() -> Iterator[str]:
     """The address of a cluster on this machine, with a worker process for each core."""
-    with (
-        # Entrants are processes of their own, whose memory is no concern of the workers.
-        LocalCluster(
+    # A terminal sends Ctrl-C to the workers, too; the runner ends them.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        cluster = LocalCluster(
             n_workers=usable_cores(),
             threads_per_worker=1,
-            memory_limit=0,
+            memory_limit=0,  # entrants are processes of their own
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL + 1,
-        ) as cluster
-    ):
+        )
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    with cluster:
         yield str(cluster.scheduler_address)
 
 
