@@ -128,6 +128,17 @@ class LadderState:
         self._latest[player.account] = place
         return place
 
+    def unplayed(self, player: LadderPlayer) -> int:
+        """Return how many other versions of a new player's account have no match with a result.
+
+        It is 0 for a player that has entered before.
+        """
+        if player in self._places:
+            return 0
+        return sum(
+            each.player.account == player.account and not each.matches for each in self.entries
+        )
+
     def is_retired(self, place: int) -> bool:
         """Return whether the account has entered with another version since."""
         return self._latest[self.entries[place].player.account] != place

@@ -34,19 +34,19 @@ def human(host: RunningServer) -> subprocess.Popen[str]:
     return start("playout-player", "tic_tac_toe", "human", *host.address)
 
 
-def read_until(process: subprocess.Popen[str], text: str) -> str:
-    """Read the output of a process until it contains a text, also in the middle of a line."""
+def read_until(process: subprocess.Popen[str], *texts: str) -> str:
+    """Read the output of a process until it contains texts in order, also amid a line."""
     assert process.stdout
-    return until(process.stdout.fileno(), text)
+    return until(process.stdout.fileno(), *texts)
 
 
-def until(descriptor: int, text: str) -> str:
-    said = ""
-    while text not in said:
+def until(descriptor: int, *texts: str) -> str:
+    said, wanted = "", re.compile(".*".join(map(re.escape, texts)), re.DOTALL)
+    while not wanted.search(said):
         ready, _, _ = select.select([descriptor], [], [], PATIENCE_S)
-        assert ready, f"no {text!r} in {said!r}"
+        assert ready, f"no {texts} in {said!r}"
         chunk = os.read(descriptor, 4096).decode()
-        assert chunk, f"no {text!r} in {said!r}"
+        assert chunk, f"no {texts} in {said!r}"
         said += chunk
     return said
 
@@ -88,6 +88,7 @@ def test_draws_and_takebacks_are_asked_for_by_words(host: RunningServer) -> None
     opponent = start("playout-player", "tic_tac_toe", "random(seed=1)", *terms)
     process = human(host)
     assert process.stdin
+    read_until(process, "Your move: ")
     for word, answer in (
         ("accept", "has no open offer"),
         ("draw", "once both players have moved"),
@@ -96,11 +97,9 @@ def test_draws_and_takebacks_are_asked_for_by_words(host: RunningServer) -> None
         ("draw", "has declined the draw"),
         ("takeback", "You took your move back"),
     ):
-        read_until(process, "Your move: ")
         process.stdin.write(f"{word}\n")
         process.stdin.flush()
-        read_until(process, answer)
-    read_until(process, "Your move: ")
+        read_until(process, answer, "Your move: ")  # they may come at once
     code, output = finish(process, "b2\nresign\n")
     assert code == 0
     assert "You played b2" in output  # it is free again

@@ -39,6 +39,8 @@ from server.tournament.ratings import Ratings
 
 #: The most ladders that a session is on at once.
 MOST_LADDERS = 10
+#: The most versions of an account on a ladder that have no match with a result.
+MOST_UNPLAYED = 20
 #: After so many matches in a row without result, a session leaves the ladder: they would go on.
 MOST_VOID = 3
 #: The matches that begin, and the steps towards an opening, before others have their turn.
@@ -75,7 +77,11 @@ class Ladders:
             text = f"a session may be on {MOST_LADDERS} ladders at once, and yours is"
             raise Refused(Code.TOO_MANY, text)
         ladder = self._ladders.get(game) or self._open(LadderState(game), clock)
-        place = ladder.state.enter(LadderPlayer(session.account.id, request.version))
+        player = LadderPlayer(session.account.id, request.version)
+        if ladder.state.unplayed(player) >= MOST_UNPLAYED:
+            text = f"{MOST_UNPLAYED} versions of yours have not finished a match on this ladder yet"
+            raise Refused(Code.TOO_MANY, text)
+        place = ladder.state.enter(player)
         ladder.sessions[session.key] = LadderSession(session, place, request.matches)
         self._context.tell(session, Ok(re=request.id))
         self.start_due_matches(origin.now)
@@ -86,6 +92,7 @@ class Ladders:
         ladder = self._ladders.get(normalised_game(request.game))
         if ladder:
             ladder.sessions.pop(origin.session.key, None)
+            self._drop_unused(ladder)
         self._context.tell(origin.session, Ok(re=request.id))
 
     def get(self, game: str) -> Ladder | None:
@@ -125,8 +132,9 @@ class Ladders:
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
         """Begin no more matches of a session that has lost its connection."""
-        for ladder in self._ladders.values():
+        for ladder in list(self._ladders.values()):
             ladder.sessions.pop(event.session.key, None)
+            self._drop_unused(ladder)
 
     def match_over(self, event: MatchOver, now: float) -> None:
         """Count the result of a match on a ladder; also others may make a player free."""
@@ -135,6 +143,7 @@ class Ladders:
         if ladder and ladder.running.pop(room.match.id, None):
             self._count(ladder, event)
             self._send_away(ladder, event)
+            self._drop_unused(ladder)
         if self._ladders:
             self.start_due_matches(now)
 
@@ -311,6 +320,11 @@ class Ladders:
         openings = LadderOpenings(state.game, lambda: self._context.random.getrandbits(32))
         ladder = self._ladders[state.game] = Ladder(state, openings, clock)
         return ladder
+
+    def _drop_unused(self, ladder: Ladder) -> None:
+        """Forget a ladder on which nobody is and no match has had a result."""
+        if not (ladder.sessions or ladder.running or ladder.state.matches):
+            del self._ladders[ladder.state.game]
 
     def _require_open(self, game: str) -> str:
         """Return the clock of the ladder of a game. Raises Refused if there is none."""

@@ -12,7 +12,7 @@ from support.scale import repetitions
 from support.tournaments import member
 
 import games
-from server.core.handlers.ladders import MOST_LADDERS, MOST_VOID
+from server.core.handlers.ladders import MOST_LADDERS, MOST_UNPLAYED, MOST_VOID
 from server.model.messages import (
     Abort,
     Code,
@@ -178,6 +178,26 @@ def test_a_session_may_be_on_some_ladders_only() -> None:
     ann.ask(EnterLadder(id=1, game="nim(chips=2)", version="new"), Ok)
     ann.ask(LeaveLadder(id=1, game="nim(chips=2)"), Ok)
     ann.ask(EnterLadder(id=1, game="nim(chips=99)"), Ok)
+
+
+def test_a_ladder_on_which_nobody_is_and_nothing_was_played_is_forgotten() -> None:
+    harness = HubHarness()
+    ann = member(harness, "Ann")
+    for end in (lambda: ann.ask(LeaveLadder(id=1, game="nim(chips=5)"), Ok), ann.hang_up):
+        ann.ask(EnterLadder(id=1, game="nim(chips=5)"), Ok)
+        assert harness.hub.ladders.get("nim(chips=5)")
+        end()
+        assert harness.hub.ladders.get("nim(chips=5)") is None
+
+
+def test_an_account_has_only_some_versions_that_have_not_played() -> None:
+    harness = HubHarness()
+    ann = member(harness, "Ann")
+    for version in range(MOST_UNPLAYED):
+        ann.ask(EnterLadder(id=1, game=GAME, version=str(version)), Ok)
+    assert ann.refused(EnterLadder(game=GAME, version="another")) is Code.TOO_MANY
+    ann.ask(EnterLadder(id=1, game=GAME, version="0"), Ok)
+    member(harness, "Bob").ask(EnterLadder(id=1, game=GAME), Ok)
 
 
 def test_a_game_without_usable_openings_begins_at_its_first_position() -> None:
