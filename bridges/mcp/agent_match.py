@@ -149,10 +149,8 @@ def _legend(board: Board, view: PositionView) -> str:
         for player in (1, 2)
         for kind in kinds
     ]
-    blocked = [
-        f"{symbol(owner, kind)} is a blocked cell: {kind}" for owner, kind in pieces if owner > 2
-    ]
-    return ", ".join(owned + blocked)
+    unowned = [f"{symbol(owner, kind)} stands for: {kind}" for owner, kind in pieces if owner > 2]
+    return ", ".join(owned + unowned)
 
 
 def _row(label: str, cells: Any, left: int, width: int) -> str:
