@@ -149,8 +149,10 @@ def _legend(board: Board, view: PositionView) -> str:
         for player in (1, 2)
         for kind in kinds
     ]
-    unowned = [f"{symbol(owner, kind)} stands for: {kind}" for owner, kind in pieces if owner > 2]
-    return ", ".join(owned + unowned)
+    blocked = [
+        f"{symbol(owner, kind)} is a blocked cell: {kind}" for owner, kind in pieces if owner > 2
+    ]
+    return ", ".join(owned + blocked)
 
 
 def _row(label: str, cells: Any, left: int, width: int) -> str:

@@ -161,7 +161,7 @@ class Board(Struct, frozen=True, omit_defaults=True):
     column_labels: tuple[str, ...]
     row_labels: tuple[str, ...]
     #: How the board is drawn, and the colours of the pieces, as in games.core.view.
-    surface: Literal["plain", "checkered", "wood", "green", "blue", "blank"] = "plain"
+    surface: Literal["plain", "checkered", "wood", "green", "blue"] = "plain"
     #: The names of cells that rows and columns do not name, "" for those that are not used.
     cell_labels: tuple[str, ...] = ()
     #: The players to whom the edges belong, from the top clockwise; empty for none.

@@ -47,7 +47,7 @@ CUP = TournamentSpec(
         "gomoku(size=9)", "ultimate_tic_tac_toe", "open_spiel(game=clobber)",
         "hex(size=5)", "breakthrough(rows=5,columns=5)", "clobber(rows=4,columns=5)", "go(size=5)",
         "chong", "checkers", "draughts", "ataxx(size=4)", "pentago", "lines_of_action",
-        "amazons(size=6)", "dots_and_boxes(rows=2,columns=3)",
+        "amazons(size=6)",
         "havannah(size=3)", "y(size=4)", "kalah(houses=3,seeds=2)", "oware(houses=3,seeds=2)",
         "chess(fen=4k3/8/8/8/8/8/8/R3K2R w KQ - 92 80)",  # a tie after 8 plies
     ])),

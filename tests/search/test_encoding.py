@@ -23,7 +23,6 @@ THROUGH_VIEWS = {
     "checkers",
     "chess",
     "chong",
-    "dots_and_boxes",
     "draughts",
     "havannah",
     "kalah",

@@ -9,7 +9,7 @@ import games
 import players
 from players import Limit
 
-#: 1 if the first player wins, -1 if the second does, 0 for a tie.
+#: 1 if the first player wins, -1 if the second does.
 VALUES = {
     "hex(size=2)": 1,
     "hex(size=3)": 1,
@@ -28,9 +28,6 @@ VALUES = {
     "y(size=3)": 1,
     "y(size=4)": 1,
     "havannah(size=2)": 1,
-    "dots_and_boxes(rows=1,columns=2)": 0,
-    "dots_and_boxes(rows=2,columns=2)": 1,
-    "dots_and_boxes(rows=2,columns=3)": -1,
 }
 #: Proofs that take about a second or more: only under --slow.
 LONG = {

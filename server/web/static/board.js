@@ -178,7 +178,6 @@ export class BoardView {
       ground.append(svg("path", { class: "dark", d: darkSquares(rows, columns) }));
       return ground;
     }
-    if (surface === "blank") return ground;
     const inset = piece === "stone" ? CELL / 2 : 0;
     ground.append(svg("path", { class: "line", d: lines(rows, columns, 1, inset) }));
     if (surface === "wood") ground.append(...this.#stars());
