@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from support.browser import BrowserSite, BrowserUsers, arrive, running_site
 
 BOTS = (
@@ -18,14 +18,6 @@ BOTS = (
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     with running_site(tmp_path_factory.mktemp("site"), *BOTS) as site:
         yield site
-
-
-@pytest.fixture
-def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
-    people = BrowserUsers(chromium, site.address)
-    yield people
-    people.leave()
-    assert people.faults == []
 
 
 def chosen(page: Page, name: str) -> str:
