@@ -373,10 +373,21 @@ class Agent:
             case OfferClosed():
                 self._offers.closed(match, event)
             case TakenBack():
-                match.clocks = event.clocks
-                match.offers.clear()
-                self._driver.take_back(match, event.player, event.ply)
-                self._driver.advance(match)
+                self._taken_back(match, event)
+
+    def _taken_back(self, match: ActiveMatch, event: TakenBack) -> None:
+        match.clocks = event.clocks
+        match.offers.clear()
+        try:
+            if not 0 <= event.ply <= match.ply:
+                raise IllegalAction(f"of {match.ply} moves, {event.ply} are to be left")
+            _check_same(match.states[event.ply], event.state)
+        except IllegalAction as error:
+            self._show_other_rules(match.started, error)
+            self._driver.resign(match)
+            return
+        self._driver.take_back(match, event.player, event.ply)
+        self._driver.advance(match)
 
     def _ended(self, event: Ended) -> None:
         match = self._match

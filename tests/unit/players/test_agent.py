@@ -566,6 +566,27 @@ def test_a_position_that_breaks_the_rules_is_never_given_to_the_player(
     assert harness.agent.counts.faults == 1
 
 
+@pytest.mark.parametrize(
+    ("ply", "state", "expected"),
+    [
+        (-1, (1, 0, 9), "of 1 moves, -1 are to be left"),
+        (2, (1, 0, 5), "of 1 moves, 2 are to be left"),
+        (0, (1, 0, 2**40), "the position after the last move is another one"),
+    ],
+)
+def test_a_takeback_to_a_position_that_was_not_there_is_never_given_to_the_player(
+    harness: AgentHarness, ply: int, state: State, expected: str
+) -> None:
+    harness.start(seat=1)
+    harness.think()
+    harness.play(TAKE_1)
+    harness.sent()
+    harness.agent.received(TakenBack(match="m", ply=ply, player=1, state=state, to_move=state[0]))
+    assert harness.sent() == [Resign(id="resign", match="m")]
+    assert not harness.thinking
+    assert f"differ from those of this player: {expected}. " in harness.shown
+
+
 def test_a_match_that_begins_by_other_rules_is_resigned(harness: AgentHarness) -> None:
     harness.moves = [TAKE_1]
     harness.agent.received(
