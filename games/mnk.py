@@ -24,7 +24,7 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.kernels import inlined, uncompiled
+from games.core.kernels import inlined, inlined_helper, uncompiled
 from games.core.lines import rows_of_pieces
 from games.core.random import GAMMA, Rng, below
 from games.core.symmetries import of_placements
@@ -124,7 +124,7 @@ def note_row(board: Board, player: int, row: int, places: int) -> None:
         board[_NOTED + player - 1] |= 1 << row
 
 
-@inlined
+@inlined_helper
 def note_line(board: Board, player: int, line: int, window: int) -> None:
     """Record the completions of one line of a player, within the places of `window`."""
     m, n = board[_M], board[_N]

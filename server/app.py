@@ -23,10 +23,12 @@ from server.core.assembly import make_hub
 from server.core.policy import Policy
 from server.ladder.state import StoredLadder
 from server.model.records import Account, StoredMatch, StoredTournament
+from server.net.analysts import Analysts
 from server.net.bot_processes import BotProcesses
 from server.net.driver import Driver
 from server.net.ladder_ratings import LadderRatings
 from server.net.loop_lag import DelayMeter
+from server.net.rating_updates import RatingUpdates
 from server.net.tcp import TcpConnectionFactory
 from server.runtime import browser, collector, logs
 from server.runtime.endpoints import (
@@ -152,6 +154,9 @@ class _Server:
         self._driver.rater = LadderRatings(reactor(), self._driver.ladder_rated)
         if policy.bots:
             self._start_bots()
+        if policy.analyses:
+            self._driver.analysts = analysts = Analysts(reactor(), self._driver.analysis_reported)
+            reactor().addSystemEventTrigger("after", "shutdown", analysts.close)
         if storage:
             self._driver.storage = storage
             storage.attach(self._driver)
@@ -241,6 +246,8 @@ class _Server:
         settings = self._settings
         url = settings.database if self._storage else None
         archive = Archive(url, reactor(), settings.tournaments)
+        if url:
+            self._driver.ratings = RatingUpdates(url, reactor(), self._driver.store)
         lookup = MatchLookup(self._hub, archive)
         factory = make_site(
             self._driver.metrics,

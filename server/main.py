@@ -15,7 +15,7 @@ from server.cli.options import (
     bots_by_default,
     database_option,
     from_file,
-    ladder_option,
+    ladder_options,
     listening_options,
     policy_options,
     shown_tournaments,
@@ -49,7 +49,7 @@ Then connect players: playout-player connect_four uct
 @database_option
 @policy_options
 @bot_options
-@ladder_option
+@ladder_options
 @click.option(
     "--unread-bytes",
     default=2**20,

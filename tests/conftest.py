@@ -155,7 +155,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     """A server with web pages and bots, shared by the tests of a file."""
     from support.browser import running_site
 
-    with running_site(tmp_path_factory.mktemp("site")) as site:
+    with running_site(tmp_path_factory.mktemp("site"), "--ladder-clock", "none") as site:
         yield site
 
 

@@ -7,7 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from games.core.view import cell_text, symbol
-from server.model.messages import Board, ClockState, Ended, LegalMove, PositionView, Started, Update
+from server.model.messages import (
+    Board,
+    ClockState,
+    Ended,
+    LegalMove,
+    OfferClosed,
+    Offered,
+    OpenOffer,
+    PositionView,
+    Started,
+    TakenBack,
+    Update,
+)
+
+_OFFERS = {"draw": "a draw", "takeback": "to take a move back"}
+_NAMED = {"draw": "the draw", "takeback": "the takeback"}
 
 
 @dataclass
@@ -23,6 +38,10 @@ class AgentMatch:
     legal_moves: dict[str, int]
     names: list[str] = field(default_factory=list)
     ended: Ended | None = None
+    #: The open offers by the seats of their players.
+    offers: dict[int, OpenOffer] = field(default_factory=dict)
+    #: What became of the last offer, for the agent.
+    answer: str = ""
 
     @classmethod
     def of(cls, started: Started) -> AgentMatch:
@@ -35,6 +54,7 @@ class AgentMatch:
             started.clocks,
             started.view,
             _named(started.legal_moves, started.legal_actions),
+            offers={each.player: each for each in started.offers},
         )
 
     def updated(self, update: Update) -> None:
@@ -47,6 +67,37 @@ class AgentMatch:
         self.legal_moves = _named(update.legal_moves, update.legal_actions)
         name = update.view.name if update.view and update.view.name else str(update.action)
         self.names.append(f"{update.player}: {name}")
+
+    def offered(self, event: Offered) -> None:
+        """Note an offer of either player."""
+        self.offers[event.player] = OpenOffer(event.offer, event.player, event.ply)
+        self.answer = ""
+
+    def offer_closed(self, event: OfferClosed) -> None:
+        """Note that an offer was declined or withdrawn."""
+        self.offers.pop(event.player, None)
+        self.answer = f"{_NAMED[event.offer]} was {event.how}"
+
+    def taken_back(self, event: TakenBack) -> None:
+        """Go back to an earlier position."""
+        count = self.ply - event.ply
+        del self.names[len(self.names) - min(count, len(self.names)) :]
+        self.ply, self.to_move, self.state = event.ply, event.to_move, event.state
+        self.clocks, self.view = event.clocks, event.view
+        self.legal_moves = _named(event.legal_moves, event.legal_actions)
+        self.offers.clear()
+        taker = "your" if event.player == self.seat else "the opponent's"
+        self.answer = f"{taker} last move was taken back"
+
+    @property
+    def own_offer(self) -> OpenOffer | None:
+        """The agent's open offer; None if there is none."""
+        return self.offers.get(self.seat)
+
+    @property
+    def opponents_offer(self) -> OpenOffer | None:
+        """The opponent's open offer; None if there is none."""
+        return self.offers.get(3 - self.seat)
 
     @property
     def seat(self) -> int:
@@ -63,6 +114,11 @@ class AgentMatch:
     def waits_for_agent(self) -> bool:
         """Whether the agent is to move."""
         return not self.is_over and self.to_move == self.seat
+
+    @property
+    def needs_agent(self) -> bool:
+        """Whether it is over, or the agent is to move or may answer an offer."""
+        return self.is_over or self.waits_for_agent or self.opponents_offer is not None
 
     def action(self, move: str) -> int | None:
         """The action of a legal move's name; None if there is none.
@@ -105,9 +161,21 @@ class AgentMatch:
             shown["state"] = list(self.state)
         if self.view and self.view.note:
             shown["note"] = self.view.note
+        if offer := self._offer():
+            shown["offer"] = offer
         if self.waits_for_agent:
             shown["legal_moves"] = list(self.legal_moves)
         return shown
+
+    def _offer(self) -> str:
+        """The open offer, or what became of the last one."""
+        if self.is_over:
+            return ""
+        if offer := self.opponents_offer:
+            return f"the opponent offers {_OFFERS[offer.offer]}: call answer_offer, or move"
+        if offer := self.own_offer:
+            return f"you have offered {_OFFERS[offer.offer]}"
+        return self.answer
 
     def _status(self) -> str:
         if self.ended:
@@ -149,10 +217,8 @@ def _legend(board: Board, view: PositionView) -> str:
         for player in (1, 2)
         for kind in kinds
     ]
-    blocked = [
-        f"{symbol(owner, kind)} is a blocked cell: {kind}" for owner, kind in pieces if owner > 2
-    ]
-    return ", ".join(owned + blocked)
+    unowned = [f"{symbol(owner, kind)} stands for: {kind}" for owner, kind in pieces if owner > 2]
+    return ", ".join(owned + unowned)
 
 
 def _row(label: str, cells: Any, left: int, width: int) -> str:

@@ -18,10 +18,13 @@ from server.model.messages import (
     Error,
     Event,
     Notice,
+    OfferClosed,
+    Offered,
     Request,
     RequestId,
     Resign,
     Started,
+    TakenBack,
     Update,
     Welcome,
 )
@@ -146,6 +149,12 @@ class AgentSession:
                 self._started(event)
             case Update() if event.match in self.matches:
                 self.matches[event.match].updated(event)
+            case Offered() if event.match in self.matches:
+                self.matches[event.match].offered(event)
+            case OfferClosed() if event.match in self.matches:
+                self.matches[event.match].offer_closed(event)
+            case TakenBack() if event.match in self.matches:
+                self.matches[event.match].taken_back(event)
             case Ended() if event.match in self.matches:
                 self.matches[event.match].ended = event
             case Notice():

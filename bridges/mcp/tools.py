@@ -1,4 +1,4 @@
-"""The tools that an agent has: it lists games, plays matches, and resigns."""
+"""The tools that an agent has: it lists games, plays matches, offers draws, and resigns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,18 @@ from pydantic import Field
 
 from bridges.mcp.agent_match import AgentMatch
 from bridges.mcp.agent_session import AgentError, AgentSession
-from server.model.messages import Cancel, ChallengeBot, Move, Resign, Seat, Seek, Seeking
+from server.model.messages import (
+    AnswerOffer,
+    Cancel,
+    ChallengeBot,
+    Move,
+    Offer,
+    OfferKind,
+    Resign,
+    Seat,
+    Seek,
+    Seeking,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,6 +58,8 @@ def agent_server(session: AgentSession) -> MCPServer[Any]:
         tools.legal_moves,
         tools.play,
         tools.state,
+        tools.offer,
+        tools.answer_offer,
         tools.resign,
     ):
         server.add_tool(_with_tool_errors(tool))
@@ -136,6 +149,44 @@ class AgentTools:
         """Return a match, after waiting until it is your move or over."""
         return await self._shown(self._named(match).started.match, wait_s)
 
+    async def offer(
+        self,
+        kind: Annotated[
+            OfferKind, Field(description="draw: a tie; takeback: to take your last move back")
+        ],
+        match: Match = None,
+        wait_s: Wait = 60,
+    ) -> Described:
+        """Offer a draw or ask to take a move back, wait for the answer, and return the match.
+
+        A move of the opponent declines it. Not every match allows it; the error says why.
+        """
+        offered = self._running_match(match)
+        name = offered.started.match
+        await self._session.ask(Offer(match=name, offer=kind, ply=offered.ply))
+        matches = self._session.matches
+        await self._session.until(
+            lambda: matches[name].is_over or not matches[name].own_offer, wait_s
+        )
+        return await self._shown(name, 0)
+
+    async def answer_offer(
+        self,
+        accept: Annotated[bool, Field(description="true: agree; false: decline")],
+        match: Match = None,
+        wait_s: Wait = 60,
+    ) -> Described:
+        """Answer the opponent's open offer, and return the match when it is your move or over."""
+        answered = self._running_match(match)
+        offer = answered.opponents_offer
+        if offer is None:
+            raise AgentError("The opponent has no open offer.")
+        name = answered.started.match
+        await self._session.ask(
+            AnswerOffer(match=name, offer=offer.offer, ply=offer.ply, accept=accept)
+        )
+        return await self._shown(name, wait_s)
+
     async def resign(self, match: Match = None) -> Described:
         """Resign a match: the opponent wins it."""
         resigned = self._running_match(match)
@@ -164,11 +215,9 @@ class AgentTools:
         )
 
     async def _shown(self, match: str, wait_s: float) -> Described:
-        """A match, when it is the agent's move, or over, or the time is up."""
+        """A match, when it is the agent's move or an offer waits, or it is over, or time is up."""
         matches = self._session.matches
-        await self._session.until(
-            lambda: matches[match].is_over or matches[match].waits_for_agent, wait_s
-        )
+        await self._session.until(lambda: matches[match].needs_agent, wait_s)
         return matches[match].described()
 
     def _running(self) -> list[AgentMatch]:

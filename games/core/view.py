@@ -32,8 +32,9 @@ class BoardView:
     #: The kind of the piece on each cell, "" without a piece; () if there is only one kind. Figures
     #: are "king", "queen", "rook", "bishop", "knight" and "pawn". A "king" that is no figure has a
     #: crown, a "pawn" is always a figure, and other kinds are drawn as `piece` says. Terminals show
-    #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2. An
-    #: "arrow" belongs to nobody, and is shown as #. An empty cell has the kind that a move puts
+    #: "man" and "stone" in lower case, and figures as FEN does: K of player 1, k of player 2.
+    #: Pieces that belong to nobody are "arrow", "dot", "horizontal line" and "vertical line"; a
+    #: "box" is filled with the colour of its player. An empty cell has the kind that a move puts
     #: there, if moves can put several.
     kinds: tuple[str, ...] = ()
     #: How many pieces are on each cell; () if there is one at most.
@@ -41,8 +42,9 @@ class BoardView:
     #: How the board is drawn, and the colours of the pieces of player 1 and player 2.
     #: checkered: brown squares, the top left one light; white and black pieces. wood: black and
     #: white stones on the crossings of lines, with star points as in Go. green: black and white
-    #: discs, as in Othello. blue: red and yellow discs, as in Connect Four.
-    surface: Literal["plain", "checkered", "wood", "green", "blue"] = "plain"
+    #: discs, as in Othello. blue: red and yellow discs, as in Connect Four. blank: no lines between
+    #: the cells.
+    surface: Literal["plain", "checkered", "wood", "green", "blue", "blank"] = "plain"
     #: The names of the cells, "" for those that are not used, such as the light squares of
     #: draughts; () if rows and columns name them. The names of hexagons are not drawn.
     cell_labels: tuple[str, ...] = ()
@@ -92,16 +94,18 @@ _SYMBOLS = ".XO"
 _LESSER = ("man", "stone")
 #: The letters of figures, where they are not the first ones of their kinds.
 _FIGURES = {"knight": "n"}
+#: The symbols of pieces of nobody; all others block their cells.
+_UNOWNED = {"dot": "+", "horizontal line": "-", "vertical line": "|"}
 _EDGES = {0: " ", 1: "x", 2: "o"}
 
 
 def symbol(owner: int, kind: str = "", piece: str = "") -> str:
-    """Return the letter of a player's piece, `.` for an empty cell, or `#` for a piece of nobody.
+    """Return the letter of a player's piece, `.` for an empty cell, or `#` for a blocked one.
 
     Numbers that are no owners are returned as they are.
     """
     if not 0 <= owner <= 2:
-        return "#" if kind else str(owner)
+        return _UNOWNED.get(kind, "#") if kind else str(owner)
     if piece == "figure" and owner:
         letter = _FIGURES.get(kind, kind[:1])
         return letter.upper() if owner == 1 else letter

@@ -89,7 +89,7 @@ class Worker:
         It is not done if the subtree does not exist, or if it would take a large part of `seconds`.
         """
         row = self.find(actions)
-        if row is None or not self._compact(row, 0, seconds):
+        if row is None or (row != ROOT and not self._compact(row, 0, seconds)):
             return False
         root = self.tree.nodes[ROOT]
         root["proof"] = UNKNOWN  # its children prove it again, so that one of them can be played

@@ -193,4 +193,6 @@ def round_lines(record: RoundRecord, remaining_s: float | None, has_head: bool) 
     """Return the line of a round, below a line of titles if it `has_head`."""
     values = (text(record, remaining_s).rjust(width) for _, width, text in _COLUMNS)
     titles = (title.rjust(width) for title, width, _ in _COLUMNS)
-    return ([" ".join(titles)] if has_head else []) + [" ".join(values).rstrip()]
+    stale = f"  {record.stale} of {len(record.shards)} shards stale" if record.stale else ""
+    line = " ".join(values).rstrip() + stale
+    return ([" ".join(titles)] if has_head else []) + [line]

@@ -6,20 +6,38 @@ The statistics are those of tournaments (`server.tournament.evidence`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import games
+import players
 from games import Game, State
+from games.core import spec
 from players import Limit, Player, Resigned
+from players.alphazero import AlphaZero
 from server.model.tournament_spec import Openings
 from server.tournament.evidence import evidence, pentanomial
 from server.tournament.openings import Book
 from server.tournament.pairs import Pair, PairScore
 
-#: Makes a new player for a pair, so that pairs are independent.
-MakePlayer = Callable[[], Player]
+
+@dataclass(frozen=True)
+class EvaluatedPlayer:
+    """A player by its description, and the file of the net if it is `alphazero` with a net."""
+
+    description: str
+    net: Path | None = None
+
+    def make(self, game: Game) -> Player:
+        """Return a new player, for each pair, so that pairs are independent. Raises SpecError."""
+        given = spec.parse(self.description)
+        if self.net is None:
+            return players.load(given, game)
+        arguments: dict[str, Any] = {**spec.bind(AlphaZero, given, skip=1), "net": str(self.net)}
+        return AlphaZero(game, **arguments)
 
 
 @dataclass(frozen=True)
@@ -27,7 +45,7 @@ class EvaluationTerms:
     """Two players, the limit of a move, and the length of the random openings."""
 
     game: Game
-    players: tuple[MakePlayer, MakePlayer]
+    players: tuple[EvaluatedPlayer, EvaluatedPlayer]
     limit: Limit
     plies: int
     seed: int
@@ -65,10 +83,14 @@ def played(terms: EvaluationTerms, pairs: int, threads: int) -> Iterator[PairSco
 
     Raises OpeningError if there is no opening of that length.
     """
-    book = Book(str(terms.game), Openings(plies=terms.plies), terms.seed)
-    openings = [book[number] for number in range(pairs)]
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(lambda opening: _pair(terms, opening), openings)
+        yield from pool.map(lambda opening: played_pair(terms, opening), openings(terms, pairs))
+
+
+def openings(terms: EvaluationTerms, pairs: int) -> list[Sequence[int]]:
+    """Return the openings of so many pairs. Raises OpeningError if there is none that long."""
+    book = Book(str(terms.game), Openings(plies=terms.plies), terms.seed)
+    return [book[number] for number in range(pairs)]
 
 
 def score(pairs: Sequence[PairScore]) -> NetScore:
@@ -95,9 +117,9 @@ def _share_at(elo: float | None, unknown: float) -> float:
     return unknown if elo is None else 1 / (1 + 10 ** (-elo / 400))
 
 
-def _pair(terms: EvaluationTerms, opening: Sequence[int]) -> PairScore:
-    """Play the two matches of an opening with new players."""
-    first, second = (make() for make in terms.players)
+def played_pair(terms: EvaluationTerms, opening: Sequence[int]) -> PairScore:
+    """Play the two matches of an opening with new players; return the points of the first."""
+    first, second = (each.make(terms.game) for each in terms.players)
     try:
         return PairScore(
             _match(terms, (first, second), opening)[0],

@@ -22,7 +22,7 @@ from players.training.samples import Played, joined
 from players.training.settings import TrainingSettings
 from players.training.trainer import Learned, Trainer, learning_rate
 from players.training.worker import Job
-from players.training.workers import Workers
+from players.training.workers import JobPlayers
 
 #: Seconds between two looks at the workers.
 _POLL_S = 0.1
@@ -66,12 +66,12 @@ class TrainingLoop:
         """The number of complete rounds."""
         return self._last.round if self._last else 0
 
-    def run(self, workers: Workers) -> None:
+    def run(self, workers: JobPlayers) -> None:
         """Play and learn until a limit is reached. Raises TrainingError and NetError."""
         while not limits.is_over(self._settings.limits, self._last):
             self._round(workers)
 
-    def _round(self, workers: Workers) -> None:
+    def _round(self, workers: JobPlayers) -> None:
         number, began = self._done + 1, time.monotonic()
         processes = self._settings.processes
         if workers.is_idle:  # otherwise the round was started while the net learned
@@ -88,7 +88,8 @@ class TrainingLoop:
         # With `overlap`, self-play began before the round did.
         self_play_s = max(1e-3, played_at - began, played.seconds / workers.count)
         times = _Times(learned_at - began, self_play_s, learned_at - played_at)
-        self._last = self._record(number, played, learned, rate, times)
+        stale = sum(each.net is not None and each.net < number - 1 for each in shards)
+        self._last = self._record(number, played, learned, rate, times, stale)
         self._write_net(number)
         self._folder.write_checkpoint(Checkpoint(self._trainer.state, self._last))
         self._folder.append_record(self._last)
@@ -96,9 +97,10 @@ class TrainingLoop:
         self._folder.forget_shards(self._first_needed(number))
         self._display.round(self._last, limits.remaining_s(self._settings.limits, self._last))
 
-    def _start(self, workers: Workers, number: int, net: int) -> None:
+    def _start(self, workers: JobPlayers, number: int, net: int) -> None:
         """Hand out what is missing of a round, one shard for each worker."""
         game, folder = self._settings.game, self._folder
+        workers.poll(0.0)  # some may have come or gone while the net learned
         there = folder.shards(number)
         wanted = self._settings.learning.positions_per_round
         missing = wanted - sum(each.played.positions for each in folder.read_round(number, game))
@@ -107,6 +109,7 @@ class TrainingLoop:
         workers.play([
             Job(
                 net=str(folder.net(net)),
+                net_round=net,
                 seed=_seed(self._settings.seed, number, place),
                 positions=math.ceil(missing / count),
                 shard=str(folder.shard(number, place)),
@@ -114,13 +117,15 @@ class TrainingLoop:
             for place in range(first, first + count)
         ])  # fmt: skip
 
-    def _wait(self, workers: Workers, number: int) -> None:
+    def _wait(self, workers: JobPlayers, number: int) -> None:
         """Wait for the jobs of a round, and show how far they are."""
         began = time.monotonic()
+        before = f", {self._last.games_per_s:,.1f} games/s in the last round" if self._last else ""
         while not workers.is_idle:
             rate = workers.evaluations / max(1e-3, time.monotonic() - began)
+            by = f" by {workers.description}{before}" if workers.description else ""
             self._display.phase(
-                f"round {number}, self-play: {workers.evaluations:,} evaluations, {rate:,.0f}/s"
+                f"round {number}, self-play: {workers.evaluations:,} evaluations, {rate:,.0f}/s{by}"
             )
             workers.poll(_POLL_S)
 
@@ -138,7 +143,13 @@ class TrainingLoop:
         return self._trainer.learn(self._replay, due, rate, tell), rate
 
     def _record(
-        self, number: int, played: Played, learned: Learned, rate: float, times: _Times
+        self,
+        number: int,
+        played: Played,
+        learned: Learned,
+        rate: float,
+        times: _Times,
+        stale: int,
     ) -> RoundRecord:
         before = self._last
         return RoundRecord(
@@ -165,6 +176,7 @@ class TrainingLoop:
             value_of_start=self._trainer.value_of_start(),
             window=self._replay.positions,
             shards=tuple(each.name for each in self._folder.shards(number).values()),
+            stale=stale,
         )
 
     def _write_net(self, number: int) -> None:

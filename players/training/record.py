@@ -17,7 +17,8 @@ class RoundRecord:
     totals since the start of the run, the rest is about this round: shares are from 0 to 1,
     `plies` is the mean length of a game, losses and entropies (in nats) are means over its steps,
     `value_of_start` is the net's value of the first position afterwards, and `net_share` the share
-    of self-play spent inside the net. `shards` names the files that the round has added.
+    of self-play spent inside the net. `shards` names the files that the round has added, of which
+    `stale` were played with an older net than the newest one at the start of the round.
     """
 
     round: int
@@ -43,6 +44,7 @@ class RoundRecord:
     value_of_start: float
     window: int
     shards: tuple[str, ...]
+    stale: int = 0
 
     def line(self) -> bytes:
         """Return the record as a line of JSON."""

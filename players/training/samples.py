@@ -64,15 +64,24 @@ class Played:
 
 
 class Shard(NamedTuple):
-    """The samples of one worker in one round, and the counts of the games they come from."""
+    """The samples of one worker in one round, and the counts of the games they come from.
+
+    `net`: the round after which the net was written that played them; None if it is not known.
+    """
 
     samples: Samples
     played: Played
+    net: int | None = None
 
 
 def write_shard(path: Path, game: Game, shard: Shard) -> None:
     """Write a shard completely or not at all. Raises TrainingError."""
-    about = {"format": FORMAT, "game": str(game), "played": asdict(shard.played)}
+    about = {
+        "format": FORMAT,
+        "game": str(game),
+        "played": asdict(shard.played),
+        "net": shard.net,
+    }
     arrays = {
         name: array.astype(kind)
         for (name, array), kind in zip(shard.samples._asdict().items(), _KINDS, strict=True)
@@ -89,7 +98,7 @@ def read_shard(path: Path, game: Game) -> Shard:
             f"expected {game} in format {FORMAT}"
         )
     try:
-        shard = Shard(Samples(**arrays), Played(**about["played"]))
+        shard = Shard(Samples(**arrays), Played(**about["played"]), about.get("net"))
     except (KeyError, TypeError) as error:
         raise TrainingError(f"{path}: its contents are not those of a shard: {error}") from error
     _require_shapes(path, shard.samples, game)

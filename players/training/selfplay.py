@@ -20,6 +20,7 @@ from players.mcts.selfplay import Schedule, new_games, play_games, share
 from players.mcts.tree import new_forest
 from players.nets.encoding import Encoding
 from players.training.samples import Samples
+from players.training.unfinished import OF_SAMPLES, Unfinished
 
 #: The net: planes [n, plane, row, column] to logits [n, action] and values [n].
 Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -62,8 +63,18 @@ class SelfPlayResult:
 class SelfPlay:
     """Games of a net against itself, which go on from one call of `play` to the next."""
 
-    def __init__(self, game: KernelGame, settings: SelfPlaySettings, seed: int) -> None:
-        """Start the games. Raises MemoryError if their trees do not fit into memory."""
+    def __init__(
+        self,
+        game: KernelGame,
+        settings: SelfPlaySettings,
+        seed: int,
+        unfinished: Unfinished | None = None,
+    ) -> None:
+        """Start the games, or go on with unfinished ones, whose next moves are searched anew.
+
+        What is played follows from these arguments and from the nets. Raises MemoryError if the
+        trees do not fit into memory.
+        """
         self._game, self._settings = game, settings
         self._rules = rules_of(game)
         self._encoding = Encoding(game)
@@ -79,6 +90,21 @@ class SelfPlay:
         self._noise = np.random.default_rng(seed)
         self._games: selfplay.Games | None = None
         self._net_seconds = 0.0
+        if unfinished is not None:
+            self._continue(unfinished)
+
+    @property
+    def unfinished(self) -> Unfinished:
+        """The games that have not ended, after a call of `play`."""
+        games = self._games
+        assert games is not None
+        most = int(games.length.max())
+        return Unfinished(**{
+            name: np.ascontiguousarray(getattr(games, name)[:, :most])
+            if name in OF_SAMPLES
+            else getattr(games, name)
+            for name in Unfinished._fields
+        })  # fmt: skip
 
     def play(self, evaluate: Evaluate, samples: int) -> SelfPlayResult:
         """Play until the games that ended have `samples` or some more; `evaluate` is the net.
@@ -142,6 +168,16 @@ class SelfPlay:
             net_seconds=self._net_seconds,
             seconds=time.perf_counter() - started,
         )
+
+    def _continue(self, unfinished: Unfinished) -> None:
+        """Take over games, with trees that have nothing but a root."""
+        games, settings = new_games(self._game, self._settings.games, 0), self._settings
+        for name, array in unfinished._asdict().items():
+            room = getattr(games, name)
+            (room[:, : array.shape[1]] if name in OF_SAMPLES else room)[:] = array
+        games.left[:] = np.where(games.full, settings.simulations, settings.quick_simulations)
+        self._tree.used[:] = np.arange(settings.games) * self._rows + 1
+        self._games = games
 
     def _room(self, samples: int) -> selfplay.Games:
         """Return the games with empty room for `samples` and those of the games that end last."""

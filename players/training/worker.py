@@ -6,6 +6,7 @@ ends when its standard input does, so that it never outlives the process that st
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 import msgspec
 import numpy as np
@@ -26,18 +27,28 @@ from players.training.samples import Played, Shard, write_shard
 from players.training.selfplay import SelfPlay
 from players.training.settings import TrainingSettings, read
 from players.training.trainable import trainable
+from players.training.unfinished import read_unfinished, write_unfinished
 
 #: Seconds between two reports of how many positions were evaluated.
 _REPORT_S = 0.25
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Samples to play: how many, with which net and seed, and the shard to write."""
+    """Samples to play: how many, with which net and seed, and the shard to write.
+
+    `net_round`: the round after which the net was written. With `games_to`, the shard follows from
+    the job alone: the games begin anew or, with `games_from`, as that file has them, and those that
+    have not ended are written to the file `games_to`. Otherwise a worker goes on with the games of
+    its last job.
+    """
 
     net: str
+    net_round: int
     seed: int
     positions: int
     shard: str
+    games_from: str = ""
+    games_to: str = ""
 
 
 class WorkerReport(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -68,11 +79,14 @@ class _Counted:
 
 
 def main() -> None:
-    """Do the jobs of standard input, with the settings of the run folder in the arguments."""
+    """Do the jobs of standard input, with the file of settings in the first argument.
+
+    The second one is how many seconds to wait for a job, 0 for any time.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that trains
     try:
         worker = SelfPlayWorker(read(Path(sys.argv[1])))
-        for job in _jobs():
+        for job in _jobs(float(sys.argv[2])):
             _send(WorkerReport(worker.do(job), done=True))
     except (TrainingError, NetError) as error:
         _send(WorkerReport(error=str(error)))
@@ -92,8 +106,10 @@ class SelfPlayWorker:
         Raises TrainingError and NetError.
         """
         settings, net = self._settings, self._net(job)
-        if self._self_play is None:
-            self._self_play = SelfPlay(trainable(settings.game), settings.self_play, job.seed)
+        if self._self_play is None or job.games_to:
+            given = read_unfinished(Path(job.games_from)) if job.games_from else None
+            game = trainable(settings.game)
+            self._self_play = SelfPlay(game, settings.self_play, job.seed, given)
         try:
             result = self._self_play.play(_Counted(net).evaluate, job.positions)
         finally:
@@ -108,7 +124,9 @@ class SelfPlayWorker:
             net_seconds=result.net_seconds,
             seconds=result.seconds,
         )
-        write_shard(Path(job.shard), settings.game, Shard(result.samples, played))
+        if job.games_to:
+            write_unfinished(Path(job.games_to), self._self_play.unfinished)
+        write_shard(Path(job.shard), settings.game, Shard(result.samples, played, job.net_round))
         return result.evaluations
 
     def _net(self, job: Job) -> nets.Net:
@@ -124,8 +142,11 @@ class SelfPlayWorker:
         return net
 
 
-def _jobs() -> Iterator[Job]:
-    """Yield the jobs; a thread reads them, and ends the process with its standard input."""
+def _jobs(idle_s: float) -> Iterator[Job]:
+    """Yield the jobs until none comes for so long, if that is not 0.
+
+    A thread reads them, and ends the process with its standard input.
+    """
     lines = SimpleQueue[bytes]()
 
     # Unbuffered: the interpreter cannot end while a thread holds the lock of a buffer.
@@ -137,8 +158,9 @@ def _jobs() -> Iterator[Job]:
         os._exit(0)  # also in the middle of a job, whose shard is complete or absent
 
     threading.Thread(target=read_lines, daemon=True).start()
-    while True:
-        yield msgspec.json.decode(lines.get(), type=Job)
+    with contextlib.suppress(Empty):
+        while True:
+            yield msgspec.json.decode(lines.get(timeout=idle_s or None), type=Job)
 
 
 def _send(report: WorkerReport) -> None:

@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import threading
 from collections import deque
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Protocol
 
-import msgspec
-
-import players
 from players.training.errors import TrainingError
 from players.training.worker import Job, WorkerReport
+from players.training.worker_process import WorkerMessage, WorkerProcess, failure
 
 #: How often a job is started before its failure is an error.
-_ATTEMPTS = 3
-_LOG_LINES = 6
+ATTEMPTS = 3
 
 
-class _Process:
-    """A worker and its job; a thread passes its reports on, and None at its end."""
+class JobPlayers(Protocol):
+    """What plays the jobs of a round: processes of this machine, or of a cluster."""
 
-    def __init__(self, settings: Path, log: Path, reports: SimpleQueue[_Message]) -> None:
-        self.job: Job | None = None
-        with log.open("ab") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "players.training.worker", str(settings)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env=os.environ | {"PYTHONPATH": _python_path()},
-                process_group=0,  # Ctrl-C is for this process
-            )
-        threading.Thread(target=self._read, args=(reports,), daemon=True).start()
+    @property
+    def count(self) -> int:
+        """How many jobs are played at a time, at least 1."""
 
-    def _read(self, reports: SimpleQueue[_Message]) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            reports.put((self, msgspec.json.decode(line, type=WorkerReport)))
-        reports.put((self, None))
+    @property
+    def evaluations(self) -> int:
+        """How many positions were evaluated for the jobs since `play` was called."""
 
-    def start(self, job: Job) -> None:
-        """Give it a job; if it has exited, its end will be reported."""
-        self.job = job
-        assert self.process.stdin
-        try:
-            self.process.stdin.write(msgspec.json.encode(job) + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass
+    @property
+    def is_idle(self) -> bool:
+        """Whether all jobs are done."""
 
+    @property
+    def description(self) -> str:
+        """The players in a few words, to be shown with the progress; empty for processes."""
 
-_Message = tuple[_Process, WorkerReport | None]
+    def play(self, jobs: list[Job]) -> None:
+        """Start these jobs; those before are done."""
+
+    def poll(self, timeout_s: float) -> None:
+        """Wait so long for something to happen, and handle it. Raises TrainingError."""
 
 
 class Workers:
@@ -63,7 +47,7 @@ class Workers:
     def __init__(self, count: int, settings: Path, log: Path) -> None:
         self._settings = settings
         self._log = log
-        self._reports = SimpleQueue[_Message]()
+        self._reports = SimpleQueue[WorkerMessage]()
         self._waiting = deque[Job]()
         self._attempts: dict[Job, int] = {}
         self._evaluations: dict[Job, int] = {}
@@ -78,6 +62,11 @@ class Workers:
     def evaluations(self) -> int:
         """How many positions were evaluated for the jobs since `play` was called."""
         return sum(self._evaluations.values())
+
+    @property
+    def description(self) -> str:
+        """Nothing: processes of this machine are what everybody expects."""
+        return ""
 
     def play(self, jobs: list[Job]) -> None:
         """Start these jobs; those before are done."""
@@ -104,10 +93,9 @@ class Workers:
     def close(self) -> None:
         """End all workers at once; the shards in flight are lost."""
         for each in self._processes:
-            each.process.kill()
-            each.process.wait()
+            each.kill()
 
-    def _take(self, worker: _Process, report: WorkerReport | None) -> None:
+    def _take(self, worker: WorkerProcess, report: WorkerReport | None) -> None:
         job = worker.job
         if report is None:
             self._replace(worker)
@@ -119,20 +107,15 @@ class Workers:
                 worker.job = None
                 self._hand_out()
 
-    def _replace(self, worker: _Process) -> None:
+    def _replace(self, worker: WorkerProcess) -> None:
         """Start another process, which does the job of one that has exited."""
         code = worker.process.wait()
-        if worker.job and self._attempts[worker.job] >= _ATTEMPTS:
-            raise TrainingError(self._failure(code))
+        if worker.job and self._attempts[worker.job] >= ATTEMPTS:
+            raise TrainingError(failure(code, self._log))
         if worker.job:
             self._waiting.appendleft(worker.job)
         self._processes[self._processes.index(worker)] = self._new()
         self._hand_out()
-
-    def _failure(self, code: int) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
-        shown = "".join(f"\n  {line}" for line in lines)
-        return f"workers exit with code {code} before their job is done; {self._log} has:{shown}"
 
     def _hand_out(self) -> None:
         for each in self._processes:
@@ -141,11 +124,5 @@ class Workers:
                 self._attempts[job] += 1
                 each.start(job)
 
-    def _new(self) -> _Process:
-        return _Process(self._settings, self._log, self._reports)
-
-
-def _python_path() -> str:
-    """The PYTHONPATH with which a worker imports the same code as this process."""
-    root = str(Path(players.__file__).parents[1])
-    return os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    def _new(self) -> WorkerProcess:
+        return WorkerProcess(self._settings, self._log, self._reports)

@@ -25,6 +25,7 @@ from server.model.messages import (
     REQUESTS,
     Abort,
     Adjudicate,
+    Analyse,
     Analysis,
     Cancel,
     ChallengeBot,
@@ -225,6 +226,14 @@ def _challenge_bot(bench: Bench) -> Instance:
     return Instance(hub, hub.client("Ann"), ChallengeBot(player="random", game=LARGEST))
 
 
+def _analyse(bench: Bench) -> Instance:
+    """Of a long match, while 100 matches are played."""
+    hub = TimedHub(offered=parse_offered_bots(["uct"]))  # type: ignore[arg-type]
+    _playing(hub)
+    moves = tuple(range(361))
+    return Instance(hub, hub.client("Zoe"), Analyse(game=LARGEST, moves=moves))
+
+
 def _list(bench: Bench) -> Instance:
     """Among 500 sessions and seeks."""
     return Instance(hub := _crowded(bench), hub.client("Ann"), List())
@@ -420,6 +429,7 @@ LEGAL: dict[str, Callable[[Bench], Instance]] = {
     "ping": _ping,
     "take_over": _take_over,
     "challenge_bot": _challenge_bot,
+    "analyse": _analyse,
     "list": _list,
     "watch": _watch,
     "unwatch": _unwatch,

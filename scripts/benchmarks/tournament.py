@@ -17,10 +17,8 @@ from pathlib import Path
 import click
 from testbed.bench import Bench
 from testbed.killed_tournament import VICTIMS, run_tournament, stored, violations
-from testbed.overhead import span_s, thinking_s
+from testbed.overhead import lost_on_time, span_s, thinking_s
 from testbed.result_table import Column, ResultTable, Target
-
-from server.model.messages import Reason
 
 LOST = Target("lost", at_most=0)
 OVERHEAD = Target("ratio", at_most=1.15)
@@ -128,10 +126,7 @@ def _overhead(bench: Bench) -> ResultTable:
             wall_s=wall_s,
             thinking_s=spent_s,
             ratio=wall_s / spent_s,
-            on_time=sum(
-                match.ended is not None and match.ended.reason is Reason.TIME
-                for match in tournament.matches
-            ),
+            on_time=lost_on_time(tournament.matches),
         )
     return table
 

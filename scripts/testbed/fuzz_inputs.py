@@ -100,6 +100,11 @@ class Mutator:
             "rated": lambda: self._pick([True, False]),
             "opponent": self._name,
             "player": lambda: self._pick(["random", "--help", "uct(time=1e9)"]),
+            "moves": lambda: self._pick([(), (4, 0), (0, 1, 2), (99,)]),
+            "bot": lambda: self._pick(["random", "--help"]),
+            "seconds": lambda: self._pick([0, 0.1, 1e9]),
+            "played": lambda: self._below(10),
+            "analysis": lambda: self._pick([*self.known.matches, "a"]),
             "core_set": lambda: self._pick([1, 2, 10_000, 0]),
             "process": lambda: self._pick([1, 2, 10_000, 0]),
             "seat": lambda: self._pick([1, 2]),
@@ -118,6 +123,10 @@ class Mutator:
             "version": lambda: self._pick(["1", "2.1", ""]),
             "spec": self._spec,
             "winner": lambda: self._pick([1, 2, -1]),
+            "workers": lambda: [{"host": self._name(), "core_sets": [1, self._below(3)]}],
+            "waiting": lambda: self._below(3),
+            "matches_per_hour": lambda: self._pick([0, 0.5, 1e9, math.inf]),
+            "dashboard": lambda: self._pick(["https://lab1:8787/status", "javascript:1"]),
         }
         self._frames: list[Way] = [
             *[("untouched", lambda message: framed(packed(message)))] * 4,

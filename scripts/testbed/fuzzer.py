@@ -123,7 +123,7 @@ class Fuzzer:
         self._mutator = Mutator(seed, self._known)
         self._random = self._mutator.random
         self._suspects: deque[HostilePeer] = deque(maxlen=SUSPECTS)
-        self._sockets_before = _sockets(served.pid)
+        self._connections_before = _connections(served.pid)
         self._log_read = 0
         self._left = 0
 
@@ -147,9 +147,9 @@ class Fuzzer:
                         self._read_log()
 
     def connections_left(self) -> int:
-        """Return the number of sockets that the server has not closed, after waiting for zero."""
+        """Return how many connections the server has not closed, after waiting for zero."""
         until = time.monotonic() + PATIENCE_S
-        while (left := _sockets(self._served.pid) - self._sockets_before) > 0:
+        while (left := _connections(self._served.pid) - self._connections_before) > 0:
             if time.monotonic() > until:
                 break
             time.sleep(0.05)
@@ -232,10 +232,16 @@ class Fuzzer:
         return fault
 
 
-def _sockets(pid: int) -> int:
-    """Return the number of sockets that a process has open."""
+def _connections(pid: int) -> int:
+    """Return the number of TCP sockets that a process has open, not those to its own processes."""
+    lines = [
+        line
+        for name in ("tcp", "tcp6")
+        for line in Path(f"/proc/{pid}/net/{name}").read_text(encoding="ascii").splitlines()[1:]
+    ]
+    sockets = {f"socket:[{line.split()[9]}]" for line in lines}
     count = 0
     for file in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):  # closed just now
-            count += os.readlink(file).startswith("socket:")
+            count += os.readlink(file) in sockets
     return count

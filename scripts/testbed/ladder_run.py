@@ -16,7 +16,7 @@ import click
 from sqlalchemy.exc import SQLAlchemyError
 
 from server.ladder.ratings import solve
-from server.ladder.standings import LadderTable, ladder_table
+from server.ladder.standings import LadderTable, LadderTerms, ladder_table
 from server.ladder.state import restore_ladder
 from server.model.records import StoredMatch
 from server.storage import Database
@@ -97,7 +97,7 @@ class LadderRun:
         ladder = restore_ladder(stored)
         if problem := ladder.problem():
             ladder.rated(solve(problem))
-        return ladder_table(ladder, names.__getitem__, (), "", 0)
+        return ladder_table(ladder, names.__getitem__, (), LadderTerms(""))
 
     def _ended(self) -> int:
         with contextlib.closing(Database(self._url)) as database:

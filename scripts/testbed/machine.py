@@ -87,7 +87,12 @@ def processor_seconds(pid: int, *, loop: bool = False) -> float:
     """
     if loop:
         return _ticks(f"/proc/{pid}/task/{pid}/stat") / _TICKS_A_SECOND
-    return sum(_ticks(f"/proc/{each}/stat") for each in _family(pid)) / _TICKS_A_SECOND
+    return sum(map(own_processor_seconds, _family(pid)))
+
+
+def own_processor_seconds(pid: int) -> float:
+    """Return the CPU seconds of a process so far, without its child processes."""
+    return _ticks(f"/proc/{pid}/stat") / _TICKS_A_SECOND
 
 
 def resident_kib(pid: int | None = None) -> int:

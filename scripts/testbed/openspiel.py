@@ -16,6 +16,7 @@ from players import Limit, Player, PlayResult
 GAMES = {"kalah": "mancala"}
 RENAMED = {
     "amazons": {"size": "board_size"},
+    "dots_and_boxes": {"rows": "num_rows", "columns": "num_cols"},
     "go": {"size": "board_size"},
     "havannah": {"size": "board_size"},
     "hex": {"size": "board_size"},
@@ -24,6 +25,7 @@ RENAMED = {
     "y": {"size": "board_size"},
 }
 DEFAULTS = {
+    "dots_and_boxes": {"num_rows": "5", "num_cols": "5"},
     "go": {"size": "9", "komi": "7.5"},
     "havannah": {"size": "6"},
     "nim": {"misere": "false"},

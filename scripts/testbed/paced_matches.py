@@ -1,4 +1,4 @@
-"""Many matches at a steady pace: one move per second each, at fixed moments.
+"""Many matches at a steady pace: one move per second each, or more, at fixed moments.
 
 The moments do not depend on the speed of the server.
 """
@@ -36,11 +36,22 @@ class PacedLoad(Load):
     empty: int = 0
 
 
-def pace(served: ServerProcess, game: str, matches: int, seconds: float) -> PacedLoad:
-    """Play `matches` matches at once, one move per second each, spread evenly over the second."""
-    dialogue = PairedDialogue(game)
+def pace(
+    served: ServerProcess,
+    game: str,
+    matches: int,
+    seconds: float,
+    *,
+    move_s: float = 1.0,
+    dialogue: PairedDialogue | None = None,
+) -> PacedLoad:
+    """Play `matches` matches at once, with `move_s` seconds from a move of each to the next.
+
+    The moves of all matches are spread evenly over this time.
+    """
+    dialogue = dialogue or PairedDialogue(game)
     with playing(served, dialogue, 2 * matches) as selector:
-        pacer = _Pacer(selector, dialogue, matches)
+        pacer = _Pacer(selector, dialogue, matches, move_s)
         pacer.run(WARM_UP_S, PacedLoad())
         paced = PacedLoad()
         with measured(served, paced):
@@ -51,10 +62,13 @@ def pace(served: ServerProcess, game: str, matches: int, seconds: float) -> Pace
 class _Pacer:
     """Holds each move until the next moment of its match."""
 
-    def __init__(self, selector: selectors.BaseSelector, dialogue: Dialogue, matches: int) -> None:
+    def __init__(
+        self, selector: selectors.BaseSelector, dialogue: Dialogue, matches: int, move_s: float
+    ) -> None:
         self._selector = selector
         self._dialogue = dialogue
         self._matches = matches
+        self._step_s = move_s / matches
         self._held: dict[int, tuple[TrafficPlayer, Message]] = {}
         self._next = 0  # the match with the next moment
         self._moment = time.perf_counter()
@@ -86,4 +100,4 @@ class _Pacer:
         else:
             paced.empty += 1
         self._next = (self._next + 1) % self._matches
-        self._moment += 1 / self._matches
+        self._moment += self._step_s

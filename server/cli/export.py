@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,6 +15,9 @@ from server.cli.database import opened
 from server.cli.options import its_database_option
 from server.export import FORMATS, jsonl, writer
 from server.model.records import StoredMatch
+from server.storage import Database
+from server.storage.queries import Reader
+from server.storage.rating_keeper import RatingKeeper
 
 #: Bad lines after which no more are read.
 _BAD_LINES = 20
@@ -86,6 +90,8 @@ def import_(database: str, file: IO[bytes]) -> None:
     with opened(database, create=True) as archive, _Progress("read") as progress:
         reader = _Reader(file, progress)
         new = archive.add(reader.matches())
+        progress.say("computing the ratings")
+        _keep_ratings(archive)
     known = reader.read - new
     _say(
         f"{_counted(new)} imported"
@@ -97,6 +103,13 @@ def import_(database: str, file: IO[bytes]) -> None:
         text = f"{_BAD_LINES} bad lines: expected a file written by export --format jsonl"
         raise click.ClickException(f"stopped after {text}")
     sys.exit(1 if reader.bad else 0)
+
+
+def _keep_ratings(archive: Database) -> None:
+    """Store the ratings that follow from the matches; a running server goes on from there."""
+    with contextlib.closing(Reader(archive.url.render_as_string(hide_password=False))) as reader:
+        for records in RatingKeeper(reader).updates():
+            archive.save(records)
 
 
 class _Reader:
@@ -142,6 +155,9 @@ class _Progress:
 
     def __exit__(self, *_: object) -> None:
         self._status.stop()
+
+    def say(self, text: str) -> None:
+        self._status.update(text)
 
     def show(self, count: int) -> None:
         if count % _STEP == 0:

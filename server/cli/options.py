@@ -15,6 +15,7 @@ import games
 from games.core import spec
 from server.client.finite_range import FiniteRange
 from server.core.policy import Policy
+from server.ladder.hours import LadderHours, LadderHoursError, parse_hours
 from server.model.messages import OfferedBot
 from server.model.offered_bots import BadBot, parse_offered_bots
 from server.model.time_control import NOTATIONS, TimeControlError, canonical_time_control
@@ -23,11 +24,13 @@ from server.runtime.endpoints import host_of, is_loopback
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: The bots that the server offers without `--bot`, from weak to strong. The easy one has a fixed
-#: number of simulations, so that it is as weak on every machine.
+#: number of simulations, so that it is as weak on every machine. For the games with another player,
+#: see "Which player for which game" in docs/players.md.
 OFFERED = (
     "Playout Easy:easy=flat(simulations=30)",
-    "Playout Medium:medium=uct(simulations=1000)",
-    "Playout Strong:strong=uct(time=2)",
+    "Playout Medium:medium=uct(simulations=1000)"
+    ";go=rave(simulations=1000);gomoku=rave(simulations=1000);hex=rave(simulations=1000)",
+    "Playout Strong:strong=uct(time=2);go=rave(time=2);gomoku=rave(time=2);hex=rave(time=2)",
 )
 _BOTS = 4
 
@@ -152,6 +155,14 @@ _POLICY: dict[str, tuple[Any, str]] = {
         "Bots of the server that an IP address may challenge in an hour.",
     ),
     "bot_minutes": (_SECONDS, "Minutes that a bot of the server may play."),
+    "analyses": (
+        _COUNT,
+        "Positions that the server's bots analyse at once for people, each in a process of lowest "
+        "priority; 0 for none.",
+    ),
+    "analysis_s": (FiniteRange(0.1, 3600), "Seconds for which a bot may analyse a position."),
+    "analyses_waiting": (_COUNT, "Analyses that may wait for those before them."),
+    "analyses_per_hour": (_COUNT, "Positions that an IP address may have analysed in an hour."),
     "ladder_matches": (_COUNT, "Matches of all ladders at once."),
     "ladder_clock": (str, f"Time control on ladders, unless --ladder has another: {NOTATIONS}."),
 }
@@ -195,12 +206,13 @@ def bot_options(command: F) -> F:
             ),
             click.option(
                 "--bot",
-                metavar="[NAME[:LEVEL]=]PLAYER",
+                metavar="[NAME[:LEVEL]=]PLAYER[;GAME=PLAYER]...",
                 multiple=True,
                 default=OFFERED,
                 callback=_bots,
                 help="A bot that the server offers: a player as for playout-player, with the name "
-                "of its account and its level (easy, medium or strong); repeatable.  "
+                "of its account and its level (easy, medium or strong), and with other players "
+                "for some games; repeatable.  "
                 f"[default: {', '.join(OFFERED)}]",
             ),
         )
@@ -231,16 +243,35 @@ def _ladders(
     return found
 
 
-def ladder_option(command: F) -> F:
-    """Add `--ladder`, for the games that have a ladder."""
-    return click.option(
+def _ladder_hours(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> LadderHours | None:
+    """Parse the values of `--ladder-hours`; return None without any. Raises BadParameter."""
+    try:
+        return parse_hours(given)
+    except LadderHoursError as fault:
+        raise click.BadParameter(str(fault)) from fault
+
+
+def ladder_options(command: F) -> F:
+    """Add `--ladder` and `--ladder-hours`: the games that have a ladder, and when it is open."""
+    hours = click.option(
+        "--ladder-hours",
+        metavar="HH:MM-HH:MM",
+        multiple=True,
+        callback=_ladder_hours,
+        help="Hours of the day, in UTC, in which ladders pair matches, such as 20:00-08:00; "
+        "repeatable.  [default: always]",
+    )
+    ladder = click.option(
         "--ladder",
         metavar="GAME[=CLOCK]",
         multiple=True,
         callback=_ladders,
         help="A game that has a ladder, with its time control; repeatable. none: no ladders.  "
         "[default: all games]",
-    )(command)
+    )
+    return ladder(hours(command))
 
 
 def bots_by_default(options: Mapping[str, Any]) -> int:

@@ -18,8 +18,10 @@ from server.core.events import (
     TournamentOver,
 )
 from server.core.handlers.admin import Administration
+from server.core.handlers.analyses import Analyses
 from server.core.handlers.bots import BotManager
 from server.core.handlers.hello import Greeting
+from server.core.handlers.ladder_feed import LadderFeed
 from server.core.handlers.ladders import Ladders
 from server.core.handlers.lobby_feed import LobbyFeed
 from server.core.handlers.offers import OfferRequests
@@ -67,6 +69,8 @@ def make_hub(
     feed = LobbyFeed(context, registry, lobby, rooms)
     director = TournamentDirector(context, rooms, sessions)
     ladders = Ladders(context, directory, sessions, rooms)
+    ladder_feed = LadderFeed(context, ladders)
+    analyses = Analyses(context, rooms)
     features = (
         Greeting(context, directory, sessions, lobby, rooms, bots, bot_accounts, software),
         seeks,
@@ -77,6 +81,8 @@ def make_hub(
         feed,
         TournamentRequests(context, director),
         ladders,
+        ladder_feed,
+        analyses,
         Administration(context, rooms, sessions),
     )
     # In the order in which they are called.
@@ -92,10 +98,12 @@ def make_hub(
             seeks.session_disconnected,
             director.session_disconnected,
             ladders.session_disconnected,
+            ladder_feed.session_disconnected,
             feed.session_disconnected,
             bots.session_disconnected,
+            analyses.session_disconnected,
         ),
-        SessionClosed: (bots.session_closed,),
+        SessionClosed: (bots.session_closed, analyses.session_closed),
         SeekClosed: (bots.seek_closed,),
         TournamentOver: (director.tournament_over,),
     }
@@ -109,6 +117,9 @@ def make_hub(
         bots=bots,
         feed=feed,
         ladders=ladders,
+        ladder_feed=ladder_feed,
+        analyses=analyses,
+        clusters=director.clusters,
         rejections=Rejections(context, directory, sessions, rooms, director),
         restorer=Restorer(context, directory, sessions, rooms, bots, director, ladders),
         handlers=handlers_of(features),

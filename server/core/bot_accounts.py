@@ -40,14 +40,19 @@ class BotAccounts:
 
     def find(self, player: str) -> OfferedBot | None:
         """The bot of this name, or the first of this player specification."""
-        wanted, offered = skeleton(player), self.offered
-        by_name = (each for each in offered if skeleton(each.name) == wanted)
-        by_player = (each for each in offered if each.player == player)
-        return next(itertools.chain(by_player, by_name), None)
+        by_player = (each for each in self.offered if each.player == player)
+        return next(by_player, None) or self.named(player)
+
+    def named(self, name: str | None) -> OfferedBot | None:
+        """The bot of this name, or one that looks like it."""
+        wanted = skeleton(name or "")
+        return next((each for each in self.offered if skeleton(each.name) == wanted), None)
 
     def offers(self, player: str) -> bool:
         """Whether a bot has this player specification."""
-        return any(each.player == player for each in self._offered.values())
+        return any(
+            player in (each.player, *each.players.values()) for each in self._offered.values()
+        )
 
     def reserves(self, name: str) -> bool:
         """Whether this name, or one that looks like it, is that of a bot without an account yet."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from server.ladder.ratings import RatingProblem
+from server.model.analyst import AnalysisOrder
 from server.model.messages import Event
 from server.model.records import Record
 
@@ -77,10 +78,22 @@ class EndBot(Struct, frozen=True, gc=False):
     bot: str
 
 
+class StartAnalysis(Struct, frozen=True, gc=False):
+    """Let an analyst work on this order, and call `analysis_reported` with each of its reports."""
+
+    order: AnalysisOrder
+
+
+class EndAnalysis(Struct, frozen=True, gc=False):
+    """End the work on an analysis: its last report follows."""
+
+    analysis: str
+
+
 class RateLadder(Struct, frozen=True, gc=False):
     """Solve this problem of the ladder of a game, and call `ladder_rated` with the ratings.
 
-    It takes long: requests are to be handled meanwhile.
+    It takes long: requests are to be handled meanwhile. None stands for ratings that failed.
     """
 
     game: str
@@ -117,6 +130,8 @@ Effect = (
     | Store
     | StartBot
     | EndBot
+    | StartAnalysis
+    | EndAnalysis
     | RateLadder
     | WakeAt
     | CallWhenIdle

@@ -17,11 +17,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from server.core.accounts import Directory
+from server.core.cluster_reports import ClusterReports
 from server.core.context import Context
 from server.core.dispatch import Handler
 from server.core.effects import Effect
 from server.core.events import HubEvent, MatchOver
+from server.core.handlers.analyses import Analyses
 from server.core.handlers.bots import BotManager
+from server.core.handlers.ladder_feed import LadderFeed
 from server.core.handlers.ladders import Ladders
 from server.core.handlers.lobby_feed import LobbyFeed
 from server.core.handlers.seeks import Seeks
@@ -35,6 +38,7 @@ from server.core.seeks import Lobby
 from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext
 from server.ladder.state import StoredLadder
+from server.model.analyst import AnalysisReport
 from server.model.messages import Closing, Code, Request, RequestId, Sender
 from server.model.records import Account, Record, StoredMatch, StoredTournament
 from server.tournament.ratings import Ratings
@@ -57,6 +61,9 @@ class Hub:
         bots: BotManager,
         feed: LobbyFeed,
         ladders: Ladders,
+        ladder_feed: LadderFeed,
+        analyses: Analyses,
+        clusters: ClusterReports,
         restorer: Restorer,
         rejections: Rejections,
         handlers: Mapping[type[Request], Handler],
@@ -67,6 +74,9 @@ class Hub:
         self.lobby_feed = feed
         self.bots = bots
         self.ladders = ladders
+        self.ladder_feed = ladder_feed
+        self.analyses = analyses
+        self.clusters = clusters
         self.registry = sessions.registry
         self._context = context
         self._sessions = sessions
@@ -221,9 +231,23 @@ class Hub:
         self._rooms.show_some()
         return self._finish_call(now)
 
-    def ladder_rated(self, game: str, ratings: Ratings, now: float) -> list[Effect]:
-        """Take over the ratings of a ladder that `RateLadder` has asked for."""
+    def ladder_rated(self, game: str, ratings: Ratings | None, now: float) -> list[Effect]:
+        """Take over the ratings of a ladder that `RateLadder` has asked for.
+
+        None if they cannot be computed: the ladder is rated again after its next match.
+        """
         self.ladders.rated(game, ratings, now)
+        return self._finish_call(now)
+
+    def analysis_reported(self, report: AnalysisReport, now: float) -> list[Effect]:
+        """Pass on what an analyst reports of a position."""
+        self.analyses.reported(report, now)
+        return self._finish_call(now)
+
+    def store(self, records: Iterable[Record], now: float) -> list[Effect]:
+        """Store records that were computed outside, such as ratings."""
+        for each in records:
+            self._context.store(each)
         return self._finish_call(now)
 
     def bot_ended(self, bot: str, why: str, now: float) -> list[Effect]:

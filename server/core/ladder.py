@@ -44,6 +44,11 @@ class Ladder:
         playing = {place for both in self.running.values() for place in both}
         return playing | {each.place for each in self.sessions.values()}
 
+    def has_others(self, account: str) -> bool:
+        """Return whether players of another account are connected, or play."""
+        entries = self.state.entries
+        return any(entries[place].player.account != account for place in self.present)
+
     @property
     def meetings(self) -> frozenset[Meeting]:
         """Who plays whom at the moment."""

@@ -71,6 +71,8 @@ class MatchRoom:
     opening: int = 0
     #: The match's place on a ladder.
     ladder: LadderMatch | None = None
+    #: The speed of the cores that both players think on, if it is known.
+    core_speed: float | None = None
     #: In seconds since 1970.
     started_at: float = 0.0
     #: For each seat, which player the server has started for it.
@@ -366,6 +368,7 @@ class MatchRoom:
             fixture=self.fixture,
             bots=self.bots,
             ladder=self.ladder,
+            core_speed=self.core_speed,
             at=at,
         )
 

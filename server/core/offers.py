@@ -7,7 +7,7 @@
 * A draw may be offered once both players have moved.
 * A takeback ends before the player's own last move: the opponent's moves after it are taken back,
   too. It is for matches that are not rated.
-* In a tournament and on a ladder there are no offers.
+* In a tournament and on a ladder there are no offers, but draws in a tournament that allows them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class MatchOffers:
         """`assigned`: whether it is a match of a tournament or a ladder."""
         self._match = match
         self._assigned = assigned
+        #: Whether draws may be offered.
+        self.draws = not assigned
         self._open: dict[Seat, OpenOffer] = {}
         #: What each player has offered since its last move.
         self._offered: set[tuple[Seat, OfferKind]] = set()
@@ -46,8 +48,11 @@ class MatchOffers:
         """Raise Refused unless a player may offer this after `ply` moves, or agree to it."""
         match = self._match
         match.require_ply(ply, "the offer")
-        if self._assigned:
-            text = "in matches of tournaments and ladders nothing can be offered"
+        if self._assigned and kind == "takeback":
+            text = "in matches of tournaments and ladders no move can be taken back"
+            raise Refused(Code.NOT_ALLOWED, text)
+        if kind == "draw" and not self.draws:
+            text = "on ladders, and in this tournament, no draw can be offered"
             raise Refused(Code.NOT_ALLOWED, text)
         if kind == "draw" and not (match.has_moved(1) and match.has_moved(2)):
             raise Refused(Code.NOT_ALLOWED, "a draw can be offered once both players have moved")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from server.ladder.hours import LadderHours
 from server.model.messages import OfferedBot
 
 Registration = Literal["open", "guests", "closed"]
@@ -46,11 +47,19 @@ class Policy:
     bot_challenges_per_hour: int = 100
     bot_minutes: float = 60.0
 
+    #: Positions that bots of the server analyse at once for people, at most; 0 means none.
+    analyses: int = 1
+    analysis_s: float = 10.0
+    analyses_waiting: int = 100
+    analyses_per_hour: int = 1000
+
     #: Matches of ladders at once, and their clock. `ladders` has the games that have a ladder, each
     #: with its clock or None for that one; without `ladders`, every game has one.
     ladder_matches: int = 16
     ladder_clock: str = "0.5/move"
     ladders: Mapping[str, str | None] | None = None
+    #: When ladders pair matches; None for always.
+    ladder_hours: LadderHours | None = None
 
     #: Whether matches are stored, so that they go on after a restart.
     stored: bool = False

@@ -82,15 +82,17 @@ class Restorer:
             if each.ended:
                 self._rooms.restore_ended(room, each.ended.at - self._context.epoch)
             else:
-                self._restore_scores(room, each)
+                self._restore_rules(room, each)
                 self._ladders.restore_match(room)
                 self._rooms.restore(room, now)
                 self._bots.restore(room, now)
                 self._abort_if_over(room, now)
         self._director.start_due_matches(now)
 
-    def _restore_scores(self, room: MatchRoom, stored: StoredMatch) -> None:
-        """Count the win rates of the moves so far, if they may end the match."""
+    def _restore_rules(self, room: MatchRoom, stored: StoredMatch) -> None:
+        """Apply the rules of the match's tournament: which offers and win rates may end it."""
+        if room.tournament:
+            room.offers.draws = self._director.allows_draws(room.tournament)
         room.scores = self._director.scores_of(room.tournament)
         for move in stored.moves[room.opening :]:
             room.count_score(move)

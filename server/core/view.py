@@ -7,6 +7,7 @@ game raises; `MatchView` notes the fault and goes on without views.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from heapq import nlargest
 from itertools import chain
 from typing import TypeVar
@@ -14,7 +15,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from games import Game, State
-from games.core.view import BoardView
+from games.core.view import BoardView, draw
 from server.core.match import Match
 from server.model.messages import Analysis, Board, Candidate, LegalMove, PositionView
 
@@ -53,7 +54,8 @@ class MatchView:
         view = self._last[1]
         if view is None or info is None:
             return view
-        return self._guarded(lambda: with_analysis(view, match.game, match.states[ply - 1], info))
+        before, played = match.states[ply - 1], match.moves[ply - 1]
+        return self._guarded(lambda: with_analysis(view, match.game, before, info, played))
 
     def legal_moves(self, ply: int) -> tuple[LegalMove, ...] | None:
         """The legal moves after `ply` moves."""
@@ -97,6 +99,14 @@ def board_of(game: Game) -> Board:
     )
 
 
+def drawn(board: Board, position: PositionView) -> str:
+    """A position as text, from what clients are sent of it."""
+    values = structs.asdict(board) | structs.asdict(position)
+    values |= {"column_names": board.column_labels, "row_names": board.row_labels}
+    known = [each.name for each in fields(BoardView) if each.name in values]
+    return draw(BoardView(**{name: values[name] for name in known}))
+
+
 def position_view_of(
     game: Game,
     states: Sequence[State],
@@ -122,7 +132,7 @@ def position_view_of(
         return view
     before, name = states[ply - 1], game.action_name(states[ply - 1], moves[ply - 1])
     view = structs.replace(view, last=_last_cells(game, states, moves, ply), name=name)
-    return with_analysis(view, game, before, info) if info else view
+    return with_analysis(view, game, before, info, moves[ply - 1]) if info else view
 
 
 def _last_cells(
@@ -138,9 +148,12 @@ def _last_cells(
     return tuple(dict.fromkeys(cells))
 
 
-def with_analysis(view: PositionView, game: Game, before: State, info: Analysis) -> PositionView:
+def with_analysis(
+    view: PositionView, game: Game, before: State, info: Analysis, played: int
+) -> PositionView:
     """The view with the names of what was analysed in the position `before` the last move."""
-    pv, candidates = tuple(_names(game, before, info.pv)), tuple(_candidates(game, before, info))
+    pv = tuple(_names(game, before, info.pv))
+    candidates = tuple(_candidates(game, before, info, played))
     return structs.replace(view, pv=pv, candidates=candidates)
 
 
@@ -166,11 +179,19 @@ def _names(game: Game, state: State, pv: Sequence[int]) -> Iterator[str]:
         state = game.next_state(state, action)
 
 
-def _candidates(game: Game, state: State, info: Analysis) -> Iterator[Candidate]:
-    """The most visited legal moves, the most visited first."""
+def best_actions(info: Analysis, most: int, played: int | None) -> list[tuple[int, int, float]]:
+    """The most visited actions of an analysis, and the one that was played if it is analysed."""
+    best = nlargest(most, info.actions, key=lambda each: each[1])
+    if any(action == played for action, _, _ in best):
+        return best
+    return [*best, *(each for each in info.actions if each[0] == played)]
+
+
+def _candidates(game: Game, state: State, info: Analysis, played: int) -> Iterator[Candidate]:
+    """The most visited legal moves, the most visited first, and the one that was played."""
     view, legal = game.view(state), game.legal_actions(state)
     priors = dict(info.policy)
-    for action, visits, win_rate in nlargest(NAMED, info.actions, key=lambda each: each[1]):
+    for action, visits, win_rate in best_actions(info, NAMED, played):
         if action in legal:
             name = game.action_name(state, action)
             cells, prior = _cells(view, action), priors.get(action)

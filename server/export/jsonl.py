@@ -25,6 +25,7 @@ from server.model.messages import (
     Reason,
     Seat,
     Seconds,
+    Speed,
 )
 from server.model.records import LadderMatch, MatchEnded, MatchStarted, MovePlayed, StoredMatch
 from server.model.time_control import spell_time_controls
@@ -69,6 +70,7 @@ class _Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     fixture: Remark | None = None
     ladder: _Ladder | None = None
     bots: tuple[Remark | None, Remark | None] | None = None
+    core_speed: Speed | None = None
     moves: list[Raw]
     finished: _Ended | None
 
@@ -132,6 +134,7 @@ def write(stored: StoredMatch) -> str:
         fixture=started.fixture,
         ladder=_Ladder(started.ladder.pair, started.ladder.versions) if started.ladder else None,
         bots=started.bots if any(started.bots) else None,
+        core_speed=started.core_speed,
         moves=[Raw(msgspec.json.encode(_written_move(move))) for move in stored.moves],
         finished=_written_end(ended) if ended else None,
     )

@@ -51,7 +51,7 @@ def _tags(stored: StoredMatch, replayed: Replay) -> Iterator[tuple[str, str]]:
     yield "Event", "Rated match" if started.rated else "Unrated match"
     yield "Site", "?"
     yield "Date", at.strftime("%Y.%m.%d")
-    yield "Round", "-"
+    yield "Round", started.fixture or "-"
     yield "White", started.players[0]
     yield "Black", started.players[1]
     yield "Result", _result(ended)

@@ -65,6 +65,8 @@ def _require_board(game: Game) -> None:
     view = game.view(state)
     if view.geometry != "grid" or view.block:
         raise Unsuitable(f"{game} is not played on one grid")
+    if any(view.kinds):
+        raise Unsuitable(f"{game} has several kinds of pieces")
     if max(view.rows, view.columns) > len(_LETTERS):
         raise Unsuitable(f"the board is larger than {len(_LETTERS)} by {len(_LETTERS)}")
     for action in game.legal_actions(state):

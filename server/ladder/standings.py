@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -54,15 +54,31 @@ class LadderMeeting(Struct, frozen=True, kw_only=True):
     lost: int
 
 
+class LadderTerms(NamedTuple):
+    """The clock of a ladder's matches, when they are paired, and how many are being played.
+
+    `hours` is empty if they are paired at all times; `opens_at` is None while they are paired.
+    """
+
+    clock: str
+    hours: str = ""
+    opens_at: float | None = None
+    playing: int = 0
+
+
 class LadderTable(Struct, frozen=True, kw_only=True):
     """A ladder as it stands; the average rating is 1500.
 
-    `standings` are ordered by the lower ends of the error bars: by what is sure. `playing` is the
-    number of running matches, `first_move` the value of the first move in Elo.
+    `standings` are ordered by the lower ends of the error bars: by what is sure. `hours` are those
+    in which matches are paired, empty for always, and `opens_at` is when they are paired again, in
+    seconds since 1970. `playing` is the number of running matches, `first_move` the value of the
+    first move in Elo.
     """
 
     game: str
     clock: str
+    hours: str
+    opens_at: float | None
     matches: int
     playing: int
     first_move: float | None
@@ -76,8 +92,7 @@ def ladder_table(
     ladder: LadderState,
     name_of: Callable[[str], str],
     present: Collection[int],
-    clock: str,
-    playing: int,
+    terms: LadderTerms,
 ) -> LadderTable:
     """Return what a ladder shows; `name_of` gives the present name of an account.
 
@@ -87,9 +102,11 @@ def ladder_table(
     ratings = ladder.ratings
     return LadderTable(
         game=ladder.game,
-        clock=clock,
+        clock=terms.clock,
+        hours=terms.hours,
+        opens_at=terms.opens_at,
         matches=ladder.matches,
-        playing=playing,
+        playing=terms.playing,
         first_move=round(ratings.first_move, 1) if ratings else None,
         first_move_error=round(ratings.first_move_error, 1) if ratings else None,
         standings=tuple(_standing(ladder, place, name_of, place in present) for place in order),

@@ -88,10 +88,11 @@ class LadderEntry:
 
 @dataclass(frozen=True)
 class _Rated:
-    """The ratings of the players at some places, in that order."""
+    """The ratings of the players at some places, in that order, from so many matches."""
 
     places: tuple[int, ...]
     ratings: Ratings
+    matches: int
 
 
 class LadderState:
@@ -236,8 +237,8 @@ class LadderState:
 
     def rated(self, ratings: Ratings) -> None:
         """Take over the solution of the last problem."""
-        places = self._asked[0]
-        self._rated = _Rated(places, ratings)
+        places, matches = self._asked
+        self._rated = _Rated(places, ratings, matches)
         for position, place in enumerate(places):
             self.entries[place].rating = ratings.elo[position]
             self.entries[place].error = ratings.error[position]
@@ -260,6 +261,11 @@ class LadderState:
     def ratings(self) -> Ratings | None:
         """The last ratings, for the advantage of the first move; None before the first match."""
         return self._rated.ratings if self._rated else None
+
+    @property
+    def rated_matches(self) -> int:
+        """The number of matches that the last ratings follow from."""
+        return self._rated.matches if self._rated else 0
 
     def superiority(self, one: int, other: int) -> float | None:
         """Return the probability that a player is stronger than another; None if unknown."""

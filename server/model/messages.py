@@ -30,6 +30,8 @@ Count = Annotated[int, Meta(ge=0, lt=2**53)]
 #: Bounds that NaN and infinity do not pass.
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
+Speed = Annotated[float, Meta(gt=0, le=1e9)]
+CoreSetNumber = Annotated[int, Meta(ge=1, le=10_000)]
 #: A whole number that every database holds in a column of 32 bits.
 Int32 = Annotated[int, Meta(ge=0, lt=2**31)]
 Action = Int32
@@ -161,7 +163,7 @@ class Board(Struct, frozen=True, omit_defaults=True):
     column_labels: tuple[str, ...]
     row_labels: tuple[str, ...]
     #: How the board is drawn, and the colours of the pieces, as in games.core.view.
-    surface: Literal["plain", "checkered", "wood", "green", "blue"] = "plain"
+    surface: Literal["plain", "checkered", "wood", "green", "blue", "blank"] = "plain"
     #: The names of cells that rows and columns do not name, "" for those that are not used.
     cell_labels: tuple[str, ...] = ()
     #: The players to whom the edges belong, from the top clockwise; empty for none.
@@ -367,6 +369,31 @@ class Unwatch(Request, frozen=True, kw_only=True):
     match: Key
 
 
+class Analyse(Request, frozen=True, kw_only=True):
+    """Ask a bot of the server what it thinks of the position of `game` after `moves`.
+
+    `bot` is the name or the player specification of a bot that the server offers, by default the
+    strongest one. It thinks for `seconds`, as long as the server allows. `played` is an action
+    that is among the analysed ones, however good it is.
+    """
+
+    sent_by: ClassVar = SESSIONS
+
+    game: Text
+    moves: Annotated[tuple[Action, ...], Meta(max_length=10_000)] = ()
+    bot: Text | None = None
+    seconds: Seconds | None = None
+    played: Action | None = None
+
+
+class StopAnalysis(Request, frozen=True, kw_only=True):
+    """End the session's own analysis before its time."""
+
+    sent_by: ClassVar = SESSIONS
+
+    analysis: Key
+
+
 class List(Request, frozen=True, kw_only=True):
     """Ask for the players, open seeks and running matches, once."""
 
@@ -420,7 +447,7 @@ class Join(Request, frozen=True, kw_only=True):
     tournament: Key | None = None
     matches: Annotated[int, Meta(ge=1, le=100)] = 1
     process: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    core_set: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    core_set: CoreSetNumber | None = None
 
 
 class EnterLadder(Request, frozen=True, kw_only=True):
@@ -437,6 +464,17 @@ class EnterLadder(Request, frozen=True, kw_only=True):
 
 class LeaveLadder(Request, frozen=True, kw_only=True):
     """Begin no more matches on the ladder of a game; those that are being played go on."""
+
+    game: Text
+
+
+class WatchLadder(Request, frozen=True, kw_only=True):
+    """Be sent what changes on the ladder of a game, instead of any ladder that was watched before.
+
+    The answer is the present `ladder_news`.
+    """
+
+    sent_by: ClassVar = SESSIONS
 
     game: Text
 
@@ -477,6 +515,38 @@ class EndTournament(Request, frozen=True, kw_only=True):
     tournament: Key
 
 
+class ClusterWorker(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A worker of a cluster: its host, its cores, and the core sets that run there.
+
+    `speed` is that of one of its cores, in calibrations per second; it compares the workers.
+    """
+
+    host: Label
+    cores: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    speed: Speed | None = None
+    core_sets: Annotated[tuple[CoreSetNumber, ...], Meta(max_length=1024)] = ()
+
+
+class ReportCluster(Request, frozen=True, kw_only=True):
+    """Tell where the entrants of a tournament run, for its page and for its matches' records.
+
+    `waiting` is how many core sets have no cores yet, `matches_per_hour` the rate so far, and
+    `dashboard` the address of the cluster's own pages. A report replaces the one before; it is
+    forgotten when its session ends.
+    """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    tournament: Key
+    workers: Annotated[tuple[ClusterWorker, ...], Meta(max_length=1024)]
+    waiting: Count = 0
+    matches_per_hour: Annotated[float, Meta(ge=0, le=1e9)] | None = None
+    dashboard: Annotated[str, Meta(max_length=300, pattern=r"^https?://[!-~]+\Z")] | None = None
+
+
 class Adjudicate(Request, frozen=True, kw_only=True):
     """End a match of a tournament with its proven result.
 
@@ -513,13 +583,15 @@ class Event(
 class OfferedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A bot of the server: its name, its player specification and its level.
 
-    `move_s`: the most seconds that it takes for a move, if its specification limits them.
+    `players` are the specifications for games for which another one is better, by the names of the
+    games. `move_s`: the most seconds that it takes for a move, if its specifications limit them.
     """
 
     name: str
     player: str
     level: Level | None = None
     move_s: float | None = None
+    players: dict[str, str] = {}
 
 
 class Welcome(Event, frozen=True, kw_only=True):
@@ -673,6 +745,30 @@ class Ended(Event, frozen=True, kw_only=True):
     state: tuple[int, ...]
 
 
+class AnalysisQueued(Event, frozen=True, kw_only=True):
+    """The answer to `analyse`, sent again when `place`, the analyses before this one, has changed.
+
+    `bot` is the name of the bot that thinks, for `seconds` at most.
+    """
+
+    analysis: str
+    bot: str
+    seconds: float
+    place: int = 0
+
+
+class AnalysisUpdate(Event, frozen=True, kw_only=True):
+    """What the bot thinks by now, for the player to move; `over` with the last one.
+
+    `text` says why an analysis has ended before its time.
+    """
+
+    analysis: str
+    info: Analysis | None = None
+    over: bool = False
+    text: str = ""
+
+
 class Summary(Struct, frozen=True):
     """A match that is being played, in a list."""
 
@@ -780,7 +876,8 @@ class Fixture(Event, frozen=True, kw_only=True):
     first match of the pair and 2 for the second. `attempt` grows when a pair is played again after
     one of its matches had no result: matches of earlier attempts do not count. Until the end
     `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
-    `repeated`: the same moves between the same two players as in an earlier match.
+    `repeated`: the same moves between the same two players as in an earlier match. `core_speed` is
+    the speed of the cores that both players think on, if `report_cluster` has told it.
     """
 
     durable: ClassVar = True
@@ -799,6 +896,25 @@ class Fixture(Event, frozen=True, kw_only=True):
     reason: Reason | None = None
     processes: tuple[int | None, int | None] = (None, None)
     repeated: bool = False
+    core_speed: float | None = None
+
+
+class LadderNews(Event, frozen=True, kw_only=True):
+    """What has changed on a ladder, a second at most after it did; sent to its watchers.
+
+    The numbers are zero for a ladder that nobody has entered. `rated` are the matches that the
+    present ratings follow from; `versions` have entered, and `present` of them are connected or
+    play.
+    """
+
+    durable: ClassVar = True
+
+    game: str
+    matches: int = 0
+    rated: int = 0
+    playing: int = 0
+    versions: int = 0
+    present: int = 0
 
 
 class Ok(Event, frozen=True, kw_only=True):
@@ -827,6 +943,8 @@ class Notice(Event, frozen=True, kw_only=True):
         "seeks_closed",
         "tournament_failed",
         "ladder_left",
+        "ladder_closed",
+        "ladder_alone",
     ]
     text: str
 

@@ -1,16 +1,20 @@
 """Bots that a server offers, as its option `--bot` spells them.
 
 `NAME:LEVEL=PLAYER`, as in `Playout Easy:easy=flat(simulations=30)`; the level may be left out, and
-a specification of a player alone names the bot, too.
+a specification of a player alone names the bot, too. Players for some games may follow, as in
+`Max=uct(time=2);go=rave(time=2);hex=rave(time=2)`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast, get_args
 
+from msgspec import structs
+
+import games
 from games.core import spec
 from server.model.messages import Level, OfferedBot
 from server.model.names import LONGEST, BadName, normalised, skeleton
@@ -20,6 +24,8 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 #: The name and the level before a player's specification: what is before the first `=`, unless that
 #: is within the parentheses of the specification.
 _GIVEN_NAME = re.compile(r"([^=(]*)=(.*)", re.DOTALL)
+#: Between the player and those for some games: not within the parentheses of a specification.
+_SEPARATOR = re.compile(r";(?![^()]*\))")
 
 
 class BadBot(ValueError):
@@ -29,14 +35,17 @@ class BadBot(ValueError):
 def parse_offered_bot(text: str) -> OfferedBot:
     """Return the bot of `NAME:LEVEL=PLAYER`, `NAME=PLAYER` or `PLAYER`. Raises BadBot.
 
-    Players are not known here, so that only the syntax of the specification is checked.
+    `;GAME=PLAYER` may follow, several times. Players are not known here, so that only the syntax of
+    their specifications is checked.
     """
-    given = _GIVEN_NAME.fullmatch(text)
-    label, player = (given[1].strip(), given[2].strip()) if given else (None, text)
+    usual, *others = _SEPARATOR.split(text)
+    given = _GIVEN_NAME.fullmatch(usual)
+    label, player = (given[1].strip(), given[2].strip()) if given else (None, usual.strip())
     try:
-        options = spec.parse(player).options
+        players = dict(map(_for_game, others))
+        move_s = _longest([player, *players.values()])
         if label is None:
-            return OfferedBot(name=_name_of(player), player=player, move_s=_move_s(options))
+            return OfferedBot(name=_name_of(player), player=player, move_s=move_s, players=players)
         name, colon, level = label.rpartition(":")
         if colon and level.strip() not in LEVELS:
             levels = ", ".join(LEVELS)
@@ -45,10 +54,18 @@ def parse_offered_bot(text: str) -> OfferedBot:
             name=normalised(name.strip() if colon else label),
             player=player,
             level=cast(Level, level.strip()) if colon else None,
-            move_s=_move_s(options),
+            move_s=move_s,
+            players=players,
         )
     except (BadName, spec.SpecError) as fault:
-        raise BadBot(f"{fault}; write a bot as NAME:LEVEL=PLAYER or PLAYER") from fault
+        text = "write a bot as NAME:LEVEL=PLAYER or PLAYER, and ;GAME=PLAYER behind it"
+        raise BadBot(f"{fault}; {text} for a game with another player") from fault
+
+
+def for_game(bot: OfferedBot, game: str) -> OfferedBot:
+    """Return the bot as it plays a game, which is given with its parameters."""
+    player = bot.players.get(spec.parse(game).name, bot.player)
+    return structs.replace(bot, player=player, players={}, move_s=_longest([player]))
 
 
 def parse_offered_bots(texts: Iterable[str]) -> tuple[OfferedBot, ...]:
@@ -65,6 +82,12 @@ def parse_offered_bots(texts: Iterable[str]) -> tuple[OfferedBot, ...]:
     return tuple(found.values())
 
 
+def by_strength(bots: Sequence[OfferedBot]) -> list[OfferedBot]:
+    """Return the bots, those of the highest level first."""
+    levels = (None, *LEVELS)
+    return sorted(bots, key=lambda bot: levels.index(bot.level), reverse=True)
+
+
 def _name_of(player: str) -> str:
     """The specification, if it is a name; otherwise the letters of the player's class."""
     try:
@@ -72,6 +95,22 @@ def _name_of(player: str) -> str:
     except BadName:
         stem = re.sub("[^A-Za-z0-9]", "", spec.parse(player).name.split(":")[-1])
         return stem[:LONGEST] or "bot"
+
+
+def _for_game(text: str) -> tuple[str, str]:
+    """A game, by its name, and the player for it. Raises SpecError."""
+    game, equals, player = text.partition("=")
+    if not equals:
+        raise spec.SpecError(f"{text.strip()!r} is not GAME=PLAYER")
+    if game.strip() not in games.names():
+        raise spec.unknown("game", game.strip(), games.names())
+    return game.strip(), player.strip()
+
+
+def _longest(players: Iterable[str]) -> float | None:
+    """The most seconds that players take for a move; None if one of them is not limited."""
+    seconds = [_move_s(spec.parse(each).options) for each in players]
+    return None if None in seconds else max(filter(None, seconds), default=None)
 
 
 def _move_s(options: Mapping[str, str]) -> float | None:

@@ -42,7 +42,8 @@ class MatchStarted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     `opening` is the number of moves that were made for the players; after `max_plies` moves the
     match is a tie, 0 for never. `fixture` is the place of the match in the schedule of its
     `tournament`. `bots` has the player specification of each bot that the server has started.
-    `ladder` is None for a match outside ladders.
+    `ladder` is None for a match outside ladders. `core_speed` is the speed of the processor cores
+    that both players think on, in calibrations per second; None if it is not known.
     """
 
     match: str
@@ -60,6 +61,7 @@ class MatchStarted(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     fixture: str | None = None
     bots: tuple[str | None, str | None] = (None, None)
     ladder: LadderMatch | None = None
+    core_speed: float | None = None
     at: float
 
 
@@ -153,6 +155,37 @@ class LadderRating(Struct, frozen=True, kw_only=True, gc=False, tag=True):
     at: float
 
 
+class StoredLeaderboard(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """The ratings of a game, as JSON, and the matches that they were computed from.
+
+    `ended` matches of the game had ended, the last one at `last_at`; `rated` of them count.
+    """
+
+    game: str
+    ended: Int32
+    last_at: float
+    rated: Int32
+    data: str
+
+
+class StoredRatingPoint(Struct, frozen=True, kw_only=True, gc=False, tag=True):
+    """The rating that a player in one version had after so many rated matches of a game.
+
+    It is relative to the player that was the anchor then, in `anchor` and `anchor_version`. `error`
+    is half of its 95 % interval. `at` is when the last of the matches ended.
+    """
+
+    game: str
+    name: str
+    version: str
+    matches: Int32
+    rating: float
+    error: float
+    anchor: str
+    anchor_version: str
+    at: float
+
+
 Record = (
     Account
     | MatchStarted
@@ -164,6 +197,8 @@ Record = (
     | EntrantWithdrawn
     | TournamentEnded
     | LadderRating
+    | StoredLeaderboard
+    | StoredRatingPoint
 )
 
 

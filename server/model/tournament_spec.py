@@ -88,7 +88,8 @@ class TournamentSpec:
     `rounds`: the number of pairs for each pairing and game; of a Swiss, the number of rounds; of a
     sequential test, the most pairs, 0 for no limit. `concurrency`: the most matches at once, 0 for
     as many as possible. `anchor`: the entrant whose rating is 0. `machine`: where the entrants are
-    started, and with which versions of Python and Playout, for the report.
+    started, and with which versions of Python and Playout, for the report. `draw_offers`: whether
+    the players of a match may agree on a draw.
     """
 
     name: str
@@ -104,6 +105,7 @@ class TournamentSpec:
     sprt: Sprt | None = None
     anchor: str | None = None
     machine: str = ""
+    draw_offers: bool = False
 
     def clock_of(self, entrant: int) -> str:
         """The clock that an entrant plays with, by its place in the list."""

@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from server.core.effects import StartBot
 from server.runtime.subprocesses import (
+    FEW_THREADS,
     PLAYER_NICENESS,
     Process,
     how_it_ended,
@@ -28,8 +29,6 @@ _POLL_S = 0.1
 _KILLED_POLL_S = 0.01
 #: Seconds for which a bot whose connection was lost tries to reconnect.
 _RETRY_S = 5
-#: Otherwise numpy's library starts as many threads as there are cores, which stay idle.
-_FEW_THREADS = {"OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class BotProcesses:
             process = start_own(
                 _PLAYER,
                 *words,
-                environment=own_environment() | _FEW_THREADS | variables,
+                environment=own_environment() | FEW_THREADS | variables,
                 niceness=PLAYER_NICENESS,
                 log=output,
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from twisted.logger import Logger
@@ -17,6 +17,7 @@ from server.core.effects import (
     CallWhenIdle,
     Close,
     Effect,
+    EndAnalysis,
     EndBot,
     Log,
     PauseReading,
@@ -24,6 +25,7 @@ from server.core.effects import (
     Send,
     SendToSpectators,
     SetFrameLimit,
+    StartAnalysis,
     StartBot,
     Stopped,
     Store,
@@ -31,6 +33,7 @@ from server.core.effects import (
 )
 from server.core.hub import Hub
 from server.ladder.ratings import solve
+from server.model.analyst import AnalysisOrder, AnalysisReport
 from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
 from server.model.messages import Code, Error, Event, Move
 from server.model.records import Account, MatchEnded, MovePlayed, Record
@@ -110,11 +113,28 @@ class BotLauncher(Protocol):
         """Kill the process of a bot, by the bot's id."""
 
 
+class AnalystLauncher(Protocol):
+    """Has positions analysed, and calls `Driver.analysis_reported` with what is found."""
+
+    def start(self, order: AnalysisOrder) -> None:
+        """Work on an order, and report that it is over at last, whatever happens."""
+
+    def end(self, analysis: str) -> None:
+        """End an analysis, whose last report follows."""
+
+
 class LadderRater(Protocol):
     """Computes ratings while the driver goes on, and calls `Driver.ladder_rated` with them."""
 
     def start(self, order: RateLadder) -> None:
         """Compute the ratings of a ladder."""
+
+
+class RatingUpdater(Protocol):
+    """Keeps up the ratings of games."""
+
+    def matches_ended(self) -> None:
+        """Take over results that were stored."""
 
 
 class Driver:
@@ -131,12 +151,15 @@ class Driver:
         """`stopped` is called when nothing is left to be done after `stop`.
 
         As long as `storage` is None, nothing is stored and every record counts as stored. `bots`
-        starts bots, where the policy offers any. As long as `rater` is None, ratings of ladders are
-        computed by the event loop. `loop_time` is the time that the hub is told.
+        starts bots, where the policy offers any, and `analysts` those that analyse. As long as
+        `rater` is None, ratings of ladders are computed by the event loop. `ratings` is told when
+        ends of matches are stored. `loop_time` is the time that the hub is told.
         """
         self.storage: Storage | None = None
         self.bots: BotLauncher | None = None
+        self.analysts: AnalystLauncher | None = None
         self.rater: LadderRater | None = None
+        self.ratings: RatingUpdater | None = None
         self.fault: str | None = None
         self.metrics = Metrics(
             connections=lambda: len(hub.registry.connections),
@@ -157,8 +180,9 @@ class Driver:
         self._connections: dict[int, ClientTransport] = {}
         self._administrators: set[int] = set()
         self._next_wake: DelayedCall | None = None
-        #: The number of the last record that the hub made.
+        #: The number of the last record that the hub made, and of the last end of a match in them.
         self._recorded = 0
+        self._last_end = 0
         self._numbers = itertools.count(1)
         #: Moves that are not announced yet: the numbers of their records, and when they arrived.
         self._arrivals: deque[tuple[int, float]] = deque()
@@ -214,9 +238,17 @@ class Driver:
         """Tell the hub that the process of a bot has exited, and why."""
         self._carry_out(self._hub.bot_ended(bot, why, self._now()))
 
-    def ladder_rated(self, game: str, ratings: Ratings) -> None:
-        """Tell the hub the ratings that it has asked for."""
+    def analysis_reported(self, report: AnalysisReport) -> None:
+        """Tell the hub what an analyst reports."""
+        self._carry_out(self._hub.analysis_reported(report, self._now()))
+
+    def ladder_rated(self, game: str, ratings: Ratings | None) -> None:
+        """Tell the hub the ratings that it has asked for; None if they cannot be computed."""
         self._carry_out(self._hub.ladder_rated(game, ratings, self._now()))
+
+    def store(self, records: Sequence[Record]) -> None:
+        """Store records that were computed outside of the hub."""
+        self._carry_out(self._hub.store(records, self._now()))
 
     def stop(self, grace_s: float) -> None:
         """Start no new matches; `stopped` is called when those that run have ended."""
@@ -265,6 +297,10 @@ class Driver:
             at = self._time.monotonic()
             while arrivals and arrivals[0][0] <= number:
                 self.metrics.announced(at - arrivals.popleft()[1])
+        if 0 < self._last_end <= number:
+            self._last_end = 0
+            if self.ratings:
+                self.ratings.matches_ended()
         self._carry_out(self._hub.committed(number, self._now()))
 
     def _stalled(self, seconds: float) -> None:
@@ -301,6 +337,10 @@ class Driver:
                 self.bots.start(effect)
             case EndBot(bot) if self.bots:
                 self.bots.end(bot)
+            case StartAnalysis(order) if self.analysts:
+                self.analysts.start(order)
+            case EndAnalysis(analysis) if self.analysts:
+                self.analysts.end(analysis)
             case RateLadder(game, problem):
                 if self.rater:
                     self.rater.start(effect)
@@ -342,6 +382,7 @@ class Driver:
             self._arrivals.append((number, self._time.monotonic()))
         elif isinstance(record, MatchEnded):
             self.metrics.ended(record.reason)
+            self._last_end = number
         if self.storage:
             self._scheduler.hold()
             self.storage.put(number, record)

@@ -41,7 +41,7 @@ class Cores:
             for process in processes:
                 if self._assigned.get(process.pid) != share:
                     self._assigned[process.pid] = share
-                    _assign(process, share)
+                    assign(process.pid, share)
 
     def match_ended(self, match: str) -> None:
         """Free the cores of a match for the next one."""
@@ -49,8 +49,8 @@ class Cores:
             self._free.append(share)
 
 
-def _assign(process: Process, cores: Iterable[int]) -> None:
+def assign(process: int, cores: Iterable[int]) -> None:
     """Move all threads of a process to some cores; threads that it starts later inherit them."""
     with contextlib.suppress(OSError):  # it may have ended, and its id may be another user's now
-        for thread in os.listdir(f"/proc/{process.pid}/task"):
+        for thread in os.listdir(f"/proc/{process}/task"):
             os.sched_setaffinity(int(thread), cores)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from server.model.messages import Fixture, Reason, Tournament
+from server.model.messages import Fixture, Reason, ReportCluster, Tournament
 from server.model.tournament_spec import Entrant
 from server.organizer.progress import TournamentProgress
 
@@ -22,12 +22,14 @@ class RunnerCalls:
     """What a place of entrants may ask of the runner.
 
     `show` shows a line to the user; `withdraw` gets the name of an entrant that keeps crashing;
-    `abort` ends a match without a result, for a reason, so that its pair is played again.
+    `abort` ends a match without a result, for a reason, so that its pair is played again;
+    `report_cluster` tells the server where the entrants run.
     """
 
     show: Callable[[str], None]
     withdraw: Callable[[str], None]
     abort: Callable[[str, str], None]
+    report_cluster: Callable[[ReportCluster], None]
 
 
 class Entrants(Protocol):

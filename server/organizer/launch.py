@@ -34,6 +34,7 @@ from server.organizer.progress import TournamentProgress
 from server.organizer.run_request import RunRequest
 from server.organizer.runner import Runner
 from server.organizer.supervisor import NOTHING, starter
+from server.runtime.endpoints import spelled
 from server.runtime.subprocesses import LogFolder
 from server.storage import Database, StorageError
 from server.tournament.report import writer
@@ -50,9 +51,10 @@ class ServerChoice:
     """The options about the server: a running one at `server`, otherwise a local one.
 
     On the running server `name` is the organizer's account; `tls`, `ca` and `tls_name` say how its
-    certificate is verified. The local one listens on `port`, has its web pages at `http`, and
-    continues to run when the tournament is over if it is to `stay`. Matches are appended to the
-    files `pgn` and `jsonl` when they end. `dask` is the address of a cluster for the entrants.
+    certificate is verified. The local one listens on `host` and `port`, has its web pages at
+    `http`, and continues to run when the tournament is over if it is to `stay`. Matches are
+    appended to the files `pgn` and `jsonl` when they end. `dask` is the address of a cluster for
+    the entrants.
     """
 
     server: tuple[str, int] | None
@@ -60,6 +62,7 @@ class ServerChoice:
     tls: bool
     ca: Path | None
     tls_name: str | None
+    host: str
     port: int
     http: tuple[str, int] | None
     stay: bool
@@ -99,17 +102,17 @@ def launch(
         server = _server(request.spec, choice, logs)
     except (StorageError, LocalServerError) as error:
         raise click.ClickException(str(error)) from error
-    _announce_remote_entrants(request.spec, server.address)
     if server.local:
+        tls = server.local.tls
         request = _with_database(request, choice.database)
     else:
         _announce_missing_tokens(request.spec, server.tokens)
+    _announce_remote_entrants(request.spec, server.address, tls)
 
     if cluster:
         started = [by_name.get(each.name, each) for each in request.spec.entrants]
         cluster.check(request.spec, started, folder.resolve(), server.address, server.tokens, tls,
                       is_running=server.local is None)  # fmt: skip
-        request = replace(request, notes=(*request.notes, *cluster.notes))
     if request.tournament is None:
         where = cluster.description if cluster else machine.description()
         request = replace(request, spec=replace(request.spec, machine=where))
@@ -163,7 +166,8 @@ def _tls_settings(choice: ServerChoice) -> TlsSettings | None:
     for option in ("tls", "ca", "tls_name"):
         if context.get_parameter_source(option) is ParameterSource.COMMANDLINE:
             raise click.UsageError(
-                f"--{option.replace('_', '-')} needs --server: a local server uses no TLS"
+                f"--{option.replace('_', '-')} needs --server: a local server has a certificate of "
+                "its own if other machines reach it (--host)"
             )
     return None
 
@@ -205,7 +209,12 @@ def _server(spec: TournamentSpec, choice: ServerChoice, logs: LogFolder) -> _Ser
     organizer = organizer_name(each.name for each in spec.entrants)
     tokens = prepare_accounts(choice.database, organizer, local)
     server = LocalServer(
-        choice.database, choice.port, logs, registration=registration, http=choice.http
+        choice.database,
+        choice.port,
+        logs,
+        registration=registration,
+        http=choice.http,
+        host=choice.host,
     )
     return _Server(server, server.address, organizer, tokens)
 
@@ -265,11 +274,15 @@ def _with_database(request: RunRequest, url: str) -> RunRequest:
     return replace(request, created=created, stored=stored, abandoned=abandoned)
 
 
-def _announce_remote_entrants(spec: TournamentSpec, address: tuple[str, int]) -> None:
-    """Tell the user which entrants have to log in by themselves, and where."""
+def _announce_remote_entrants(
+    spec: TournamentSpec, address: tuple[str, int], tls: TlsSettings | None
+) -> None:
+    """Tell the user which entrants have to log in by themselves, where, and with which `--ca`."""
+    authority = tls.environment.get("PLAYOUT_CA") if tls else None
+    options = f", with --ca {authority}" if authority else ""
     for each in spec.entrants:
         if not (each.player or each.command):
-            click.echo(f"Waiting for {each.name} to log in at {address[0]}:{address[1]}")
+            click.echo(f"Waiting for {each.name} to log in at {spelled(*address)}{options}")
 
 
 def _announce_missing_tokens(spec: TournamentSpec, tokens: Mapping[str, str]) -> None:

@@ -8,7 +8,9 @@ import threading
 import time
 from pathlib import Path
 
-from server.runtime.endpoints import page_address, spelled
+from server.client.tls import TlsSettings
+from server.organizer.certificate import ServerCertificate
+from server.runtime.endpoints import is_loopback, page_address, spelled
 from server.runtime.restarts import BackOff, Restarts
 from server.runtime.subprocesses import LogFolder, Process, Program, own, own_environment, stop
 from server.storage.engine import without_power_cuts
@@ -55,18 +57,26 @@ class LocalServer:
         *,
         registration: str,
         http: tuple[str, int] | None = None,
+        host: str = HOST,
     ) -> None:
         """`http` is the address of its web pages; `registration`: "open", "guests" or "closed".
 
-        Port 0 stands for any free port. Raises LocalServerError if a port is in use.
+        Port 0 stands for any free port. If other machines reach the `host`, the server uses TLS,
+        with a certificate of its own. Raises LocalServerError if it cannot listen there.
         """
-        self.address = (HOST, _free_port(HOST, port))
+        self.address = (host, _free_port(host, port))
+        self._certificate = None if is_loopback(host) else ServerCertificate(host)
         self.http = (http[0], _free_port(*http)) if http else None
         self._database = database
         self._logs = logs
         self._registration = registration
         self._process: Process | None = None
         self._restarts = Restarts(_BACK_OFF, limit=_EXITS)
+
+    @property
+    def tls(self) -> TlsSettings | None:
+        """How clients verify the server; None if it uses no TLS."""
+        return self._certificate.clients_settings if self._certificate else None
 
     def page_of(self, tournament: str) -> str | None:
         """The address of a tournament's page, for a browser on this machine; None without pages."""
@@ -110,11 +120,21 @@ class LocalServer:
         """End the server; its running matches can be resumed later."""
         if self._process:
             stop([self._process], _STOP_S)
+        if self._certificate:
+            self._certificate.delete()
+
+    @property
+    def _tls_words(self) -> tuple[str, ...]:
+        if self._certificate is None:
+            return ()
+        files = self._certificate
+        return "--tls-cert", str(files.certificate), "--tls-key", str(files.key)
 
     def _program(self) -> Program:
         words = own(
             "server.main:main",
-            *("--host", HOST, "--port", str(self.address[1])),
+            *("--host", self.address[0], "--port", str(self.address[1])),
+            *self._tls_words,
             # Bots for spectators would take the cores of the entrants.
             *("--http", spelled(*self.http) if self.http else "none", "--bots", "0"),
             *("--database", without_power_cuts(self._database)),
@@ -143,5 +163,6 @@ def _free_port(host: str, port: int) -> int:
             return int(probe.getsockname()[1])
     except OSError as error:
         raise LocalServerError(
-            f"port {port} cannot be used: {error.strerror}; choose another, or 0 for a free one"
+            f"cannot listen on {host}, port {port} ({error.strerror}): choose an address of this "
+            "machine, and another port or 0 for a free one"
         ) from error

@@ -99,10 +99,10 @@ class TournamentProgress:
             return None
         return max(0, self.matches - self.ended) * (now - self.started_at) / done
 
-    def matches_per_s(self, now: float) -> float | None:
-        """Matches that ended a second since this program started; None if none did."""
+    def matches_per_hour(self, now: float) -> float | None:
+        """Matches that ended an hour since this program started; None if none did."""
         done = self.ended - (self._ended_before or 0)
-        return done / (now - self.started_at) if done and now > self.started_at else None
+        return 3600 * done / (now - self.started_at) if done and now > self.started_at else None
 
     def _count(self, fixture: Fixture) -> None:
         key = key_of(fixture)

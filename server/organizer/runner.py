@@ -215,7 +215,7 @@ class Runner:
         show(f"Tournament {event.tournament}: {event.spec.name}")
         if self._local_server and (page := self._local_server.page_of(event.tournament)):
             show(f"Watch it at {page}")
-        calls = RunnerCalls(show, self._withdraw, self._abort)
+        calls = RunnerCalls(show, self._withdraw, self._abort, self._connection.send)
         self._entrants = self._entrants_of(event, calls)
         if event.spec.adjudication.proofs:
             send = self._connection.send

@@ -41,15 +41,17 @@ def compile_games(announce: Callable[[str], None]) -> None:
 
 def _compile(names: Sequence[str], announce: Callable[[str], None]) -> bool:
     """Compile games in processes, and return whether all of these have succeeded."""
-    count = min(usable_cores(), MAX_PROCESSES)
+    command = [sys.executable, "-m", __name__, *names]
     processes: list[subprocess.Popen[bytes]] = []
+    to_compile, to_take = os.pipe()
     reader, writer = os.pipe()
     try:
+        with open(to_take, "wb") as places:
+            places.write(bytes(range(len(names))))
         with open(reader, encoding="utf-8") as lines:
-            with open(writer, "wb") as output:
-                for part in range(count):
-                    command = [sys.executable, "-m", __name__, *names[part::count]]
-                    processes.append(subprocess.Popen(command, stdout=output))
+            with open(writer, "wb") as output, open(to_compile, "rb") as places:
+                for _ in range(min(usable_cores(), MAX_PROCESSES)):
+                    processes.append(subprocess.Popen(command, stdin=places, stdout=output))
             for line in lines:
                 announce(line.rstrip())
         return all(process.wait() == 0 for process in processes)
@@ -73,9 +75,16 @@ def _record() -> Path:
 
 
 def _main() -> None:
+    """Compile games given by name, those whose places the standard input has, a byte each.
+
+    All processes read from the same pipe, so that each takes a game when it is free.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    announce_compilation(partial(print, flush=True))
-    for name in sys.argv[1:]:
+    names = sys.argv[1:]
+    while place := os.read(sys.stdin.fileno(), 1):
+        name = names[place[0]]
+        # Which game it is of how many, so that one sees how long it may still take.
+        announce_compilation(partial(print, f"[{place[0] + 1}/{len(names)}]", flush=True))
         with contextlib.suppress(games.SpecError):
             if games.describe(name).example == name:  # others are games of libraries
                 games.load(name)

@@ -24,6 +24,10 @@ Process = subprocess.Popen[bytes]
 #: The niceness of players: while other players search, a move waits two thirds of a millisecond
 #: less for the server with this.
 PLAYER_NICENESS = 10
+#: The niceness of work that is done with the time that nothing else needs.
+LOWEST_NICENESS = 19
+#: Without it, numpy's library starts as many threads as there are cores, which stay idle.
+FEW_THREADS = {"OMP_NUM_THREADS": "1"}
 
 _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
@@ -80,9 +84,16 @@ def begin(parent: int, death: int, niceness: int) -> None:
 
 
 def start_own(
-    call: str, *arguments: str, environment: Mapping[str, str], niceness: int, log: IO[bytes]
+    call: str,
+    *arguments: str,
+    environment: Mapping[str, str],
+    niceness: int,
+    log: IO[bytes],
+    input_: int = subprocess.DEVNULL,
 ) -> Process:
     """Run a command of Playout, `module:function`, as `Program.start` does. Raises OSError.
+
+    `input_` is the descriptor of its standard input.
 
     A `Program` copies this process before the command, which stops a server for 13 ms; a command of
     Playout calls `begin` itself.
@@ -95,7 +106,7 @@ def start_own(
     )
     return subprocess.Popen(
         [sys.executable, "-P", "-c", code, *arguments],
-        stdin=subprocess.DEVNULL,
+        stdin=input_,
         stdout=log,
         stderr=subprocess.STDOUT,
         env=environment,

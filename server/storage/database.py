@@ -14,7 +14,14 @@ import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.model.records import Account, MovePlayed, Record, StoredMatch, StoredTournament
+from server.model.records import (
+    Account,
+    MatchEnded,
+    MovePlayed,
+    Record,
+    StoredMatch,
+    StoredTournament,
+)
 from server.storage import versions
 from server.storage.engine import (
     FileIdentity,
@@ -35,7 +42,15 @@ from server.storage.rows import (
     move_of,
     tournament_of,
 )
-from server.storage.schema import accounts, matches, moves, tournaments, withdrawals
+from server.storage.schema import (
+    accounts,
+    leaderboards,
+    matches,
+    moves,
+    rating_points,
+    tournaments,
+    withdrawals,
+)
 from server.storage.statements import insert, writes
 from server.storage.versions import stored_version
 
@@ -229,9 +244,11 @@ class Database:
                 kind: Any = type(record)
                 rows[kind].append(structs.astuple(ROW_OF[kind](record)))
             cursor = raw.cursor()
-            for kind, write in self._writes.items():
+            rows[MatchEnded] = _first_of_each(rows[MatchEnded])
+            for kind, statements in self._writes.items():
                 if rows[kind]:
-                    write.execute(cursor, rows[kind])
+                    for write in statements:
+                        write.execute(cursor, rows[kind])
             raw.commit()
         except Exception as error:
             with contextlib.suppress(Exception):  # the connection may be broken
@@ -282,9 +299,13 @@ class Database:
         changed = {key: value for key, value in row.items() if key != "id"}
         put = insert(self.kind, accounts).values(row)
         put = put.on_conflict_do_update(index_elements=["id"], set_=changed)
+        its_name = sa.select(accounts.c.name).where(accounts.c.id == account.id)
         try:
             with self._engine.begin() as connection:
+                name = connection.scalar(its_name)
                 connection.execute(put)
+                if name not in (None, account.name):
+                    _rename_in_ratings(connection, name, account.name)
         except sa.exc.IntegrityError as error:
             raise StorageError(f"{account.name!r} looks like a name that is taken") from error
 
@@ -392,6 +413,19 @@ class Database:
             last = rows[-1].id
 
 
+def _rename_in_ratings(connection: sa.Connection, name: str, new_name: str) -> None:
+    """Give the history of a player's ratings to its new name, and have all ratings computed again.
+
+    A history that the new name has from imported matches is lost.
+    """
+    connection.execute(sa.update(leaderboards).values(ended=-1))
+    r = rating_points.c
+    connection.execute(sa.delete(rating_points).where(r.name == new_name))
+    for column in (r.name, r.anchor):
+        renamed = sa.update(rating_points).where(column == name)
+        connection.execute(renamed.values({column.name: new_name}))
+
+
 def _moves_of(connection: sa.Connection, ids: list[str]) -> dict[str, list[MovePlayed]]:
     """Return the moves of matches in their order, by the id of the match."""
     chosen = sa.select(moves).where(moves.c.match.in_(ids)).order_by(moves.c.match, moves.c.ply)
@@ -399,6 +433,14 @@ def _moves_of(connection: sa.Connection, ids: list[str]) -> dict[str, list[MoveP
     for row in connection.execute(chosen):
         played.setdefault(row.match, []).append(move_of(row))
     return played
+
+
+def _first_of_each(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the first row for each match, whose id is first in a row."""
+    found: dict[Any, tuple[Any, ...]] = {}
+    for row in rows:
+        found.setdefault(row[0], row)
+    return list(found.values())
 
 
 def _chunks(stored: Iterable[StoredMatch]) -> Iterator[list[StoredMatch]]:

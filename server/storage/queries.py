@@ -1,26 +1,25 @@
-"""Queries of pages: lists of matches, players and tournaments, and what ratings are computed from.
+"""Queries of pages: lists of matches, players and tournaments, and the ratings that are kept.
 
 They block, so they are not for the reactor. Nothing here writes.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from msgspec import DecodeError
 
-from games import TIE
 from server.model.messages import Reason
 from server.model.names import skeleton
 from server.model.records import Account, StoredMatch, StoredTournament
 from server.model.tournament_spec import TournamentSpec, loads
+from server.storage import match_list
 from server.storage.database import Database
 from server.storage.results import (
     ALL,
-    Freshness,
     MatchFilter,
     MatchRow,
     PlayerGames,
@@ -32,9 +31,21 @@ from server.storage.results import (
     result_page,
 )
 from server.storage.rows import account_of, match_ended_of, match_started_of, tournament_of
-from server.storage.schema import accounts, ladder_ratings, matches, moves, tournaments, withdrawals
-from server.tournament.leaderboard import LOST, WON, RatedMatch, RatingPoint
+from server.storage.schema import (
+    accounts,
+    ladder_ratings,
+    leaderboards,
+    matches,
+    moves,
+    player_totals,
+    rating_points,
+    tournaments,
+    withdrawals,
+)
+from server.tournament.leaderboard import Leaderboard, NotedRating, RatingPoint
 from server.tournament.state import StoredGame
+
+_decode_leaderboard = msgspec.json.Decoder(Leaderboard).decode
 
 
 class Reader:
@@ -43,6 +54,10 @@ class Reader:
     def __init__(self, url: str) -> None:
         """Nothing is opened yet. Raises StorageError."""
         self._database = Database(url, only_read=True)
+
+    def connect(self) -> sa.Connection:
+        """Return a new connection to read with; the caller closes it soon."""
+        return self._database.connect()
 
     def close(self) -> None:
         """Close all connections to the database."""
@@ -58,25 +73,41 @@ class Reader:
         self, chosen: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> ResultPage[MatchRow]:
         """Return a page of the matches that have ended, the latest first."""
-        conditions: list[sa.ColumnElement[bool]] = [matches.c.ended_at.is_not(None)]
-        if chosen.game is not None:
-            conditions.append(matches.c.game == chosen.game)
-        if chosen.tournament is not None:
-            conditions.append(matches.c.tournament == chosen.tournament)
-        if (name := chosen.opponent) is not None:
-            conditions.append(sa.or_(matches.c.first == name, matches.c.second == name))
         with self._database.connect() as connection:
-            each: list[sa.ColumnElement[bool]] = [sa.true()]
-            if chosen.player is not None:
-                account = _account_like(connection, chosen.player)
-                each = _of_account(account) if account else _of_name(chosen.player)
-            branches = [sa.and_(one, *conditions) for one in each]
-            total = sum(_count(connection, branch) for branch in branches)
+            account = _account_like(connection, chosen.player) if chosen.player else None
+            branches = match_list.branches(chosen, account)
+            total = sum(connection.scalars(match_list.count(each)).one() for each in branches)
             first = per_page * (page - 1)
             rows: Sequence[sa.Row[Any]] = ()
             if first < total:
-                rows = connection.execute(_latest(branches, first, per_page)).all()
+                rows = connection.execute(match_list.part(branches, first, per_page)).all()
         return result_page([_match_row(row) for row in rows], page, per_page, total)
+
+    def latest_matches(self, most: int) -> list[MatchRow]:
+        """Return the matches that ended last, which takes no longer with more of them."""
+        latest = match_list.part(match_list.branches(ALL, None), 0, most)
+        with self._database.connect() as connection:
+            return [_match_row(row) for row in connection.execute(latest)]
+
+    def games(self) -> list[str]:
+        """Return the names of the games of all stored matches, sorted."""
+        found: list[str] = []
+        with self._database.connect() as connection:
+            # Each is found by a search in an index, which takes no longer with more matches.
+            while game := connection.scalars(_next_game(found[-1] if found else "")).one():
+                found.append(game)
+        return found
+
+    def latest_players(self, most: int) -> list[str]:
+        """Return the names of the players that played last, except guests."""
+        t = player_totals.c
+        name = sa.func.coalesce(accounts.c.name, t.player)
+        is_account = sa.and_(accounts.c.id == t.player, ~t.imported)
+        chosen = sa.select(name).outerjoin_from(player_totals, accounts, is_account).group_by(name)
+        with self._database.connect() as connection:
+            return list(
+                connection.scalars(chosen.order_by(sa.func.max(t.last_at).desc(), name).limit(most))
+            )
 
     def match(self, match: str) -> StoredMatch | None:
         """Return a match with its moves; None if there is none of this id."""
@@ -115,9 +146,7 @@ class Reader:
             name=account.name if account else name,
             created_at=account.created_at if account else None,
             games={
-                game: _summed(some)
-                for each in known.values()
-                for game, some in sorted(each.items())
+                game: totals for each in known.values() for game, totals in sorted(each.items())
             },
         )
 
@@ -176,64 +205,31 @@ class Reader:
 
     def rated_games(self) -> list[str]:
         """Return the names of the games that have rated matches, sorted."""
-        chosen = sa.select(matches.c.game).where(matches.c.rated, matches.c.ended_at.is_not(None))
+        chosen = sa.select(leaderboards.c.game).where(leaderboards.c.rated > 0)
         with self._database.connect() as connection:
-            return sorted(connection.scalars(chosen.distinct()))
+            return sorted(connection.scalars(chosen))
 
-    def freshness(self, game: str) -> Freshness:
-        """Return a value that changes when a match of this game ends."""
-        chosen = sa.select(
-            sa.func.count().label("matches"), sa.func.max(matches.c.ended_at).label("last_at")
-        )
+    def leaderboard(self, game: str) -> Leaderboard:
+        """Return the ratings of a game as they were kept; without players if there are none."""
+        chosen = sa.select(leaderboards.c.data).where(leaderboards.c.game == game)
         with self._database.connect() as connection:
-            row = connection.execute(
-                chosen.where(matches.c.game == game, matches.c.ended_at.is_not(None))
-            ).one()
-        return Freshness(matches=row.matches, last_at=row.last_at)
+            data = connection.scalar(chosen)
+        return Leaderboard(game=game) if data is None else _decode_leaderboard(data)
 
-    def rated(self, game: str) -> list[RatedMatch]:
-        """Return the rated matches of a game that have a result, ordered by their end."""
-        one, other = accounts.alias(), accounts.alias()
-        first, second = matches.c.first, matches.c.second
-        chosen = (
-            sa.select(
-                matches.c.id,
-                first,
-                second,
-                sa.func.coalesce(one.c.name, first).label("first_now"),
-                sa.func.coalesce(other.c.name, second).label("second_now"),
-                matches.c.winner,
-                matches.c.ended_at,
-                matches.c.tournament,
-                sa.func.coalesce(matches.c.first_version, matches.c.first_bot, "").label(
-                    "first_version"
-                ),
-                sa.func.coalesce(matches.c.second_version, matches.c.second_bot, "").label(
-                    "second_version"
-                ),
-            )
-            .outerjoin_from(matches, one, one.c.id == matches.c.first_account)
-            .outerjoin(other, other.c.id == matches.c.second_account)
-            .where(matches.c.game == game, matches.c.ended_at.is_not(None))
-            .where(matches.c.rated, matches.c.winner != 0)
-            .order_by(matches.c.ended_at, matches.c.id)
-        )
+    def noted_ratings(self, game: str, player: str) -> dict[str, list[NotedRating]]:
+        """Return the ratings of a player over time, by version; the first one first."""
+        r = rating_points.c
+        chosen = sa.select(rating_points).where(r.game == game, r.name == player)
+        found: dict[str, list[NotedRating]] = {}
         with self._database.connect() as connection:
-            return [
-                RatedMatch(
-                    match=row.id,
-                    then=(row.first, row.second),
-                    now=(row.first_now, row.second_now),
-                    winner=row.winner,
-                    at=row.ended_at,
-                    tournament=row.tournament,
-                    versions=(row.first_version, row.second_version),
-                )
-                for row in connection.execute(chosen)
-            ]
+            for row in connection.execute(chosen.order_by(r.version, r.matches)):
+                point = RatingPoint(row.at, row.rating, row.error, row.matches)
+                noted = NotedRating(point, (row.anchor, row.anchor_version))
+                found.setdefault(row.version, []).append(noted)
+        return found
 
 
-# Matches of a player.
+# Players.
 
 
 def _account_like(connection: sa.Connection, name: str) -> Account | None:
@@ -242,30 +238,8 @@ def _account_like(connection: sa.Connection, name: str) -> Account | None:
     return account_of(row) if row else None
 
 
-def _of_account(account: Account) -> list[sa.ColumnElement[bool]]:
-    """Return conditions of which each match of an account meets one; each has an index.
-
-    Imported matches have the name without an account; if they are rated, it is not a guest's.
-    """
-    return [
-        matches.c.first_account == account.id,
-        matches.c.second_account == account.id,
-        sa.and_(matches.c.first == account.name, _IMPORTED),
-        sa.and_(matches.c.second == account.name, _IMPORTED),
-    ]
-
-
-def _of_name(name: str) -> list[sa.ColumnElement[bool]]:
-    return [matches.c.first == name, matches.c.second == name]
-
-
-_IMPORTED = sa.and_(
-    matches.c.first_account.is_(None), matches.c.second_account.is_(None), matches.c.rated
-)
-
-
-#: By player and game: a result (1 a win, 2 a loss), how many matches have it, and the last end.
-_Totals = dict[str, dict[str, list[tuple[int, int, float]]]]
+#: The totals by player and game.
+_Totals = dict[str, dict[str, PlayerTotals]]
 
 
 def _totals(connection: sa.Connection, some: Iterable[Account], *names: str) -> _Totals:
@@ -273,52 +247,39 @@ def _totals(connection: sa.Connection, some: Iterable[Account], *names: str) -> 
     ids = {account.id: account.id for account in some}
     named = {account.name: account.id for account in some} | {name: name for name in names}
     found: _Totals = {}
-    m = matches.c
-    for seat, column, owners, condition in (
-        (1, m.first_account, ids, sa.true()),
-        (2, m.second_account, ids, sa.true()),
-        (1, m.first, named, _IMPORTED),
-        (2, m.second, named, _IMPORTED),
-    ):
-        chosen = sa.select(
-            column.label("owner"),
-            m.game,
-            m.winner,
-            sa.func.count().label("matches"),
-            sa.func.max(m.ended_at).label("last_at"),
-        )
-        chosen = chosen.where(column.in_(owners), m.ended_at.is_not(None), m.winner != 0, condition)
-        for row in connection.execute(chosen.group_by(column, m.game, m.winner)):
-            result = row.winner if seat == 1 or row.winner == TIE else 3 - row.winner
-            games = found.setdefault(owners[row.owner], {})
-            games.setdefault(row.game, []).append((result, row.matches, row.last_at))
+    t = player_totals.c
+    for owners, imported in ((ids, False), (named, True)):
+        chosen = sa.select(player_totals).where(t.player.in_(owners), t.imported == imported)
+        for row in connection.execute(chosen):
+            games = found.setdefault(owners[row.player], {})
+            games[row.game] = _sum([games.get(row.game, PlayerTotals()), _totals_of(row)])
     return found
 
 
-def _summed(some: Iterable[tuple[int, int, float]]) -> PlayerTotals:
-    counts: dict[int, int] = defaultdict(int)
-    last: float | None = None
-    for result, count, last_at in some:
-        counts[result] += count
-        last = last_at if last is None else max(last, last_at)
-    won, tied, lost = counts[WON], counts[TIE], counts[LOST]
-    return PlayerTotals(matches=won + tied + lost, won=won, tied=tied, lost=lost, last_at=last)
+def _totals_of(row: sa.Row[Any]) -> PlayerTotals:
+    matches_ = row.won + row.tied + row.lost
+    return PlayerTotals(
+        matches=matches_, won=row.won, tied=row.tied, lost=row.lost, last_at=row.last_at
+    )
+
+
+def _sum(some: Iterable[PlayerTotals]) -> PlayerTotals:
+    each = list(some)
+    return PlayerTotals(
+        matches=sum(one.matches for one in each),
+        won=sum(one.won for one in each),
+        tied=sum(one.tied for one in each),
+        lost=sum(one.lost for one in each),
+        last_at=max((one.last_at for one in each if one.last_at is not None), default=None),
+    )
 
 
 # Statements.
 
 
-def _latest(
-    branches: Sequence[sa.ColumnElement[bool]], first: int, count: int
-) -> sa.Select[tuple[Any, ...]]:
-    """Select matches that meet one of some conditions, for each of which there is an index."""
-    order = (matches.c.ended_at.desc(), matches.c.id.desc())
-    cut = [sa.select(matches.c.id).where(each).order_by(*order).limit(first + count)
-           for each in branches]  # fmt: skip
-    ids = sa.union_all(*(sa.select(each.subquery().c.id) for each in cut))
-    plies = sa.select(sa.func.count()).where(moves.c.match == matches.c.id).scalar_subquery()
-    chosen = sa.select(matches, plies.label("plies")).where(matches.c.id.in_(ids))
-    return chosen.order_by(*order).offset(first).limit(count)
+def _next_game(after: str) -> sa.Select[str]:
+    """Select the first game of a match after this one in the order of the alphabet, or null."""
+    return sa.select(sa.func.min(matches.c.game)).where(matches.c.game > after)
 
 
 def _actions() -> sa.ScalarSelect[Any]:
@@ -332,11 +293,6 @@ def _actions() -> sa.ScalarSelect[Any]:
     )
     text = sa.func.aggregate_strings(sa.cast(played.c.action, sa.Text), " ")
     return sa.select(text).scalar_subquery()
-
-
-def _count(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
-    chosen = sa.select(sa.func.count()).select_from(matches).where(condition)
-    return connection.scalar(chosen) or 0
 
 
 def _count_of(connection: sa.Connection, table: sa.Table) -> int:
@@ -368,12 +324,8 @@ def _match_row(row: sa.Row[Any]) -> MatchRow:
     )
 
 
-def _player_row(account: Account, known: dict[str, list[tuple[int, int, float]]]) -> PlayerRow:
-    return PlayerRow(
-        name=account.name,
-        created_at=account.created_at,
-        totals=_summed(each for some in known.values() for each in some),
-    )
+def _player_row(account: Account, known: dict[str, PlayerTotals]) -> PlayerRow:
+    return PlayerRow(name=account.name, created_at=account.created_at, totals=_sum(known.values()))
 
 
 def _tournament_row(row: sa.Row[Any]) -> TournamentRow:

@@ -87,24 +87,31 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
     ended_at: float | None
 
 
-class Freshness(NamedTuple):
-    """A value that changes when a match of a game ends: how many have, and when the last did."""
-
-    matches: int
-    last_at: float | None
+#: The results that a filter may ask for: won or lost by the player, or without a player by one of
+#: the two; tied; or ended without a result.
+RESULTS = ("won", "lost", "tied", "none")
 
 
 class MatchFilter(NamedTuple):
     """Selects the matches that meet all conditions that are not None.
 
     `player` is the name of an account, or one that looks like it; without account, and for
-    `opponent`, it is the exact name that the player had in the match.
+    `opponent`, it is the exact name that the player had in the match. `result` is one of RESULTS.
+    `since` and `until` are days in UTC, such as 2026-11-22, on which or between which it ended.
     """
 
     game: str | None = None
     player: str | None = None
     opponent: str | None = None
+    result: str | None = None
+    since: str | None = None
+    until: str | None = None
     tournament: str | None = None
+
+    @property
+    def is_about_the_end(self) -> bool:
+        """Whether only matches that have ended meet it."""
+        return bool(self.result or self.since or self.until)
 
 
 ALL = MatchFilter()

@@ -27,12 +27,23 @@ from server.model.records import (
     MovesTakenBack,
     Record,
     SeatTakenOver,
+    StoredLeaderboard,
     StoredMatch,
+    StoredRatingPoint,
     StoredTournament,
     TournamentCreated,
     TournamentEnded,
 )
-from server.storage.schema import accounts, ladder_ratings, matches, moves, tournaments, withdrawals
+from server.storage.schema import (
+    accounts,
+    ladder_ratings,
+    leaderboards,
+    matches,
+    moves,
+    rating_points,
+    tournaments,
+    withdrawals,
+)
 
 _encode = msgspec.json.Encoder().encode
 _decode_analysis = msgspec.json.Decoder(Analysis).decode
@@ -52,6 +63,8 @@ MoveColumns = _columns_of(moves)
 TournamentColumns = _columns_of(tournaments)
 WithdrawalColumns = _columns_of(withdrawals)
 LadderRatingColumns = _columns_of(ladder_ratings)
+LeaderboardColumns = _columns_of(leaderboards)
+RatingPointColumns = _columns_of(rating_points)
 
 
 class TakebackValues(Struct, kw_only=True, gc=False):
@@ -135,6 +148,7 @@ def _match_row(started: MatchStarted) -> Any:
         ladder_pair=ladder.pair if ladder else None,
         first_version=first_version,
         second_version=second_version,
+        core_speed=started.core_speed,
     )
 
 
@@ -194,6 +208,14 @@ def _ladder_rating_row(rating: LadderRating) -> Any:
     return LadderRatingColumns(**structs.asdict(rating))
 
 
+def _leaderboard_row(board: StoredLeaderboard) -> Any:
+    return LeaderboardColumns(**structs.asdict(board))
+
+
+def _rating_point_row(point: StoredRatingPoint) -> Any:
+    return RatingPointColumns(**structs.asdict(point))
+
+
 def _tournament_end(ended: TournamentEnded) -> TournamentEndValues:
     return TournamentEndValues(tournament=ended.tournament, ended_at=ended.at)
 
@@ -210,6 +232,8 @@ ROW_OF: dict[type[Record], Callable[[Any], Any]] = {
     MatchEnded: _match_end,
     TournamentEnded: _tournament_end,
     LadderRating: _ladder_rating_row,
+    StoredLeaderboard: _leaderboard_row,
+    StoredRatingPoint: _rating_point_row,
 }
 
 
@@ -246,6 +270,7 @@ def match_started_of(row: sa.Row[Any]) -> MatchStarted:
         fixture=row.fixture,
         bots=(row.first_bot, row.second_bot),
         ladder=_ladder_of(row),
+        core_speed=row.core_speed,
         at=row.started_at,
     )
 

@@ -16,6 +16,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    and_,
     text,
 )
 
@@ -37,7 +38,8 @@ accounts = Table(
 
 #: The accounts of guests are null, and so are the columns of the end until a match has ended. The
 #: columns of bots have the player of a bot that the server started, so that it can start it again.
-#: A match of a ladder has the id of the first match of its pair, and the versions of its players.
+#: A match of a ladder has the id of the first match of its pair, and the versions of its players;
+#: one on a cluster has the speed of its cores, in calibrations per second.
 matches = Table(
     "matches",
     metadata,
@@ -69,15 +71,27 @@ matches = Table(
     Column("ladder_pair", Text),
     Column("first_version", Text),
     Column("second_version", Text),
+    Column("core_speed", Double),
 )
 Index("matches_unfinished", matches.c.id, sqlite_where=matches.c.ended_at.is_(None),
       postgresql_where=matches.c.ended_at.is_(None))  # fmt: skip
-Index("matches_ended_at", matches.c.ended_at)
-Index("matches_tournament", matches.c.tournament)
+Index("matches_tournament", matches.c.tournament, matches.c.ended_at)
 Index("matches_ladder", matches.c.ladder_pair, sqlite_where=matches.c.ladder_pair.is_not(None),
       postgresql_where=matches.c.ladder_pair.is_not(None))  # fmt: skip
-for _name in ("game", "first", "second", "first_account", "second_account"):
-    Index(f"matches_{_name}", matches.c[_name], matches.c.ended_at)
+#: Rated matches that were imported; their players are known by name only.
+IMPORTED = and_(matches.c.first_account.is_(None), matches.c.second_account.is_(None),
+                matches.c.rated)  # fmt: skip
+# Lists of matches by what they are asked for, with all columns that filter them: see match_list.
+Index("matches_ended", matches.c.ended_at, matches.c.id, matches.c.winner)
+Index("matches_game", matches.c.game, matches.c.ended_at, matches.c.id, matches.c.winner)
+for _seat, _other in (("first", "second"), ("second", "first")):
+    _listed = [matches.c[each] for each in ("ended_at", "id", "game", "winner", _other)]
+    Index(f"matches_{_seat}", matches.c[_seat], *_listed)
+    Index(f"matches_{_seat}_account", matches.c[f"{_seat}_account"], *_listed)
+    # With the columns of the condition, too, which SQLite would otherwise look up in the rows.
+    _listed += [matches.c[each] for each in ("first_account", "second_account", "rated")]
+    Index(f"matches_{_seat}_imported", matches.c[_seat], *_listed,
+          sqlite_where=IMPORTED, postgresql_where=IMPORTED)  # fmt: skip
 
 #: Clocks as they were after the move, null without a clock; `info` is the analysis as JSON.
 moves = Table(
@@ -106,6 +120,50 @@ ladder_ratings = Table(
     Column("matches", Integer, primary_key=True),
     Column("rating", Double, nullable=False),
     Column("error", Double, nullable=False),
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+#: The results of each player by game, kept up in the transaction that ends a match. `player` is the
+#: id of an account or, if `imported`, a name in rated matches without accounts.
+player_totals = Table(
+    "player_totals",
+    metadata,
+    Column("player", Text, primary_key=True),
+    Column("imported", Boolean, primary_key=True),
+    Column("game", Text, primary_key=True),
+    Column("won", Integer, nullable=False),
+    Column("tied", Integer, nullable=False),
+    Column("lost", Integer, nullable=False),
+    Column("last_at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+#: The ratings of each game, `data` as JSON, computed when `ended` matches of it had ended, the last
+#: one at `last_at`; -1 when an account was renamed since. `rated` of these matches count.
+leaderboards = Table(
+    "leaderboards",
+    metadata,
+    Column("game", Text, primary_key=True),
+    Column("ended", Integer, nullable=False),
+    Column("last_at", Double, nullable=False),
+    Column("rated", Integer, nullable=False),
+    Column("data", Text, nullable=False),
+)
+
+#: The ratings of players over time, relative to the anchor of that time; `matches` is how many
+#: rated matches the player had.
+rating_points = Table(
+    "rating_points",
+    metadata,
+    Column("game", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", Text, primary_key=True),
+    Column("matches", Integer, primary_key=True),
+    Column("rating", Double, nullable=False),
+    Column("error", Double, nullable=False),
+    Column("anchor", Text, nullable=False),
+    Column("anchor_version", Text, nullable=False),
     Column("at", Double, nullable=False),
     sqlite_with_rowid=False,
 )

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy.dialects import postgresql, sqlite
 
+from games import TIE
 from server.model.records import (
     Account,
     EntrantWithdrawn,
@@ -18,22 +19,36 @@ from server.model.records import (
     MovesTakenBack,
     Record,
     SeatTakenOver,
+    StoredLeaderboard,
+    StoredRatingPoint,
     TournamentCreated,
     TournamentEnded,
 )
 from server.storage.rows import (
     AccountColumns,
     LadderRatingColumns,
+    LeaderboardColumns,
     MatchColumns,
     MatchEndValues,
     MoveColumns,
+    RatingPointColumns,
     TakebackValues,
     TakeOverValues,
     TournamentColumns,
     TournamentEndValues,
     WithdrawalColumns,
 )
-from server.storage.schema import accounts, ladder_ratings, matches, moves, tournaments, withdrawals
+from server.storage.schema import (
+    accounts,
+    ladder_ratings,
+    leaderboards,
+    matches,
+    moves,
+    player_totals,
+    rating_points,
+    tournaments,
+    withdrawals,
+)
 
 #: What distinguishes the parameters of an update from the columns, which SQLAlchemy reserves.
 _PREFIX = "its_"
@@ -52,9 +67,9 @@ class Write:
         row: type[Struct],
         dialect: sa.Dialect,
     ) -> None:
-        """The fields of `row` are the columns of an insert, otherwise the parameters."""
+        """The fields of `row` are the columns of an insert of values, otherwise the parameters."""
         fields = row.__struct_fields__
-        keys = fields if isinstance(statement, sa.Insert) else None
+        keys = fields if isinstance(statement, sa.Insert) and statement.select is None else None
         compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
         self._text = str(compiled)
         names = [name.removeprefix(_PREFIX) for name in compiled.positiontup]
@@ -73,32 +88,86 @@ def insert(kind: str, table: sa.Table) -> Any:
     return postgresql.insert(table) if kind == "postgresql" else sqlite.insert(table)
 
 
-def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], Write]:
-    """Return the statement of each kind of record, in the order in which they are executed.
+def writes(kind: str, dialect: sa.Dialect) -> dict[type[Record], tuple[Write, ...]]:
+    """Return the statements of each kind of record, in the order in which they are executed.
 
     A move after a takeback is made only when the takeback is stored. So records that are stored
     together have the moves before the takeback.
     """
 
-    def add(table: sa.Table, row: type[Struct]) -> Write:
-        return Write(insert(kind, table).on_conflict_do_nothing(), row, dialect)
+    def add(table: sa.Table, row: type[Struct]) -> tuple[Write, ...]:
+        return (Write(insert(kind, table).on_conflict_do_nothing(), row, dialect),)
+
+    def put(table: sa.Table, row: type[Struct]) -> tuple[Write, ...]:
+        added = insert(kind, table)
+        key = [column.name for column in table.primary_key]
+        changed = {c.name: added.excluded[c.name] for c in table.columns if not c.primary_key}
+        return (Write(added.on_conflict_do_update(index_elements=key, set_=changed), row, dialect),)
 
     return {
         Account: add(accounts, AccountColumns),
         TournamentCreated: add(tournaments, TournamentColumns),
         MatchStarted: add(matches, MatchColumns),
         MovePlayed: add(moves, MoveColumns),
-        MovesTakenBack: Write(_TAKE_BACK, TakebackValues, dialect),
+        MovesTakenBack: (Write(_TAKE_BACK, TakebackValues, dialect),),
         EntrantWithdrawn: add(withdrawals, WithdrawalColumns),
-        SeatTakenOver: Write(_TAKE_OVER, TakeOverValues, dialect),
-        MatchEnded: Write(_END_MATCH, MatchEndValues, dialect),
+        SeatTakenOver: (Write(_TAKE_OVER, TakeOverValues, dialect),),
+        # The totals before the end: a match that has ended already is not counted again.
+        MatchEnded: tuple(
+            Write(statement, MatchEndValues, dialect)
+            for statement in (_count_result(kind, 1), _count_result(kind, 2), _END_MATCH)
+        ),
         LadderRating: add(ladder_ratings, LadderRatingColumns),
-        TournamentEnded: Write(_END_TOURNAMENT, TournamentEndValues, dialect),
+        StoredLeaderboard: put(leaderboards, LeaderboardColumns),
+        StoredRatingPoint: add(rating_points, RatingPointColumns),
+        TournamentEnded: (Write(_END_TOURNAMENT, TournamentEndValues, dialect),),
     }
+
+
+def _count_result(kind: str, seat: int) -> Any:
+    """Return the statement that counts a result for the player in a seat, unless it is a guest."""
+    m = matches.c
+    account, other, name = (
+        (m.first_account, m.second_account, m.first)
+        if seat == 1
+        else (m.second_account, m.first_account, m.second)
+    )
+    winner = _value("winner", sa.Integer)
+    won, tied, lost = (
+        sa.case((winner == _number(each), _number(1)), else_=_number(0))
+        for each in (seat, TIE, 3 - seat)
+    )
+    result = sa.select(
+        sa.func.coalesce(account, name),
+        account.is_(None),
+        m.game,
+        won,
+        tied,
+        lost,
+        _value("ended_at", sa.Double),
+    ).where(
+        m.id == _value("match"),
+        m.ended_at.is_(None),
+        winner != _number(0),
+        sa.or_(account.is_not(None), sa.and_(other.is_(None), m.rated)),
+    )
+    t = player_totals.c
+    counted = insert(kind, player_totals).from_select([column.name for column in t], result)
+    new = counted.excluded
+    changed = {name: t[name] + new[name] for name in ("won", "tied", "lost")}
+    later = sa.case((new.last_at > t.last_at, new.last_at), else_=t.last_at)
+    return counted.on_conflict_do_update(
+        index_elements=["player", "imported", "game"], set_=changed | {"last_at": later}
+    )
 
 
 def _value(name: str, type_: Any = None) -> sa.BindParameter[Any]:
     return sa.bindparam(f"{_PREFIX}{name}", type_=type_)
+
+
+def _number(value: int) -> sa.ColumnElement[int]:
+    """Return a number in the text of a statement, which is no parameter."""
+    return sa.literal_column(str(value), sa.Integer)
 
 
 def _session_of(seat: str, column: sa.Column[Any]) -> sa.Case[Any]:

@@ -2,13 +2,15 @@
 
 A player that took part in tournaments or was on a ladder with several versions has a rating for
 each version, and so has a bot of the server that was offered with several player specifications.
+A `RatingBook` is kept up as matches end, and points of histories are noted from its leaderboards.
 The model, its error bars and its prior are those of `server.tournament.ratings`.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -21,11 +23,15 @@ from server.tournament.ratings import Outcomes
 ANCHOR = 1500.0
 #: The most points of a history.
 POINTS = 30
+#: The share by which the matches of a player grow between two points that are noted.
+_GROWTH = 1.05
 
 #: A player and its version.
 PlayerVersion = tuple[str, str]
 
 WON, LOST = 1, 2
+#: The place of a winner in `Outcomes`.
+_OUTCOMES = {WON: 0, TIE: 1, LOST: 2}
 
 
 class RatedMatch(NamedTuple):
@@ -98,122 +104,164 @@ class RatingPoint(Struct, frozen=True):
     matches: int
 
 
-def rated_games(
-    rated: Iterable[RatedMatch], verdicts: Mapping[str, TournamentVerdict]
-) -> list[RatedGame]:
-    """The matches that count, in the same order.
+class NotedRating(NamedTuple):
+    """A point of a history as it was noted: its rating is relative to the anchor of that time."""
 
-    Of a tournament in `verdicts`, only matches of complete pairs that repeat no others count.
+    point: RatingPoint
+    anchor: PlayerVersion
+
+
+def counted_game(rated: RatedMatch, verdict: TournamentVerdict | None) -> RatedGame | None:
+    """The match as it counts, None if it does not; `verdict`: of its tournament, if it is known.
+
+    Of a tournament, only matches of complete pairs that repeat no others count.
     """
-    found = []
-    for each in rated:
-        verdict = verdicts.get(each.tournament or "")
-        if verdict is None:
-            first, second = zip(each.now, each.versions, strict=True)
-        elif each.match in verdict.counted:
-            versions = (verdict.versions.get(name, "") for name in each.then)
-            first, second = zip(each.now, versions, strict=True)
+    if verdict is None:
+        first, second = zip(rated.now, rated.versions, strict=True)
+    elif rated.match in verdict.counted:
+        versions = (verdict.versions.get(name, "") for name in rated.then)
+        first, second = zip(rated.now, versions, strict=True)
+    else:
+        return None
+    return RatedGame((first, second), rated.winner, rated.at)
+
+
+class RatingBook:
+    """The matches of a game that count, added up as they end.
+
+    Its leaderboard follows from these matches alone, in whatever order and steps they were added.
+    """
+
+    def __init__(self, game: str) -> None:
+        self.game = game
+        self._results = _ResultCounts()
+        #: The matches of tournaments by id: which of them count changes until the tournament ends.
+        self._tournaments: dict[str, _ResultCounts] = {}
+
+    def add(self, played: Iterable[RatedGame], tournament: str | None = None) -> None:
+        """Adds matches of a tournament, or matches of none."""
+        if tournament is None:
+            self._results.add(played)
         else:
-            continue
-        found.append(RatedGame((first, second), each.winner, each.at))
-    return found
+            self._tournaments.setdefault(tournament, _ResultCounts()).add(played)
+
+    def replace(self, tournament: str, played: Iterable[RatedGame]) -> None:
+        """Takes these matches as those of a tournament, instead of the ones before."""
+        self._tournaments[tournament] = _ResultCounts()
+        self._tournaments[tournament].add(played)
+
+    def leaderboard(self) -> Leaderboard:
+        """The leaderboard after the matches so far."""
+        known = _ResultCounts()
+        for each in (self._results, *self._tournaments.values()):
+            known.merge(each)
+        return known.leaderboard(self.game)
 
 
-def leaderboard_of(game: str, played: Sequence[RatedGame]) -> Leaderboard:
-    """The leaderboard of a game after these matches."""
-    if not played:
-        return Leaderboard(game=game)
-    scores = _Scores(played)
-    scores.add(played)
-    found = scores.rate()
-    last = {player: each.at for each in played for player in each.players}
-    entries = [
-        LeaderboardEntry(
-            name=player[0],
-            version=player[1],
-            rating=_tenths(ANCHOR + found.elo[place]),
-            error=_tenths(found.error[place]),
-            matches=scores.results[place].total(),
-            won=scores.results[place][WON],
-            tied=scores.results[place][TIE],
-            lost=scores.results[place][LOST],
-            last_at=last[player],
-        )
-        for player, place in scores.places.items()
-    ]
-    return Leaderboard(
-        game=game,
-        matches=len(played),
-        entries=tuple(sorted(entries, key=lambda each: (-each.rating, each.name, each.version))),
-        anchor=scores.anchor,
-        first_move=_tenths(found.first_move),
-        first_move_error=_tenths(found.first_move_error),
-    )
+class _ResultCounts:
+    """How often each result of each two players occurred, and when each played last."""
 
-
-def histories(played: Sequence[RatedGame], name: str) -> dict[str, tuple[RatingPoint, ...]]:
-    """The rating of each version of a player over time; the last point is the present one.
-
-    There is a point after each of at most POINTS equal shares of the player's matches.
-    """
-    own = [
-        place for place, each in enumerate(played) if name in (player[0] for player in each.players)
-    ]
-    if not own:
-        return {}
-    scores = _Scores(played)
-    versions = {player[1]: place for player, place in scores.places.items() if player[0] == name}
-    found: dict[str, list[RatingPoint]] = {version: [] for version in versions}
-    begin = 0
-    for end in _ends(own, len(played)):
-        before = {version: scores.results[place].total() for version, place in versions.items()}
-        scores.add(played[begin:end])
-        begin = end
-        known = scores.rate()
-        for version, place in versions.items():
-            matches = scores.results[place].total()
-            if matches > before[version] or end == len(played):
-                rating, error = _tenths(ANCHOR + known.elo[place]), _tenths(known.error[place])
-                found[version].append(RatingPoint(played[end - 1].at, rating, error, matches))
-    return {version: tuple(points) for version, points in found.items()}
-
-
-def _ends(own: Sequence[int], matches: int) -> list[int]:
-    """The numbers of matches after which there is a point; `own` are the player's matches."""
-    shares = min(POINTS, len(own))
-    ends = [own[len(own) * share // shares - 1] + 1 for share in range(1, shares)]
-    return [*ends, matches]
-
-
-class _Scores:
-    """The players, and their results against each other so far."""
-
-    def __init__(self, played: Iterable[RatedGame]) -> None:
-        """`played`: all matches that will be added."""
-        count = Counter(player for each in played for player in each.players)
-        self.places = {player: place for place, player in enumerate(count)}
-        #: The player with the most matches; of several, the first.
-        self.anchor = max(count, key=lambda player: count[player])
-        #: The results of each player.
-        self.results: list[Counter[int]] = [Counter() for _ in count]
-        self._outcomes: Counter[tuple[int, int, int]] = Counter()
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[PlayerVersion, PlayerVersion, int]] = Counter()
+        self._last: dict[PlayerVersion, float] = {}
 
     def add(self, played: Iterable[RatedGame]) -> None:
-        """Adds the results of the next matches."""
-        for ((one, other), winner), count in Counter(each[:2] for each in played).items():
-            first, second = self.places[one], self.places[other]
-            self.results[first][winner] += count
-            self.results[second][winner if winner == TIE else 3 - winner] += count
-            self._outcomes[first, second, winner] += count
+        for players, winner, at in played:
+            self._counts[*players, winner] += 1
+            for player in players:
+                self._note(player, at)
 
-    def rate(self) -> ratings.Ratings:
-        """The ratings from all matches that were added."""
-        counts = self._outcomes
-        outcomes = {
-            movers: Outcomes(*(counts[*movers, winner] for winner in (WON, TIE, LOST)))
-            for movers in {(first, second) for first, second, _ in counts}
-        }
-        return ratings.rate(len(self.places), outcomes, self.places[self.anchor])
+    def merge(self, other: _ResultCounts) -> None:
+        self._counts.update(other._counts)
+        for player, at in other._last.items():
+            self._note(player, at)
+
+    def _note(self, player: PlayerVersion, at: float) -> None:
+        if at > self._last.get(player, -math.inf):
+            self._last[player] = at
+
+    def leaderboard(self, game: str) -> Leaderboard:
+        if not self._counts:
+            return Leaderboard(game=game)
+        # Sorted, so that the order in which matches were added does not change the last digits.
+        players = sorted(self._last)
+        places = {player: place for place, player in enumerate(players)}
+        results: list[Counter[int]] = [Counter() for _ in players]
+        outcomes: dict[tuple[int, int], list[int]] = {}
+        for (one, other, winner), count in self._counts.items():
+            first, second = places[one], places[other]
+            results[first][winner] += count
+            results[second][winner if winner == TIE else 3 - winner] += count
+            outcomes.setdefault((first, second), [0, 0, 0])[_OUTCOMES[winner]] += count
+        totals = [each.total() for each in results]
+        anchor = totals.index(max(totals))
+        found = ratings.rate(
+            len(players), {key: Outcomes(*outcomes[key]) for key in sorted(outcomes)}, anchor
+        )
+        entries = [
+            LeaderboardEntry(
+                name=name,
+                version=version,
+                rating=_tenths(ANCHOR + found.elo[place]),
+                error=_tenths(found.error[place]),
+                matches=totals[place],
+                won=results[place][WON],
+                tied=results[place][TIE],
+                lost=results[place][LOST],
+                last_at=self._last[name, version],
+            )
+            for place, (name, version) in enumerate(players)
+        ]
+        return Leaderboard(
+            game=game,
+            matches=self._counts.total(),
+            entries=tuple(
+                sorted(entries, key=lambda each: (-each.rating, each.name, each.version))
+            ),
+            anchor=players[anchor],
+            first_move=_tenths(found.first_move),
+            first_move_error=_tenths(found.first_move_error),
+        )
+
+
+def leaderboard_of(game: str, played: Iterable[RatedGame]) -> Leaderboard:
+    """The leaderboard of a game after these matches, computed from nothing."""
+    book = RatingBook(game)
+    book.add(played)
+    return book.leaderboard()
+
+
+def due_entries(board: Leaderboard, noted: Mapping[PlayerVersion, int]) -> list[LeaderboardEntry]:
+    """The entries whose rating belongs into their history now.
+
+    `noted` is the number of matches at the last point of each history. There is a point after each
+    of the first 20 matches, if the ratings are computed as often, and about 150 after ten thousand.
+    """
+    return [
+        each
+        for each in board.entries
+        if each.matches > _GROWTH * noted.get((each.name, each.version), 0)
+    ]
+
+
+def history(
+    board: Leaderboard, entry: LeaderboardEntry, noted: Iterable[NotedRating]
+) -> tuple[RatingPoint, ...]:
+    """The ratings of a player over time, at most POINTS; the last point is the present one."""
+    now = {(each.name, each.version): each.rating for each in board.entries}
+    points = [
+        RatingPoint(
+            at=each.point.at,
+            rating=_tenths(each.point.rating + now.get(each.anchor, ANCHOR) - ANCHOR),
+            error=each.point.error,
+            matches=each.point.matches,
+        )
+        for each in noted
+        if each.point.matches < entry.matches
+    ]
+    shares = min(POINTS - 1, len(points))
+    some = [points[len(points) * share // shares - 1] for share in range(1, shares + 1)]
+    return (*some, RatingPoint(entry.last_at, entry.rating, entry.error, entry.matches))
 
 
 def _tenths(elo: float) -> float:

@@ -118,11 +118,12 @@ def rate(
     if model.tied:
         change[:players, -1] = -share * ratings
         change[players, -1] = -share * found[players]
-    error = Z * scale * np.sqrt(np.einsum("ij,jk,ik->i", change, covariance, change).clip(0))
+    variance = np.sum(change @ covariance * change, axis=1)
+    error = Z * scale * np.sqrt(variance.clip(0))
     return Ratings(
         elo=_tuple(scale * ratings),
         error=_tuple(error[:players]),
-        los=tuple(_tuple(row) for row in _superiority(ratings, covariance)),
+        los=tuple(map(tuple, _superiority(ratings, covariance).tolist())),
         first_move=float(scale * found[players]),
         first_move_error=float(error[players]),
         tie=float(ELO * found[-1]) if model.tied else None,
@@ -245,4 +246,4 @@ def _superiority(ratings: Floats, covariance: Floats) -> Floats:
 
 
 def _tuple(numbers: Floats) -> tuple[float, ...]:
-    return tuple(float(each) for each in numbers)
+    return tuple(numbers.tolist())

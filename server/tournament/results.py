@@ -6,6 +6,7 @@ Only complete pairs count, each in its last attempt, in schedule order.
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from server.tournament import evidence, formats, ratings, sprt
 from server.tournament.formats import Format
 from server.tournament.pairs import Key, PairScore
 from server.tournament.report import (
+    BracketRound,
     CrosstableCell,
     Estimate,
     HeadToHead,
@@ -32,6 +34,8 @@ from server.tournament.setting import setting
 from server.tournament.standings import TIEBREAKS, Played, StandingsRow, crosstable, table
 from server.tournament.state import key_of
 
+#: Cores with less than this share of the median speed are reported as slow.
+SLOW = 0.7
 #: The points of the first player of a match, by its winner.
 _POINTS = {1: 1.0, -1: 0.5, 2: 0.0}
 
@@ -155,6 +159,7 @@ class Results:
         """The whole report; `notes` are added to those that follow from the matches."""
         spec = self.spec
         rated = self._rated()
+        bracket = self.format.bracket(self.results, self.withdrawn)
         return Report(
             name=spec.name,
             format=spec.format,
@@ -182,8 +187,18 @@ class Results:
             los=_without_diagonal(rated.los) if rated else (),
             head_to_head=self.head_to_heads(),
             endings=self._endings(),
-            notes=(*notes, *self._unequal_clocks(), *self._repetitions(), *self._winner()),
-            rounds=self._rounds() if self.format.shows_rounds else (),
+            notes=(
+                *notes,
+                *self._unequal_clocks(),
+                *self._slow_cores(),
+                *self._repetitions(),
+                *self._winner(),
+            ),
+            rounds=self._rounds(bracket) if self.format.shows_rounds else (),
+            bracket=tuple(
+                BracketRound(self.format.round_name(number), tuple(seats))
+                for number, seats in enumerate(bracket[:-1], start=1)
+            ),
             setting=setting(spec),
             winner=self.format.winner(self.results, self.withdrawn),
         )
@@ -197,8 +212,8 @@ class Results:
         rated = self._rated()
         return _estimates(rated.elo, rated.error) if rated else ()
 
-    def _rounds(self) -> tuple[ReportRound, ...]:
-        """Who meets whom in each round, with byes last."""
+    def _rounds(self, bracket: Sequence[Sequence[int | None]]) -> tuple[ReportRound, ...]:
+        """Who meets whom in each round, with byes last; in a bracket with the winners."""
         meetings: dict[int, dict[int, Meeting]] = defaultdict(dict)
         for pair in self._pairs:
             round_, board, _ = pair.key
@@ -213,27 +228,36 @@ class Results:
         found = {number: list(boards.values()) for number, boards in meetings.items()}
         for bye in self.format.byes(self.results, self.withdrawn):
             found.setdefault(bye.round, []).append(Meeting(bye.entrant, None, (bye.matches, 0.0)))
+        seats = dict(enumerate(bracket))
         return tuple(
             ReportRound(
                 self.format.round_name(number),
-                tuple(self._with_winner(each, found.get(number + 1, ())) for each in found[number]),
+                tuple(_with_winner(each, seats.get(number, ())) for each in found[number]),
             )
             for number in sorted(found)
         )
-
-    def _with_winner(self, meeting: Meeting, following: Iterable[Meeting]) -> Meeting:
-        """The meeting with the one of the two that plays in the next round, or has won them all."""
-        if not self.format.losers_leave:
-            return meeting
-        both = {meeting.first, meeting.second}
-        ahead = both & {one for each in following for one in (each.first, each.second)}
-        ahead |= both & {self.format.winner(self.results, self.withdrawn)}
-        return replace(meeting, winner=next(iter(ahead - {None}), None))
 
     def _unequal_clocks(self) -> list[str]:
         if not any(each.clock for each in self.spec.entrants):
             return []
         return ["the entrants have clocks of their own: the numbers are about them with these"]
+
+    def _slow_cores(self) -> list[str]:
+        """A note on the matches that were played on cores that are slower than others."""
+        speeds = [
+            fixture.core_speed
+            for pair, _ in self.played
+            for fixture in self._attempts[pair.key].legs.values()
+            if fixture.core_speed is not None
+        ]
+        usual = statistics.median(speeds) if speeds else 0.0
+        slow = sum(each < SLOW * usual for each in speeds)
+        if not slow:
+            return []
+        return [
+            f"{slow} of {len(speeds)} matches were played on cores with less than {SLOW:.0%} of "
+            "the median speed: players that think by the clock thought less there"
+        ]
 
     def _crosstable(self) -> tuple[tuple[CrosstableCell, ...], ...]:
         cells = crosstable(len(self.spec.entrants), self.played)
@@ -295,6 +319,12 @@ class Results:
     def _winner(self) -> list[str]:
         winner = self.format.winner(self.results, self.withdrawn)
         return [] if winner is None else [f"{self.spec.entrants[winner].name} is the winner"]
+
+
+def _with_winner(meeting: Meeting, advanced: Sequence[int | None]) -> Meeting:
+    """The meeting with the one of the two that is among those of the next round, if known."""
+    ahead = (one for one in (meeting.first, meeting.second) if one is not None and one in advanced)
+    return replace(meeting, winner=next(ahead, None))
 
 
 def _estimates(values: Sequence[float], errors: Sequence[float]) -> tuple[Estimate, ...]:

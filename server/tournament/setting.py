@@ -12,7 +12,7 @@ def setting(spec: TournamentSpec) -> ReportSetting:
         clock=spec.clock,
         openings=_openings(spec.openings),
         seed=spec.seed,
-        adjudication=_adjudication(spec.adjudication),
+        adjudication=_ended_early(spec),
         concurrency=spec.concurrency,
         machine=spec.machine,
     )
@@ -29,7 +29,12 @@ def _openings(openings: Openings) -> str:
     return f"{openings.plies} random plies{near}"
 
 
-def _adjudication(rules: Adjudication) -> str:
+def _ended_early(spec: TournamentSpec) -> str:
+    agreed = ["a tie when both players agree"] if spec.draw_offers else []
+    return "; ".join([*agreed, *_adjudication(spec.adjudication)]) or "none"
+
+
+def _adjudication(rules: Adjudication) -> list[str]:
     found = []
     if rules.max_plies:
         found.append(f"a tie after {rules.max_plies} plies")
@@ -46,4 +51,4 @@ def _adjudication(rules: Adjudication) -> str:
             f"a tie when both agree for {rules.draw_moves} moves each (win rate within {within} of "
             f"50%, from ply {rules.draw_after})"
         )
-    return "; ".join(found) or "none"
+    return found

@@ -55,6 +55,7 @@ FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
         "clock": validators.clock,
         "concurrency": validators.whole(0, 1024),
         "seed": validators.whole(-MOST_EXACT, MOST_EXACT),
+        "draw_offers": validators.truth,
     },
     Entrant: {
         "name": validators.name,

@@ -172,6 +172,7 @@ class TournamentState:
             match=started.match,
             game=started.game,
             players=started.players,
+            core_speed=started.core_speed,
         )
         self.fixtures[started.match] = fixture
         self.running.add(started.match)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -14,7 +15,9 @@ import games
 from games import Description
 from server.core.hub import Hub
 from server.ladder.standings import LadderTable
-from server.model.messages import Seeking
+from server.model.messages import Level, Seeking
+from server.model.names import skeleton
+from server.model.offered_bots import for_game
 from server.storage.results import (
     MatchFilter,
     MatchRow,
@@ -23,7 +26,7 @@ from server.storage.results import (
     TournamentRow,
     page_of,
 )
-from server.tournament.leaderboard import LeaderboardEntry
+from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
 from server.tournament.report import Report
 from server.web.archive import Archive, PlayerRecord
 from server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
@@ -72,6 +75,31 @@ class LadderSummary(Struct, frozen=True, kw_only=True):
     playing: int
 
 
+class BotResponse(Struct, frozen=True, kw_only=True):
+    """A bot of the server as it plays a game, and its rating there; None if it has none."""
+
+    name: str
+    player: str
+    level: Level | None
+    move_s: float | None
+    rating: LeaderboardEntry | None
+
+
+class LadderVersionHistory(Struct, frozen=True, kw_only=True):
+    """The ratings of a version on a ladder over time; the first one first."""
+
+    version: str
+    history: tuple[RatingPoint, ...]
+
+
+class LadderPlayerHistory(Struct, frozen=True, kw_only=True):
+    """The ratings of a player on a ladder over time, by version; the first version first."""
+
+    game: str
+    name: str
+    versions: tuple[LadderVersionHistory, ...]
+
+
 _List = Callable[[HttpRequest], Awaitable[object]]
 _Item = Callable[[str], Awaitable[object]]
 
@@ -90,6 +118,7 @@ class Api:
             "tournaments": (self._tournaments, self._tournament),
             "ladders": (self._ladders, self._ladder),
             "games": (self._games, None),
+            "bots": (self._bots, None),
             "seeks": (self._seeks, None),
         }
 
@@ -108,6 +137,9 @@ class Api:
             case (_, which) if item and which:
                 Parameters(request, ())
                 return await item(which)
+            case ("ladders", game, "players", name) if game and name:
+                Parameters(request, ())
+                return await self._ladder_player(game, name)
         addresses = ", ".join(f"/api/{name}" for name in self._routes)
         raise HttpError(http.NOT_FOUND, f"no such address; the lists are {addresses}")
 
@@ -170,19 +202,55 @@ class Api:
                 matches=each.matches,
                 playing=each.playing,
             )
-            for each in self._hub.ladders.tables()
+            for each in self._hub.ladders.tables(time.time())
         ]
         return page_of(ladders, parameters.page, parameters.per_page)
 
     async def _ladder(self, game: str) -> LadderTable:
-        table = self._hub.ladders.table(parse_game(game))
+        table = self._hub.ladders.table(parse_game(game), time.time())
         if table is None:
             raise HttpError(http.NOT_FOUND, f"nobody has entered a ladder of {game!r}")
         return table
 
+    async def _ladder_player(self, game: str, name: str) -> LadderPlayerHistory:
+        table, wanted = await self._ladder(game), skeleton(parse_name(name))
+        found = await self._archive.ladder_history(table.game, name)
+        names = (each.name for each in table.standings if skeleton(each.name) == wanted)
+        known = next(names, None)
+        if known is None:
+            raise HttpError(http.NOT_FOUND, f"no {name!r} has entered the ladder of {game!r}")
+        return LadderPlayerHistory(
+            game=table.game,
+            name=known,
+            versions=tuple(
+                LadderVersionHistory(version=version, history=points)
+                for version, points in found.items()
+            ),
+        )
+
     async def _games(self, request: HttpRequest) -> ResultPage[Description]:
         parameters = Parameters(request, ("page", "per_page"))
         return page_of(game_descriptions(), parameters.page, parameters.per_page)
+
+    async def _bots(self, request: HttpRequest) -> ResultPage[BotResponse]:
+        parameters = Parameters(request, ("game", "page", "per_page"))
+        game, rated = parameters.game, dict[tuple[str, str], LeaderboardEntry]()
+        offered = self._hub.bots.offered
+        if game is not None:
+            offered = tuple(for_game(bot, game) for bot in offered)
+            entries = (await self._archive.ratings(game)).entries if offered else ()
+            rated = {(each.name, each.version): each for each in entries}
+        bots = [
+            BotResponse(
+                name=bot.name,
+                player=bot.player,
+                level=bot.level,
+                move_s=bot.move_s,
+                rating=rated.get((bot.name, bot.player)),
+            )
+            for bot in offered
+        ]
+        return page_of(bots, parameters.page, parameters.per_page)
 
     async def _seeks(self, request: HttpRequest) -> ResultPage[Seeking]:
         parameters = Parameters(request, ("page", "per_page"))

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from msgspec import DecodeError, Struct
+from msgspec import Struct
 from sqlalchemy.exc import SQLAlchemyError
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.web import http
 
-import games
 from server.model.messages import Fixture
 from server.model.records import StoredMatch
 from server.model.tournament_spec import TournamentSpec
 from server.storage.engine import first_line
 from server.storage.local_tournaments import LocalReader
 from server.storage.queries import Reader
+from server.storage.rating_keeper import UNREADABLE
 from server.storage.results import (
     ALL,
-    Freshness,
     MatchFilter,
     MatchRow,
     PlayerRow,
@@ -30,14 +28,7 @@ from server.storage.results import (
     TournamentRow,
 )
 from server.tournament import leaderboard
-from server.tournament.leaderboard import (
-    Leaderboard,
-    LeaderboardEntry,
-    RatedGame,
-    RatingPoint,
-    TournamentVerdict,
-)
-from server.tournament.openings import OpeningError
+from server.tournament.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
 from server.tournament.report import Report
 from server.tournament.results import Results
 from server.tournament.state import restore_tournament
@@ -93,31 +84,6 @@ class PlayerRecord(Struct, frozen=True, kw_only=True):
     games: tuple[GameRecord, ...]
 
 
-@dataclass(frozen=True)
-class _Rating:
-    """A game's leaderboard, and the rated games that it was computed from."""
-
-    freshness: Freshness
-    rated_games: list[RatedGame]
-    leaderboard: Leaderboard
-
-
-@dataclass(frozen=True)
-class _History:
-    """The history of a player's ratings on a leaderboard, by version."""
-
-    rating: _Rating
-    points: Mapping[str, tuple[RatingPoint, ...]]
-
-    def versions(self, name: str) -> tuple[VersionRecord, ...]:
-        """The versions of the player of this name, the best first."""
-        return tuple(
-            VersionRecord(entry=entry, history=self.points[entry.version])
-            for entry in self.rating.leaderboard.entries
-            if entry.name == name
-        )
-
-
 class Archive:
     """Reads one database; empty without one. All Deferreds fail with HttpError."""
 
@@ -125,7 +91,6 @@ class Archive:
         """`tournaments`: a second database, whose tournaments are shown, too."""
         self._reader = _reader(url, tournaments) if url else None
         self._pool = WorkerPool(reactor)
-        self._verdicts: dict[str, TournamentVerdict] = {}
         self._fault: str | None = None
         if self._reader:
             reactor.addSystemEventTrigger("after", "shutdown", self._reader.close)
@@ -137,6 +102,10 @@ class Archive:
     ) -> Deferred[ResultPage[MatchRow]]:
         """Finished matches, the latest first."""
         return self._read(lambda reader: reader.matches(match_filter, page, per_page), ResultPage())
+
+    def latest_matches(self, most: int) -> Deferred[list[MatchRow]]:
+        """The matches that ended last."""
+        return self._read(lambda reader: reader.latest_matches(most), [])
 
     def match(self, match: str) -> Deferred[StoredMatch | None]:
         """A match with its moves, None if it is not stored."""
@@ -152,8 +121,23 @@ class Archive:
 
     def rated_games(self) -> Deferred[list[str]]:
         """The games that have rated matches, sorted."""
-        names = self._compute("games", lambda reader, _: reader.rated_games())
-        return names.addCallback(lambda names: names or [])
+        return self._read(lambda reader: reader.rated_games(), [])
+
+    def games(self) -> Deferred[list[str]]:
+        """The games of all stored matches, sorted."""
+        return self._read(lambda reader: reader.games(), [])
+
+    def latest_players(self, most: int) -> Deferred[list[str]]:
+        """The names of the players that played last, except guests."""
+        return self._read(lambda reader: reader.latest_players(most), [])
+
+    def ratings(self, game: str) -> Deferred[Leaderboard]:
+        """The leaderboard of a game, as it was kept up when matches ended."""
+        return self._read(lambda reader: reader.leaderboard(game), Leaderboard(game=game))
+
+    def player(self, name: str) -> Deferred[PlayerRecord | None]:
+        """The player whose name is or looks like this one; None for guests and unknown names."""
+        return self._read(lambda reader: _player(reader, name), None)
 
     def ladder_history(
         self, game: str, player: str
@@ -162,14 +146,6 @@ class Archive:
         return self._read(lambda reader: reader.ladder_history(game, player), {})
 
     # Computed values.
-
-    def ratings(self, game: str) -> Deferred[Leaderboard]:
-        """The leaderboard of a game, computed from all its rated matches."""
-        return Deferred.fromCoroutine(self._ratings(game))
-
-    def player(self, name: str) -> Deferred[PlayerRecord | None]:
-        """The player whose name is or looks like this one; None for guests and unknown names."""
-        return Deferred.fromCoroutine(self._player(name))
 
     def tournament(self, tournament: str) -> Deferred[TournamentRecord | None]:
         """A tournament and its report so far, None if it is not stored.
@@ -181,70 +157,6 @@ class Archive:
             return before if before and before.ended_at else _tournament(reader, tournament)
 
         return self._compute(("tournament", tournament), compute)
-
-    async def _ratings(self, game: str) -> Leaderboard:
-        rating = await self._rating(game)
-        return rating.leaderboard if rating else Leaderboard(game=game)
-
-    async def _player(self, name: str) -> PlayerRecord | None:
-        player = await self._read(lambda reader: reader.player(name), None)
-        if player is None:
-            return None
-        records = []
-        for game, totals in player.games.items():
-            rating = await self._rating(game)
-            history = await self._history(rating, player.name) if rating else None
-            versions = history.versions(player.name) if history else ()
-            records.append(GameRecord(game=game, totals=totals, versions=versions))
-        return PlayerRecord(name=player.name, created_at=player.created_at, games=tuple(records))
-
-    def _rating(self, game: str) -> Deferred[_Rating | None]:
-        """None if the game has no rated matches."""
-
-        def compute(reader: Reader, before: _Rating | None) -> _Rating | None:
-            freshness = reader.freshness(game)
-            if before and before.freshness == freshness:
-                return before
-            games = self._rated_games(reader, game)
-            if not games:
-                return None
-            return _Rating(freshness, games, leaderboard.leaderboard_of(game, games))
-
-        return self._compute(("rating", game), compute)
-
-    def _history(self, rating: _Rating, name: str) -> Deferred[_History | None]:
-        def compute(_: Reader, before: _History | None) -> _History:
-            if before and before.rating is rating:
-                return before
-            return _History(rating, leaderboard.histories(rating.rated_games, name))
-
-        return self._compute(("history", rating.leaderboard.game, name), compute)
-
-    def _rated_games(self, reader: Reader, game: str) -> list[RatedGame]:
-        rated = reader.rated(game)
-        tournaments = {each.tournament for each in rated if each.tournament}
-        verdicts = {each: self._verdict(reader, each) for each in tournaments}
-        return leaderboard.rated_games(
-            rated, {each: verdict for each, verdict in verdicts.items() if verdict}
-        )
-
-    def _verdict(self, reader: Reader, tournament: str) -> TournamentVerdict | None:
-        """None if matches of the tournament were imported, but not the tournament itself."""
-        if tournament in self._verdicts:
-            return self._verdicts[tournament]
-        stored = reader.tournament(tournament)
-        if stored is None:
-            return None
-        try:
-            state = restore_tournament(*stored)
-        except _UNREADABLE:
-            return TournamentVerdict(set(), {})
-        results = Results(state.spec, state.withdrawn, state.fixtures.values())
-        versions = {each.name: each.version for each in state.spec.entrants}
-        verdict = TournamentVerdict(results.counted_matches, versions)
-        if state.over:
-            self._verdicts[tournament] = verdict
-        return verdict
 
     def run_in_thread(self, work: Callable[[], T]) -> Deferred[T]:
         """Call slow work in a thread. Fails with WorkUnavailable if too much is waiting."""
@@ -284,11 +196,28 @@ class Archive:
         return value
 
 
-_UNREADABLE = (games.SpecError, OpeningError, DecodeError, ValueError)
-
-
 def _reader(url: str, tournaments: str | None) -> Reader:
     return LocalReader(url, tournaments) if tournaments else Reader(url)
+
+
+def _player(reader: Reader, name: str) -> PlayerRecord | None:
+    player = reader.player(name)
+    if player is None:
+        return None
+    records = []
+    for game, totals in player.games.items():
+        board = reader.leaderboard(game)
+        noted = reader.noted_ratings(game, player.name)
+        versions = tuple(
+            VersionRecord(
+                entry=entry,
+                history=leaderboard.history(board, entry, noted.get(entry.version, ())),
+            )
+            for entry in board.entries
+            if entry.name == player.name
+        )
+        records.append(GameRecord(game=game, totals=totals, versions=versions))
+    return PlayerRecord(name=player.name, created_at=player.created_at, games=tuple(records))
 
 
 def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
@@ -297,7 +226,7 @@ def _tournament(reader: Reader, tournament: str) -> TournamentRecord | None:
         return None
     try:
         state = restore_tournament(*stored)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise UnreadableTournament(tournament, error) from error
     records, _ = stored
     fixtures = tuple(state.fixtures.values())

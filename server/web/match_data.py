@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from heapq import nlargest
 from typing import NamedTuple
 
 from msgspec import Struct, structs
 
 from games import Game, State
 from server.core.match_room import MatchRoom
-from server.core.view import board_of, position_view_of
+from server.core.view import best_actions, board_of, position_view_of
 from server.export.replay import replay
 from server.model.messages import (
     Analysis,
@@ -154,7 +153,7 @@ def _position(
     info = move.info
     return PositionData(
         ply=ply,
-        view=position_view_of(game, states, actions, ply, info and _shortened(info)),
+        view=position_view_of(game, states, actions, ply, info and _shortened(info, move.action)),
         action=move.action,
         player=move.seat,
         clocks=move.clocks and _rounded(move.clocks),
@@ -163,9 +162,9 @@ def _position(
     )
 
 
-def _shortened(info: Analysis) -> Analysis:
+def _shortened(info: Analysis, played: int) -> Analysis:
     shown = _CANDIDATES_WITH_POLICY if info.policy else _CANDIDATES
-    candidates = nlargest(shown, info.actions, key=lambda each: each[1])
+    candidates = best_actions(info, shown, played)
     rounded = tuple((action, visits, round(win_rate, 4)) for action, visits, win_rate in candidates)
     return structs.replace(info, pv=info.pv[:_PV_MOVES], actions=rounded)
 

@@ -51,18 +51,24 @@ class MatchLookup:
         self, match_filter: MatchFilter = ALL, page: int = 1, per_page: int = 50
     ) -> ResultPage[MatchRow]:
         """Running matches, the latest first."""
-        game, player, opponent, tournament = match_filter
-        skeletons = {skeleton(each) for each in (player, opponent) if each is not None}
+        game, tournament = match_filter.game, match_filter.tournament
+        names = match_filter.player, match_filter.opponent
+        skeletons = {skeleton(each) for each in names if each is not None}
+        rooms_ = () if match_filter.is_about_the_end else self._hub.rooms.values()
         found = [
             room
-            for room in self._hub.rooms.values()
+            for room in rooms_
             if (game is None or str(room.match.game) == game)
             and skeletons <= {each.skeleton for each in room.seats}
             and (tournament is None or room.tournament == tournament)
         ]
-        rooms = page_of(found[::-1], page, per_page)
-        rows = [_row(room) for room in rooms.items]
-        return result_page(rows, page, per_page, rooms.total)
+        return _rows(found, page, per_page)
+
+    def running_on_ladder(self, game: str, per_page: int) -> ResultPage[MatchRow]:
+        """The running matches of the ladder of a game, the latest first."""
+        rooms = self._hub.rooms.values()
+        found = [each for each in rooms if each.ladder and str(each.match.game) == game]
+        return _rows(found, 1, per_page)
 
     def data(self, match: str) -> Deferred[MatchData]:
         """The data of a match. Fails with HttpError, such as for an unknown id."""
@@ -109,6 +115,12 @@ class MatchLookup:
         except Contradiction as error:
             text = f"match {match} cannot be shown: {error}"
             raise HttpError(http.NOT_FOUND, text) from error
+
+
+def _rows(rooms: list[MatchRoom], page: int, per_page: int) -> ResultPage[MatchRow]:
+    """A page of rooms as rows, the latest first."""
+    shown = page_of(rooms[::-1], page, per_page)
+    return result_page([_row(room) for room in shown.items], page, per_page, shown.total)
 
 
 def _row(room: MatchRoom) -> MatchRow:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from datetime import date
 
 from twisted.web import http
 
 import games
 from server.model.names import LONGEST
-from server.storage.results import MatchFilter
+from server.storage.results import RESULTS, MatchFilter
 from server.web.http import HttpError, HttpRequest
 
 MAX_PAGE = 1_000_000
 PER_PAGE = 50
 MAX_PER_PAGE = 200
 
+_ACTION = re.compile(r"[0-9]{1,10}")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -30,15 +32,25 @@ class Parameters:
             hint = f"allowed are {', '.join(sorted(allowed))}" if allowed else "none are allowed"
             raise _bad_request(f"unknown parameter {unknown[0]!r}: {hint}")
 
-    def number(self, name: str, default: int, most: int) -> int:
-        """A whole number from 1 to `most`."""
+    def number(self, name: str, default: int, most: int, least: int = 1) -> int:
+        """A whole number from `least` to `most`."""
         text = self._values.get(name)
         if text is None:
             return default
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
-        if not 1 <= number <= most:
-            raise _bad_request(f"{name} must be a whole number from 1 to {most}, not {text!r}")
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+        if not least <= number <= most:
+            raise _bad_request(
+                f"{name} must be a whole number from {least} to {most}, not {text!r}"
+            )
         return number
+
+    def actions(self, name: str, most: int) -> list[int]:
+        """Numbers of actions with commas between them, at most `most`; without any, none."""
+        text = self._values.get(name)
+        texts = text.split(",") if text else []
+        if len(texts) > most or not all(_ACTION.fullmatch(each) for each in texts):
+            raise _bad_request(f"{name} must be up to {most} numbers of actions, such as 3,5")
+        return [int(each) for each in texts]
 
     @property
     def page(self) -> int:
@@ -53,14 +65,22 @@ class Parameters:
     def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
         """One of the allowed values."""
         text = self._values.get(name, default)
-        if text not in allowed:
+        if text not in allowed and text != default:
             raise _bad_request(f"{name} must be one of {', '.join(sorted(allowed))}, not {text!r}")
         return text
 
     @property
     def match_filter(self) -> MatchFilter:
-        """Which matches to list: game, player, opponent and tournament."""
-        return MatchFilter(self.game, self.player, self.opponent, self.tournament)
+        """Which matches to list: by game, players, result, days and tournament."""
+        return MatchFilter(
+            game=self.game,
+            player=self.player,
+            opponent=self.opponent,
+            result=self.choice("result", "", RESULTS) or None,
+            since=self._day("since"),
+            until=self._day("until"),
+            tournament=self.tournament,
+        )
 
     @property
     def game(self) -> str | None:
@@ -83,6 +103,15 @@ class Parameters:
         """The id of a tournament."""
         text = self._values.get("tournament")
         return text if text is None else parse_id(text)
+
+    def _day(self, name: str) -> str | None:
+        text = self._values.get(name)
+        if text is None:
+            return None
+        try:
+            return date.fromisoformat(text).isoformat()
+        except ValueError as error:
+            raise _bad_request(f"{name} must be a day such as 2026-11-22, not {text!r}") from error
 
     def _name(self, name: str) -> str | None:
         text = self._values.get(name)

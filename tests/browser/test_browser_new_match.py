@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 from support.browser import BrowserSite, BrowserUsers, arrive, running_site
+from support.raw_client import RawClient
+from support.waiting import wait_until
 
 BOTS = (
     *("--bot", "Mild:easy=random(seed=1)"),
@@ -89,3 +92,24 @@ def test_the_form_is_filled_in_by_keyboard_on_a_narrow_screen(
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.keyboard.press("Enter")
     assert "Wild" in site.stored(arrive(page)).started.players
+
+
+def test_the_ratings_of_the_bots_at_the_chosen_game_are_shown(
+    people: BrowserUsers, site: BrowserSite
+) -> None:
+    with RawClient(site.server.host, site.server.port) as ann:
+        ann.hello("Ann", guest=False)
+        ann.ask("challenge_bot", player="Mild", game="nim", rated=True)
+        ann.ask("resign", match=ann.hear_until("started")["match"])
+    page = people.come()
+    # Ratings are computed soon after the match, not when they are asked for.
+    wait_until(lambda: page.request.get("/api/players?game=nim").json()["total"])
+    page.goto("/?game=nim&bot=Mild")
+    expect(page.locator("#bot-hint")).to_have_text(
+        re.compile(r"^random\(seed=1\), rated \d+ ± \d+$")
+    )
+    rating = page.locator("#new-bots label", has_text="Mild").locator(".rating")
+    expect(rating).to_have_text(re.compile(r"^\d+$"))
+    page.get_by_role("group", name="Game").get_by_text("clobber", exact=True).click(force=True)
+    expect(page.locator("#bot-hint")).to_have_text("random(seed=1)")
+    expect(rating).to_be_empty()

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from support import scale
+from support.accessibility import require_axe, serious_faults
 from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, start_match
 from support.ladders import LadderPlay
 from support.played_tournaments import store_tournaments
 from support.raw_client import RawClient
-from support.requirements import skip_without
 from support.variants import seen
 
 import games
@@ -30,7 +30,6 @@ from server.storage.queries import Reader
 from server.storage.results import MatchFilter
 
 PICTURES = Path(__file__).parents[1] / "screenshots"
-AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
 #: Returns the faults of a page, in words.
 Judge = Callable[[Page], list[str]]
 #: A name that must be shown as text everywhere.
@@ -47,7 +46,7 @@ CUP = TournamentSpec(
         "gomoku(size=9)", "ultimate_tic_tac_toe", "open_spiel(game=clobber)",
         "hex(size=5)", "breakthrough(rows=5,columns=5)", "clobber(rows=4,columns=5)", "go(size=5)",
         "chong", "checkers", "draughts", "ataxx(size=4)", "pentago", "lines_of_action",
-        "amazons(size=6)",
+        "amazons(size=6)", "dots_and_boxes(rows=2,columns=3)",
         "havannah(size=3)", "y(size=4)", "kalah(houses=3,seeds=2)", "oware(houses=3,seeds=2)",
         "chess(fen=4k3/8/8/8/8/8/8/R3K2R w KQ - 92 80)",  # a tie after 8 plies
     ])),
@@ -70,6 +69,15 @@ TEST = TournamentSpec(
     seed=1,
     entrants=(Entrant("uct", "1"), Entrant("chance", "1")),
 )
+KNOCKOUT = TournamentSpec(
+    name="winter knockout",
+    games=("tic_tac_toe",),
+    format="knockout",
+    clock="1/move",
+    concurrency=2,
+    seed=1,
+    entrants=tuple(Entrant(name, "1") for name in ("uct", "chance", "rave", "random", "luck")),
+)
 LADDER = tuple(f"bot {number}" for number in range(8))
 #: Running matches: their players, and the number of moves made.
 LIVE = {
@@ -85,7 +93,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
     """A site with two finished tournaments, and with running matches."""
     folder = tmp_path_factory.mktemp("site")
     database = f"sqlite:///{folder}/playout.db"
-    store_tournaments(database, CUP, TEST)
+    store_tournaments(database, CUP, TEST, KNOCKOUT)
     with contextlib.closing(Database(database)) as stored:
         stored.save([tournament_created()])
     store_ladder(folder)
@@ -153,6 +161,7 @@ def paths(site: BrowserSite) -> dict[str, str]:
         "tournaments": "/tournaments",
         "tournament": f"/tournaments/{held['autumn cup']}",
         "sequential_test": f"/tournaments/{held['is it stronger?']}",
+        "knockout": f"/tournaments/{held['winter knockout']}",
         "interrupted": "/tournaments/hostile",
         "ladders": "/ladders",
         "ladder": "/ladders/nim",
@@ -170,7 +179,7 @@ def best_matches(reader: Reader) -> list[Any]:
 
 NAMES = (
     "lobby", "matches", "players", "everybody", "player", "tournaments", "tournament",
-    "sequential_test", "interrupted", "ladders", "ladder", "games", "not_found",
+    "sequential_test", "knockout", "interrupted", "ladders", "ladder", "games", "not_found",
     *(f"match_{game}" for game in seen(games.names())),
 )  # fmt: skip
 
@@ -178,22 +187,8 @@ NAMES = (
 @pytest.fixture
 def judge() -> Judge:
     """Return a function that lists the serious accessibility faults of a page, by axe-core."""
-    if not AXE.is_file():
-        lacking = "it needs axe-core (apt install nodejs npm), then: cd tests/node && npm ci"
-        skip_without(lacking)
-
-    def violations(page: Page) -> list[str]:
-        if page.evaluate("typeof axe") == "undefined":
-            page.evaluate(AXE.read_text())
-        found = page.evaluate("axe.run({ resultTypes: ['violations'] })")
-        return [
-            f"{each['id']}: {each['help']}: {[node['html'] for node in each['nodes']]}"
-            f" {each['nodes'][0]['failureSummary']}"
-            for each in found["violations"]
-            if each["impact"] in ("serious", "critical")
-        ]
-
-    return violations
+    require_axe()
+    return serious_faults
 
 
 @pytest.fixture(scope="module")
@@ -319,6 +314,29 @@ def test_a_tournament_links_to_its_matches(people: BrowserUsers, paths: dict[str
     expect(page.get_by_text("elo1 is accepted").last).to_be_visible()
 
 
+def test_a_knockout_has_its_bracket_without_scripts(
+    people: BrowserUsers, paths: dict[str, str]
+) -> None:
+    page = people.come(paths["knockout"], java_script_enabled=False)
+    bracket = page.get_by_role("region", name="Bracket")
+    rounds = bracket.get_by_role("heading", level=3)
+    expect(rounds).to_have_text(["Quarter-finals", "Semi-finals", "Final"])
+    final = bracket.locator(".round").last
+    assert final.locator(".won").count() == 1
+    first = bracket.locator(".round").first
+    assert left_of(first) < left_of(final), "the rounds are beside each other"
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert left_of(first) == left_of(final), "they are below each other"
+    final.locator(".points a").first.click()
+    expect(page.get_by_role("list", name="Finished").get_by_role("listitem").first).to_be_visible()
+
+
+def left_of(element: Locator) -> float:
+    box = element.bounding_box()
+    assert box
+    return box["x"]
+
+
 def test_a_hostile_tournament_name_is_text(people: BrowserUsers) -> None:
     page = people.come("/tournaments")
     page.get_by_role("link", name=HOSTILE).click()
@@ -327,6 +345,25 @@ def test_a_hostile_tournament_name_is_text(people: BrowserUsers) -> None:
         page.goto(path)
         assert page.locator("img[src=x]").count() == 0
         assert page.evaluate("typeof hacked") == "undefined"
+
+
+def test_matches_are_filtered_by_choices(people: BrowserUsers) -> None:
+    """With the keyboard and without scripts, in a narrow window."""
+    page = people.come("/matches", java_script_enabled=False)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.get_by_label("Game").select_option("connect_four")
+    page.get_by_label("Player", exact=True).fill("uct")
+    page.get_by_label("Result").select_option("won by the player")
+    page.get_by_label("From").fill("1970-01-01")
+    page.get_by_label("From").press("Enter")
+    expect(page.get_by_label("Game")).to_have_value("connect_four")
+    expect(page.get_by_label("Player", exact=True)).to_have_value("uct")
+    expect(page.get_by_label("Result")).to_have_value("won")
+    expect(page.get_by_label("From")).to_have_value("1970-01-01")
+    listed = page.get_by_role("list", name="Finished").get_by_role("listitem")
+    winners = page.locator(".matches .won")
+    expect(winners).to_have_text(["uct"] * listed.count())
+    assert listed.count()
 
 
 def test_a_player_is_found_by_its_rating(people: BrowserUsers) -> None:

@@ -56,6 +56,7 @@ GAMES: dict[str, dict[str, int | str]] = {
     "ataxx": {"size": 3},
     "lines_of_action": {},
     "amazons": {"size": 6},
+    "dots_and_boxes": {"rows": 2, "columns": 2},
     "pentago": {},
     "havannah": {"size": 3},
     "y": {"size": 3},

@@ -245,3 +245,21 @@ def test_hostile_names_are_text_everywhere(people: BrowserUsers, site: BrowserSi
 def assert_no_script_ran(page: Page) -> None:
     assert page.evaluate("typeof hacked") == "undefined"
     assert page.locator("img[src=x]").count() == 0
+
+
+def test_the_page_of_a_ladder_changes_by_itself(people: BrowserUsers, site: BrowserSite) -> None:
+    with RawClient(*where(site)) as ann, RawClient(*where(site)) as bob:
+        ann.hello("Ladder Ann", guest=False)
+        ann.ask("enter_ladder", game="connect_four")
+        page = people.come("/ladders/connect_four")
+        rows = page.get_by_role("region", name="Standings").get_by_role("row")
+        expect(rows).to_have_count(2)
+        bob.hello("Ladder Bob", guest=False)
+        bob.ask("enter_ladder", game="connect_four")
+        expect(rows).to_have_count(3)
+        board = page.locator("#ladder [data-match] .layer.pieces > g").first
+        expect(board).to_be_attached()
+        ann.ask("resign", match=ann.hear_until("started")["match"])
+        expect(page.locator("#ladder")).to_contain_text("1 match")
+        expect(rows.nth(1)).to_contain_text("Ladder Bob")
+        expect(page.get_by_role("img", name="Ratings")).to_be_visible()

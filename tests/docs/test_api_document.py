@@ -19,7 +19,15 @@ from server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
 from server.storage.results import MatchRow, PlayerRow, PlayerTotals, ResultPage, TournamentRow
 from server.tournament import report
 from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
-from server.web.api import Api, LadderSummary, Ranking, TournamentResponse
+from server.web.api import (
+    Api,
+    BotResponse,
+    LadderPlayerHistory,
+    LadderSummary,
+    LadderVersionHistory,
+    Ranking,
+    TournamentResponse,
+)
 from server.web.archive import GameRecord, PlayerRecord, VersionRecord
 from server.web.match_data import MatchData, MatchResult, PositionData
 from server.web.parameters import MAX_PAGE, MAX_PER_PAGE, PER_PAGE
@@ -45,6 +53,7 @@ KINDS: dict[str, Any] = {
     "entrant": report.ReportEntrant,
     "round": report.ReportRound,
     "meeting": report.Meeting,
+    "bracket round": report.BracketRound,
     "setting": report.ReportSetting,
     "standing": report.Standing,
     "match counts": report.MatchCounts,
@@ -55,10 +64,13 @@ KINDS: dict[str, Any] = {
     "test": report.SequentialTest,
     "ladder in a list": LadderSummary,
     "ladder": LadderTable,
+    "ladder player": LadderPlayerHistory,
+    "ladder version": LadderVersionHistory,
     "ladder standing": LadderStanding,
     "ladder meeting": LadderMeeting,
     "comparison": VersionComparison,
     "game": Description,
+    "bot": BotResponse,
     "variant": Variant,
     "parameter": Parameter,
 }
@@ -164,6 +176,7 @@ def test_every_path_is_described() -> None:
     routes = Api(None, None, None)._routes  # type: ignore[arg-type]
     expected = {f"/api/{name}" for name in routes}
     expected |= {f"/api/{name}/" for name, (_, one) in routes.items() if one}
+    expected.add("/api/ladders/GAME/players/")
     assert {re.sub(r"(\?.*|[A-Z]+)$", "", path) for path, _ in PATHS} == expected
 
 

@@ -35,6 +35,7 @@ from server.model.messages import (
     Board,
     Candidate,
     ClockState,
+    ClusterWorker,
     Code,
     Event,
     LegalMove,
@@ -122,7 +123,7 @@ REQUEST_KINDS = {tag_of(kind): kind for kind in REQUESTS}
 EVENT_KINDS = {heading_of(kind): kind for kind in EVENTS}
 PARTS = (
     TimeControl, ClockState, Analysis, Board, PositionView, Candidate, LegalMove, OpenOffer,
-    Summary, Person, OfferedBot, Outcome, LobbyTotals,
+    Summary, Person, OfferedBot, Outcome, LobbyTotals, ClusterWorker,
     TournamentSpec, Entrant, Openings, Adjudication, Sprt,
 )  # fmt: skip
 PART_KINDS = {tag_of(kind): kind for kind in PARTS}
@@ -156,7 +157,12 @@ def defaults_of(kind: Any) -> dict[str, object]:
     """By field; NODEFAULT for one that is required."""
     if is_dataclass(kind):
         return {field.name: default_of(field) for field in fields(kind)}
-    return {field.name: field.default for field in msgspec.structs.fields(kind)}
+    return {
+        field.name: field.default
+        if field.default_factory is msgspec.NODEFAULT
+        else field.default_factory()
+        for field in msgspec.structs.fields(kind)
+    }
 
 
 def default_of(field: Field[Any]) -> object:

@@ -214,7 +214,7 @@ def test_every_command_is_in_the_guide_with_its_options() -> None:
         options = {each.opts[0] for each in command.params if isinstance(each, click.Option)}
         shown = set(re.findall(r"--[\w-]+", " ".join(told[name])))
         common = {"--database", "--server", "--dask", "--name", "--port", "--http", "--stay"}
-        common |= {"--tls", "--ca", "--tls-name", "--pgn", "--jsonl"}
+        common |= {"--tls", "--ca", "--tls-name", "--pgn", "--jsonl", "--host"}
         assert shown <= options
         assert options - shown <= common
 

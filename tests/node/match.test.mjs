@@ -6,6 +6,8 @@ import { test } from "node:test";
 import { PositionBrowser, plyAfter, plyOf } from "../../server/web/static/position_browser.js";
 import { Clocks, clockAfter, formatClock, formatSeconds } from "../../server/web/static/clocks.js";
 import * as text from "../../server/web/static/match_text.js";
+import { largestLosses } from "../../server/web/static/losses.js";
+import { OwnMoves, movesOf } from "../../server/web/static/own_moves.js";
 import { MatchRecord } from "../../server/web/static/match_record.js";
 
 // PositionBrowser.
@@ -45,6 +47,29 @@ test("an address may name a ply", () => {
   for (const search of ["", "?ply=", "?ply=-1", "?ply=1e3", "?ply=x", "?ply=12345678"]) {
     assert.equal(plyOf(search), null);
   }
+});
+
+// Moves of one's own.
+
+test("an address may have moves", () => {
+  assert.deepEqual(movesOf("?ply=2&moves=3,5"), [3, 5]);
+  for (const search of ["", "?moves=", "?moves=3,", "?moves=-1", "?moves=a", "?moves=12345678901"]) {
+    assert.deepEqual(movesOf(search), []);
+  }
+});
+
+test("own moves are gone through, and belong to one ply", () => {
+  const own = new OwnMoves("m", 2, [3, 5]);
+  assert.ok(own.back());
+  assert.deepEqual(own.actions, [3]);
+  assert.ok(own.back(-1));
+  assert.ok(!own.back(-1));
+  assert.deepEqual(own.actions, [3, 5]);
+  own.begin(2);
+  assert.deepEqual(own.actions, [3, 5]);
+  own.begin(3);
+  assert.deepEqual(own.actions, []);
+  assert.ok(!own.back());
 });
 
 // Clocks.
@@ -193,9 +218,37 @@ test("all win rates are those of player 1", () => {
   match.add(update(1, { info: { win_rate: 0.3 } }));
   match.add(update(2));
   match.add(update(3, { info: { win_rate: 0.9, proven: -1 } }));
-  const [first, second] = match.rates();
+  const [first, second, judged] = match.rates();
   assert.deepEqual(first, [{ ply: 1, rate: 0.6 }]);
   assert.deepEqual(second, [{ ply: 2, rate: 0.7 }, { ply: 4, rate: 1 }]);
+  assert.deepEqual(judged, []);
+});
+
+test("the largest losses are between the win rates of a player", () => {
+  const match = record(); // player 1 has sent 60 % with move 1
+  for (const [ply, win_rate] of [[1, 0.3], [2, 0.2], [3, 0.35], [4, 0.15]]) {
+    match.add(update(ply, { info: { win_rate } }));
+  }
+  assert.deepEqual(largestLosses(match).map(({ ply, player }) => [ply, player]), [[1, 1]]);
+});
+
+test("a bot that has judged the positions says which moves lost the most", () => {
+  const match = record();
+  for (const ply of [1, 2, 3]) match.add(update(ply));
+  match.startJudging("Max");
+  const rates = [0.5, 0.2, 0.75, 0.7]; // for the player to move: 50, 80, 75 and 30 % for player 1
+  rates.forEach((win_rate, ply) => match.addJudgement(ply, 1 + (ply % 2), { win_rate }));
+  assert.ok(!match.addJudgement(4, 1, {}));
+  const found = largestLosses(match).map(({ ply, player, loss }) => [ply, player, loss.toFixed(2)]);
+  assert.deepEqual(found, [[3, 1, "0.45"]]);
+  assert.equal(match.speakers[2], "Max");
+});
+
+test("the end by the rules is judged by them", () => {
+  const match = record();
+  match.end({ winner: 2, returns: [0, 1], reason: "rules", text: "Bob won" });
+  match.startJudging("Max");
+  assert.deepEqual(match.rates()[2], [{ ply: 1, rate: 0 }]);
 });
 
 test("a move is announced with the player to move", () => {

@@ -212,6 +212,9 @@ def test_nothing_can_be_written(seeded_site: HttpSite) -> None:
         (f"matches?page={'9' * 400}", "page must be a whole number"),
         ("players?per_page=100000", "per_page must be a whole number from 1 to 200"),
         ("matches?state=lost", "state must be one of finished, running, not 'lost'"),
+        ("matches?result=draw", "result must be one of lost, none, tied, won, not 'draw'"),
+        ("matches?since=1.12.2026", "since must be a day such as 2026-11-22, not '1.12.2026'"),
+        ("matches?until=10000-01-01", "until must be a day"),
         ("matches?game=shogi", "unknown game 'shogi'"),
         ("matches?game=nim(chips=many)", "chips must be a whole number"),
         ("players?game=mnk(m=100)", "m must be from"),
@@ -222,7 +225,7 @@ def test_nothing_can_be_written(seeded_site: HttpSite) -> None:
         ("matches/..%2f..%2fetc%2fpasswd", "an id has at most"),
         ("matches/%00", "an id has at most"),
         ("tournaments/a'b", "an id has at most"),
-        ("matches?colour=red", "allowed are game, opponent, page, per_page, player, state"),
+        ("matches?colour=red", "allowed are game, opponent, page, per_page, player, result, since"),
         ("players/Ann?page=1", "unknown parameter 'page': none are allowed"),
     ],
 )
@@ -297,6 +300,8 @@ def test_a_server_that_stores_nothing_shows_what_is_played(tmp_path: object) -> 
             found = bare.get(f"matches/{two_clients.match}")
             assert [each.get("action") for each in found["positions"]] == [None, 0, 3, 1]
             assert bare.ids("matches?state=running") == [two_clients.match]
+            # Nothing is stored, so there is nothing to download.
+            assert b" download>" not in bare.ask(f"/matches/{two_clients.match}").body
             two_clients.finish()
             assert bare.refused(f"matches/{two_clients.match}")[0] == 404
         for kind in ("matches", "players", "tournaments"):

@@ -114,6 +114,28 @@ def test_who_summons_a_bot_plays_it_when_it_is_there() -> None:
     assert ann.ask(List(), Listing).seeks == ()
 
 
+def test_who_seeks_a_bot_by_its_name_plays_it() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    (seeking,) = ann.say(Seek(id=1, game=GAME, opponent="URSA", seat=2))
+    assert isinstance(seeking, Seeking)
+    assert (seeking.re, seeking.opponent, seeking.clock) == (1, "Ursa", "300+3")
+    come(harness, the_bot(harness))
+    assert only(ann.inbox, Started).players == ("Ursa", "Ann")
+    assert ann.refused(Seek(game=GAME, opponent="Ursa", matches=2)) is Code.INVALID
+    assert ann.refused(Seek(game=GAME, opponent="Ursa", rated=True)) is Code.NOT_FOR_GUESTS
+
+
+def test_a_bot_plays_a_game_with_the_player_for_it() -> None:
+    harness = host(offered=parse_offered_bots(["Ursa=uct(time=1);nim=rave(time=1)"]))
+    ann = harness.client("Ann")
+    ann.say(ChallengeBot(player="Ursa", game="nim(chips=9)"))
+    order = the_bot(harness)
+    assert order.player == "rave(time=1)"
+    come(harness, order)
+    assert "rave(time=1)" in only(harness.stored, MatchStarted).bots
+
+
 def test_the_bot_is_gone_when_its_match_is_over() -> None:
     harness = host()
     ann = harness.client("Ann")
@@ -757,4 +779,5 @@ def test_a_player_that_cannot_be_read_is_refused() -> None:
 
 def test_the_players_that_are_offered_by_default_exist() -> None:
     for bot in parse_offered_bots(OFFERED_BY_DEFAULT):
-        PlayerCache(spec.parse(bot.player))  # raises SpecError
+        for player in (bot.player, *bot.players.values()):
+            PlayerCache(spec.parse(player))  # raises SpecError

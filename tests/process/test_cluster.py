@@ -12,10 +12,16 @@ from typing import Any
 import pytest
 from support.commands import PATIENCE_S, finish, start
 from support.commands import run as run_command
-from support.dask_cluster import DaskCluster, wait_for_workers
+from support.dask_cluster import (
+    DaskCluster,
+    an_hour_behind,
+    environment_without_playout,
+    wait_for_workers,
+)
 from support.forked import ForkedCommand
 from support.waiting import wait_until
 from testbed.killed_tournament import stored, violations
+from testbed.machine import reserve_port
 
 import games
 from server.model.records import StoredMatch
@@ -162,30 +168,38 @@ def test_whatever_is_killed_the_pairs_are_those_of_one_machine(
 def test_each_worker_that_cannot_run_the_entrants_is_reported_before_the_first_match(
     tmp_path: Path,
 ) -> None:
-    other = "server.organizer.cluster.worker_check"
+    older = tmp_path / "older" / "playout-0.0.1.dist-info"
+    older.mkdir(parents=True)
+    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: playout\nVersion: 0.0.1\n")
     faults: list[dict[str, Any]] = [
+        {},
         {"env": os.environ | {"PATH": str(tmp_path)}},
-        {"changed": {f"{other}.versions": partial(tuple, ["3.9.1", "0.0.1", "another"])}},
-        {"changed": {f"{other}.CLOCK": partial(float, 7200)}},
+        {"changed": {"platform.python_version": partial(str, "3.9.1")}},
+        {"env": os.environ | {"PYTHONPATH": str(older.parent)}},
+        {"changed": {"time.time": an_hour_behind}},
     ]
     cluster = DaskCluster(tmp_path, 0)
     try:
+        cluster.start_installed_worker(environment_without_playout(tmp_path / "other"))
         for fault in faults:
             cluster.start_worker(**fault)
-        wait_for_workers(cluster, len(faults))
+        wait_for_workers(cluster, 1 + len(faults))
         spec = tmp_path / "spec.toml"
         text = SPEC.format(rounds=1, address=cluster.address)
         spec.write_text(text.replace('player = "steady:Steady(salt=1)"', 'command = "cat -"'))
         (tmp_path / "steady.py").write_text(STEADY)
-        database = f"sqlite:///{tmp_path}/t.db"
-        code, output = run_command("playout-tournament", "run", str(spec), "--database", database)
+        server = ("--server", f"127.0.0.1:{reserve_port()}", "--name", "Olga")
+        environment = os.environ | {"PLAYOUT_TOKEN": "of Olga"}
+        code, output = run_command("playout-tournament", "run", str(spec), *server, env=environment)
     finally:
         cluster.stop()
     assert code == 1
     assert "it runs Python 3.9.1, and the runner" in output
+    assert "Playout is not installed there: pip install 'playout[cluster]'" in output
     assert "it has Playout 0.0.1, and the runner" in output
     assert "there is no program 'cat' that can be run: install it there" in output
-    assert "minutes behind: set it" in output
+    assert "its clock is 60 minutes behind: set it" in output
+    assert output.count("(Connection refused): use a server that it can reach") == 3
     assert "no worker of the cluster can run the entrants" in output
     assert "Tournament" not in output
 

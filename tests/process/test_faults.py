@@ -23,12 +23,12 @@ def check(outcome: FaultOutcome, plan: FaultPlan) -> None:
 
 
 def test_nothing_is_lost_with_sqlite() -> None:
-    plan = FaultPlan(clients=10, matches=20, kills=repetitions(3, short=1))
+    plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(3, short=1))
     check(with_sqlite(plan), plan)
 
 
 def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
-    plan = FaultPlan(clients=10, matches=20, kills=repetitions(2, short=1))
+    plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(2, short=1))
     outcome = with_postgres(plan, postgres)
     check(outcome, plan)
     assert outcome.outages == 1
@@ -36,7 +36,13 @@ def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
 
 @pytest.mark.parametrize("clock", ["3+0", "300+3"])
 def test_nothing_is_lost_by_stalls(clock: str) -> None:
-    plan = StallPlan(clock, clients=4, matches=6, stalls=repetitions(10, short=2), longest_s=1.0)
+    plan = StallPlan(
+        clock,
+        clients=4,
+        matches=repetitions(6, short=3),
+        stalls=repetitions(10, short=2),
+        longest_s=1.0,
+    )
     outcome = play_with_stalls(plan)
     assert outcome.lost == []
     assert len(outcome.stalls_s) == plan.stalls

@@ -19,11 +19,11 @@ from server.storage import Database
 GAME, MATCHES = "nim", 6
 
 
-def ladder_of(server: RunningServer) -> Any:
-    """The ladder as the API has it."""
+def api(server: RunningServer, path: str) -> Any:
+    """The data of an address of the API."""
     assert server.page
     host, port = server.page
-    with urllib.request.urlopen(f"http://{host}:{port}/api/ladders/{GAME}", timeout=60) as answer:
+    with urllib.request.urlopen(f"http://{host}:{port}/api/{path}", timeout=60) as answer:
         return json.load(answer)
 
 
@@ -49,7 +49,9 @@ def test_bots_play_on_after_the_server_was_killed(tmp_path: Path) -> None:
             for code, output in finish_all(*bots):
                 assert code == 0, output
                 assert "entered, waiting for matches" in output
-            ladder = ladder_of(second)
+            ladder = api(second, f"ladders/{GAME}")
+            # The ratings of all matches are kept up, too, and the new server goes on with them.
+            wait_until(lambda: api(second, f"players?game={GAME}")["matches"] == MATCHES)
     played = stored(url)
     results = [each for each in played if each.ended and each.ended.winner]
     assert len(results) == ladder["matches"] == MATCHES
@@ -68,7 +70,8 @@ def test_a_name_and_a_version_are_given_if_none_is_said(tmp_path: Path) -> None:
         wait_until(lambda: ladder_count(server) == 1)
         other = start(*player, "--name", "Bob", "--bot-version", "2.1", *server.address)
         assert [code for code, _ in finish_all(named, other)] == [0, 0]
-        versions = {each["name"]: each["version"] for each in ladder_of(server)["standings"]}
+        standings = api(server, f"ladders/{GAME}")["standings"]
+        versions = {each["name"]: each["version"] for each in standings}
     assert versions.pop("Bob") == "2.1"
     (name,) = versions
     assert name.startswith("random-")
@@ -76,7 +79,4 @@ def test_a_name_and_a_version_are_given_if_none_is_said(tmp_path: Path) -> None:
 
 def ladder_count(server: RunningServer) -> int:
     """How many have entered."""
-    assert server.page
-    host, port = server.page
-    with urllib.request.urlopen(f"http://{host}:{port}/api/ladders", timeout=60) as answer:
-        return sum(each["present"] for each in json.load(answer)["items"])
+    return sum(each["present"] for each in api(server, "ladders")["items"])

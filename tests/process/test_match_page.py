@@ -25,7 +25,7 @@ STATIC = Path(server.__file__).parent / "web" / "static"
 HOSTILE = "</script><b>{}'\"&amp;"
 THOUGHT = {"win_rate": 0.7, "pv": [2, 8], "actions": [[2, 90, 0.7], [8, 10, 0.1]]}
 #: What is transferred for the page of a short match, with all that it loads.
-MAX_TRANSFER = 60_000
+MAX_TRANSFER = 65_000
 
 
 class Hostile(RawClient):
@@ -101,6 +101,26 @@ def test_what_players_thought_is_there_for_those_who_read(
     assert position["info"]["win_rate"] == 0.7
     assert [top["name"] for top in position["view"]["candidates"]] == ["c1", "c3"]
     assert position["view"]["pv"] == ["c1", "c3"]
+
+
+def test_moves_that_somebody_tries_lead_to_positions(
+    server: RunningServer, two_clients: TwoClients
+) -> None:
+    address = f"/matches/{two_clients.match}/positions.json"
+    tried = json.loads(get(server, f"{address}?ply=2&moves=4,8"))
+    assert [each["action"] for each in tried["positions"]] == [4, 8]
+    assert (tried["actions"], tried["to_move"]) == ([*WON[:2], 4, 8], 1)
+    assert len(tried["legal_moves"]) == 5
+    assert json.loads(get(server, address))["actions"] == list(WON[:3])
+    for query, text in (
+        ("moves=0", "move 4, action 0, is not legal"),
+        ("ply=4", "ply must be a whole number from 0 to 3"),
+        ("moves=a", "moves must be up to 400 numbers"),
+    ):
+        with pytest.raises(HTTPError) as refused:
+            get(server, f"{address}?{query}")
+        assert refused.value.code == 400
+        assert text in html.unescape(gzip.decompress(refused.value.read()).decode())
 
 
 def test_names_are_text_and_nothing_else(server: RunningServer, two_clients: TwoClients) -> None:

@@ -69,7 +69,8 @@ def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_
         async with agent(server, tmp_path, "--name", "Ada") as call:
             listed = await call.client.list_tools()
             assert [tool.name for tool in listed.tools] == [
-                *("list_games", "new_match", "legal_moves", "play", "state", "resign")
+                *("list_games", "new_match", "legal_moves", "play", "state"),
+                *("offer", "answer_offer", "resign"),
             ]
             games = await call("list_games")
             assert "tic_tac_toe" in games["games"]
@@ -79,6 +80,7 @@ def test_an_agent_plays_whole_matches_and_reads_why_it_may_not_do_something(tmp_
             await wrong_requests(call)
             await a_match_against_a_bot(call)
             await a_rated_match(call, server)
+            await an_agreed_draw(call, server)
             ended = asyncio.create_task(asyncio.to_thread(opponent, server, "Cem"))
             await call("new_match", game="nim(chips=5)", rated=True)
         assert (await ended)["text"] == "Ada resigned"  # when the bridge's input was closed
@@ -117,6 +119,12 @@ async def a_match_against_a_bot(call: ToolCaller) -> None:
     assert state["board"][2] == "2 . X ." or "O" in state["board"][2]
     assert "'b2' is not a legal move" in await call.error("play", move="b2")
     assert (await call("legal_moves"))["result"] == state["legal_moves"]
+    assert (await call("offer", kind="draw"))["offer"] == "the draw was declined"
+    assert "no open offer" in await call.error("answer_offer", accept=True)
+    state = await call("offer", kind="takeback")
+    assert state["offer"] == "your last move was taken back"
+    assert (state["plies"], state["moves_seen"], state["status"]) == (0, [], "your move")
+    assert "no move that could be taken back" in await call.error("offer", kind="takeback")
     over = await played_to_the_end(call, state)
     assert over["winner"] in (1, 2, -1)
     text = await call.error("play", match=over["match"], move="a1")
@@ -143,6 +151,31 @@ async def a_rated_match(call: ToolCaller, server: RunningServer) -> None:
     assert "It is not your move" in await call.error("play", move="1")
     assert (await call("resign"))["status"] == "over: Ada resigned (resignation)"
     assert (await ended)["winner"] == 2
+
+
+def drawing_opponent(server: RunningServer) -> str:
+    """Play a move, offer a draw instead of the second one, and return how the match ends."""
+    with RawClient(server.host, server.port) as seeker:
+        seeker.hello()
+        seeker.ask("seek", game="nim(chips=9)", seat=2, clock="none")
+        match = seeker.hear_until("started")["match"]
+        seeker.hear_until("update", ply=0)
+        seeker.ask("move", match=match, ply=1, action=0)
+        seeker.hear_until("update", ply=2)
+        seeker.ask("offer", match=match, offer="draw", ply=3)
+        return str(seeker.hear_until("ended")["text"])
+
+
+async def an_agreed_draw(call: ToolCaller, server: RunningServer) -> None:
+    """A match in which the opponent offers a draw while the agent waits."""
+    ended = asyncio.create_task(asyncio.to_thread(drawing_opponent, server))
+    state = await call("new_match", game="nim(chips=9)", seat=1)
+    for _ in range(2):
+        state = await call("play", move=state["legal_moves"][0])
+    assert state["status"] == "the opponent is to move"
+    assert state["offer"] == "the opponent offers a draw: call answer_offer, or move"
+    state = await call("answer_offer", accept=True)
+    assert (state["winner"], state["status"]) == (-1, f"over: {await ended} (agreement)")
 
 
 @pytest.mark.parametrize("option", ["--name", "--token-file", "--host", "--tls"])

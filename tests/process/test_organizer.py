@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import URLError
@@ -124,6 +126,26 @@ def test_over_tls_the_organizer_and_those_that_it_starts_know_the_server(
     )  # fmt: skip
     assert code == 0, said
     assert "2 of 2  tic_tac_toe" in said
+
+
+def test_a_server_of_its_own_that_others_reach_uses_tls(spec_folder: Path) -> None:
+    file = spec_folder / "own.toml"
+    file.write_text(
+        'name = "own"\ngames = ["nim"]\nformat = "match"\nrounds = 1\nclock = "30/move"\n'
+        'concurrency = 1\nopenings = { plies = 2 }\n'
+        '[[entrants]]\nname = "Ann"\nplayer = "random(seed=1)"\n'
+        '[[entrants]]\nname = "Bob"\nplayer = "random(seed=2)"\n'
+    )  # fmt: skip
+    folder = spec_folder / "temporary"
+    folder.mkdir()
+    code, said = run(
+        "playout-tournament", "run", str(file), "--host", "127.0.0.1", "--http", "none",
+        "--database", f"sqlite:///{spec_folder}/own.db", env=os.environ | {"TMPDIR": str(folder)},
+        changed={"server.organizer.local_server.is_loopback": partial(operator.eq, "")},
+    )  # fmt: skip
+    assert code == 0, said
+    assert "2 of 2  nim" in said
+    assert list(folder.glob("playout-certificate*")) == [], "the key is deleted"
 
 
 def test_a_server_that_cannot_be_trusted_is_told_nothing(

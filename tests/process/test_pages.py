@@ -143,6 +143,28 @@ def test_matches_are_listed_those_that_run_first(site: HttpSite) -> None:
     assert "No finished match fits" in page_of(site, "/matches?player=nobody").text
 
 
+def test_the_filter_of_matches_keeps_what_was_chosen(site: HttpSite) -> None:
+    chosen = {
+        "game": GAME,
+        "player": "Ann",
+        "opponent": "Bob",
+        "result": "won",
+        "since": "1970-01-01",
+        "until": "9999-12-31",
+        "tournament": site.seeded.cup,
+    }
+    page = page_of(site, f"/matches?{urlencode(chosen)}")
+    selected = {a["value"] for tag, a in page.elements if tag == "option" and "selected" in a}
+    assert selected == {chosen.pop("game"), chosen.pop("result")}
+    inputs = [a for tag, a in page.elements if tag == "input" and "name" in a]
+    entered = {a["name"]: a.get("value") for a in inputs}
+    assert {name: entered[name] for name in chosen} == chosen
+    assert site.seeded.unfinished not in page.matches(), "its result is unknown"
+    fresh = page_of(site, "/matches")
+    assert NIM in {a.get("value") for tag, a in fresh.elements if tag == "option"}
+    assert not [a for tag, a in fresh.elements if tag == "option" and "selected" in a]
+
+
 def test_the_last_position_of_a_match_is_read_without_scripts(site: HttpSite) -> None:
     game = games.load(GAME)
     position = functools.reduce(game.next_state, TIED, game.initial_state())
@@ -358,7 +380,7 @@ def test_a_database_that_fails_is_no_fault_of_the_page(tmp_path: Path) -> None:
             page_of(site, path)
         with contextlib.closing(sqlite3.connect(file)) as database:
             database.execute("ALTER TABLE matches RENAME TO lost")
-        for path in ("/matches", "/tournaments", "/players/Ann"):
+        for path in ("/matches", "/tournaments", "/matches?player=Ann"):
             page = page_of(site, path, 503)
             assert "does not answer at the moment" in page.text
             assert "sqlite" not in page.text.lower()

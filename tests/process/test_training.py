@@ -9,79 +9,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.commands import Command, finish, invoke, run, start
+from support.commands import finish, run
 from support.processes import is_gone
+from support.training import GAME, SMALL, assert_nothing_is_lost, new_run, started
 from support.waiting import wait_until
 from testbed.process_names import children
 
 import games
 from players.training.run_folder import RunFolder
-from players.training.samples import read_shard
-from players.training.settings import LearningSettings
 
 for _package in ("jax", "optax", "onnx", "onnxruntime"):
     pytest.importorskip(_package)
-
-GAME = "mnk(m=3,n=3,k=3)"
-#: Rounds of a second: a net of 700 weights, few simulations, no time for choosing a runtime.
-SMALL = (
-    "net.blocks=1",
-    "net.filters=4",
-    "net.head_planes=2",
-    "net.value_hidden=4",
-    "self_play.games=8",
-    "self_play.simulations=8",
-    "self_play.quick_simulations=4",
-    "learning.positions_per_round=60",
-    "learning.batch=16",
-    "learning.least_rounds=100",  # so that all shards stay
-    "processes.backend=onnxruntime",
-    "processes.workers=2",
-)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     """The folder of a new run."""
-    path = tmp_path / "run"
-    changes = [word for each in SMALL for word in ("--set", each)]
-    code, output = invoke("playout-train", "new", GAME, str(path), *changes)
-    assert code == 0, output
-    return RunFolder.open(path)
-
-
-def started(folder: RunFolder, command: str, rounds: int, at: int) -> Command:
-    """A training that has completed round `at`."""
-    process = start("playout-train", command, str(folder.path), "--rounds", str(rounds))
-    wait_until(lambda: len(folder.records()) >= at or process.poll() is not None, f"round {at}")
-    assert process.poll() is None, finish(process)
-    return process
+    return new_run(tmp_path / "run")
 
 
 def resumed(folder: RunFolder, rounds: int) -> str:
     code, output = run("playout-train", "resume", str(folder.path), "--rounds", str(rounds))
     assert code == 0, output
     return output
-
-
-def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
-    """Each round is recorded once, and its shards are there and count once."""
-    records = folder.records()
-    assert [each.round for each in records] == list(range(1, rounds + 1))
-    recorded = [name for each in records for name in each.shards]
-    assert len(set(recorded)) == len(recorded)
-    shards = [path for _, path in folder.all_shards()]
-    assert {path.name for path in shards} >= set(recorded)
-    game = games.load(GAME)
-    counted = [path for path in shards if path.name in recorded]
-    played = [read_shard(path, game).played for path in counted]
-    assert sum(each.positions for each in played) == records[-1].positions
-    assert sum(each.games for each in played) == records[-1].games
-    assert folder.unfinished() == []
-    checkpoint = folder.read_checkpoint()
-    assert checkpoint
-    assert checkpoint.record == records[-1]
-    assert checkpoint.record.steps == records[-1].positions // LearningSettings.positions_per_step
 
 
 def test_a_training_goes_on_after_kill_9_of_all_its_processes(folder: RunFolder) -> None:

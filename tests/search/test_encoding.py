@@ -23,6 +23,7 @@ THROUGH_VIEWS = {
     "checkers",
     "chess",
     "chong",
+    "dots_and_boxes",
     "draughts",
     "havannah",
     "kalah",

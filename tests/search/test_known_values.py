@@ -9,7 +9,7 @@ import games
 import players
 from players import Limit
 
-#: 1 if the first player wins, -1 if the second does.
+#: 1 if the first player wins, -1 if the second does, 0 for a tie.
 VALUES = {
     "hex(size=2)": 1,
     "hex(size=3)": 1,
@@ -28,9 +28,15 @@ VALUES = {
     "y(size=3)": 1,
     "y(size=4)": 1,
     "havannah(size=2)": 1,
+    "dots_and_boxes(rows=1,columns=2)": 0,
+    "dots_and_boxes(rows=2,columns=2)": 1,
+    "dots_and_boxes(rows=2,columns=3)": -1,
 }
 #: Proofs that take about a second or more: only under --slow.
 LONG = {
+    ("dots_and_boxes(rows=2,columns=2)", "uct"),
+    ("dots_and_boxes(rows=2,columns=3)", "minimax"),
+    ("dots_and_boxes(rows=2,columns=3)", "uct"),
     ("hex(size=4)", "minimax"),
     ("breakthrough(rows=5,columns=4)", "uct"),
     *((f"clobber({sides})", player) for sides in ("rows=4,columns=5", "rows=3,columns=6")

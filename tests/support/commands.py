@@ -20,6 +20,7 @@ Command = subprocess.Popen[str] | ForkedCommand
 #: Bots and entrants run as fast as others: beside two busy processes `nice` leaves them a tenth of
 #: a core, and they take a minute to start.
 NOT_NICE = {
+    "server.net.analysts.ANALYST_NICENESS": 0,
     "server.net.bot_processes.PLAYER_NICENESS": 0,
     "server.organizer.supervisor.PLAYER_NICENESS": 0,
 }

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import subprocess
+import time
+import venv
 from collections.abc import Mapping
 from pathlib import Path
 
-from support.commands import PATIENCE_S, start
-from support.forked import ForkedCommand
+from support.commands import PATIENCE_S, Command, start
+from support.forked import OTHERS, ForkedCommand
 from support.waiting import wait_until
 from testbed.machine import reserve_port
 from testbed.process_names import children, runs
 
+#: What Playout installs, unless as links to its sources.
+_PACKAGES = ("bridges", "games", "players", "server")
 #: Workers look more often whether the scheduler is back, and leave out what no test needs.
 _ENVIRONMENT = {
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
@@ -25,22 +31,27 @@ class DaskCluster:
     def __init__(self, folder: Path, workers: int) -> None:
         self.port = reserve_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
-        self.workers: list[ForkedCommand] = []
+        self.workers: list[Command] = []
         #: The processes of entrants that were seen.
         self.entrants: set[int] = set()
         self._folder = folder
-        self._left: list[ForkedCommand] = []
+        self._left: list[Command] = []
         self._scheduler = self._start_scheduler()
         for _ in range(workers):
             self.start_worker()
 
     def start_worker(self, *options: str, **more: object) -> None:
         """Start one more worker; `more` are options of `start`."""
-        usual = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
-        where = ("--host", "127.0.0.1", "--local-directory", str(self._folder))
-        self.workers.append(
-            self._start("dask-worker", self.address, *usual, *where, *options, **more)
-        )
+        self.workers.append(self._start("dask-worker", *self._options, *options, **more))
+
+    def start_installed_worker(self, environment: Path) -> None:
+        """Start one more worker with what a virtual environment has installed, and no more."""
+        python = str(environment / "bin" / "python")
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        words = [python, "-P", "-m", OTHERS["dask-worker"], *self._options]
+        with (self._folder / "dask.log").open("ab") as log:
+            worker = subprocess.Popen(words, stdout=log, stderr=log, text=True, env=variables)
+        self.workers.append(worker)
 
     def kill_worker(self, place: int) -> None:
         """Kill a worker, by its place in the list."""
@@ -57,6 +68,12 @@ class DaskCluster:
         self._scheduler = self._start_scheduler()
         for _ in range(number):
             self.start_worker()
+
+    @property
+    def _options(self) -> tuple[str, ...]:
+        usual = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--memory-limit", "0")
+        where = ("--host", "127.0.0.1", "--local-directory", str(self._folder))
+        return self.address, *usual, *where
 
     def see_entrants(self) -> None:
         """Note which processes of entrants are there."""
@@ -84,13 +101,14 @@ class DaskCluster:
         with (self._folder / "dask.log").open("ab") as log:
             return start(command, *words, stdout=log, env={**env, **_ENVIRONMENT}, **more)
 
-    def _kill(self, process: ForkedCommand) -> None:
+    def _kill(self, process: Command) -> None:
         process.kill()
         process.communicate()
 
 
 def wait_for_workers(cluster: DaskCluster, number: int) -> None:
     """Wait until the scheduler knows so many workers."""
+
     from distributed import Client
 
     def connected() -> bool:
@@ -101,3 +119,24 @@ def wait_for_workers(cluster: DaskCluster, number: int) -> None:
             return False
 
     wait_until(connected, f"{number} workers", PATIENCE_S)
+
+
+def environment_without_playout(folder: Path) -> Path:
+    """Make a virtual environment with all that is installed here but Playout; return its folder."""
+    dask = importlib.util.find_spec("distributed")
+    assert dask
+    assert dask.origin
+    venv.create(folder, symlinks=True)
+    (packages,) = (folder / "lib").glob("python*/site-packages")
+    for each in Path(dask.origin).parents[1].iterdir():
+        if "playout" not in each.name and each.name not in _PACKAGES:
+            (packages / each.name).symlink_to(each)
+    return folder
+
+
+_time = time.time
+
+
+def an_hour_behind() -> float:
+    """The clock of a worker that is set wrongly."""
+    return _time() - 3600

@@ -49,7 +49,13 @@ OTHERS = {
 }
 #: Where the commands are installed.
 BIN = Path(sys.executable).parent
-_SEARCHES = ("players.minimax", "players.rave", "players.uct", "games.core.lookahead")
+_SEARCHES = (
+    "players.analyst.main",
+    "players.minimax",
+    "players.rave",
+    "players.uct",
+    "games.core.lookahead",
+)
 _STORAGE = ("server.storage.database", "server.storage.writer", "alembic.command")
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
 _lock = Lock()

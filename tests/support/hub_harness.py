@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgpack
@@ -16,6 +16,7 @@ from server.core.effects import (
     CallWhenIdle,
     Close,
     Effect,
+    EndAnalysis,
     EndBot,
     Log,
     PauseReading,
@@ -23,6 +24,7 @@ from server.core.effects import (
     Send,
     SendToSpectators,
     SetFrameLimit,
+    StartAnalysis,
     StartBot,
     Stopped,
     Store,
@@ -32,7 +34,8 @@ from server.core.jobs import PAUSE_S
 from server.core.match import Match
 from server.core.policy import Policy
 from server.core.rooms import ENDED_KEPT
-from server.ladder.ratings import solve
+from server.ladder.ratings import RatingProblem, solve
+from server.model.analyst import AnalysisOrder, AnalysisReport
 from server.model.codec import decode_event, encode
 from server.model.messages import (
     Analysis,
@@ -48,6 +51,7 @@ from server.model.messages import (
     Welcome,
 )
 from server.model.records import Account, Record
+from server.tournament.ratings import Ratings
 
 E = TypeVar("E", bound=Event)
 
@@ -86,8 +90,13 @@ class HubHarness:
         #: Those that were ended, and whose processes exit when `exit_bots` is called; or at once.
         self.ending: list[str] = []
         self.bots_linger = False
+        #: The analyses that are worked on, by id, and those that are to be ended.
+        self.analyses: dict[str, AnalysisOrder] = {}
+        self.ending_analyses: list[str] = []
         #: The ladders whose ratings are to be computed, at the end of the call.
         self.unrated: list[RateLadder] = []
+        #: Computes them; None if it fails.
+        self.solve: Callable[[RatingProblem], Ratings | None] = solve
         self.now = 0.0
         self.alarm: float | None = None
         self.idle = self.busy = False
@@ -142,6 +151,11 @@ class HubHarness:
                 case EndBot(bot):
                     del self.bots[bot]
                     self.ending.append(bot)
+                case StartAnalysis(order):
+                    self.analyses[order.analysis] = order
+                case EndAnalysis(analysis):
+                    assert analysis in self.analyses
+                    self.ending_analyses.append(analysis)
                 case RateLadder():
                     self.unrated.append(effect)
                 case Stopped():
@@ -154,7 +168,14 @@ class HubHarness:
             self.rest()
         while self.unrated:
             order = self.unrated.pop(0)
-            self.do(self.hub.ladder_rated(order.game, solve(order.problem), self.now))
+            self.do(self.hub.ladder_rated(order.game, self.solve(order.problem), self.now))
+
+    def report(self, analysis: str, info: Analysis | None = None, error: str = "") -> None:
+        """An analyst reports of a position; without `info`, that its analysis is over."""
+        if info is None:
+            del self.analyses[analysis]
+        report = AnalysisReport(analysis, info, over=info is None, error=error)
+        self.do(self.hub.analysis_reported(report, self.now))
 
     def exit_bots(self) -> None:
         """The processes of bots that were ended exit."""
@@ -201,11 +222,12 @@ class HubHarness:
         """Return whether the hub holds nothing but ended matches."""
         hub = self.hub
         counted = len(hub.rooms) + len(hub.lobby) + len(hub.bots) + len(self.bots)
+        counted += len(hub.analyses)
         timers, registry = len(hub._context.timers), hub.registry
         return (
             not (registry.connections or registry.sessions)
             and not (registry._by_skeleton or registry._addresses)
-            and not hub.lobby_feed._subscribers
+            and not (hub.lobby_feed._subscribers or hub.ladder_feed._watchers)
             and counted + timers == 0
             and len(hub._rooms._ended) <= ENDED_KEPT
         )

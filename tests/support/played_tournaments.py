@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from support.hub_harness import HubHarness, MemoryClient
+from support.kept_ratings import keep_ratings
 from support.tournaments import TOKEN, Bots, member, new_tournament
 
 from server.core.accounts import digest
@@ -61,4 +62,5 @@ def store_tournaments(url: str, *specs: TournamentSpec) -> None:
     database = Database(url)
     database.migrate()
     database.save([*known, *harness.stored])
+    keep_ratings(database)
     database.close()

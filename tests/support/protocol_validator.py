@@ -150,6 +150,8 @@ _SIMPLE: dict[str, Callable[[Any], bool]] = {
     "number": _is_number,
     "bool": lambda value: isinstance(value, bool),
     "lists": lambda value: isinstance(value, (list, tuple)),
+    "map of string": lambda value: isinstance(value, dict)
+    and all(isinstance(each, str) for each in value.values()),
     "map of lists": lambda value: isinstance(value, dict)
     and all(isinstance(each, (list, tuple)) for each in value.values()),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from support.hub_harness import WON, HubHarness, MemoryClient, match_between, play
+from support.kept_ratings import keep_ratings
 from support.tournaments import TOKEN, Bots, account, member, new_tournament, spec_of
 
 from server.core.accounts import digest
@@ -65,4 +66,5 @@ class SeededDatabase:
         database = Database(url)
         database.migrate()
         database.save([*known, *self._harness.stored])
+        keep_ratings(database)
         database.close()

@@ -1,8 +1,84 @@
-"""Records of rounds for tests of `playout-train`."""
+"""Small trainings, what must be true of their folders, and records of rounds."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from support.commands import PATIENCE_S, Command, finish, invoke, start
+from support.waiting import wait_until
+
+import games
 from players.training.record import RoundRecord
+from players.training.run_folder import RunFolder
+from players.training.samples import read_shard
+from players.training.settings import LearningSettings
+
+GAME = "mnk(m=3,n=3,k=3)"
+#: Rounds of a second: a net of 700 weights, few simulations, no time for choosing a runtime.
+SMALL = (
+    "net.blocks=1",
+    "net.filters=4",
+    "net.head_planes=2",
+    "net.value_hidden=4",
+    "self_play.games=8",
+    "self_play.simulations=8",
+    "self_play.quick_simulations=4",
+    "learning.positions_per_round=60",
+    "learning.batch=16",
+    "learning.least_rounds=100",  # so that all shards stay
+    "processes.backend=onnxruntime",
+    "processes.workers=2",
+)
+
+
+def new_run(path: Path) -> RunFolder:
+    """The folder of a new run with these settings."""
+    changes = [word for each in SMALL for word in ("--set", each)]
+    code, output = invoke("playout-train", "new", GAME, str(path), *changes)
+    assert code == 0, output
+    return RunFolder.open(path)
+
+
+def started(
+    folder: RunFolder, command: str, rounds: int, at: int, *more: str, **options: object
+) -> Command:
+    """A training that has completed round `at`."""
+    words = (command, str(folder.path), "--rounds", str(rounds), *more)
+    process = start("playout-train", *words, **options)
+
+    def is_there() -> bool:
+        return len(folder.records()) >= at or process.poll() is not None
+
+    wait_until(is_there, f"round {at}", PATIENCE_S)
+    assert process.poll() is None, finish(process)
+    return process
+
+
+def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
+    """Each round is recorded once, and its shards are there and count once."""
+    assert len(folder.records()) == rounds
+    assert_each_shard_counts_once(folder)
+    records = folder.records()
+    assert folder.unfinished() == []
+    checkpoint = folder.read_checkpoint()
+    assert checkpoint
+    assert checkpoint.record == records[-1]
+    assert checkpoint.record.steps == records[-1].positions // LearningSettings.positions_per_step
+
+
+def assert_each_shard_counts_once(folder: RunFolder) -> None:
+    """Rounds follow each other, and the samples of all their shards are those that were counted."""
+    records = folder.records()
+    assert [each.round for each in records] == list(range(1, len(records) + 1))
+    recorded = [name for each in records for name in each.shards]
+    assert len(set(recorded)) == len(recorded)
+    shards = [path for _, path in folder.all_shards()]
+    assert {path.name for path in shards} >= set(recorded)
+    game = games.load(GAME)
+    counted = [path for path in shards if path.name in recorded]
+    played = [read_shard(path, game).played for path in counted]
+    assert sum(each.positions for each in played) == records[-1].positions
+    assert sum(each.games for each in played) == records[-1].games
 
 
 def round_record(number: int, **values: float) -> RoundRecord:

@@ -41,6 +41,8 @@ VARIANTS = [
     "chess(fen=3nk3/1P6/8/8/8/8/6p1/R3K3 b Q - 0 40)",
     "ataxx(size=4)",
     "amazons(size=6)",
+    "dots_and_boxes(rows=1,columns=1)",
+    "dots_and_boxes(rows=3,columns=2)",
     "havannah(size=2)",
     "y(size=4)",
 ]
@@ -61,6 +63,7 @@ ALIKE = {
     "breakthrough",
     "chong",
     "clobber",
+    "dots_and_boxes",
     "draughts",
     "havannah",
     "lines_of_action",

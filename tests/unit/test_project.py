@@ -6,6 +6,7 @@ import ast
 import functools
 import graphlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,9 @@ import grimp
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("bridges", "games", "server", "players")
 
-#: Public classes that are defined twice, each with the reason.
+#: The definition of a class; text is searched in a tenth of the time in which it is parsed.
+CLASS = re.compile(r"^ *class (?P<name>\w+)[(:]", re.MULTILINE)
+#: Public classes that are defined in two files, each with the reason.
 DEFINED_TWICE: dict[str, str] = {}
 
 FEWEST_WORDS = 5
@@ -34,6 +37,7 @@ ABOUT_SEVERAL = {
     "test_project": "the whole project",
     "test_scripts": "the JavaScript of the pages",
     "test_style": "the style sheet of the pages",
+    "test_tournament_pgn": "the figures of a tournament as other programs compute them",
 }
 
 
@@ -112,11 +116,11 @@ def test_the_server_has_no_module_outside_its_folders_but_its_entry_points() -> 
 
 
 def test_a_public_class_name_is_defined_once() -> None:
-    defined = defaultdict[str, list[str]](list)
+    defined = defaultdict[str, set[str]](set)
     for path in python_files(*PACKAGES, "scripts", "tests"):
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ClassDef) and is_public(node.name):
-                defined[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+        for found in CLASS.finditer(path.read_text(encoding="utf-8")):
+            if is_public(found["name"]):
+                defined[found["name"]].add(str(path.relative_to(ROOT)))
     twice = {name: places for name, places in defined.items() if len(places) > 1}
     assert {name: twice[name] for name in twice.keys() - DEFINED_TWICE.keys()} == {}
     assert DEFINED_TWICE.keys() <= twice.keys()

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import click
 
-import players
 from games import Game, SpecError
-from games.core import spec
 from games.core.cores import usable_cores
-from games.core.spec import Spec
 from players import Limit
-from players.alphazero import AlphaZero
 from players.training.commands.options import folder_argument
-from players.training.display import showing
+from players.training.display import TrainingDisplay, showing
 from players.training.errors import TrainingError
-from players.training.evaluation import EvaluationTerms, MakePlayer, played, score
+from players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played, score
 from players.training.record import EvaluationRecord
 from players.training.run_folder import RunFolder
 from server.client.finite_range import FiniteRange
+from server.cluster.options import dask_option, require_dask
 from server.tournament.openings import OpeningError
+from server.tournament.pairs import PairScore
 
 _EPILOG = """
 \b
@@ -31,9 +32,11 @@ Examples:
   playout-train evaluate DIR --against other.onnx --simulations 400 --pairs 100
   playout-train evaluate DIR --against other.onnx --simulations 400
                 --options c_puct=5,batch=1,solver=false,decisive=false,reuse=false
+  playout-train evaluate DIR --pairs 1000 --dask tcp://10.0.0.1:8786
 
 A pair is two matches from an opening of random moves, with colours swapped. With --simulations,
-several pairs are played at a time; with --time, one. Results are stored in the folder of the run,
+several pairs are played at a time; with --time, one. With --dask, it is one for each core of the
+workers. Results are stored in the folder of the run,
 and `report` shows them.
 """
 
@@ -54,6 +57,7 @@ and `report` shows them.
 @click.option("--round", "number", type=click.IntRange(0), help="[default: the newest net]")
 @click.option("--plies", default=2, show_default=True, type=click.IntRange(0), help="Of openings.")
 @click.option("--seed", default=1, show_default=True, help="Of the openings.")
+@dask_option("Play the pairs")
 def evaluate(
     path: Path,
     against: str | None,
@@ -64,6 +68,7 @@ def evaluate(
     number: int | None,
     plies: int,
     seed: int,
+    dask: str | None,
 ) -> None:
     """Play pairs of matches with a net of the run in DIR, and show its score and Elo."""
     folder = RunFolder.open(path)
@@ -83,7 +88,7 @@ def evaluate(
     with showing() as shown:
         shown.phase(f"round {number} against {opponent}: no pair yet")
         try:
-            for result in played(terms, pairs, 1 if time else usable_cores()):
+            for result in _pairs(dask, terms, pairs, shown):
                 results.append(result)
                 shown.phase(f"round {number} against {opponent}: {score(results)}")
         except OpeningError as error:
@@ -102,24 +107,31 @@ def _net(folder: RunFolder, number: int) -> Path:
     return nets[number]
 
 
-def _with_net(game: Game, net: Path, options: str) -> MakePlayer:
-    """Players with a net; the first one is made at once. Raises SpecError."""
-    given: Spec = spec.parse(f"alphazero({options})")
-    arguments = spec.bind(AlphaZero, given, skip=1) | {"net": str(net)}
-
-    def make() -> AlphaZero:
-        return AlphaZero(game, **arguments)  # type: ignore[arg-type]
-
-    make().close()
-    return make
+def _with_net(game: Game, net: Path, options: str) -> EvaluatedPlayer:
+    """A player with a net, which was made once. Raises SpecError."""
+    player = EvaluatedPlayer(f"alphazero({options})", net)
+    player.make(game).close()
+    return player
 
 
-def _opponent(game: Game, against: str, options: str) -> MakePlayer:
-    """Players by their description, or with a net, with the same options. Raises SpecError."""
+def _opponent(game: Game, against: str, options: str) -> EvaluatedPlayer:
+    """A player by its description, or with a net, with the same options. Raises SpecError."""
     if re.search(r"\.onnx$", against):
         return _with_net(game, Path(against), options)
-    players.load(against, game).close()
-    return lambda: players.load(against, game)
+    player = EvaluatedPlayer(against)
+    player.make(game).close()
+    return player
+
+
+def _pairs(
+    dask: str | None, terms: EvaluationTerms, pairs: int, shown: TrainingDisplay
+) -> Iterator[PairScore]:
+    """Play the pairs here or on a cluster, and yield the results as they come."""
+    if not dask:
+        return played(terms, pairs, 1 if terms.limit.seconds else usable_cores())
+    require_dask()
+    module = importlib.import_module("players.training.cluster.dask_evaluation")
+    return cast(Iterator[PairScore], module.played(dask, terms, pairs, shown.say))
 
 
 def _shown(against: str | None, folder: RunFolder) -> str:

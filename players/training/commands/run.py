@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,13 +15,14 @@ import click
 from games.core.cores import usable_cores
 from players.training import limits
 from players.training.commands.options import folder_argument
-from players.training.display import duration, showing
+from players.training.display import TrainingDisplay, duration, showing
 from players.training.errors import TrainingError, require_learning
 from players.training.record import RoundRecord
 from players.training.run_folder import RunFolder
 from players.training.settings import Limits, TrainingSettings
-from players.training.workers import Workers
+from players.training.workers import JobPlayers, Workers
 from server.client.finite_range import FiniteRange
+from server.cluster.options import dask_option, require_dask
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,6 +32,8 @@ Examples:
   playout-train run DIR                     up to the limits in settings.toml
   playout-train run DIR --minutes 15        up to a quarter of an hour
   playout-train resume DIR --minutes 60     continue, up to an hour in all
+  playout-train run DIR --dask tcp://10.0.0.1:8786
+                                            play on the workers of a Dask cluster
 
 Each round, workers play against themselves with the newest net; the net learns from the samples of
 the last rounds; and a line is printed: the games, positions and evaluations so far, the evaluations
@@ -45,7 +49,12 @@ def _limit_options(command: F) -> F:
         click.option("--minutes", type=FiniteRange(0), help="Stop after this time in all."),
         click.option("--evaluations", type=FiniteRange(0), help="Stop after so many in all: 25e6."),
         click.option("--rounds", type=click.IntRange(0), help="Stop after so many rounds in all."),
-        click.option("--workers", type=click.IntRange(0), help="Processes that play."),
+        click.option(
+            "--workers",
+            type=click.IntRange(0),
+            help="Processes that play; with --dask, the cores of the cluster at most.",
+        ),
+        dask_option("Play the games"),
     ):
         command = option(command)
     return command
@@ -54,20 +63,22 @@ def _limit_options(command: F) -> F:
 @click.command(epilog=_EPILOG)
 @folder_argument
 @_limit_options
-def run(path: Path, **options: Any) -> None:
+def run(path: Path, dask: str | None, **options: Any) -> None:
     """Train a net from nothing in a folder made by `new`."""
-    _train(path, options, is_new=True)
+    _train(path, dask, options, is_new=True)
 
 
 @click.command(epilog=_EPILOG)
 @folder_argument
 @_limit_options
-def resume(path: Path, **options: Any) -> None:
+def resume(path: Path, dask: str | None, **options: Any) -> None:
     """Continue a training that was interrupted, killed, or has reached its limits."""
-    _train(path, options, is_new=False)
+    _train(path, dask, options, is_new=False)
 
 
-def _train(path: Path, options: dict[str, Any], is_new: bool) -> None:
+def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) -> None:
+    if dask:
+        require_dask()
     folder = RunFolder.open(path)
     settings = _changed(folder.settings(), **options)
     with (
@@ -89,7 +100,7 @@ def _train(path: Path, options: dict[str, Any], is_new: bool) -> None:
             return
         shown.phase("loading jax")
         require_learning()
-        with _workers(folder, settings) as workers:  # they start while jax is imported
+        with _workers(folder, settings, dask, shown) as workers:  # they start meanwhile
             from players.training.loop import TrainingLoop
 
             shown.phase("loading the last net and samples")
@@ -138,8 +149,16 @@ def _reached(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _workers(folder: RunFolder, settings: TrainingSettings) -> Iterator[Workers]:
-    """Worker processes, by default one for each core, until the end of the block."""
+def _workers(
+    folder: RunFolder, settings: TrainingSettings, dask: str | None, shown: TrainingDisplay
+) -> Iterator[JobPlayers]:
+    """Worker processes, by default one for each core, or a cluster, until the end of the block."""
+    if dask:
+        shown.phase("connecting to the cluster")
+        cluster = importlib.import_module("players.training.cluster.dask_workers")
+        with cluster.opened(dask, settings, shown.say) as players:
+            yield players
+        return
     workers = Workers(
         settings.processes.workers or usable_cores(), folder.settings_file, folder.log
     )

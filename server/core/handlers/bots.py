@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from msgspec import structs
+
 from games.core import spec
 from server.core.accounts import digest
 from server.core.bot_accounts import BotAccounts, names_of
@@ -25,6 +27,7 @@ from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext, Session
 from server.core.timers import Timer
 from server.model.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, OfferedBot, Seek
+from server.model.offered_bots import for_game
 from server.model.records import Account
 
 #: Seconds in which a bot must connect after it was started.
@@ -85,19 +88,34 @@ class BotManager:
     @handles(ChallengeBot)
     def challenge_bot(self, request: ChallengeBot, origin: RequestContext) -> None:
         """Start a bot; its match begins when it has connected."""
-        session = origin.session
-        bot = self._requested(request)
-        require_account(session, request.rated)
-        terms = normalised(
-            Seek(
-                id=request.id,
-                game=request.game,
-                clock=request.clock or self._context.policy.default_clock,
-                rated=request.rated,
-                opponent=bot.name,
-                seat=request.seat,
-            )
+        seek = Seek(
+            id=request.id,
+            game=request.game,
+            clock=request.clock,
+            rated=request.rated,
+            seat=request.seat,
         )
+        self._challenge(self._requested(request), seek, origin)
+
+    @handles(Seek)
+    def seek(self, request: Seek, origin: RequestContext) -> None:
+        """Start the bot that a seek names as its opponent; other seeks wait in the lobby."""
+        bot = self._accounts.named(request.opponent)
+        if bot is None:
+            self._seeks.seek(request, origin)
+            return
+        if request.matches > 1:
+            text = f"{bot.name} is a bot of this server, which plays one match for each seek"
+            raise Refused(Code.INVALID, f"{text}: leave out matches")
+        self._challenge(bot, request, origin)
+
+    def _challenge(self, bot: OfferedBot, request: Seek, origin: RequestContext) -> None:
+        """Start a bot for a session that seeks a match against it."""
+        session = origin.session
+        require_account(session, request.rated)
+        clock = request.clock or self._context.policy.default_clock
+        terms = normalised(structs.replace(request, clock=clock, opponent=bot.name))
+        bot = for_game(bot, terms.game)
         self._seeks.require_room(session, 1)
         self._require_allowed(origin)
         account = self._accounts.account(bot, origin.now)

@@ -7,7 +7,7 @@ one match at a time. Sessions that name no set play against all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from server.core.sessions import Session
@@ -58,16 +58,22 @@ class JoinedSessions:
         joined = self._joined.get(session.key)
         return joined[1].process if joined else None
 
+    def core_set_of(self, session: Session) -> int | None:
+        """The number of the cores that a session thinks on; None if it has not told one."""
+        joined = self._joined.get(session.key)
+        return joined[1].core_set if joined else None
+
     def groups(self, tournament: TournamentState) -> Iterator[tuple[int | None, FreeSessions]]:
         """The free sessions on each set of cores without a match, and last those without a set.
 
         In a group of a set, those of its own come first, and those without a set follow.
         """
-        busy = self._played()
+        # After a match one set is idle among hundreds of busy ones, which are left out first.
+        busy = {request.core_set for session, request in self._joined.values() if session.matches}
+        busy.discard(None)
         own: dict[int | None, list[_Entered]] = {}
-        for each in self._entered(tournament):
-            if each.core_set not in busy:
-                own.setdefault(each.core_set, []).append(each)
+        for each in self._entered(tournament, without=busy):
+            own.setdefault(each.core_set, []).append(each)
         anywhere = own.pop(None, [])
         for core_set, entered in own.items():
             yield core_set, _by_place([*entered, *anywhere])
@@ -89,9 +95,13 @@ class JoinedSessions:
                     found = found or each.session
         return found
 
-    def _entered(self, tournament: TournamentState) -> Iterator[_Entered]:
-        """The sessions that play in a tournament, whether they are free or not."""
+    def _entered(
+        self, tournament: TournamentState, without: Container[int | None] = ()
+    ) -> Iterator[_Entered]:
+        """The sessions that play in a tournament, free or not, `without` some sets of cores."""
         for session, request in self._joined.values():
+            if request.core_set in without:
+                continue
             place = tournament.entrants.get(session.skeleton)
             if place is not None and request.tournament in (None, tournament.id):
                 yield _Entered(place, session, request)

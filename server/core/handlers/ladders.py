@@ -7,6 +7,7 @@ ladder is stored with it, and all else follows from the stored matches: see `ser
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 
 import games
 from server.core.accounts import Directory
@@ -23,7 +24,7 @@ from server.core.session_manager import SessionManager
 from server.core.sessions import RequestContext
 from server.ladder.openings import LadderOpenings
 from server.ladder.ratings import AVERAGE
-from server.ladder.standings import LadderTable, ladder_table
+from server.ladder.standings import LadderTable, LadderTerms, ladder_table
 from server.ladder.state import (
     LadderPlayer,
     LadderState,
@@ -45,6 +46,8 @@ MOST_UNPLAYED = 20
 MOST_VOID = 3
 #: The matches that begin, and the steps towards an opening, before others have their turn.
 STEPS_A_SLICE = 2
+#: Seconds by which a timer for a time of day is later, beyond the rounding of such times.
+_ROUNDING_S = 0.001
 
 
 class Ladders:
@@ -61,6 +64,8 @@ class Ladders:
         self._beginning = False
         #: Rings when a seat that its session has left may be given to another session.
         self._timer = context.timers.new(self.start_due_matches)
+        #: Rings when the hours begin or end in which matches are paired, while somebody is there.
+        self._hours_timer = context.timers.new(self._hours_changed)
 
     @handles(EnterLadder)
     def enter(self, request: EnterLadder, origin: RequestContext) -> None:
@@ -84,6 +89,11 @@ class Ladders:
         place = ladder.state.enter(player)
         ladder.sessions[session.key] = LadderSession(session, place, request.matches)
         self._context.tell(session, Ok(re=request.id))
+        if opens_at := self._opens_at(origin.now):
+            self._context.tell(session, self._closed_notice(opens_at))
+        elif not ladder.has_others(player.account):
+            self._context.tell(session, _alone_notice(game))
+        self._wait_for_hours(origin.now)
         self.start_due_matches(origin.now)
 
     @handles(LeaveLadder)
@@ -99,17 +109,23 @@ class Ladders:
         """Return the ladder of a game, by its name with parameters; None if there is none."""
         return self._ladders.get(game)
 
-    def tables(self) -> list[LadderTable]:
-        """Return what each ladder shows, those with the most matches first."""
+    def tables(self, at: float) -> list[LadderTable]:
+        """Return what each ladder shows, those with the most matches first.
+
+        `at`: the time in seconds since 1970.
+        """
         ladders = sorted(
             self._ladders.values(), key=lambda each: (-each.state.matches, each.state.game)
         )
-        return [self._table(each) for each in ladders if each.state.entries]
+        return [self._table(each, at) for each in ladders if each.state.entries]
 
-    def table(self, game: str) -> LadderTable | None:
-        """Return what the ladder of a game shows; None if nobody has entered it."""
+    def table(self, game: str, at: float) -> LadderTable | None:
+        """Return what the ladder of a game shows; None if nobody has entered it.
+
+        `at`: the time in seconds since 1970.
+        """
         ladder = self._ladders.get(game)
-        return self._table(ladder) if ladder and ladder.state.entries else None
+        return self._table(ladder, at) if ladder and ladder.state.entries else None
 
     # After a restart.
 
@@ -147,14 +163,21 @@ class Ladders:
         if self._ladders:
             self.start_due_matches(now)
 
-    def rated(self, game: str, ratings: Ratings, now: float) -> None:
-        """Take over the ratings that `RateLadder` has asked for, and store points of histories."""
+    def rated(self, game: str, ratings: Ratings | None, now: float) -> None:
+        """Take over the ratings that `RateLadder` has asked for; None if there are none."""
         ladder = self._ladders[game]
-        ladder.state.rated(ratings)
+        ladder.rating = False
+        if ratings:
+            ladder.state.rated(ratings)
+            self._store_points(ladder, now)
+        self._rate(ladder)
+
+    def _store_points(self, ladder: Ladder, now: float) -> None:
+        """Store points of the histories of ratings."""
         for each in ladder.state.take_points():
             self._context.store(
                 LadderRating(
-                    game=game,
+                    game=ladder.state.game,
                     account=each.player.account,
                     version=each.player.version,
                     matches=each.matches,
@@ -163,8 +186,6 @@ class Ladders:
                     at=now + self._context.epoch,
                 )
             )
-        ladder.rating = False
-        self._rate(ladder)
 
     # Matches.
 
@@ -182,16 +203,17 @@ class Ladders:
     def _begin_some(self, now: float) -> bool:
         """Begin some matches; returns whether there may be more."""
         for _ in range(STEPS_A_SLICE):
-            if not any(self._step(each, now) for each in self._by_load()):
+            if not any(self._step(each, now) for each in self._by_load(now)):
                 self._beginning = False
                 return False
         return True
 
-    def _by_load(self) -> list[Ladder]:
+    def _by_load(self, now: float) -> list[Ladder]:
         """The ladders, those with the fewest running matches first; none if no match may begin."""
         most = self._context.policy.ladder_matches
         running = sum(len(each.running) for each in self._ladders.values())
-        if self._context.closing or 0 < most <= running:
+        closed = self._context.closing or self._opens_at(now) is not None
+        if closed or 0 < most <= running:
             return []
         return sorted(self._ladders.values(), key=lambda each: len(each.running))
 
@@ -250,6 +272,42 @@ class Ladders:
         )
         ladder.running[match.id] = places
         self._rooms.begin(room, now)
+
+    # Hours.
+
+    def _opens_at(self, now: float) -> float | None:
+        """When matches begin again, in seconds since 1970; None while they do."""
+        hours, at = self._context.policy.ladder_hours, now + self._context.epoch
+        return None if hours is None else hours.opens_at(at)
+
+    def _wait_for_hours(self, now: float) -> None:
+        """Have `_hours_changed` called when the hours begin or end."""
+        hours, epoch = self._context.policy.ladder_hours, self._context.epoch
+        if hours and (at := hours.next_change(now + epoch)):
+            self._hours_timer.set(at - epoch + _ROUNDING_S)
+
+    def _hours_changed(self, now: float) -> None:
+        """Tell the sessions on ladders that no matches begin any more, or begin some."""
+        sessions = {
+            key: each.session
+            for ladder in self._ladders.values()
+            for key, each in ladder.sessions.items()
+        }
+        if not sessions:
+            return
+        if opens_at := self._opens_at(now):
+            self._context.tell_all(sessions.values(), self._closed_notice(opens_at))
+        self._wait_for_hours(now)
+        self.start_due_matches(now)
+
+    def _closed_notice(self, opens_at: float) -> Notice:
+        hours = self._context.policy.ladder_hours
+        at = datetime.fromtimestamp(opens_at, UTC)
+        text = (
+            f"the ladders of this server pair matches in the hours {hours} only: "
+            f"your next one begins at {at:%H:%M} UTC"
+        )
+        return Notice(code="ladder_closed", text=text)
 
     # Processes that have crashed.
 
@@ -335,9 +393,15 @@ class Ladders:
             raise Refused(Code.NOT_ALLOWED, f"there is no ladder of {game} here: {text}")
         return self._clock(game)
 
-    def _table(self, ladder: Ladder) -> LadderTable:
-        playing = len(ladder.running)
-        return ladder_table(ladder.state, self._name_of, ladder.present, ladder.clock, playing)
+    def _table(self, ladder: Ladder, at: float) -> LadderTable:
+        hours = self._context.policy.ladder_hours
+        terms = LadderTerms(
+            clock=ladder.clock,
+            hours=str(hours or ""),
+            opens_at=hours.opens_at(at) if hours else None,
+            playing=len(ladder.running),
+        )
+        return ladder_table(ladder.state, self._name_of, ladder.present, terms)
 
     def _name_of(self, account_id: str) -> str:
         account = self._accounts.get(account_id)
@@ -346,6 +410,14 @@ class Ladders:
     def _clock(self, game: str) -> str:
         policy = self._context.policy
         return (policy.ladders or {}).get(game) or policy.ladder_clock
+
+
+def _alone_notice(game: str) -> Notice:
+    text = (
+        f"nobody else is on the ladder of {game} now: your first match begins when another bot "
+        f'enters, such as one that you start with: playout-player any uct --ladder "{game}"'
+    )
+    return Notice(code="ladder_alone", text=text)
 
 
 def _players(room: MatchRoom) -> tuple[LadderPlayer, LadderPlayer] | None:

@@ -36,7 +36,6 @@ class Seeks:
         self._lobby = lobby
         self._pairing = pairing
 
-    @handles(Seek)
     def seek(self, request: Seek, origin: RequestContext) -> None:
         """Open a seek, and begin matches with the seeks that fit."""
         session = origin.session

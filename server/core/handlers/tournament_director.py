@@ -10,6 +10,7 @@ from msgspec import structs
 
 import games
 from server.core.agreed_scores import AgreedScores, decides
+from server.core.cluster_reports import ClusterReports
 from server.core.context import Context
 from server.core.events import MatchOver, SessionDisconnected, TournamentOver
 from server.core.handlers.joined_sessions import FreeSessions, JoinedSessions
@@ -18,7 +19,7 @@ from server.core.match_room import MatchRoom
 from server.core.rooms import Rooms
 from server.core.session_manager import SessionManager
 from server.core.sessions import Session
-from server.model.messages import Code, Fixture, Join, Notice, Tournament
+from server.model.messages import Code, Fixture, Join, Notice, ReportCluster, Tournament
 from server.model.names import skeleton
 from server.model.records import (
     NOT_STORED,
@@ -67,6 +68,8 @@ class TournamentDirector:
         self._sessions = sessions
         self._tournaments: dict[str, TournamentState] = {}
         self._joined = JoinedSessions()
+        #: Where the entrants are, for the pages.
+        self.clusters = ClusterReports()
         self._watchers: dict[str, dict[str, _Watcher]] = {}
         #: The tournaments of which pairs are made, in slices.
         self._pairing: set[str] = set()
@@ -186,6 +189,7 @@ class TournamentDirector:
         if tournament.over:
             return
         tournament.over = True
+        self.clusters.forget(tournament.id)
         at = now + self._context.epoch
         self._context.store(TournamentEnded(tournament=tournament.id, at=at))
         self._context.log("tournament {tournament} is over: {name}", _log_fields(tournament))
@@ -199,6 +203,11 @@ class TournamentDirector:
             return bool(running)
 
         self._context.jobs.start(abort_some, now)
+
+    def report_cluster(self, report: ReportCluster, session: Session) -> None:
+        """Note where the entrants of a tournament run. Raises Refused."""
+        if not self.get(report.tournament).over:
+            self.clusters.put(report, session)
 
     def end_unstored(self, tournament_id: str, now: float) -> None:
         """End a tournament of which a record cannot be stored, and tell its watchers why."""
@@ -225,6 +234,11 @@ class TournamentDirector:
         rules = tournament.spec.adjudication if tournament else None
         return AgreedScores(rules) if rules and decides(rules) else None
 
+    def allows_draws(self, tournament_id: str | None) -> bool:
+        """Return whether the players of a tournament's matches may offer draws."""
+        tournament = self._tournaments.get(tournament_id or "")
+        return tournament is not None and tournament.spec.draw_offers
+
     def match_lost(self, match_id: str, tournament_id: str | None, now: float) -> None:
         """Note that a match cannot go on after a restart: its pair is played again."""
         tournament = self._tournaments.get(tournament_id or "")
@@ -243,8 +257,9 @@ class TournamentDirector:
     # Events.
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
-        """Remove a session that has lost its connection, as player and as watcher."""
+        """Remove a session that has lost its connection, as player, as watcher, as organizer."""
         self._joined.remove(event.session)
+        self.clusters.session_ended(event.session)
         for watchers in self._watchers.values():
             watchers.pop(event.session.key, None)
         if event.session.matches:
@@ -373,10 +388,17 @@ class TournamentDirector:
             fixture=str(due.slot),
             opening=len(due.opening),
             scores=self.scores_of(tournament.id),
+            core_speed=self._core_speed(tournament, sessions),
         )
+        room.offers.draws = spec.draw_offers
         fixture = tournament.match_started(room.started_record(now + context.epoch))
         self._rooms.begin(room, now)
         self._announce(tournament, fixture)
+
+    def _core_speed(self, tournament: TournamentState, sessions: _Sessions) -> float | None:
+        """The speed of the cores that both sessions think on; None if it is not known."""
+        first, second = map(self._joined.core_set_of, sessions)
+        return self.clusters.speed(tournament.id, first) if first == second else None
 
     def _hand_over_seats(self, tournament: TournamentState, now: float) -> None:
         """Give the seats of sessions that were gone for long to others of the same account."""

@@ -15,6 +15,7 @@ from server.model.messages import (
     EndTournament,
     Join,
     Ok,
+    ReportCluster,
     WatchTournament,
     Withdraw,
 )
@@ -70,6 +71,12 @@ class TournamentRequests:
     def end_tournament(self, request: EndTournament, origin: RequestContext) -> None:
         """End a tournament as it stands."""
         self._director.end(self._director.get(request.tournament), origin.now)
+        self._context.tell(origin.session, Ok(re=request.id))
+
+    @handles(ReportCluster)
+    def report_cluster(self, request: ReportCluster, origin: RequestContext) -> None:
+        """Note where the entrants of a tournament run."""
+        self._director.report_cluster(request, origin.session)
         self._context.tell(origin.session, Ok(re=request.id))
 
     def _send(

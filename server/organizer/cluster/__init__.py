@@ -7,11 +7,11 @@ which worker a core set is, and moves it when the worker is lost.
 
     job           what a core set is to do: a value that travels to the worker
     core_set      the task, on the worker
-    worker_check  whether a worker can run entrants, and what cores it offers: on the worker
+    worker_check  whether a worker can run entrants: on the worker
     preflight     the table of what is wrong with which worker, before the first match
-    connection    the client of Dask, whose events the runner collects
     dask_entrants keeps all core sets submitted; the counterpart of `local_entrants`
-    options       the options and the settings of the file
+    options       the cluster that the option and the settings of the file choose
 
-Only the modules that run with a cluster import Dask: it is optional.
+The connection to Dask is in `server.cluster`. Only the modules that run with a cluster import Dask:
+it is optional.
 """

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-import signal
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -12,24 +10,21 @@ from pathlib import Path
 
 import click
 import dask
-from distributed import LocalCluster
 
-from games.core.cores import usable_cores
 from server.client.tls import TlsSettings
+from server.cluster.connection import DaskConnection
+from server.cluster.local import LOCAL, connected
 from server.model.messages import Tournament
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer import machine
 from server.organizer.cluster import preflight
-from server.organizer.cluster.connection import DaskConnection
 from server.organizer.cluster.dask_entrants import DaskEntrants
 from server.organizer.cluster.job import ClusterJob, tls_variables, travelling_files
 from server.organizer.cluster.preflight import CheckedWorker
+from server.organizer.cluster.worker_cores import keep_to_one
 from server.organizer.entrants import RunnerCalls
 from server.tournament.report import words
 from server.tournament.spec_validation import LONGEST_MACHINE
-
-#: The address that stands for a new cluster on this machine.
-LOCAL = "local"
 
 
 @contextlib.contextmanager
@@ -38,37 +33,10 @@ def opened(address: str, files: Iterable[str]) -> Iterator[Cluster]:
 
     `files`: files and folders that travel to the workers. Raises ClickException.
     """
-    with contextlib.ExitStack() as stack:
+    with connected(address) as connection:
         if address == LOCAL:
-            address = stack.enter_context(_local_cluster())
-        try:
-            connection = DaskConnection(address)
-        except (OSError, ValueError) as error:
-            raise click.ClickException(
-                f"there is no scheduler of Dask at {address} ({error}): --dask needs the address "
-                "that dask scheduler prints, as in tcp://10.0.0.1:8786"
-            ) from error
-        stack.callback(connection.close)
+            connection.run(keep_to_one)
         yield Cluster(connection, tuple(files))
-
-
-@contextlib.contextmanager
-def _local_cluster() -> Iterator[str]:
-    """The address of a cluster on this machine, with a worker process for each core."""
-    # A terminal sends Ctrl-C to the workers, too; the runner ends them.
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        cluster = LocalCluster(
-            n_workers=usable_cores(),
-            threads_per_worker=1,
-            memory_limit=0,  # entrants are processes of their own
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL + 1,
-        )
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    with cluster:
-        yield str(cluster.scheduler_address)
 
 
 class Cluster:
@@ -81,10 +49,6 @@ class Cluster:
         self._job: ClusterJob | None = None
         #: The number of threads of all workers, each of which stands for a core.
         self.cores = connection.threads
-        if not self.cores:
-            raise click.ClickException(
-                f"the cluster at {connection.address} has no workers: start some with dask worker"
-            )
 
     def check(
         self,
@@ -116,15 +80,10 @@ class Cluster:
             self._workers = preflight.check(self._connection, self._job)
         if table := preflight.table(self._workers):
             click.echo(f"These workers get no entrants:\n{table}", err=True)
-        for line in self.notes:
+        for line in preflight.slow_workers(self._workers):
             click.echo(line)
         if not any(each.cores for each in self._workers):
             raise click.ClickException("no worker of the cluster can run the entrants")
-
-    @property
-    def notes(self) -> list[str]:
-        """Sentences for the report, on workers that are slower than others."""
-        return preflight.slow_workers(self._workers)
 
     @property
     def description(self) -> str:
@@ -147,5 +106,6 @@ class Cluster:
 @contextlib.contextmanager
 def _listening(address: tuple[str, int]) -> Iterator[None]:
     """Listen where the server will, so that workers can try to connect."""
-    with socket.create_server(address):
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    with socket.create_server(address, family=family):
         yield

@@ -17,9 +17,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from distributed import Status, Worker, get_worker
+from distributed import get_worker
 
+from server.cluster import on_worker
 from server.organizer.cluster.job import ClusterJob
+from server.organizer.cluster.worker_cores import kept_to_cores
 from server.organizer.supervisor import Supervisor, starter
 from server.runtime.subprocesses import LogFolder
 
@@ -27,9 +29,6 @@ from server.runtime.subprocesses import LogFolder
 _POLL_INTERVAL_S = 0.2
 #: Seconds to wait for an answer of the server, when a process has ended.
 _REACH_S = 2.0
-_RUNNING = (Status.running, Status.paused)
-#: The states of a task that is wanted: it may have asked for a thread beyond those of the worker.
-_WANTED = ("executing", "long-running")
 #: The core sets of this worker, for what the runner tells them.
 _here: set[CoreSet] = set()
 _lock = threading.Lock()
@@ -38,7 +37,7 @@ _lock = threading.Lock()
 def run_core_set(job: ClusterJob, number: int) -> None:
     """Keep the entrants' processes running until they are not wanted; called as a task."""
     worker = get_worker()
-    is_wanted = functools.partial(_is_wanted, worker, str(worker.get_current_task()))
+    is_wanted = functools.partial(on_worker.is_wanted, worker, str(worker.get_current_task()))
     # Dask removes what a killed worker leaves in its folder.
     with tempfile.TemporaryDirectory(dir=worker.local_directory) as folder:
         job.write_files(Path(folder))
@@ -46,7 +45,8 @@ def run_core_set(job: ClusterJob, number: int) -> None:
         with _lock:
             _here.add(core_set)
         try:
-            core_set.run(is_wanted, worker.address)
+            with kept_to_cores(job.cores, worker.state.nthreads):
+                core_set.run(is_wanted, worker.address)
         finally:
             with _lock:
                 _here.discard(core_set)
@@ -126,12 +126,6 @@ def unreachable(address: tuple[str, int], patience_s: float = _REACH_S) -> str:
     except OSError as error:
         return os.strerror(error.errno) if error.errno else str(error)
     return ""
-
-
-def _is_wanted(worker: Worker, key: str) -> bool:
-    """Whether the worker is in touch with the scheduler, and that wants the task."""
-    task = worker.state.tasks.get(key)
-    return worker.status in _RUNNING and task is not None and task.state in _WANTED
 
 
 def _of(tournament: str) -> list[CoreSet]:

@@ -8,13 +8,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from server.model.messages import Fixture, Tournament
+from server.cluster.connection import DaskConnection, Message
+from server.model.messages import Fixture, ReportCluster, Tournament
 from server.model.tournament_spec import Openings
 from server.organizer import estimate
 from server.organizer.cluster import core_set, preflight
-from server.organizer.cluster.connection import DaskConnection, Message
 from server.organizer.cluster.job import ClusterJob
 from server.organizer.cluster.preflight import CheckedWorker
+from server.organizer.cluster.server_report import ClusterReporter, report
 from server.organizer.entrants import RunnerCalls, may_have_crashed, remaining
 from server.organizer.progress import TournamentProgress
 from server.organizer.supervisor import BACK_OFF
@@ -23,7 +24,6 @@ from server.tournament.report import words
 
 #: Seconds after which a match that is still running is aborted once more.
 _ABORT_AGAIN_S = 1.0
-_HOUR_S = 3600
 #: Seconds that the workers may take to end all processes, and between two looks whether they have.
 _STOP_S, _PAUSE_S = 5.0, 0.05
 _LOST = "the worker with its players was lost"
@@ -61,11 +61,11 @@ class DaskEntrants:
         entrants = tuple(each for each in job.spec.entrants if each.name in names)
         # Openings may be thousands, and workers need none.
         spec = replace(job.spec, entrants=entrants, openings=Openings())
-        self._job = replace(job, tournament=event.tournament, spec=spec)
-        self._cores_each = estimate.match_cores(event.spec)
+        cores = estimate.match_cores(event.spec)
+        self._job = replace(job, tournament=event.tournament, spec=spec, cores=cores)
         self._connection = connection
         self._runner = runner
-        self._workers = {each.address: each.cores for each in workers}
+        self._workers = {each.address: each for each in workers}
         self._core_sets = {
             number: _Submitted(number) for number in range(1, event.spec.concurrency + 1)
         }
@@ -78,6 +78,7 @@ class DaskEntrants:
         self._is_begun = False
         self._is_connected = True
         self._dashboard = connection.dashboard
+        self._reporter = ClusterReporter(runner.report_cluster)
         connection.subscribe(self._job.topic)
 
     def place(self, fixture: Fixture) -> None:
@@ -112,6 +113,7 @@ class DaskEntrants:
                 self._keep_submitted(each, now)
         if reachable:
             self._abort_void(progress, now)
+            self._reporter.poll(self._report(progress, now), now)
 
     def remove(self, name: str) -> None:
         """End the processes of an entrant on all workers."""
@@ -135,10 +137,10 @@ class DaskEntrants:
         """The workers, their cores, the matches, and the address of Dask's own pages."""
         if not self._is_connected:
             return f"cluster {self._connection.address}: no connection to the scheduler"
-        waiting = sum(each.run is None for each in self._core_sets.values())
+        waiting = self._waiting
         parts = [
             f"cluster {self._connection.address}: {words.counted(len(self._workers), 'worker')}",
-            words.counted(sum(self._workers.values()), "core"),
+            words.counted(sum(each.cores for each in self._workers.values()), "core"),
             f"{len(progress.running)} of {len(self._core_sets)} matches at once",
             *([f"{waiting} wait for free cores"] if waiting else []),
             *self._rate(progress, now),
@@ -146,10 +148,29 @@ class DaskEntrants:
         ]
         return ", ".join(parts)
 
+    @property
+    def _waiting(self) -> int:
+        """How many core sets have no cores yet."""
+        return sum(each.run is None for each in self._core_sets.values())
+
     def _rate(self, progress: TournamentProgress, now: float) -> Sequence[str]:
         """The matches an hour since the runner began, once there are some."""
-        per_s = progress.matches_per_s(now)
-        return [f"{per_s * _HOUR_S:,.0f} matches an hour"] if per_s else []
+        per_hour = progress.matches_per_hour(now)
+        return [f"{per_hour:,.0f} matches an hour"] if per_hour else []
+
+    def _report(self, progress: TournamentProgress, now: float) -> ReportCluster:
+        """What the server is to know of the cluster."""
+        places: dict[str, list[int]] = {}
+        for each in self._core_sets.values():
+            if each.worker is not None:
+                places.setdefault(each.worker, []).append(each.number)
+        return report(
+            self._job.tournament,
+            [(each, places.get(each.address, ())) for each in self._workers.values()],
+            waiting=self._waiting,
+            matches_per_hour=progress.matches_per_hour(now),
+            dashboard=self._dashboard,
+        )
 
     # The connection.
 
@@ -192,7 +213,7 @@ class DaskEntrants:
             if any(worker.cores for worker in each.result()):
                 self._submit_waiting_again()
             for worker in each.result():
-                self._workers[worker.address] = worker.cores
+                self._workers[worker.address] = worker
                 for fault in worker.faults:
                     self._runner.show(f"Worker {worker.address} gets no entrants: {fault}")
 
@@ -242,7 +263,7 @@ class DaskEntrants:
                 self._job,
                 each.number,
                 key=self._job.key(each.number, each.attempt),
-                cores=self._cores_each,
+                cores=self._job.cores,
             )
 
     def _ended(self, ended: _Submitted, now: float) -> None:

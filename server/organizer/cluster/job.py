@@ -11,8 +11,6 @@ from games.core import spec as notation
 from server.client.tls import TlsSettings
 from server.model.tournament_spec import Entrant, TournamentSpec
 
-#: The resource of workers that tasks ask for. A worker that passes its checks offers its threads.
-CORES = "playout-cores"
 #: Where the certificate of a private authority is written, in the folder of the entrants.
 _CA_FILE = "playout-ca.pem"
 
@@ -29,9 +27,9 @@ class TravellingFile:
 class ClusterJob:
     """What all core sets of a tournament have in common.
 
-    `tournament` is its id, empty before it is created. `tokens`: by the names of the entrants.
-    `variables`: further environment variables of their processes. `files`: by their paths relative
-    to the folder in which entrants are started.
+    `tokens`: by the names of the entrants. `variables`: further environment variables of their
+    processes. `files`: by their paths relative to the folder in which entrants are started.
+    `tournament` is its id, empty before it is created. A match needs `cores` cores.
     """
 
     spec: TournamentSpec
@@ -40,6 +38,7 @@ class ClusterJob:
     variables: Mapping[str, str]
     files: Mapping[str, TravellingFile]
     tournament: str = ""
+    cores: int = 1
 
     @property
     def topic(self) -> str:

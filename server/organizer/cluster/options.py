@@ -1,32 +1,17 @@
-"""The option `--dask`, and the cluster that it and the file choose. It imports Dask when needed."""
+"""The cluster that the option `--dask` and the file choose. Dask is imported when it is needed."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.util
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import click
-
+from server.cluster.options import require_dask
 from server.tournament.spec_parser import ClusterSettings
 
 if TYPE_CHECKING:
     from server.organizer.cluster.cluster import Cluster
-
-F = TypeVar("F", bound=Callable[..., object])
-
-
-def dask_option(command: F) -> F:
-    """Add `--dask` to a command."""
-    return click.option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Start the entrants on the workers of a Dask cluster: the address of its scheduler, "
-        "as in tcp://10.0.0.1:8786, or local for a cluster on this machine, with a worker for each "
-        "core. Needs: pip install 'playout[cluster]'",
-    )(command)
 
 
 @contextlib.contextmanager
@@ -39,10 +24,7 @@ def chosen_cluster(address: str | None, settings: ClusterSettings) -> Iterator[C
     if address is None:
         yield None
         return
-    if importlib.util.find_spec("distributed") is None:
-        raise click.ClickException(
-            "--dask needs the package distributed: pip install 'playout[cluster]'"
-        )
+    require_dask()
     module = importlib.import_module("server.organizer.cluster.cluster")
     with module.opened(address, settings.files) as cluster:
         yield cluster

@@ -7,18 +7,15 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-from rich.table import Table
-
+from server.cluster import faults, on_worker
+from server.cluster.connection import DaskConnection
 from server.organizer.cluster import worker_check
-from server.organizer.cluster.connection import DaskConnection
 from server.organizer.cluster.job import ClusterJob
 from server.organizer.cluster.worker_check import WorkerAnswer
+from server.tournament.results import SLOW
 
 #: Largest difference of a worker's clock: certificates and logs depend on it. Matches do not.
 _CLOCK_S = 60.0
-#: A worker with less than this share of the median speed is reported.
-_SLOW = 0.7
 
 
 @dataclass(frozen=True)
@@ -42,39 +39,27 @@ def check(
 
     Raises OSError.
     """
+    other = faults.other_software(connection, workers)
+    able = [address for address, fault in other.items() if not fault]
     began = time.time()
-    answers = connection.run(worker_check.ask, job, workers=workers)
+    answers = connection.run(worker_check.ask, job, workers=able)
     ended = time.time()
-    found = [
-        CheckedWorker(address, None, (_failure(answer),))
-        if isinstance(answer, Exception)
-        else CheckedWorker(address, answer, tuple(_faults(answer, job, began, ended)))
-        for address, answer in sorted(answers.items())
-    ]
-    connection.run(worker_check.offer_cores, workers=[each.address for each in found if each.cores])
+    found = []
+    for address, fault in sorted(other.items()):
+        answer = answers.get(address)
+        if isinstance(answer, WorkerAnswer):
+            wrong = tuple(_faults(answer, job, began, ended))
+            found.append(CheckedWorker(address, answer, wrong))
+        else:
+            found.append(CheckedWorker(address, None, (fault or faults.no_answer(answer),)))
+    good = [each.address for each in found if each.cores]
+    connection.run(on_worker.offer, on_worker.ENTRANT_CORES, workers=good)
     return found
 
 
-def _failure(error: Exception) -> str:
-    """What an error means that prevented an answer."""
-    if isinstance(error, ModuleNotFoundError) and error.name in ("server", "games", "players"):
-        return "Playout is not installed there: pip install 'playout[cluster]'"
-    if isinstance(error, ImportError | AttributeError):
-        return f"it has another version of Playout ({error}): install the one of the runner"
-    return f"it cannot be checked: {type(error).__name__}: {error}"
-
-
 def _faults(answer: WorkerAnswer, job: ClusterJob, began: float, ended: float) -> Iterator[str]:
-    python, playout, code = worker_check.versions()
-    if _minor(answer.python) != _minor(python):
-        yield f"it runs Python {answer.python}, and the runner {python}: use the same minor version"
-    if answer.playout != playout:
-        yield f"it has Playout {answer.playout}, and the runner {playout}: install the same"
-    elif answer.code != code:
-        yield (
-            f"its Playout {playout} has other games or players than the runner's: install the same "
-            "sources and plugins"
-        )
+    if other := faults.other_sources(answer.code):
+        yield other
     for program in answer.missing:
         yield f"there is no program {program!r} that can be run: install it there"
     if answer.unreachable:
@@ -89,23 +74,14 @@ def _faults(answer: WorkerAnswer, job: ClusterJob, began: float, ended: float) -
         yield f"its clock is {abs(minutes):.0f} minutes {how}: set it, for example with NTP"
 
 
-def _minor(version: str) -> list[str]:
-    return version.split(".")[:2]
-
-
 def table(workers: Sequence[CheckedWorker]) -> str:
     """The workers with their faults, one a line; empty if there are no faults."""
-    if not any(each.faults for each in workers):
-        return ""
-    rows = Table("worker", "host", box=None, pad_edge=False)
-    rows.add_column("fault", overflow="fold")
-    for each in workers:
-        for fault in each.faults:
-            rows.add_row(each.address, each.answer.host if each.answer else "", fault)
-    console = Console(width=200, color_system=None)
-    with console.capture() as captured:
-        console.print(rows)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+    rows = [
+        (each.address, each.answer.host if each.answer else "", fault)
+        for each in workers
+        for fault in each.faults
+    ]
+    return faults.table(rows) if rows else ""
 
 
 def slow_workers(workers: Sequence[CheckedWorker]) -> list[str]:
@@ -118,5 +94,5 @@ def slow_workers(workers: Sequence[CheckedWorker]) -> list[str]:
         f"worker {address} ({answer.host}) computes at {answer.speed / usual:.0%} of the median "
         "speed of the workers: players that think by the clock think less there"
         for address, answer in good
-        if answer.speed < _SLOW * usual
+        if answer.speed < SLOW * usual
     ]

@@ -1,17 +1,17 @@
-"""What a worker is asked before it gets entrants; these functions run on the worker."""
+"""What a worker is asked before it gets entrants; these functions run on the worker.
+
+It has the Python and the Playout of the runner: `server.cluster.faults` has asked for that first.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import importlib.metadata
-import platform
 import shlex
 import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +19,8 @@ from distributed import Worker
 
 from server.client import program_files
 from server.organizer.cluster.core_set import unreachable
-from server.organizer.cluster.job import CORES, ClusterJob
+from server.organizer.cluster.job import ClusterJob
 
-#: The clock that is compared with the runner's.
-CLOCK: Callable[[], float] = time.time
 #: Seconds in which the server must answer.
 _REACH_S = 5.0
 #: The calibration: the fastest of some digests of a block, 1 to 5 ms each.
@@ -39,8 +37,6 @@ class WorkerAnswer:
     """
 
     host: str
-    python: str
-    playout: str
     code: str
     time: float
     missing: tuple[str, ...]
@@ -54,26 +50,11 @@ async def ask(job: ClusterJob, dask_worker: Worker) -> WorkerAnswer:
     return await asyncio.to_thread(_answer, job, dask_worker.state.nthreads)
 
 
-async def offer_cores(dask_worker: Worker) -> None:
-    """Let tasks be put on this worker: it has passed the checks."""
-    if CORES not in dask_worker.state.total_resources:
-        await dask_worker.set_resources(**{CORES: dask_worker.state.nthreads})
-
-
-def versions() -> tuple[str, str, str]:
-    """The versions of Python and of Playout, and a digest of its games and players."""
-    playout = importlib.metadata.version("playout")
-    return platform.python_version(), playout, program_files.installed()
-
-
 def _answer(job: ClusterJob, cores: int) -> WorkerAnswer:
-    python, playout, code = versions()
     return WorkerAnswer(
         host=socket.gethostname(),
-        python=python,
-        playout=playout,
-        code=code,
-        time=CLOCK(),
+        code=program_files.installed(),
+        time=time.time(),
         missing=_missing(job),
         unreachable=unreachable(job.address, _REACH_S),
         speed=_speed(),

@@ -10,7 +10,7 @@ import click
 
 from server.cli.options import host_and_port, http_address, tournaments_database
 from server.client.tls import tls_options
-from server.organizer.cluster.options import dask_option
+from server.cluster.options import dask_option
 from server.organizer.local_server import HOST, is_free
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,7 +64,17 @@ def server_options(command: F) -> F:
     for option in reversed(
         (
             remote_server_options,
-            dask_option,
+            dask_option("Start the entrants"),
+            click.option(
+                "--host",
+                metavar="ADDRESS",
+                default=HOST,
+                show_default=True,
+                callback=_reachable,
+                help="Address of this machine on which the local server listens. If other "
+                "machines reach it, it uses TLS, with a certificate made for it: for the workers "
+                "of a cluster.",
+            ),
             click.option(
                 "--port",
                 default=0,
@@ -107,6 +117,15 @@ def server_options(command: F) -> F:
 
 def _default_http() -> str:
     return f"{HOST}:{_HTTP_PORT if is_free(HOST, _HTTP_PORT) else 0}"
+
+
+def _reachable(context: click.Context, parameter: click.Parameter, host: str) -> str:
+    if host in ("", "0.0.0.0", "::"):
+        raise click.BadParameter(
+            f"{host!r} is no address that entrants can connect to: give the one by which other "
+            "machines reach this one"
+        )
+    return host
 
 
 def _address(

@@ -32,7 +32,6 @@ class Knockout(Format):
 
     most_pairs = 2500
     shows_rounds = True
-    losers_leave = True
 
     @classmethod
     def most_known(cls, entrants: int, games: int, rounds: int) -> int:
@@ -52,7 +51,7 @@ class Knockout(Format):
 
     def byes(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[Bye]:
         """The entrants without an opponent in the first round; these byes give no points."""
-        seats = bracket(self.entrants)
+        seats = first_seats(self.entrants)
         paired = zip(seats[::2], seats[1::2], strict=True)
         return [Bye(1, one, 0) for one, other in paired if other >= self.entrants]
 
@@ -60,6 +59,13 @@ class Knockout(Format):
         """The entrant that is left at the end, None while that is not known."""
         (left,) = finished(self._play(results, withdrawn))[-1]
         return left
+
+    def bracket(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[list[int | None]]:
+        """The entrants of each round by their seats; those of neighbouring seats meet."""
+        return [
+            [None if one is None or one >= self.entrants else one for one in seats]
+            for seats in finished(self._play(results, withdrawn))
+        ]
 
     def ranking(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[int]:
         """All entrants by the round that they reached; among equals, the better seed first."""
@@ -80,7 +86,7 @@ class Knockout(Format):
 
         An empty seat of the first round has a number beyond the entrants.
         """
-        rounds: list[list[int | None]] = [list(bracket(self.entrants))]
+        rounds: list[list[int | None]] = [list(first_seats(self.entrants))]
         while len(rounds[-1]) > 1:
             seats, left = rounds[-1], list[int | None]()
             for board, (one, other) in enumerate(zip(seats[::2], seats[1::2], strict=True), 1):
@@ -116,7 +122,7 @@ class Knockout(Format):
         return pairs
 
 
-def bracket(entrants: int) -> list[int]:
+def first_seats(entrants: int) -> list[int]:
     """The entrants in the order of their seats in the first round; neighbours meet.
 
     The number of seats is a power of two. Of two neighbours, the better seed is first. Where the

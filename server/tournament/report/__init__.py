@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from server.tournament.report import as_csv, as_json, html, markdown, text
 from server.tournament.report.values import (
+    BracketRound,
     CrosstableCell,
     Estimate,
     HeadToHead,
@@ -26,6 +27,7 @@ from server.tournament.report.values import (
 
 __all__ = [
     "FORMATS",
+    "BracketRound",
     "CrosstableCell",
     "Estimate",
     "HeadToHead",

@@ -7,6 +7,7 @@ from html import escape
 
 from server.export.text import plain
 from server.tournament.report import charts
+from server.tournament.report.bracket import bracket
 from server.tournament.report.headline import headline
 from server.tournament.report.tables import CellEntrants, TextTable, summary, tables
 from server.tournament.report.values import Report
@@ -32,6 +33,33 @@ tbody tr:nth-child(odd) { background: var(--soft); }
 .who { position: sticky; left: 0; background: inherit; max-width: 40vw; overflow: hidden;
   text-overflow: ellipsis; }
 thead, tbody tr { background: var(--bg); }
+.muted { color: var(--muted); }
+.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); }
+.bracket, .bracket ol { margin: 0; padding: 0; list-style: none; }
+.bracket h3 { margin: 0 0 .5rem; font-size: .85rem; color: var(--muted); }
+.encounter > div { border: 1px solid var(--line); border-radius: .4rem; }
+.side { display: flex; justify-content: space-between; gap: 1rem; margin: 0; padding: .2rem .6rem;
+  overflow-wrap: anywhere; }
+.side .who { position: static; max-width: none; }
+.side + .side { border-top: 1px solid var(--line); }
+.side.won { font-weight: 650; }
+.side .points { font-variant-numeric: tabular-nums; }
+.encounter { padding: .3rem 0; }
+@media (min-width: 44rem) {
+  .bracket { display: flex; }
+  .round { display: flex; flex-direction: column; flex: 1 0 9rem; max-width: 16rem; }
+  .round > ol { display: flex; flex-direction: column; flex: 1; }
+  .encounter { position: relative; display: flex; flex-direction: column; flex: 1 1 0;
+    justify-content: center; padding: .3rem .8rem; }
+  .encounter::before, .encounter::after { position: absolute; width: .8rem;
+    border: 0 solid var(--line); }
+  .round:not(:first-child) .encounter::before { content: ""; left: 0; top: 50%;
+    border-top-width: 1px; }
+  .round:not(:last-child) .encounter::after { content: ""; right: 0; }
+  .encounter:nth-child(odd)::after { top: 50%; bottom: 0; border-width: 1px 1px 0 0; }
+  .encounter:nth-child(even)::after { top: 0; bottom: 50%; border-width: 0 1px 1px 0; }
+}
 .plot { display: block; max-width: 45rem; }
 .plot text { font-size: 13px; fill: var(--text); paint-order: stroke; stroke: var(--bg);
   stroke-width: 4px; }
@@ -83,7 +111,10 @@ def sections(report: Report, link: Link = lambda entrants: "") -> Iterator[str]:
     for each in report.head_to_head:
         if each.test and (plot := charts.llr(each.test)):
             yield section("Log-likelihood ratio over pairs", plot)
-    for table in tables(report):
+    drawn = bracket(report, link)
+    if drawn:
+        yield section("Bracket", _scrolled("Bracket", drawn))
+    for table in tables(report, with_bracket=not drawn):
         yield section(table.title, _table(table, link))
 
 
@@ -99,11 +130,14 @@ def _table(table: TextTable, link: Link) -> str:
     )
     kind, shown = ("table", f"<tr>{head}</tr>") if any(table.head) else ("table facts", "")
     body = "\n".join(_row(table, row, link) for row, _ in enumerate(table.rows))
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{_shown(table.title)}">'
-        f'<table class="{kind}">\n'
-        f"<thead>{shown}</thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
-    )
+    written = f'<table class="{kind}">\n<thead>{shown}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+    return _scrolled(table.title, written)
+
+
+def _scrolled(title: str, content: str) -> str:
+    """What may be wider than the window, as a region that the keyboard scrolls, too."""
+    head = f'<div class="scroll" tabindex="0" role="region" aria-label="{_shown(title)}">'
+    return f"{head}{content}</div>"
 
 
 def _row(table: TextTable, row: int, link: Link) -> str:

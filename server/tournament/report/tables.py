@@ -18,6 +18,8 @@ from server.tournament.report.values import (
 _VERDICTS = {None: "none yet", "H0": "elo0 is accepted", "H1": "elo1 is accepted"}
 
 
+#: The pairs by their two results.
+_PAIRS = ("LL", "LD", "WL", "DD", "WD", "WW")
 #: The entrants of a cell: one, if the cell has its name, or two, if it has their matches.
 CellEntrants = tuple[int, ...]
 
@@ -49,18 +51,21 @@ def summary(report: Report) -> list[str]:
     return [*lines, *report.notes]
 
 
-def tables(report: Report) -> list[TextTable]:
-    """The tables that have rows, the most important first."""
-    bracket = [_round(report, each) for each in report.rounds]
-    advances = any(each.winner is not None for some in report.rounds for each in some.meetings)
+def tables(report: Report, *, with_bracket: bool = True) -> list[TextTable]:
+    """The tables that have rows, the most important first.
+
+    `with_bracket`: with the rounds of a knockout, which its bracket has, too.
+    """
+    rounds = [_round(report, each) for each in report.rounds]
+    bracket, others = ([], rounds) if not report.bracket else (rounds, [])
     found = [
         _standings(report),
-        *(bracket if advances else ()),
+        *(bracket if with_bracket else ()),
         _crosstable(report),
-        *(_head_to_head(report, each) for each in report.head_to_head),
+        *_all_head_to_heads(report),
         _superiority(report),
         _endings(report),
-        *(() if advances else bracket),
+        *others,
         _entrants(report),
         _setting(report),
     ]
@@ -137,6 +142,35 @@ def _square(title: str, report: Report, cells: list[list[str]]) -> TextTable:
         for number, one in enumerate(order, 1)
     ]
     return TextTable(title, head, rows, 2, _named(order, 1))
+
+
+def _all_head_to_heads(report: Report) -> list[TextTable]:
+    """A table for two entrants; one for all opponents of the same entrant, as in a gauntlet."""
+    if len(report.head_to_head) < 2:
+        return [_head_to_head(report, each) for each in report.head_to_head]
+    first = report.head_to_head[0].first
+    against = {each.second: each for each in report.head_to_head}
+    order = [one for one in in_order(report) if one in against]
+    head = ("against", "Elo", "normalized Elo", "superiority", "tied", "points", "pairs", *_PAIRS)
+    rows = [_opponent(report, against[one]) for one in order]
+    entrants: dict[tuple[int, int], CellEntrants] = {**_named(order, 0)}
+    entrants |= {(row, 5): (first, one) for row, one in enumerate(order)}
+    title = f"{report.entrants[first].name} against each opponent"
+    return [TextTable(title, head, rows, 1, entrants)]
+
+
+def _opponent(report: Report, both: HeadToHead) -> tuple[str, ...]:
+    pairs = both.pairs
+    return (
+        report.entrants[both.second].name,
+        words.elo(both.elo),
+        words.elo(both.nelo),
+        words.percent(both.los, 2),
+        words.percent(both.draw_ratio),
+        words.cell(report.crosstable[both.first][both.second]),
+        str(pairs.count),
+        *map(str, (pairs.ll, pairs.ld, pairs.wl, pairs.dd, pairs.wd, pairs.ww)),
+    )
 
 
 def _head_to_head(report: Report, both: HeadToHead) -> TextTable:

@@ -73,6 +73,18 @@ class ReportRound:
 
 
 @dataclass(frozen=True)
+class BracketRound:
+    """A round of a knockout, played or not: the entrants by seat, of which neighbours meet.
+
+    In the first round None is an empty seat, whose neighbour advances; later one whose entrant is
+    not known yet.
+    """
+
+    name: str
+    seats: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
 class MatchCounts:
     """Numbers of matches by their results."""
 
@@ -179,8 +191,8 @@ class Report:
     that i is stronger than j. `ratings` are relative to `anchor`, or to the average; `first_move`
     is the value of the first move in Elo. All of these are empty if no entrant is rated. `endings`
     has for each entrant the results of its matches, by the reason of their end. `rounds` are those
-    of a knockout or a Swiss that are known; `setting` is None where it is not. `winner` is the
-    entrant that is left of a knockout, None otherwise.
+    of a knockout or a Swiss that are known; `bracket` has all rounds of a knockout. `setting` is
+    None where it is not known. `winner` is the entrant that is left of a knockout, None otherwise.
     """
 
     name: str
@@ -202,5 +214,6 @@ class Report:
     endings: tuple[Mapping[str, MatchCounts], ...] = ()
     notes: tuple[str, ...] = ()
     rounds: tuple[ReportRound, ...] = ()
+    bracket: tuple[BracketRound, ...] = ()
     setting: ReportSetting | None = None
     winner: int | None = None

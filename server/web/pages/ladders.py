@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from markupsafe import Markup
 from twisted.web import http
 
@@ -12,6 +14,7 @@ from server.storage.results import page_of
 from server.tournament.report.charts import RatingRow, rating_rows
 from server.tournament.report.values import Estimate
 from server.web.http import Handler, HttpError, HttpRequest, HttpResponse
+from server.web.pages.response_cache import ResponseCache
 from server.web.pages.source import PageSource, async_handler, render_page
 from server.web.parameters import Parameters, parse_game
 from server.web.rating_plot import COLOURS, rating_plot
@@ -19,6 +22,9 @@ from server.web.rating_plot import COLOURS, rating_plot
 _PER_PAGE = 100
 #: The versions in the chart and in the crosstable, the first ones of a page.
 _CHARTED, _CROSSED = 30, 20
+#: The number of running matches on the page.
+_BOARDS = 8
+_PARTS = {"page": "ladder.html", "ladder": "ladder_sections.html"}
 
 
 def index(source: PageSource) -> Handler:
@@ -26,27 +32,39 @@ def index(source: PageSource) -> Handler:
 
     async def respond(request: HttpRequest) -> HttpResponse:
         Parameters(request, ())
-        return render_page("ladders.html", ladders=source.hub.ladders.tables())
+        return render_page("ladders.html", ladders=source.hub.ladders.tables(time.time()))
 
     return async_handler(respond)
 
 
 def item(source: PageSource) -> Handler:
-    """The handler of one: its ratings were computed when its matches ended."""
+    """The handler of one: its page or, for `?part=`, what changes of it.
+
+    Its ratings were computed when its matches ended.
+    """
+    cache = ResponseCache()
 
     async def respond(request: HttpRequest) -> HttpResponse:
         game = parse_game("/".join(request.path))
-        table = source.hub.ladders.table(game)
+        parameters = Parameters(request, ("page", "player", "part"))
+        part = parameters.choice("part", "page", _PARTS)
+        page, player = parameters.page, parameters.player
+        # A page that was told of a change is never given the state before it.
+        key = source.hub.ladder_feed.news(game), part, page, player
+        return await cache.get(key, lambda: make(game, part, page, player))
+
+    async def make(game: str, part: str, page: int, player: str | None) -> HttpResponse:
+        table = source.hub.ladders.table(game, time.time())
         if table is None:
             raise HttpError(http.NOT_FOUND, f"Nobody has entered a ladder of {game} yet.")
         numbered = list(enumerate(table.standings))
-        parameters = Parameters(request, ("page", "player"))
-        rows = page_of(numbered, parameters.page, _PER_PAGE)
-        player = parameters.player or table.standings[0].name
+        rows = page_of(numbered, page, _PER_PAGE)
+        player = player or table.standings[0].name
         history = await source.archive.ladder_history(game, player)
         return render_page(
-            "ladder.html",
+            _PARTS[part],
             table=table,
+            running=source.lookup.running_on_ladder(game, per_page=_BOARDS),
             rows=rows,
             chart=_chart([row for _, row in rows.items]),
             crossed=[number for number, _ in rows.items[:_CROSSED]],

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 import games
 from server.core.hub import Hub
 from server.model.messages import Outcome, Overview
-from server.storage.results import MatchRow, ResultPage
+from server.storage.results import MatchRow
 from server.web.archive import Archive
 from server.web.http import HTML, Handler, HttpRequest, HttpResponse
 from server.web.templates import render
@@ -30,7 +30,7 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
     names = [each["name"] for each in descriptions]
     first_game = FIRST_GAME if FIRST_GAME in names else next(iter(names), None)
 
-    def page(stored: ResultPage[MatchRow]) -> HttpResponse:
+    def page(stored: Sequence[MatchRow]) -> HttpResponse:
         overview = hub.lobby_feed.overview()
         body = render(
             "lobby.html",
@@ -44,22 +44,22 @@ def lobby(hub: Hub, archive: Archive) -> Handler:
         return HttpResponse(body, media_type=HTML)
 
     def handle(request: HttpRequest) -> Deferred[HttpResponse]:
-        matches = archive.matches(per_page=RESULTS)
+        matches = archive.latest_matches(RESULTS)
         return matches.addErrback(_no_matches).addCallback(page)
 
     return handle
 
 
-def _no_matches(failure: Failure) -> ResultPage[MatchRow]:
+def _no_matches(failure: Failure) -> list[MatchRow]:
     """When the database fails, the lobby is still shown, for playing."""
     failure.trap(WorkUnavailable)
-    return ResultPage()
+    return []
 
 
-def _results(overview: Overview, stored: ResultPage[MatchRow]) -> Sequence[Outcome | MatchRow]:
+def _results(overview: Overview, stored: Sequence[MatchRow]) -> Sequence[Outcome | MatchRow]:
     """Results, the latest first: those of the overview may not be stored yet, or never will be."""
     latest: dict[str, Outcome | MatchRow] = {
         each.match: each for each in reversed(overview.outcomes)
     }
-    older = (each for each in stored.items if each.match not in latest)
+    older = (each for each in stored if each.match not in latest)
     return [*latest.values(), *older][:RESULTS]

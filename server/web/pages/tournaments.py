@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
@@ -14,8 +13,11 @@ from server.storage.results import MatchFilter, MatchRow, ResultPage
 from server.tournament.report import Report, html
 from server.tournament.report.headline import headline
 from server.tournament.report.tables import CellEntrants, summary
+from server.web import cluster_summary
 from server.web.archive import Archive, TournamentRecord, UnreadableTournament
+from server.web.cluster_summary import ClusterSummary
 from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse, cacheable_response
+from server.web.pages.response_cache import ResponseCache
 from server.web.pages.source import PageSource, async_handler, render_page
 from server.web.parameters import Parameters, parse_id
 from server.web.templates import render
@@ -26,8 +28,8 @@ _LATEST = 20
 _BOARDS = 12
 #: The number of running tournaments whose progress the list shows.
 _WITH_PROGRESS = 10
-#: The most cached reports in HTML, the most cached responses, and how long a response is valid.
-_MAX_REPORTS, _MAX_RESPONSES, _VALID_S = 16, 64, 1.0
+#: The most cached reports in HTML.
+_MAX_REPORTS = 16
 
 
 def index(source: PageSource) -> Handler:
@@ -58,19 +60,12 @@ def index(source: PageSource) -> Handler:
 def item(source: PageSource) -> Handler:
     """The handler of one: its page or, for `?part=`, a section that changes while it runs."""
     reports = _ReportCache(source.archive)
-    cache: OrderedDict[tuple[str, str], _CachedResponse] = OrderedDict()
+    cache = ResponseCache()
 
     async def respond(request: HttpRequest) -> HttpResponse:
         tournament = parse_id("/".join(request.path))
         part = Parameters(request, ("part",)).choice("part", "page", _PARTS)
-        cached = cache.get((tournament, part))
-        if cached is None or time.monotonic() >= cached.expires_at:
-            response = await make(tournament, part)
-            cached = _CachedResponse(response, time.monotonic() + _VALID_S)
-            cache[tournament, part] = cached
-            if len(cache) > _MAX_RESPONSES:
-                cache.popitem(last=False)
-        return cached.response
+        return await cache.get((tournament, part), lambda: make(tournament, part))
 
     async def make(tournament: str, part: str) -> HttpResponse:
         record = await source.archive.tournament(tournament)
@@ -82,6 +77,7 @@ def item(source: PageSource) -> Handler:
             _PARTS[part],
             record=record,
             running=source.lookup.running(match_filter, per_page=_BOARDS),
+            cluster=_cluster(source, tournament),
             ended=ended,
             headline=headline(record.report),
             summary=summary(record.report),
@@ -93,19 +89,17 @@ def item(source: PageSource) -> Handler:
     return async_handler(respond)
 
 
+def _cluster(source: PageSource, tournament: str) -> ClusterSummary | None:
+    """What the organizer has reported of the cluster; None if there is none."""
+    report = source.hub.clusters.of(tournament)
+    return cluster_summary.summary(report) if report else None
+
+
 _PARTS = {
     "page": "tournament.html",
     "progress": "tournament_progress.html",
     "tables": "tournament_tables.html",
 }
-
-
-@dataclass(frozen=True)
-class _CachedResponse:
-    """A response, and the time.monotonic() at which it expires."""
-
-    response: HttpResponse
-    expires_at: float
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 // The analysis that a player sent with its move: its principal variation (pv) and its candidates.
 
+import { candidateTable, isGuided } from "./candidate_table.js";
 import { html } from "./elements.js";
 import { percent } from "./match_text.js";
 
-const ROWS = 8;
+/** More visits than this per simulation are from a search before. */
+const KEPT = 1.05;
 /** What the board can show of the candidates: a share of each, from 0 to 1. */
 const HEAT = {
   nothing: () => 0,
@@ -36,12 +38,14 @@ export class AnalysisPanel {
     this.#choice.hidden = !this.#candidates.some(isGuided);
     this.#showHeat();
     if (!info) return this.#text.replaceChildren();
-    const parts = [html("p", {}, `${players[player - 1]} on ${view.name}: ${summary(info)}`)];
+    const parts = [html("p", {}, `${players[player - 1]} on ${view.name}: ${summary(info, view.candidates)}`)];
     if (view.pv?.length) {
       const label = html("span", { class: "muted" }, "Expected: ");
       parts.push(html("p", { class: "pv" }, label, view.pv.join(" ")));
     }
-    if (view.candidates?.length) parts.push(this.#table(view.candidates, view.name));
+    if (view.candidates?.length) {
+      parts.push(candidateTable([...view.candidates], view.name, { onPoint: this.#onPoint }));
+    }
     this.#text.replaceChildren(...parts);
   }
 
@@ -64,61 +68,23 @@ export class AnalysisPanel {
     const shares = shown.map((each) => [each.cells.at(-1), HEAT[value](each, all)]);
     this.#onHeat(new Map(shares.filter(([, share]) => share > 0)));
   }
-
-  #table(candidates, played) {
-    const head = html("tr", {}, cell("th", "Move"), cell("th", "Visits", "number"));
-    head.append(cell("th", "Win rate", "number"));
-    const guided = candidates.some(isGuided);
-    if (guided) head.append(cell("th", "Policy", "number"));
-    const visited = candidates.filter(({ visits }) => visits > 0);
-    const best = visited.sort((a, b) => b.visits - a.visits).slice(0, ROWS);
-    const rows = best.map((candidate) => this.#row(candidate, candidate.name === played, guided));
-    const table = html("table", { class: "table" }, html("thead", {}, head));
-    table.append(html("tbody", {}, ...rows));
-    const label = "Candidate moves";
-    const attributes = { class: "scroll", tabindex: 0, role: "region", "aria-label": label };
-    return html("div", attributes, table);
-  }
-
-  #row({ name, visits, win_rate: rate, prior, cells }, isPlayed, guided) {
-    const button = html("button", { type: "button", class: "candidate" }, name);
-    if (isPlayed) button.append(html("span", { class: "muted" }, " played"));
-    const move = html("td", {}, button);
-    const row = html("tr", {}, move, cell("td", visits.toLocaleString("en"), "number"));
-    row.append(cell("td", percent(rate), "number"));
-    if (guided) row.append(cell("td", percent(prior ?? 0), "number"));
-    const point = () => this.#onPoint(cells ?? []);
-    const leave = () => this.#onPoint([]);
-    row.addEventListener("pointerenter", point);
-    row.addEventListener("pointerleave", leave);
-    button.addEventListener("focus", point);
-    button.addEventListener("blur", leave);
-    button.addEventListener("click", point);
-    return row;
-  }
-}
-
-/** Did a net give the candidate a probability? */
-function isGuided({ prior }) {
-  return prior !== null && prior !== undefined;
-}
-
-function cell(name, text, style = null) {
-  return html(name, { class: style, scope: name === "th" ? "col" : null }, text);
 }
 
 function count(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** "a proven win; 61.0 % to win; 20,000 simulations, depth 11, 0.98 s". */
-function summary(info) {
+/** "a proven win; 61.0 % to win; 20,000 simulations, depth 11, 0.98 s". If the candidates have more
+ * visits than there were simulations, the search went on with a tree from before. */
+export function summary(info, candidates = []) {
   const { win_rate: rate, simulations, depth, seconds, proven } = info;
+  const visits = (candidates ?? []).reduce((sum, candidate) => sum + candidate.visits, 0);
   const isGiven = (value) => value !== null && value !== undefined;
   const effort = [
     isGiven(simulations) && count(simulations, "simulation"),
     isGiven(depth) && `depth ${depth}`,
     isGiven(seconds) && `${seconds.toFixed(2)} s`,
+    isGiven(simulations) && visits > KEPT * simulations && "tree kept from before",
   ].filter(Boolean);
   const parts = [effort.join(", ")];
   if (isGiven(rate)) parts.unshift(`${percent(rate)} to win`);

@@ -34,6 +34,7 @@ export class BoardView {
   #svg;
   #buttons;
   #layers;
+  #arrows = svg("g", { class: "layer arrows", "aria-hidden": "true" });
   /** Is the last move marked above its piece, rather than below it? */
   #marksAbove;
   #cells = new Map();
@@ -102,6 +103,11 @@ export class BoardView {
     this.#layers.hint.show(new Map(cells.map((cell) => [cell, "hint"])));
   }
 
+  /** Point from cells to others, [from, to, share from 0 to 1], until the next position is shown. */
+  point(arrows) {
+    this.#arrows.replaceChildren(...arrows.map(([from, to, share]) => this.#arrow(from, to, share)));
+  }
+
   /** Does one of the cells have the focus of the keyboard? */
   get hasFocus() {
     return this.#svg.contains(document.activeElement);
@@ -133,7 +139,7 @@ export class BoardView {
     this.#svg.append(this.#ground(width, height));
     this.#layers = this.#makeLayers();
     if (hasLabels) this.#layers.dots.element.after(this.#labels(font)); // names of cells can be read
-    if (!small) this.#svg.append(this.#grid());
+    if (!small) this.#svg.append(this.#arrows, this.#grid());
   }
 
   /** The rectangle around the cells: its left, top, width and height. */
@@ -178,6 +184,7 @@ export class BoardView {
       ground.append(svg("path", { class: "dark", d: darkSquares(rows, columns) }));
       return ground;
     }
+    if (surface === "blank") return ground;
     const inset = piece === "stone" ? CELL / 2 : 0;
     ground.append(svg("path", { class: "line", d: lines(rows, columns, 1, inset) }));
     if (surface === "wood") ground.append(...this.#stars());
@@ -319,6 +326,7 @@ export class BoardView {
     lastLayer.show(new Map(last.map((cell) => [cell, "last"])));
     layers.winning.show(new Map(winning.map((cell) => [cell, "winning"])));
     layers.hint.show(new Map());
+    this.point([]);
     this.#drawHeat();
     if (this.#options.small) return;
     const free = cells.filter((value) => value === 0).length <= this.#targets.size;
@@ -503,6 +511,17 @@ export class BoardView {
     const [row, column] = this.#layout.placeOf(cell);
     if (this.#board.geometry === "hex") return hexagons.centreOf(row, column, CELL);
     return [(column + 0.5) * CELL, (row + 0.5) * CELL];
+  }
+
+  /** An arrow that is wider for a greater share, and stops before the centre of the last cell. */
+  #arrow(from, to, share) {
+    const [[x, y], [toX, toY]] = [this.#centre(from), this.#centre(to)];
+    const length = Math.hypot(toX - x, toY - y) - 6;
+    const [half, head] = [1.5 + 3 * share, 7 + 5 * share];
+    const neck = length - 1.6 * head;
+    const shape = `M8 ${-half}H${neck}V${-head}L${length} 0L${neck} ${head}V${half}H8z`;
+    const angle = (Math.atan2(toY - y, toX - x) * 180) / Math.PI;
+    return svg("path", { d: shape, transform: `translate(${x} ${y}) rotate(${angle})` });
   }
 
   /** The centre of a block: the mean of the centres of its first and its last cell. */

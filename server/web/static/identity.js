@@ -21,8 +21,8 @@ function show() {
   part("playing").hidden = !current?.playing.length;
   part("change").hidden = Boolean(current?.playing.length);
   part("take").hidden = !isGuest;
-  part("forget").hidden = !mine;
-  part("forget").textContent = `Forget the name ${mine?.name}`;
+  part("leave").hidden = !mine;
+  part("log-out").textContent = `Log out as ${mine?.name} in this browser`;
   part("fault").textContent = current?.fault ? `The server refused the name ${mine?.name}: ${current.fault}` : "";
   part("token").value = mine?.token ?? "";
 }
@@ -59,9 +59,9 @@ async function copy() {
   }
 }
 
-function forget() {
+function logOut() {
   const { name } = account();
-  const warning = `Without its token, you cannot play as ${name} again. Forget the name?`;
+  const warning = `Log out as ${name}? Nothing is deleted, but without a copy of the token you cannot play as ${name} again.`;
   if (confirm(warning)) setAccount(null);
 }
 
@@ -73,7 +73,7 @@ button.addEventListener("click", () => {
 });
 for (const form of dialog.querySelectorAll("form[aria-label]")) form.addEventListener("submit", submit);
 part("copy").addEventListener("click", copy);
-part("forget").addEventListener("click", forget);
+part("log-out").addEventListener("click", logOut);
 accountEvents.addEventListener("account", show);
 accountEvents.addEventListener("session", show);
 show();

@@ -6,6 +6,8 @@ import { AnalysisPanel } from "./analysis.js";
 import { beginsAbove } from "./board_layout.js";
 import { Clocks } from "./clocks.js";
 import { showConnectionStatus } from "./connection_status.js";
+import { html } from "./elements.js";
+import { largestLosses } from "./losses.js";
 import { MatchRecord } from "./match_record.js";
 import {
   announcement,
@@ -15,12 +17,14 @@ import {
   reasonText,
   statusText,
   takebackText,
+  triedText,
 } from "./match_text.js";
 import { MoveList } from "./move_list.js";
 import { OfferButtons } from "./offers.js";
 import { PositionBrowser, plyAfter, plyOf } from "./position_browser.js";
 import { Rematch } from "./rematch.js";
 import { ServerConnection } from "./server_connection.js";
+import { Study } from "./study.js";
 import { newBoard } from "./text_board.js";
 import { WinRateGraph } from "./win_rate_graph.js";
 
@@ -40,6 +44,7 @@ class MatchPage {
   #moves;
   #graph;
   #analysis;
+  #study;
   #offers;
   #alerts = new Alerts({ sounds: part("sounds"), notices: part("notices"), fault: part("notices-fault") });
   #connection = null;
@@ -62,13 +67,21 @@ class MatchPage {
       flipped: mine > 0 && beginsAbove(board, positions[0].view.cells, mine),
       label: `Board of ${this.#record.game}`,
       players,
-      onChoose: (action) => this.#play(action),
+      onChoose: (action) => this.#study.play(action) || this.#play(action),
     });
     const go = (ply) => this.#go(ply);
     this.#moves = new MoveList(part("moves"), go);
     this.#graph = new WinRateGraph(part("graph"), go, (text) => (part("win-rate").textContent = text));
     const point = (cells) => this.#board.highlight(cells);
     this.#analysis = new AnalysisPanel(part("analysis"), point, (heat) => this.#board.tint(heat));
+    this.#study = new Study(part, this.#record, this.#browser.ply, location.search, {
+      connect: () => (this.#connection ??= this.#open("spectator")),
+      onChange: () => this.#changed(),
+      onJudged: () => this.#show(),
+      onPoint: point,
+      onHeat: (heat) => this.#board.tint(heat),
+      onArrows: (arrows) => this.#board.point(arrows),
+    });
     part("flip").hidden = !this.#board.flippable;
     const request = (message) => this.#request(message);
     this.#offers = new OfferButtons(part, this.#record, request, (text) => this.#announce(text));
@@ -84,7 +97,7 @@ class MatchPage {
     document.addEventListener("keydown", (event) => this.#press(event));
     part("browse").addEventListener("click", ({ target }) => {
       const key = target.closest("[data-key]")?.dataset.key;
-      if (key) this.#go(plyAfter(key, this.#browser.ply));
+      if (key) this.#browse(key);
     });
     part("live").addEventListener("click", () => this.#go(Infinity));
     part("flip").addEventListener("click", () => this.#board.flip());
@@ -101,25 +114,44 @@ class MatchPage {
   #press(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
     if (event.target.closest("input, textarea, select, [contenteditable], dialog")) return;
-    const ply = plyAfter(event.key, this.#browser.ply);
-    if (ply === null) return;
+    if (plyAfter(event.key, 0) === null) return;
     event.preventDefault();
-    this.#go(ply);
+    this.#browse(event.key);
+  }
+
+  /** Browse the moves that were tried, if there are any, or those of the match. */
+  #browse(key) {
+    if (!this.#study.step(key)) this.#go(plyAfter(key, this.#browser.ply));
   }
 
   #go(ply) {
-    if (!this.#browser.go(ply)) return;
+    const left = this.#study.leave();
+    if (!this.#browser.go(ply) && !left) return;
     if (this.#record.over) this.#setClocks();
+    this.#changed();
+  }
+
+  /** Another position is to be shown: show it, and have the address lead to it. */
+  #changed() {
     this.#show();
+    const isLast = this.#browser.live && !this.#study.moves.length;
+    history.replaceState(null, "", this.#address(isLast));
+  }
+
+  /** The address of the shown position, or of the match where `isLast`. */
+  #address(isLast = false) {
     const address = new URL(location.href);
-    if (this.#browser.live) address.searchParams.delete("ply");
+    const { moves } = this.#study;
+    if (isLast) address.searchParams.delete("ply");
     else address.searchParams.set("ply", this.#browser.ply);
-    history.replaceState(null, "", address);
+    if (moves.length) address.searchParams.set("moves", moves.join());
+    else address.searchParams.delete("moves");
+    address.search = address.search.replaceAll("%2C", ",");
+    return address;
   }
 
   async #copy() {
-    const address = new URL(location.href);
-    address.searchParams.set("ply", this.#browser.ply);
+    const address = this.#address();
     try {
       await navigator.clipboard.writeText(address.href);
       part("copied").textContent = "Copied.";
@@ -175,15 +207,19 @@ class MatchPage {
     const mine = this.#record.players.indexOf(session()?.name) + 1;
     if (this.#record.over && !mine) return;
     if (this.#record.over) this.#record.seat = mine;
-    this.#connection = new ServerConnection({
-      role: "human",
+    this.#connection = this.#open("human");
+    this.#rematch = new Rematch(part("rematch-play"), part("rematch-text"), this.#connection, this.#record);
+    setInterval(() => this.#tick(), TICK_MS);
+    this.#show();
+  }
+
+  #open(role) {
+    return new ServerConnection({
+      role,
       views: true,
       onEvent: (event) => this.#receive(event),
       onState: (state, text) => this.#connectionChanged(state, text),
     });
-    this.#rematch = new Rematch(part("rematch-play"), part("rematch-text"), this.#connection, this.#record);
-    setInterval(() => this.#tick(), TICK_MS);
-    this.#show();
   }
 
   #connectionChanged(state, text) {
@@ -194,6 +230,7 @@ class MatchPage {
 
   #receive(event) {
     this.#rematch?.receive(event);
+    this.#study.receive(event);
     if (event.type === "welcome") this.#welcome(event);
     else if (event.type === "notice") this.#notice(event);
     else if (event.type === "closing") part("notice").textContent = closingText(event);
@@ -242,7 +279,7 @@ class MatchPage {
     const before = this.#record.last;
     if (!this.#record.add(event)) return this.#catchUp();
     if (this.#record.last === before) return;
-    this.#browser.extend(this.#record.last);
+    this.#browser.extend(this.#record.last, !this.#study.moves.length);
     this.#setClocks();
     this.#show();
     const { toMove, seat } = this.#record;
@@ -331,15 +368,19 @@ class MatchPage {
   #show() {
     const record = this.#record;
     const { ply, live } = this.#browser;
-    const position = record.positions[ply];
+    this.#study.show(ply, record.over || !record.players.includes(session()?.name));
+    const position = this.#study.position ?? record.positions[ply];
     const mine = record.seat !== null && record.seat === record.toMove;
     const mayPlay = mine && this.#isConnected && this.#sent < 0;
-    this.#board.show(position.view, mayPlay && live ? record.legalMoves : [], record.toMove);
+    if (mayPlay && live) this.#board.show(position.view, record.legalMoves, record.toMove);
+    else this.#board.show(position.view, this.#study.legalMoves, this.#study.mover);
     this.#moves.show(record.positions, ply);
     this.#showAnalysis(position);
+    this.#study.draw();
     setText(part("status"), statusText(record));
     setText(part("reason"), record.result ? reasonText(record.result) : "");
-    const shown = live ? "" : `After move ${ply} of ${record.last}`;
+    const tried = this.#study.moves.length;
+    const shown = live && !tried ? "" : `After move ${ply} of ${record.last}${triedText(tried)}`;
     setText(part("note"), [shown, position.view.note].filter(Boolean).join(" · "));
     for (const seat of [1, 2]) {
       part(`seat-${seat}`).classList.toggle("to-move", record.toMove === seat);
@@ -348,7 +389,7 @@ class MatchPage {
     part("alerts").hidden = record.over;
     part("spectators").hidden = record.over || !record.spectators;
     setText(part("spectators"), `${record.spectators} watching`);
-    part("live").hidden = record.over || live;
+    part("live").hidden = record.over || (live && !tried);
     part("resign").hidden = part("entry").hidden = record.over || record.seat === null;
     part("entry-play").disabled = !mayPlay;
     if (record.over) part("take-over").hidden = true;
@@ -362,12 +403,29 @@ class MatchPage {
   #showAnalysis(position) {
     const record = this.#record;
     const isPlayer = record.players.includes(session()?.name);
-    const isKnown = record.positions.some(({ info }) => info);
+    const isKnown = record.rates().some(({ length }) => length);
     part("win-rates").hidden = !isKnown || (isPlayer && !record.over);
     if (part("win-rates").hidden) return;
     record.rates().forEach((points, at) => (part(`legend-${at + 1}`).hidden = !points.length));
+    setText(part("judge"), `says ${record.judge}`);
+    this.#showLosses();
     this.#graph.show(record, this.#browser.ply);
     this.#analysis.show(position, record.players);
+  }
+
+  /** The moves that lost the most, which lead to the positions before them. */
+  #showLosses() {
+    const buttons = largestLosses(this.#record).map(({ ply, loss }) => {
+      const text = `${ply}. ${this.#record.positions[ply].view.name} −${Math.round(100 * loss)} %`;
+      const button = html("button", { type: "button", class: "candidate" }, text);
+      button.addEventListener("click", () => this.#go(ply - 1));
+      return button;
+    });
+    const texts = buttons.map(({ textContent }) => textContent).join();
+    part("losses").hidden = !buttons.length;
+    if (part("losses").dataset.shown === texts) return;
+    part("losses").dataset.shown = texts;
+    part("losses-list").replaceChildren(...buttons);
   }
 
   #announce(text) {

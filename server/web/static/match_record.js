@@ -4,6 +4,9 @@
 /** Kept up to date by the server's events. `positions[ply]` is the position after `ply` moves:
  * {view, action, player, info, clocks}; all but the view belong to the move that led there. */
 export class MatchRecord {
+  /** Player 1's win rates by ply, by the judge. */
+  #judged = new Map();
+
   /** From the data that the server sends with the page, or under /api/matches/ID. */
   constructor(data) {
     this.id = data.match;
@@ -20,6 +23,8 @@ export class MatchRecord {
     this.isAssigned = Boolean(data.tournament || data.ladder);
     /** The number of moves that were made for the players. */
     this.opening = data.opening ?? 0;
+    /** The bot that judges the positions for this person, "" for none. */
+    this.judge = "";
     /** How many people watch. */
     this.spectators = 0;
     /** The open offers of the players, {offer, player, ply}; known to players only. */
@@ -141,10 +146,34 @@ export class MatchRecord {
     this.offers = [];
   }
 
-  /** The win rates that the players sent with their moves, each as {ply, rate}: [of player 1, of
-   * player 2]. All rates are those of player 1 winning. */
+  /** Have a bot judge the positions of the match: see `addJudgement`. */
+  startJudging(bot) {
+    this.judge = bot;
+    this.#judged.clear();
+    if (this.result?.reason !== "rules") return;
+    const { winner } = this.result;
+    this.#judged.set(this.last, winner > 0 ? 2 - winner : 0.5);
+  }
+
+  /** Add what that bot says of the position after `ply` moves, with `player` to move. Returns false
+   * if that is no win rate. */
+  addJudgement(ply, player, info) {
+    const rate = rateOf(info);
+    if (rate === null) return false;
+    this.#judged.set(ply, player === 1 ? rate : 1 - rate);
+    return true;
+  }
+
+  /** Who says the win rates of each series of `rates`. */
+  get speakers() {
+    return [...this.players, this.judge];
+  }
+
+  /** The known win rates, each as {ply, rate}: [those that player 1 sent with moves, those of player
+   * 2, those of a bot that has judged the positions]. All rates are those of player 1 winning. */
   rates() {
-    const series = [[], []];
+    const judged = [...this.#judged].map(([ply, rate]) => ({ ply, rate }));
+    const series = [[], [], judged.sort((one, other) => one.ply - other.ply)];
     this.positions.forEach(({ player, info }, ply) => {
       const rate = info && rateOf(info);
       if (rate === null || rate === undefined) return;
@@ -169,6 +198,7 @@ export class MatchRecord {
     if (ply >= this.last) return;
     this.positions = this.positions.slice(0, ply + 1);
     this.takebacks += 1;
+    for (const judged of this.#judged.keys()) if (judged > ply) this.#judged.delete(judged);
   }
 
   #replace(data) {

@@ -63,11 +63,21 @@ export function takebackText({ player, ply }, record) {
   return `${who} a move back, to move ${ply}; ${next}.`;
 }
 
+/** The number of moves that a person tries, after the text for a ply; "" for none. */
+export function triedText(moves) {
+  return moves ? ` and ${moves} ${moves > 1 ? "moves" : "move"} of your own` : "";
+}
+
 /** The text for `closing`, which the server sends before it stops. */
 export function closingText({ seconds, kept }) {
   const outcome = kept ? "go on when the server is back" : "have no result";
   const when = `The server stops in ${Math.ceil(seconds)} seconds at most.`;
   return `${when} Matches that are not over by then ${outcome}.`;
+}
+
+/** A text as a sentence. */
+export function sentence(text) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
 }
 
 /** A rate from 0 to 1 as a percentage. */

@@ -36,6 +36,8 @@ export class NewMatchForm {
     this.#opponent.showBots(bots);
     this.#showRated(true);
     this.#fill(wanted);
+    this.#opponent.showGame(this.#game.spec);
+    this.#form.addEventListener("change", () => this.#opponent.showGame(this.#game.spec));
   }
 
   /** Is a request open? */

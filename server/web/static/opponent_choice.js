@@ -15,6 +15,8 @@ export class OpponentChoice {
   #players = [];
   #wanted; // what the address of the page names: {bot, level, opponent}
   #chosen = false; // has the person chosen an opponent?
+  #atGame = new Map(); // how each bot plays the chosen game: {player, move_s, rating}
+  #game = null;
 
   /** `ownName` returns this person's name. */
   constructor(ownName, wanted) {
@@ -45,6 +47,20 @@ export class OpponentChoice {
       choice(PLAYER, known === PLAYER, "A player", "of this server"),
     );
     this.#renderPlayers();
+    this.#showRatings();
+    this.#showChosen();
+  }
+
+  /** Show how the bots play a game, a specification, and their ratings there. */
+  async showGame(game) {
+    if (game === this.#game) return;
+    this.#game = game;
+    const query = new URLSearchParams({ game, per_page: 200 });
+    const response = await fetch(`/api/bots?${query}`).catch(() => null);
+    const found = response?.ok ? (await response.json()).items : [];
+    if (game !== this.#game) return; // another one was chosen meanwhile
+    this.#atGame = new Map(found.map((bot) => [bot.name, bot]));
+    this.#showRatings();
     this.#showChosen();
   }
 
@@ -83,10 +99,17 @@ export class OpponentChoice {
     if (this.#select.selectedIndex < 0) this.#select.value = "";
   }
 
+  #showRatings() {
+    for (const label of this.#choices.children) {
+      const rating = this.#atGame.get(label.querySelector("input").value)?.rating;
+      label.querySelector(".rating").textContent = rating ? Math.round(rating.rating) : "";
+    }
+  }
+
   #showChosen() {
     const bot = this.#bot;
     find("people-choice").hidden = bot !== undefined;
-    find("bot-hint").textContent = bot ? hint(bot) : "";
+    find("bot-hint").textContent = bot ? hint(this.#atGame.get(bot.name) ?? bot) : "";
   }
 }
 
@@ -95,13 +118,16 @@ function titles({ name, level }) {
   return level ? [level[0].toUpperCase() + level.slice(1), name] : [name];
 }
 
-/** The player and the time of a bot: "uct(time=2), up to 2 s a move". */
-function hint({ player, move_s: moveS }) {
-  return moveS ? `${player}, up to ${moveS} s a move` : player;
+/** The player, the time and the rating of a bot: "uct(time=2), up to 2 s a move, rated 1650 ± 40". */
+function hint({ player, move_s: moveS, rating }) {
+  const parts = [player];
+  if (moveS) parts.push(`up to ${moveS} s a move`);
+  if (rating) parts.push(`rated ${Math.round(rating.rating)} ± ${Math.round(rating.error)}`);
+  return parts.join(", ");
 }
 
 function choice(value, checked, text, more) {
   const input = html("input", { type: "radio", name: "bot", value, checked });
-  const small = more ? [html("small", {}, more)] : [];
+  const small = [...(more ? [html("small", {}, more)] : []), html("small", { class: "rating" })];
   return html("label", {}, input, html("span", { class: "name" }, text, " ", ...small));
 }

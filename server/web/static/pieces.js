@@ -13,8 +13,16 @@ const RADII = { disc: 15, stone: 17.5, chip: 15.5 };
 /** A crown in the middle of a piece. */
 const CROWN = "M-9 6.5H9L10.5-5 4.5-.5 0-7.5-4.5-.5-10.5-5z";
 
-/** The pieces that belong to nobody, by kind. */
-const NOBODYS = { arrow: "M-15-11Q-15-15-11-15H11Q15-15 15-11V11Q15 15 11 15H-11Q-15 15-15 11z" };
+/** The pieces that belong to nobody, by kind. Lines lead to the dots in the cells beside theirs. */
+const UNOWNED = {
+  dot: "M-6.5 0a6.5 6.5 0 1 0 13 0a6.5 6.5 0 1 0-13 0z",
+  "horizontal line": "M-40-4H40V4H-40z",
+  "vertical line": "M-4-40H4V40H-4z",
+  arrow: "M-15-11Q-15-15-11-15H11Q15-15 15-11V11Q15 15 11 15H-11Q-15 15-15 11z",
+};
+
+/** The ground of a box between lines. */
+const BOX = "M-31-31H31V31H-31z";
 
 /** A text that names the piece on a cell of a position: its player, and its kind if there are several
  * kinds, or the number of pieces if a cell can have several. */
@@ -25,11 +33,13 @@ export function keyOf({ cells, kinds, counts }, cell) {
 
 /** A piece by its `keyOf`, in a style. */
 export function pieceOf(style, key) {
-  const [value, kind] = key.split(" ");
+  const [value, ...words] = key.split(" ");
+  const kind = words.join(" ");
   if (style === "seeds") return seeds(OWNERS[value], kind);
   const isFigure = style === "figure" || kind === "pawn";
   if (isFigure && FIGURES[kind] && OWNERS[value]) return figure(OWNERS[value], FIGURES[kind]);
-  if (NOBODYS[kind]) return svg("path", { class: "piece-neutral", d: NOBODYS[kind] });
+  if (UNOWNED[kind]) return svg("path", { class: "piece-neutral", d: UNOWNED[kind] });
+  if (kind === "box") return svg("path", { class: OWNERS[value], d: BOX });
   const plain = piece(style, Number(value));
   if (kind !== "king") return plain;
   return svg("g", { class: OWNERS[value] }, plain, svg("path", { class: "crown", d: CROWN }));

@@ -20,10 +20,10 @@ export class PositionBrowser {
     return this.ply !== before;
   }
 
-  /** Set the number of moves. Follows to the last position if that was shown before, or if the shown
-   * one is not there any more. */
-  extend(last) {
-    if (this.live || this.ply > last) this.ply = last;
+  /** Set the number of moves. Follows to the last position if that was shown before (unless `follows`
+   * is false), or if the shown one is not there any more. */
+  extend(last, follows = true) {
+    if ((this.live && follows) || this.ply > last) this.ply = last;
     this.last = last;
   }
 }

@@ -43,6 +43,9 @@ class TextBoard {
   /** There are no cells. */
   tint() {}
 
+  /** There are no cells. */
+  point() {}
+
   #button({ action, name }) {
     const button = html("button", { type: "button", class: "button small" }, name);
     button.addEventListener("click", () => this.#options.onChoose?.(action));

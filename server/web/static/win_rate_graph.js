@@ -1,17 +1,21 @@
-// A graph of the win rates that the players sent with their moves: those of player 1 winning.
+// A graph of the win rates that the players sent with their moves, and those by which a bot judges the
+// positions: all are those of player 1 winning.
 
 import { svg } from "./elements.js";
+import { largestLosses } from "./losses.js";
 import { percent } from "./match_text.js";
 
 const [WIDTH, HEIGHT] = [400, 120];
 /** The width is at least this many plies: the curve of a shorter match does not fill it. */
 const FEWEST_PLIES = 10;
+const SERIES = ["player-1", "player-2", "judge"];
 
 /** Draws into an SVG element. `onGo(ply)` is called for a click, `onValue(text)` with the win rate at
  * the ply under the pointer, or at the shown ply. */
 export class WinRateGraph {
   #element;
-  #curves = [1, 2].map((seat) => svg("path", { class: `rate player-${seat}` }));
+  #curves = SERIES.map((name) => svg("path", { class: `rate ${name}` }));
+  #losses = svg("g", { class: "losses" });
   #points = svg("g");
   #cursor = svg("line", { class: "cursor", y1: 0, y2: HEIGHT });
   #record = null;
@@ -24,7 +28,7 @@ export class WinRateGraph {
     element.setAttribute("viewBox", `-4 -6 ${WIDTH + 8} ${HEIGHT + 12}`);
     const middle = svg("path", { class: "middle", d: `M0 ${HEIGHT / 2}H${WIDTH}` });
     const frame = svg("path", { class: "frame", d: `M0 0H${WIDTH}M0 ${HEIGHT}H${WIDTH}` });
-    element.replaceChildren(frame, middle, this.#cursor, ...this.#curves, this.#points);
+    element.replaceChildren(frame, middle, this.#cursor, ...this.#curves, this.#losses, this.#points);
     element.addEventListener("click", (event) => onGo(this.#plyAt(event)));
     element.addEventListener("pointermove", (event) => this.#showValue(this.#plyAt(event)));
     element.addEventListener("pointerleave", () => this.#showValue(this.#ply));
@@ -42,9 +46,10 @@ export class WinRateGraph {
     const here = series.flatMap((points, at) =>
       points
         .filter((point) => point.ply === ply || points.length === 1)
-        .map(({ ply: x, rate }) => this.#point(x, rate, at + 1)),
+        .map(({ ply: x, rate }) => this.#point(x, rate, SERIES[at])),
     );
     this.#points.replaceChildren(...here);
+    this.#losses.replaceChildren(...largestLosses(record).map((loss) => this.#mark(loss, series)));
     this.#cursor.setAttribute("x1", this.#x(ply));
     this.#cursor.setAttribute("x2", this.#x(ply));
     this.#element.setAttribute("aria-valuemax", record.last);
@@ -53,8 +58,16 @@ export class WinRateGraph {
     this.#showValue(ply);
   }
 
-  #point(ply, rate, seat) {
-    return svg("circle", { class: `player-${seat}`, cx: this.#x(ply), cy: y(rate), r: 4 });
+  #point(ply, rate, name) {
+    return svg("circle", { class: name, cx: this.#x(ply), cy: y(rate), r: 4 });
+  }
+
+  /** A triangle at a move that lost much, where the curve of those who say so is at this ply. */
+  #mark({ ply, player }, series) {
+    const points = series[2].length > 1 ? series[2] : series[player - 1];
+    const { rate } = points.find((point) => point.ply === ply);
+    const place = `translate(${this.#x(ply)} ${y(rate)})`;
+    return svg("path", { class: `player-${player}`, d: "M0 -5L6 5H-6z", transform: place });
   }
 
   #showValue(ply) {
@@ -82,9 +95,13 @@ function y(rate) {
 
 /** The last win rate up to that ply, in words. */
 function describe(record, ply) {
-  const points = record.rates().flat().filter((point) => point.ply <= ply);
+  const points = record
+    .rates()
+    .flatMap((series, latest) => series.map((point) => ({ ...point, latest })))
+    .filter((point) => point.ply <= ply);
   if (!points.length) return ply ? "No win rate yet" : "Before the first move";
-  const { ply: at, rate } = points.reduce((one, other) => (one.ply > other.ply ? one : other));
-  const { player, view } = record.positions[at];
-  return `${at}. ${view.name}: ${percent(rate)}, says ${record.players[player - 1]}`;
+  const { ply: at, rate, latest } = points.reduce((one, other) => (one.ply > other.ply ? one : other));
+  const { name } = record.positions[at].view;
+  const speaker = record.speakers[latest];
+  return `${at ? `${at}. ${name}` : "Before the first move"}: ${percent(rate)}, says ${speaker}`;
 }

@@ -28,6 +28,7 @@ from server.model.messages import (
     REQUESTS,
     Abort,
     Adjudicate,
+    Analyse,
     AnswerOffer,
     Cancel,
     ChallengeBot,
@@ -51,17 +52,20 @@ from server.model.messages import (
     Ping,
     Pong,
     Reason,
+    ReportCluster,
     Request,
     Resign,
     Seek,
     Seeking,
     Sender,
     Started,
+    StopAnalysis,
     SubscribeLobby,
     TakeOver,
     Unwatch,
     Update,
     Watch,
+    WatchLadder,
     WatchTournament,
     Welcome,
     Withdraw,
@@ -117,6 +121,8 @@ SAYINGS: dict[type[Request], Request] = {
     Hello: hello_of("Zoe", id="q"),
     Seek: Seek(id="q", game=GAME),
     ChallengeBot: ChallengeBot(id="q", player="random", game=GAME),
+    Analyse: Analyse(id="q", game=GAME),
+    StopAnalysis: StopAnalysis(id="q", analysis="a"),
     Cancel: Cancel(id="q", seek="s"),
     Move: Move(id="q", match="m", ply=0, action=0),
     Resign: Resign(id="q", match="m"),
@@ -136,8 +142,10 @@ SAYINGS: dict[type[Request], Request] = {
     LeaveLadder: LeaveLadder(id="q", game=GAME),
     CreateTournament: CreateTournament(id="q", spec=TournamentSpec("", (), "match", ())),
     WatchTournament: WatchTournament(id="q", tournament="t"),
+    WatchLadder: WatchLadder(id="q", game=GAME),
     Withdraw: Withdraw(id="q", tournament="t", entrant="Zoe"),
     EndTournament: EndTournament(id="q", tournament="t"),
+    ReportCluster: ReportCluster(id="q", tournament="t", workers=()),
     Adjudicate: Adjudicate(id="q", match="m", ply=0, winner=1),
 }
 EVERYTHING = list(itertools.product(Sender, REQUESTS))
@@ -173,8 +181,9 @@ def test_a_request_of_another_sender_is_not_allowed(sender: Sender, kind: type[R
 def test_a_request_of_a_sender_that_may_send_it_is_answered(
     sender: Sender, kind: type[Request]
 ) -> None:
-    (answer,) = at(sender).say(SAYINGS[kind])
+    answer, *others = at(sender).say(SAYINGS[kind])
     assert answer.re == "q"
+    assert all(isinstance(each, Notice) for each in others)
     assert not (isinstance(answer, Error) and answer.code is Code.NOT_ALLOWED)
 
 

@@ -6,18 +6,21 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.hub_harness import HubHarness, administrator
+from support.hub_harness import EPOCH, HubHarness, administrator
 from support.ladders import GAME, LadderPlay
 from support.scale import repetitions
 from support.tournaments import member
 
 import games
+from server.core.handlers.ladder_feed import INTERVAL_S
 from server.core.handlers.ladders import MOST_LADDERS, MOST_UNPLAYED, MOST_VOID
+from server.ladder.hours import parse_hours
 from server.model.messages import (
     Abort,
     Code,
     Ended,
     EnterLadder,
+    LadderNews,
     LeaveLadder,
     Move,
     Notice,
@@ -25,8 +28,9 @@ from server.model.messages import (
     Reason,
     Resign,
     Started,
+    WatchLadder,
 )
-from server.model.records import MatchEnded, MatchStarted
+from server.model.records import LadderRating, MatchEnded, MatchStarted
 
 NAMES = ("Ann", "Bob", "Cyd", "Dan")
 
@@ -51,6 +55,15 @@ def test_two_bots_play_pairs_from_one_opening_with_colours_swapped(play: LadderP
     assert matches[0].moves != matches[2].moves
 
 
+def test_who_enters_a_ladder_alone_is_told_so(play: LadderPlay) -> None:
+    ann, bob = play.enter("Ann"), play.enter("Bob")
+    assert [each.code for each in ann.heard(Notice)] == ["ladder_alone"]
+    assert "playout-player any uct" in ann.heard(Notice)[0].text
+    assert not bob.heard(Notice)
+    play.enter("Ann", "2")
+    assert len(ann.heard(Notice)) == 1
+
+
 def test_a_result_counts_for_the_version_and_moves_the_ratings(play: LadderPlay) -> None:
     play.strengths |= {"Ann": 4000.0}
     play.enter("Ann", "new")
@@ -61,6 +74,19 @@ def test_a_result_counts_for_the_version_and_moves_the_ratings(play: LadderPlay)
     assert (ann.player.version, ann.won, bob.lost) == ("new", 6, 6)
     assert ann.rating > 0 > bob.rating
     assert state.matches == 6
+
+
+def test_a_ladder_is_rated_again_after_ratings_that_failed(play: LadderPlay) -> None:
+    play.enter("Ann")
+    play.enter("Bob")
+    works, play.harness.solve = play.harness.solve, lambda problem: None
+    play.play(2)
+    assert play.ladder.state.ratings is None
+    play.harness.solve = works
+    play.play(1)
+    assert play.ladder.state.ratings
+    assert not any(isinstance(each, LadderRating) and each.matches < 3
+                   for each in play.harness.stored)  # fmt: skip
 
 
 def test_all_play_at_once_but_no_more_than_the_operator_allows(tmp_path: Path) -> None:
@@ -139,7 +165,7 @@ def test_a_bot_that_never_moves_leaves_the_ladder(play: LadderPlay) -> None:
     assert play.ladder.state.matches == 0
     assert not play.harness.matches
     assert [each.code for each in bob.heard(Notice)] == ["ladder_left"]
-    assert not ann.heard(Notice)
+    assert [each.code for each in ann.heard(Notice)] == ["ladder_alone"], "only at first"
 
 
 def test_a_bot_whose_matches_have_no_result_leaves_the_ladder(play: LadderPlay) -> None:
@@ -148,7 +174,7 @@ def test_a_bot_whose_matches_have_no_result_leaves_the_ladder(play: LadderPlay) 
     for _ in range(MOST_VOID):
         zoe.ask(Abort(id=1, match=play.harness.only_match().id), Ok)
     assert not play.harness.matches
-    assert ann.heard(Notice)[0].code == "ladder_left"
+    assert ann.heard(Notice)[-1].code == "ladder_left"
 
 
 def test_versions_of_an_account_do_not_meet(play: LadderPlay) -> None:
@@ -244,3 +270,56 @@ def test_the_second_match_of_a_pair_follows_after_a_kill(play: LadderPlay) -> No
     assert again.players == first.players[::-1]
     assert again.moves == first.moves
     assert sum(isinstance(each, MatchEnded) for each in play.harness.stored) == 0
+
+
+def test_matches_are_paired_in_the_hours_of_the_operator_only(tmp_path: Path) -> None:
+    opens_at = 3600.0 * 10
+    start = EPOCH % 86_400 / 3600
+    assert start == 8, "the time of day at which the hub begins"
+    hours = parse_hours(["18:00-20:00"])
+    play = LadderPlay(tmp_path, {}, ladder_hours=hours, ladder_clock="none", idle_s=0)
+    ann, _ = play.enter("Ann"), play.enter("Bob")
+    notice = ann.heard(Notice)[0]
+    assert notice.code == "ladder_closed"
+    assert "18:00-20:00 UTC" in notice.text
+    assert "begins at 18:00 UTC" in notice.text
+    table = play.harness.hub.ladders.table(GAME, EPOCH)
+    assert table
+    assert (table.hours, table.opens_at) == ("18:00-20:00 UTC", EPOCH + opens_at)
+    play.harness.wait(opens_at - 1)
+    assert not play.harness.matches
+    play.harness.wait(2)
+    play.play(1)
+    (running,) = play.harness.matches
+    play.harness.wait(2 * 3600)
+    assert list(play.harness.matches) == [running], "what has begun goes on"
+    assert [each.code for each in ann.heard(Notice)] == ["ladder_closed"] * 2
+    play._decide(running)
+    assert not play.harness.matches
+    play.harness.wait(22 * 3600)
+    assert len(play.harness.matches) == 1
+
+
+def test_nobody_is_told_of_hours_while_matches_are_paired(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {}, ladder_hours=parse_hours(["06:00-12:00"]))
+    ann, bob = play.enter("Ann"), play.enter("Bob")
+    assert len(play.harness.matches) == 1
+    assert [each.code for each in ann.heard(Notice)] == ["ladder_alone"]
+    assert not bob.heard(Notice)
+
+
+def test_those_that_watch_a_ladder_are_told_of_changes_once_a_second(play: LadderPlay) -> None:
+    watcher = play.harness.client("Wil", role="spectator")
+    assert watcher.ask(WatchLadder(id=1, game=GAME), LadderNews) == LadderNews(re=1, game=GAME)
+    play.enter("Ann")
+    play.enter("Bob")
+    play.play(2)
+    play.harness.wait(INTERVAL_S)
+    news = LadderNews(game=GAME, matches=2, rated=2, playing=1, versions=2, present=2)
+    assert watcher.heard(LadderNews)[1:] == [news]
+    watcher.ask(WatchLadder(id=2, game="nim"), LadderNews)
+    play.play(1)
+    play.harness.wait(INTERVAL_S)
+    assert len(watcher.heard(LadderNews)) == 3, "nothing has changed on the ladder of nim"
+    watcher.hang_up()
+    assert not play.harness.hub.ladder_feed._watchers

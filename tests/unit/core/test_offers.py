@@ -198,8 +198,9 @@ def test_in_a_match_of_a_tournament_nothing_is_offered(kind: OfferKind) -> None:
     match.play(1, 0, 4, 0.0)
     match.play(2, 1, 0, 0.0)
     MatchOffers(match, assigned=False).require_allowed(1, kind, 2)
-    with pytest.raises(Refused, match="tournaments and ladders"):
+    with pytest.raises(Refused, match="ladders") as caught:
         MatchOffers(match, assigned=True).require_allowed(1, kind, 2)
+    assert caught.value.code is Code.NOT_ALLOWED
 
 
 def test_a_takeback_sets_both_clocks_back(harness: HubHarness) -> None:

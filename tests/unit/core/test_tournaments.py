@@ -26,7 +26,9 @@ import games
 from server.model.messages import (
     Adjudicate,
     Analysis,
+    AnswerOffer,
     ClockState,
+    ClusterWorker,
     Code,
     CreateTournament,
     Ended,
@@ -35,8 +37,10 @@ from server.model.messages import (
     Fixture,
     Join,
     Move,
+    Offer,
     Ok,
     Reason,
+    ReportCluster,
     Started,
     TimeControl,
     Tournament,
@@ -45,6 +49,7 @@ from server.model.messages import (
 )
 from server.model.records import (
     MatchEnded,
+    MatchStarted,
     Record,
     TournamentCreated,
     TournamentEnded,
@@ -338,6 +343,40 @@ def test_a_session_without_a_core_set_plays_against_all() -> None:
     assert len(last(zoe)) == 6
 
 
+def test_matches_on_a_reported_cluster_have_the_speed_of_its_cores() -> None:
+    harness = HubHarness()
+    zoe, event = new_tournament(harness, spec_of(2, rounds=4))
+    workers = (
+        ClusterWorker(host="lab1", cores=2, speed=800.0, core_sets=(1, 2)),
+        ClusterWorker(host="lab2", cores=1, core_sets=(3,)),
+    )
+    report = ReportCluster(id=3, tournament=event.tournament, workers=workers)
+    zoe.ask(report, Ok)
+    clients = {(name, number): member(harness, name) for number in (2, 3) for name in NAMES[:2]}
+    bots = Bots(harness, *clients.values())
+    for (_, core_set), client in clients.items():
+        client.say(Join(process=core_set, core_set=core_set))
+    first = zoe.heard(Fixture)
+    assert {each.processes[0]: each.core_speed for each in first} == {2: 800.0, 3: None}
+    assert harness.hub.clusters.of(event.tournament) == report
+    other = structs.replace(report, workers=())
+    zoe.ask(other, Ok)
+    assert harness.hub.clusters.of(event.tournament) == other
+    bots.play()
+    stored = [each for each in harness.stored if isinstance(each, MatchStarted)]
+    assert [each.core_speed for each in stored].count(800.0) == 1
+    assert harness.hub.clusters.of(event.tournament) is None, "it is over"
+
+
+def test_a_report_of_a_cluster_ends_with_its_session() -> None:
+    harness = HubHarness()
+    zoe, event = new_tournament(harness, spec_of(2))
+    zoe.ask(ReportCluster(id=3, tournament=event.tournament, workers=()), Ok)
+    assert zoe.refused(ReportCluster(id=4, tournament="x", workers=())) is Code.UNKNOWN_TOURNAMENT
+    zoe.hang_up()
+    assert harness.hub.clusters.of(event.tournament) is None
+
+
 # After a restart.
 
 
@@ -492,3 +531,27 @@ def test_win_rates_before_a_restart_count() -> None:
     assert room.scores.winner() is None
     room.scores.moved(2 if room.match.ply % 2 else 1, room.match.ply, Analysis(win_rate=0.99))
     assert room.scores.winner() == 1 + room.match.players.index("Bob")
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_players_agree_on_a_draw_only_in_a_tournament_that_allows_it(allowed: bool) -> None:
+    harness = HubHarness()
+    ann, bob = (member(harness, name) for name in ("Ann", "Bob"))
+    new_tournament(harness, spec_of(concurrency=1, draw_offers=allowed))
+    bots = Bots(harness, ann, bob)
+    bots.join()
+    bots.play(2)
+    match = harness.only_match()
+    (room,) = restarted(harness).hub.rooms.values()
+    assert room.offers.draws is allowed, "also after a restart"
+    assert ann.refused(Offer(match=match.id, offer="takeback", ply=2)) is Code.NOT_ALLOWED
+    offer = Offer(match=match.id, offer="draw", ply=2)
+    if not allowed:
+        assert ann.refused(offer) is Code.NOT_ALLOWED
+        return
+    ann.say(offer)
+    bob.say(AnswerOffer(match=match.id, offer="draw", ply=2, accept=True))
+    ended = bob.heard(Ended)[0]
+    assert (ended.match, ended.winner, ended.reason) == (match.id, -1, Reason.AGREEMENT)
+    bots.play()
+    assert not harness.matches

@@ -9,9 +9,9 @@ from support.hub_harness import HubHarness, MemoryClient, match_between, only, s
 from support.variants import EXAMPLES
 
 import games
-from games.core.view import BoardView
+from games.core.view import BoardView, draw
 from games.tic_tac_toe import TicTacToe
-from server.core.view import NAMED, board_of, legal_moves_of, position_view_of
+from server.core.view import NAMED, board_of, drawn, legal_moves_of, position_view_of
 from server.model.messages import Analysis, Ended, Move, Started, TakeOver, Update, Watch
 
 
@@ -154,14 +154,14 @@ def test_the_last_cells_are_those_of_all_moves_of_the_last_player_in_a_row() -> 
     assert last == [(), (24,), (24, 27), (24, 27, 21), (1,), (1, 19), (1, 19, 24)]
 
 
-def test_no_more_moves_are_named_than_anybody_reads() -> None:
+def test_no_more_moves_are_named_than_anybody_reads_and_the_one_that_was_played() -> None:
     game = games.load("gomoku")
     states, moves = [game.initial_state(), game.next_state(game.initial_state(), 7)], [7]
     actions = tuple((action, action, 0.5) for action in range(225))
     info = Analysis(pv=tuple(range(100)), actions=actions)
     picture = position_view_of(game, states, moves, 1, info)
-    assert len(picture.pv) == len(picture.candidates) == NAMED
-    assert [top.action for top in picture.candidates] == list(range(224, 224 - NAMED, -1))
+    assert len(picture.pv) == NAMED
+    assert [top.action for top in picture.candidates] == [*range(224, 224 - NAMED, -1), 7]
 
 
 class Shy(TicTacToe):
@@ -187,3 +187,14 @@ def test_a_game_that_cannot_be_drawn_is_played_all_the_same(
     (client,) = [client for client in harness.logged if "is not drawn" in client]
     assert "RuntimeError: I would rather not" in client
     assert [ended.winner for ended in eve.heard(Ended)] == [1]
+
+
+@pytest.mark.parametrize("spec", EXAMPLES)
+def test_a_position_is_drawn_from_what_clients_are_sent_as_by_its_game(spec: str) -> None:
+    game = games.load(spec)
+    states, moves = [game.initial_state()], list[int]()
+    while len(moves) < 4 and (legal := game.legal_actions(states[-1])):
+        moves.append(legal[-1])
+        states.append(game.next_state(states[-1], moves[-1]))
+    sent = position_view_of(game, states, moves, len(moves))
+    assert drawn(board_of(game), sent) == draw(game.view(states[-1]))

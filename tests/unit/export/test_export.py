@@ -189,6 +189,13 @@ def test_a_bot_of_the_server_is_named_with_its_options_in_every_format() -> None
     assert read_sgf(sgf.write(stored))[0]["C"] == [told]
 
 
+def test_the_speed_of_cores_is_in_a_line_and_read_back() -> None:
+    stored = PlayedGame("tic_tac_toe", "none").play_anything(1).stored
+    assert "core_speed" not in json.loads(jsonl.write(stored))
+    stored = structs.replace(stored, started=structs.replace(stored.started, core_speed=812.5))
+    assert jsonl.read(jsonl.write(stored)).started.core_speed == 812.5
+
+
 def test_sgf_is_for_games_of_placing_stones() -> None:
     found = {
         spec.partition("(")[0]

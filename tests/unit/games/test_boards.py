@@ -137,6 +137,16 @@ to choose a queen"""
     assert " ".join(names) == "b6 b5 d5 a4 b4 c4 a3 c3 a2 b2 c2 d1"
 
 
+def test_dots_lines_and_boxes_have_cells_of_their_own() -> None:
+    expected = """\
+   a b c d e
+ 1 + - + - +
+ 2 | X | . .
+ 3 + - + . +
+boxes 1-0"""
+    assert picture("dots_and_boxes(rows=1,columns=2)", "b1 a2 b3 d1 c2") == expected
+
+
 def test_amazons_is_lost_by_the_player_who_cannot_move() -> None:
     game = games.load("amazons(size=6)")
     pieces = {0: 1, 1: 1, 6: 1, 7: 1, 28: 2, 29: 2, 34: 2, 35: 2, 2: 3, 8: 3, 12: 3, 13: 3}

@@ -261,6 +261,7 @@ def test_defaults_are_not_spelled_out() -> None:
         ("nim(piles=1;3,max_take=2)", "cannot be combined"),
         ("kalah(houses=7)", "from 1 to 6"),
         ("ataxx(size=9)", "from 3 to 8"),
+        ("dots_and_boxes(rows=8)", "from 1 to 7"),
         ("amazons(size=7)", "6, 8 or 10"),
         ("havannah(size=1)", "from 2 to 10"),
         ("y(size=20)", "from 1 to 19"),

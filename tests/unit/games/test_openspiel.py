@@ -40,6 +40,8 @@ SAME = [
     "y",
     "y(size=4)",
     "lines_of_action",
+    "dots_and_boxes",
+    "dots_and_boxes(rows=2,columns=3)",
     "amazons",
     "amazons(size=8)",
     "amazons(size=6)",

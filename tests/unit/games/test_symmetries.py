@@ -74,6 +74,8 @@ def test_symmetries_are_permutations_that_form_a_group(spec: str) -> None:
         ("y", 6),
         ("lines_of_action", 4),
         ("amazons", 2),
+        ("dots_and_boxes", 8),
+        ("dots_and_boxes(rows=2,columns=3)", 4),
         ("oware", 1),
         ("checkers", 1),
         ("chess", 1),

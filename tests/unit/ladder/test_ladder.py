@@ -11,7 +11,7 @@ from support.scale import repetitions
 
 from server.ladder.pairing import meeting
 from server.ladder.ratings import solve
-from server.ladder.standings import LadderTable, ladder_table
+from server.ladder.standings import LadderTable, LadderTerms, ladder_table
 from server.ladder.state import LadderPlayer, LadderState, OwedMatch
 
 BOTS, GAP = 12, 100.0
@@ -70,7 +70,7 @@ class DrawnLadder:
             self.state.rated(solve(problem))
 
     def table(self) -> LadderTable:
-        return ladder_table(self.state, str, self.present.values(), "none", len(self.running))
+        return ladder_table(self.state, str, self.present.values(), LadderTerms("none"))
 
 
 @pytest.fixture(scope="module", params=range(repetitions(8, short=1)))

@@ -26,12 +26,16 @@ from server.model.messages import (
     REQUESTS,
     Abort,
     Adjudicate,
+    Analyse,
     Analysis,
+    AnalysisQueued,
+    AnalysisUpdate,
     AnswerOffer,
     Cancel,
     ChallengeBot,
     ClockState,
     Closing,
+    ClusterWorker,
     Code,
     CreateTournament,
     Ended,
@@ -43,6 +47,7 @@ from server.model.messages import (
     Hello,
     Join,
     Kick,
+    LadderNews,
     LeaveLadder,
     List,
     Listing,
@@ -61,6 +66,7 @@ from server.model.messages import (
     Ping,
     Pong,
     Reason,
+    ReportCluster,
     Request,
     Resign,
     Seek,
@@ -68,6 +74,7 @@ from server.model.messages import (
     ServerPing,
     SpectatorCount,
     Started,
+    StopAnalysis,
     SubscribeLobby,
     Summary,
     TakenBack,
@@ -77,6 +84,7 @@ from server.model.messages import (
     Unwatch,
     Update,
     Watch,
+    WatchLadder,
     WatchTournament,
     Welcome,
     Withdraw,
@@ -147,6 +155,8 @@ REQUEST_EXAMPLES: list[Request] = [
     Watch(match="m"),
     Unwatch(match="m"),
     ChallengeBot(player="uct(time=0.3)", game="nim", clock="60+1", seat=2),
+    Analyse(id=9, game="nim", moves=(2, 1), bot="uct", seconds=0.5, played=1),
+    StopAnalysis(analysis="a"),
     SubscribeLobby(id=3),
     List(),
     Ping(id=""),
@@ -160,6 +170,8 @@ REQUEST_EXAMPLES: list[Request] = [
     WatchTournament(tournament="t"),
     Withdraw(tournament="t", entrant="Bob"),
     EndTournament(tournament="t"),
+    WatchLadder(game="nim"),
+    ReportCluster(tournament="t", workers=(ClusterWorker(host="lab1", speed=2.5),), waiting=1),
     Adjudicate(match="m", ply=30, winner=-1),
 ]
 EVENT_EXAMPLES: list[Event] = [
@@ -206,6 +218,9 @@ EVENT_EXAMPLES: list[Event] = [
     ),
     Offered(match="m", offer="draw", player=1, ply=12),
     OfferClosed(match="m", offer="draw", player=1, ply=12, how="declined"),
+    AnalysisQueued(re=9, analysis="a", bot="Max", seconds=0.5, place=2),
+    AnalysisUpdate(analysis="a", info=Analysis(win_rate=0.5)),
+    AnalysisUpdate(analysis="a", over=True, text="others wait"),
     SpectatorCount(match="m", spectators=3),
     TakenBack(re=4, match="m", ply=2, player=1, state=(1, 0, 9), to_move=1),
     Ended(
@@ -231,6 +246,7 @@ EVENT_EXAMPLES: list[Event] = [
     News(left=(Person("Ann", "bot", guest=True),), closed=("s",), gone=("m",)),
     Tournament(re=3, tournament="t", spec=SPEC),
     Tournament(tournament="t", spec=SPEC, over=True, withdrawn=(2, 0)),
+    LadderNews(game="nim", matches=2, rated=2, playing=1, versions=2, present=2),
     Fixture(
         tournament="t",
         round=1,
@@ -384,11 +400,9 @@ def test_an_unknown_type_is_told_which_there_are(tag: object) -> None:
     refused = unreadable(msgpack.packb({"type": tag, "id": 7}))
     assert refused.code is Code.UNKNOWN_TYPE
     assert refused.request_id == 7
-    known = (
-        "abort, adjudicate, answer_offer, cancel, challenge_bot, create_tournament, end_tournament"
-    )
+    known = "abort, adjudicate, analyse, answer_offer, cancel, challenge_bot, create_tournament"
     assert known in str(refused)
-    assert len(str(refused)) < 400
+    assert len(str(refused)) < 450
 
 
 def test_no_type_is_an_unknown_type() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.model.messages import OfferedBot
-from server.model.offered_bots import BadBot, parse_offered_bot, parse_offered_bots
+from server.model.offered_bots import BadBot, for_game, parse_offered_bot, parse_offered_bots
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,15 @@ from server.model.offered_bots import BadBot, parse_offered_bot, parse_offered_b
         (f"bots:My_{'x' * 40}", OfferedBot(name=f"My{'x' * 30}", player=f"bots:My_{'x' * 40}")),
         ("uct(time=soon)", OfferedBot(name="uct(time=soon)", player="uct(time=soon)")),
         ("uct(time=nan)", OfferedBot(name="uct(time=nan)", player="uct(time=nan)")),
+        (
+            "Max=uct(time=2); go = rave(time=3,k=300) ;hex=rave(time=1)",
+            OfferedBot(name="Max", player="uct(time=2)", move_s=3.0,
+                       players={"go": "rave(time=3,k=300)", "hex": "rave(time=1)"}),
+        ),
+        (
+            "uct(time=2);go=rave",
+            OfferedBot(name="uct(time=2)", player="uct(time=2)", players={"go": "rave"}),
+        ),
     ],
 )  # fmt: skip
 def test_a_bot_has_a_name_a_level_and_the_seconds_of_its_moves(text: str, bot: OfferedBot) -> None:
@@ -39,6 +48,9 @@ def test_a_bot_has_a_name_a_level_and_the_seconds_of_its_moves(text: str, bot: O
             "unknown level 'hard' in 'Max:hard=uct' (there are: easy, medium",
         ),
         ("=uct", "a name has 1 to 32 characters; this has 0"),
+        ("Max=uct;gone=rave", "unknown game 'gone'"),
+        ("Max=uct;go", "'go' is not GAME=PLAYER"),
+        ("Max=uct;go=", "cannot read ''"),
         (f"{'x' * 33}=uct", "a name has 1 to 32 characters; this has 33"),
     ],
 )
@@ -46,6 +58,12 @@ def test_a_spelling_that_names_no_bot_is_refused(text: str, why: str) -> None:
     with pytest.raises(BadBot) as caught:
         parse_offered_bot(text)
     assert why in str(caught.value)
+
+
+def test_a_bot_may_have_another_player_for_a_game() -> None:
+    bot = parse_offered_bot("Max:strong=uct(time=2);go=rave")
+    assert for_game(bot, "nim(chips=7)") == parse_offered_bot("Max:strong=uct(time=2)")
+    assert for_game(bot, "go(size=5)") == parse_offered_bot("Max:strong=rave")
 
 
 def test_a_bot_that_is_given_twice_is_offered_once() -> None:

@@ -14,12 +14,13 @@ from server.runtime.game_compilation import compile_games
 def test_games_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("NUMBA_OPT", "0")
-    monkeypatch.setattr(games, "names", lambda: ["nim", "no_game"])
+    monkeypatch.setattr(games, "names", lambda: ["tic_tac_toe", "no_game"])
     announced: list[str] = []
     compile_games(announced.append)
     compiled = {folder.name.split("-")[0] for folder in (tmp_path / "playout/compiled").iterdir()}
-    assert {"all", "games.nim"} <= compiled
-    assert {text.split()[1] for text in announced} == compiled - {"all"}
+    assert {"all", "games.tic_tac_toe"} <= compiled
+    assert {text.split()[2] for text in announced} == compiled - {"all"}
+    assert all(text.startswith("[1/2] Compiling games.") for text in announced)
     announced.clear()
     compile_games(announced.append)
     assert announced == []

@@ -9,6 +9,7 @@ import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from msgspec import structs
+from support.match_records import GAME, match_records
 from support.waiting import wait_until
 from testbed.postgres import Postgres
 
@@ -38,7 +40,7 @@ from server.model.records import (
 from server.storage import Database, StorageError, versions
 from server.storage.engine import UnstorableError, without_power_cuts
 from server.storage.ipc import decode_records, encode_records
-from server.storage.schema import metadata
+from server.storage.schema import matches, metadata, player_totals
 from server.storage.writer import Writer
 
 ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
@@ -80,7 +82,7 @@ def finished(match: str) -> MatchEnded:
 
 def test_what_is_written_is_read_back(database: Database) -> None:
     moves = (played("m1", 0), played("m1", 1, 2))
-    with_bot = started("m2", bots=(None, "uct(time=0.3)"))
+    with_bot = started("m2", bots=(None, "uct(time=0.3)"), core_speed=812.5)
     database.save([ADA, started("m1"), *moves, finished("m1"), with_bot, played("m2", 0)])
     whole = StoredMatch(started=started("m1"), moves=moves, ended=finished("m1"))
     rest = StoredMatch(started=with_bot, moves=(played("m2", 0),))
@@ -99,9 +101,9 @@ def test_a_tournament_is_kept_with_its_matches(database: Database) -> None:
     ]
     database.save([created, first, played("m1", 0), started("m2"), *withdrawals])
     unfinished = StoredTournament(created=created, withdrawn=(5, 0))
-    matches = (StoredMatch(started=first, moves=(played("m1", 0),)),)
+    stored_matches = (StoredMatch(started=first, moves=(played("m1", 0),)),)
     assert database.tournaments() == [unfinished]
-    assert database.tournament("t") == structs.replace(unfinished, matches=matches)
+    assert database.tournament("t") == structs.replace(unfinished, matches=stored_matches)
     assert database.tournament("x") is None
     over = TournamentEnded(tournament="t", at=300.0)
     database.save([over, TournamentEnded(tournament="t", at=400.0)])
@@ -183,6 +185,7 @@ def test_matches_and_tournaments_survive_the_migration_of_their_names(
             text = f"ALTER TABLE {table} RENAME COLUMN started_at TO begun_at"
             connection.execute(sa.text(text))
         connection.execute(sa.text("ALTER TABLE withdrawals RENAME TO suspensions"))
+        _remove_ratings(connection)
         _remove_ladders(connection)
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0004'"))
     upgraded = Database(url)
@@ -196,12 +199,55 @@ def test_matches_and_tournaments_survive_the_migration_of_their_names(
 def test_matches_from_before_ladders_are_on_none(url: str, database: Database) -> None:
     database.save([started("m")])
     with sa.create_engine(url).begin() as connection:
+        _remove_ratings(connection)
         _remove_ladders(connection)
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0005'"))
     upgraded = Database(url)
     upgraded.migrate()
     assert [each.started.ladder for each in upgraded.matches()] == [None]
     upgraded.close()
+
+
+def test_the_totals_of_players_from_before_are_counted(url: str, database: Database) -> None:
+    database.save([ADA, *match_records(1, "Ann", "Bob"), *match_records(2, "guest", "Ann", -1)])
+    database.save(match_records(3, "dee", "eve", 2))
+    counted = _totals(url)
+    with sa.create_engine(url).begin() as connection:
+        _remove_ratings(connection)
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0007'"))
+    upgraded = Database(url)
+    upgraded.migrate()
+    assert _totals(url) == counted
+    assert counted["id of Ann", False, GAME] == (1, 1, 0, 2.0)
+    assert counted["eve", True, GAME] == (1, 0, 0, 3.0)
+    assert len(counted) == 4
+    upgraded.close()
+
+
+def _totals(url: str) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+    with sa.create_engine(url).connect() as connection:
+        rows = connection.execute(sa.select(player_totals)).all()
+    return {tuple(row[:3]): tuple(row[3:]) for row in rows}
+
+
+def _is_of_a_list(index: sa.Index) -> bool:
+    return index.name not in ("matches_unfinished", "matches_ladder")
+
+
+def _remove_ratings(connection: sa.Connection) -> None:
+    """Make the tables and indexes as they were before ratings were kept, and core speeds."""
+    connection.execute(sa.text("ALTER TABLE matches DROP COLUMN core_speed"))
+    listed = [index for index in matches.indexes if _is_of_a_list(index)]
+    for index in listed:
+        index.drop(connection)
+    for column in ("game", "first", "second", "first_account", "second_account"):
+        text = f'CREATE INDEX matches_{column} ON matches ("{column}", ended_at)'
+        connection.execute(sa.text(text))
+    for column in ("ended_at", "tournament"):
+        text = f"CREATE INDEX matches_{column} ON matches ({column})"
+        connection.execute(sa.text(text))
+    for table in ("player_totals", "leaderboards", "rating_points"):
+        connection.execute(sa.text(f"DROP TABLE {table}"))
 
 
 def _remove_ladders(connection: sa.Connection) -> None:

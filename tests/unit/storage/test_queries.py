@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from msgspec import structs
 from support.match_records import GAME, match_records
 from testbed.postgres import Postgres
 
@@ -22,8 +21,8 @@ from server.model.records import (
 from server.model.tournament_spec import Entrant, TournamentSpec, dumps
 from server.storage import Database
 from server.storage.queries import Reader
-from server.storage.results import Freshness, MatchFilter, PlayerTotals, TournamentRow
-from server.tournament.leaderboard import RatedMatch
+from server.storage.rating_keeper import RatingKeeper
+from server.storage.results import MatchFilter, PlayerTotals, TournamentRow
 
 OTHER = "nim(chips=3)"
 
@@ -75,6 +74,10 @@ def test_matches_that_have_ended_are_listed_the_latest_first(reader: Reader) -> 
     }
 
 
+def test_the_latest_matches_are_those_of_the_first_page(reader: Reader) -> None:
+    assert tuple(reader.latest_matches(3)) == reader.matches(per_page=3).items
+
+
 def test_a_list_comes_in_pages(reader: Reader) -> None:
     second = reader.matches(page=2, per_page=3)
     assert [each.match for each in second.items] == ["m004", "m003", "m002"]
@@ -94,6 +97,30 @@ def test_matches_are_found_by_game_tournament_and_player(reader: Reader) -> None
     assert numbers(reader, player="guest") == [5, 3]
     assert numbers(reader, player="nobody") == []
     assert numbers(reader, game="shogi") == []
+
+
+def test_matches_are_found_by_result_and_day(database: Database, reader: Reader) -> None:
+    """Of Ann: matches 1 and 8 as the first player, 2, 4 and 7 as the second."""
+    assert numbers(reader, player="Ann", result="won") == [1]
+    assert numbers(reader, player="Ann", result="lost") == [8, 7, 3]
+    assert numbers(reader, player="Ann", result="tied") == [2]
+    assert numbers(reader, player="Ann", result="none") == [4]
+    assert numbers(reader, result="won") == numbers(reader, result="lost") == [8, 7, 5, 3, 1]
+    assert numbers(reader, player="Ann", opponent="guest") == [3]
+    day = 86_400
+    database.save(match_records(day, "Ann", "Bob") + match_records(2 * day - 1, "Ann", "Bob"))
+    assert numbers(reader, since="1970-01-02") == [2 * day - 1, day]
+    assert numbers(reader, until="1970-01-01", result="tied") == [2]
+    assert numbers(reader, since="1970-01-02", until="1970-01-02", player="Bob") == [
+        2 * day - 1,
+        day,
+    ]
+
+
+def test_games_and_players_are_those_of_stored_matches(reader: Reader) -> None:
+    assert reader.games() == [OTHER, GAME]
+    assert reader.latest_players(10) == ["Ann", "Bob"]
+    assert reader.latest_players(1) == ["Ann"]
 
 
 def test_a_match_is_read_with_its_moves(reader: Reader) -> None:
@@ -180,22 +207,6 @@ def test_a_tournament_is_read_with_the_moves_of_its_matches(
     assert reader.tournament("t9") is None
 
 
-def test_rated_matches_with_a_result_are_found_in_the_order_of_their_ends(
-    database: Database, reader: Reader
-) -> None:
-    database.put_account(structs.replace(account("Bob"), name="Robert"))
-    assert reader.rated(GAME) == [
-        RatedMatch("m001", ("Ann", "Bob"), ("Ann", "Robert"), 1, 1.0, None),
-        RatedMatch("m002", ("Bob", "Ann"), ("Robert", "Ann"), -1, 2.0, None),
-        RatedMatch("m007", ("Bob", "Ann"), ("Bob", "Ann"), 1, 7.0, None),
-        RatedMatch("m008", ("Ann", "Bob"), ("Ann", "Robert"), 2, 8.0, "t1"),
-    ]
-    assert reader.rated(OTHER) == []
-    assert reader.rated_games() == [GAME]
-    assert reader.freshness(GAME) == Freshness(6, 8.0)
-    assert reader.freshness("shogi") == Freshness(0, None)
-
-
 def test_nothing_can_be_written(reader: Reader) -> None:
     with reader._database.connect() as connection, pytest.raises(sa.exc.SQLAlchemyError):
         connection.exec_driver_sql("DELETE FROM matches")
@@ -228,13 +239,20 @@ def test_each_way_to_look_for_matches_has_an_index(tmp_path: Path) -> None:
             plan = other.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values)
             plans.extend(row[3] for row in plan)
 
-    for asked in ({"game": GAME}, {"player": "Ann"}, {"player": "guest"}, {"tournament": "t1"}):
+    filters: list[dict[str, str]] = [
+        {"game": GAME},
+        {"player": "Ann"},
+        {"player": "guest", "result": "won"},
+        {"player": "Ann", "opponent": "Bob", "tournament": "t1"},
+        {"since": "1970-01-01"},
+        {"tournament": "t1"},
+    ]
+    for asked in filters:
         assert reader.matches(MatchFilter(**asked))
     assert reader.match("m001")
     assert reader.player("Ann")
     assert reader.tournament("t1")
-    assert reader.rated(GAME)
-    assert reader.freshness(GAME)
+    assert list(RatingKeeper(reader).updates())
     assert any(each.startswith("SEARCH matches USING") for each in plans)
     assert [each for each in plans if each.startswith(("SCAN matches", "SCAN moves"))] == []
     reader.close()

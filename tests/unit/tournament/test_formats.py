@@ -21,7 +21,7 @@ from server.model.tournament_spec import Entrant, TournamentSpec
 from server.tournament import formats
 from server.tournament.formats import Format
 from server.tournament.formats.core.matching import maximum_matching
-from server.tournament.formats.knockout import MORE_PAIRS, bracket
+from server.tournament.formats.knockout import MORE_PAIRS, first_seats
 from server.tournament.formats.sprt import AHEAD
 from server.tournament.formats.swiss import PreviousRounds, pair_off
 from server.tournament.pairs import Key, Pair, PairScore, PairScores
@@ -326,9 +326,9 @@ def test_a_large_swiss_is_without_rematch() -> None:
 
 
 def test_a_bracket_keeps_the_best_apart() -> None:
-    assert bracket(2) == [0, 1]
-    assert bracket(3) == [0, 3, 1, 2]
-    assert bracket(8) == [0, 7, 3, 4, 1, 6, 2, 5]
+    assert first_seats(2) == [0, 1]
+    assert first_seats(3) == [0, 3, 1, 2]
+    assert first_seats(8) == [0, 7, 3, 4, 1, 6, 2, 5]
 
 
 @pytest.mark.parametrize("entrants", range(2, 18))

@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.fixtures import NAMES, fixture, pair, spec
 
 from server.model.messages import Fixture
@@ -16,11 +18,16 @@ from server.tournament.leaderboard import (
     ANCHOR,
     POINTS,
     Leaderboard,
+    NotedRating,
+    PlayerVersion,
     RatedGame,
     RatedMatch,
+    RatingBook,
+    RatingPoint,
     TournamentVerdict,
-    histories,
-    rated_games,
+    counted_game,
+    due_entries,
+    history,
 )
 from server.tournament.ratings import ELO
 from server.tournament.results import Results
@@ -56,9 +63,28 @@ def verdict_of(spec: TournamentSpec, fixtures: list[Fixture]) -> TournamentVerdi
     return TournamentVerdict(Results(spec, (), fixtures).counted_matches, versions)
 
 
+def counted(rated: list[RatedMatch], verdict: TournamentVerdict | None) -> list[RatedGame]:
+    return [game for each in rated if (game := counted_game(each, verdict))]
+
+
+def noted_after(played: list[RatedGame], every: int) -> dict[PlayerVersion, list[NotedRating]]:
+    """The points that are noted if the ratings are computed after so many matches each time."""
+    book, matches = RatingBook("nim"), dict[PlayerVersion, int]()
+    noted: dict[PlayerVersion, list[NotedRating]] = {}
+    for first in range(0, len(played), every):
+        book.add(played[first : first + every])
+        board = book.leaderboard()
+        assert board.anchor
+        for each in due_entries(board, matches):
+            player = each.name, each.version
+            matches[player] = each.matches
+            point = RatingPoint(each.last_at, each.rating, each.error, each.matches)
+            noted.setdefault(player, []).append(NotedRating(point, board.anchor))
+    return noted
+
+
 def test_without_matches_nobody_is_rated() -> None:
     assert leaderboard.leaderboard_of("nim", []) == Leaderboard(game="nim")
-    assert histories([], "Ann") == {}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -102,9 +128,8 @@ def test_the_ratings_of_one_tournament_are_the_tournaments_own() -> None:
         fixtures.append(fixture(key, 1, next(winners), players=players))
         fixtures.append(fixture(key, 2, next(winners), players=players[::-1]))
     own = Results(whole, (), fixtures).report()
-    found = leaderboard.leaderboard_of(
-        "nim", rated_games(rated_of(fixtures), {"t": verdict_of(whole, fixtures)})
-    )
+    verdict = verdict_of(whole, fixtures)
+    found = leaderboard.leaderboard_of("nim", counted(rated_of(fixtures), verdict))
     assert found.anchor == ("Ann", "1")
     ours = {each.name: (each.rating - ANCHOR, each.error) for each in found.entries}
     for entrant, estimate in zip(own.entrants, own.ratings, strict=True):
@@ -122,11 +147,10 @@ def test_of_a_tournament_only_whole_pairs_count_that_are_no_repetition() -> None
         pair((4, 1, 1), 1, 2)[0],
     ]
     verdict = verdict_of(spec(rounds=4), fixtures)
-    counted = [fixtures[place].match for place in (0, 1, 4, 5)]
-    assert verdict.counted == set(counted)
+    assert verdict.counted == {fixtures[place].match for place in (0, 1, 4, 5)}
     rated = rated_of(fixtures)
-    assert len(rated_games(rated, {"t": verdict})) == 4
-    assert len(rated_games(rated, {})) == len(rated), "of a tournament that is not known, all do"
+    assert len(counted(rated, verdict)) == 4
+    assert len(counted(rated, None)) == len(rated), "of a tournament that is not known, all do"
 
 
 def test_a_player_has_a_rating_for_each_version() -> None:
@@ -137,7 +161,7 @@ def test_a_player_has_a_rating_for_each_version() -> None:
         RatedMatch("m3", ("Bob", "Bot"), ("Bob", "Bot"), 1, 3.0, None, ("", "uct(time=1)")),
     ]
     verdict = TournamentVerdict({"m1"}, {each.name: each.version for each in entrants})
-    played = rated_games(rated, {"t": verdict})
+    played = counted(rated[:1], verdict) + counted(rated[1:], None)
     assert [each.players for each in played] == [
         (("Anna", "1"), ("Bob", "2.0")),
         (("Bob", ""), ("Anna", "")),
@@ -147,35 +171,69 @@ def test_a_player_has_a_rating_for_each_version() -> None:
     assert {(each.name, each.version) for each in found.entries} == {
         ("Anna", "1"), ("Anna", ""), ("Bob", ""), ("Bob", "2.0"), ("Bot", "uct(time=1)")
     }  # fmt: skip
-    assert {version: len(points) for version, points in histories(played, "Anna").items()} == {
-        "1": 2,
-        "": 1,
-    }
 
 
 def test_a_match_of_a_ladder_counts_for_the_versions_of_its_players() -> None:
     one, other = ("Ann", "Bob"), ("1", "")
-    (game,) = leaderboard.rated_games([RatedMatch("m", one, one, 1, 0.0, None, other)], {})
+    (game,) = counted([RatedMatch("m", one, one, 1, 0.0, None, other)], None)
     assert game.players == (("Ann", "1"), ("Bob", ""))
 
 
-def test_a_history_ends_with_the_rating_of_now_and_grows_surer() -> None:
+def test_a_history_ends_with_the_present_rating_and_grows_surer() -> None:
     played = simulated(7, 600)
-    (dee,) = (
-        each for each in leaderboard.leaderboard_of("nim", played).entries if each.name == "Dee"
-    )
-    points = histories(played, "Dee")[""]
-    assert len(points) == POINTS
+    board = leaderboard.leaderboard_of("nim", played)
+    (dee,) = (each for each in board.entries if each.name == "Dee")
+    points = history(board, dee, noted_after(played, 10)["Dee", ""])
+    assert POINTS // 2 < len(points) <= POINTS
     assert (points[-1].rating, points[-1].error) == (dee.rating, dee.error)
     assert points[-1].matches == dee.matches
     assert [each.at for each in points] == sorted({each.at for each in points})
-    assert points[0].error > 2 * points[-1].error
-    halfway = points[POINTS // 2 - 1]
-    until = [each for each in played if each.at <= halfway.at]
-    assert halfway.matches == sum("Dee" in (a[0], b[0]) for (a, b), _, _ in until)
+    errors = [each.error for each in points if each.error]  # 0 while Dee was the anchor
+    assert errors[0] > 2 * errors[-1]
+    middle = points[len(points) // 2]
+    until = [each for each in played if each.at <= middle.at]
+    assert middle.matches == sum("Dee" in (a[0], b[0]) for (a, b), _, _ in until)
 
 
-def test_who_played_little_has_a_point_for_each_match() -> None:
+def test_a_player_of_few_matches_has_a_point_for_each() -> None:
     played = simulated(3, 8)
+    board = leaderboard.leaderboard_of("nim", played)
     own = sum("Bob" in (a[0], b[0]) for (a, b), _, _ in played)
-    assert len(histories(played, "Bob")[""]) == own
+    (bob,) = (each for each in board.entries if each.name == "Bob")
+    assert len(history(board, bob, noted_after(played, 1)["Bob", ""])) == own
+
+
+def test_noted_ratings_are_shown_against_the_present_anchor() -> None:
+    """Bob plays most at first, and Ann from the third match on."""
+    results = [("Ann", "Bob"), ("Cem", "Bob"), ("Cem", "Ann"), ("Ann", "Cem"), ("Ann", "Dee")]
+    played = [
+        RatedGame(((one, ""), (other, "")), 1, float(at)) for at, (one, other) in enumerate(results)
+    ]
+    board = leaderboard.leaderboard_of("nim", played)
+    assert board.anchor == ("Ann", "")
+    noted = noted_after(played, 1)["Cem", ""]
+    assert noted[0].anchor == ("Bob", "")
+    (bob, cem) = (each for name in ("Bob", "Cem") for each in board.entries if each.name == name)
+    shown = history(board, cem, noted)
+    assert shown[0].rating == pytest.approx(noted[0].point.rating + bob.rating - ANCHOR, abs=0.1)
+
+
+@given(st.data())
+def test_kept_ratings_are_those_computed_from_nothing(data: st.DataObject) -> None:
+    """In whatever steps matches are added, of tournaments, too, whose matches are replaced."""
+    played = simulated(data.draw(st.integers(0, 9)), 40)
+    book = RatingBook("nim")
+    ends = data.draw(st.lists(st.integers(0, 40), max_size=5).map(sorted))
+    cup: list[RatedGame] = []
+    for begin, end in itertools.pairwise([0, *ends, 40]):
+        some = played[begin:end]
+        match data.draw(st.sampled_from(("none", "added", "replaced"))):
+            case "none":
+                book.add(some)
+            case "added":
+                book.add(some, "cup")
+                cup += some
+            case "replaced":
+                cup += some
+                book.replace("cup", data.draw(st.permutations(cup)))
+    assert book.leaderboard() == leaderboard.leaderboard_of("nim", played)

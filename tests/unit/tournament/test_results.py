@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -28,7 +29,9 @@ from server.tournament.report import (
     ReportSetting,
     writer,
 )
+from server.tournament.report.bracket import bracket
 from server.tournament.report.headline import headline
+from server.tournament.report.tables import tables
 from server.tournament.results import Results
 
 
@@ -114,6 +117,18 @@ def test_repeated_pairs_are_points_but_no_evidence() -> None:
     assert report.notes == ("Ann and Bob repeat themselves (1): give them more openings",)
 
 
+def test_matches_on_slow_cores_are_reported() -> None:
+    speeds = (100.0, 69.0, 100.0, 71.0, 100.0, None)
+    fixtures = [
+        each
+        for round_, speed in enumerate(speeds, 1)
+        for each in pair((round_, 1, 1), 1, 2, core_speed=speed)
+    ]
+    (note,) = report_of(spec(rounds=6), (), fixtures).notes
+    assert note.startswith("2 of 10 matches were played on cores with less than 70% of the median")
+    assert report_of(spec(rounds=6), (), [*fixtures[:2], *fixtures[6:8]]).notes == ()
+
+
 def test_a_pair_with_one_new_match_is_evidence() -> None:
     fixtures = [fixture((1, 1, 1), 1, 1, repeated=True), fixture((1, 1, 1), 2, 2)]
     assert report_of(spec(), (), fixtures).repeated == 0
@@ -196,6 +211,67 @@ def test_a_knockout_lists_its_rounds_and_who_advances() -> None:
     assert over.rounds[-1].meetings[0].winner == 0
     assert (report.winner, over.winner) == (None, 0)
     assert headline(over).startswith("Ann won")
+
+
+def test_a_knockout_has_all_rounds_of_its_bracket_from_the_beginning() -> None:
+    cup = spec("knockout", 6)
+    begun = report_of(cup, (), ())
+    assert [each.name for each in begun.bracket] == ["Quarter-finals", "Semi-finals", "Final"]
+    assert begun.bracket[0].seats == (0, None, 3, 4, 1, None, 2, 5)
+    assert begun.bracket[1].seats == (0, None, 1, None)
+    assert begun.bracket[2].seats == (None, None)
+    report = report_of(cup, (), pair((1, 2, 1), 2, 1))
+    assert report.bracket[1].seats == (0, 4, 1, None)
+    assert [each.winner for each in report.rounds[0].meetings] == [4, None, 0, 1]
+    over = report_of(cup, [4], played_through(cup, [4]))
+    assert over.bracket[1].seats == (0, 3, 1, 2)
+    assert (over.bracket[2].seats, over.winner) == ((0, 1), 0)
+
+
+@pytest.mark.parametrize(("entrants", "withdrawn"), [(2, ()), (6, ()), (6, (0, 4)), (9, (8,))])
+def test_a_bracket_is_drawn_at_every_stage(entrants: int, withdrawn: tuple[int, ...]) -> None:
+    cup = spec("knockout", entrants)
+    fixtures = played_through(cup, withdrawn)
+    for count in range(0, len(fixtures) + 1, 2):
+        report = report_of(cup, withdrawn, fixtures[:count])
+        drawn = bracket(report, lambda shown: f"/{'-'.join(map(str, shown))}")
+        sides = re.findall(r'<p class="side.*?</p>', drawn)
+        assert len(sides) == sum(len(each.seats) for each in report.bracket)
+        known = [one for each in report.bracket for one in each.seats if one is not None]
+        assert len(re.findall('<span class="who">', drawn)) == len(known)
+        advanced = [one for each in report.bracket[1:] for one in each.seats if one is not None]
+        assert drawn.count(" advances<") == len(advanced) + (report.winner is not None)
+    assert 'href="/0-1"' in drawn or withdrawn
+
+
+def test_a_bracket_says_what_is_not_known_and_escapes_names() -> None:
+    cup = replace(
+        spec("knockout", 3), entrants=tuple(Entrant(name, "1") for name in ("<b>", "B", "C"))
+    )
+    drawn = bracket(report_of(cup, (), ()), lambda shown: "")
+    assert drawn.count("no opponent") == drawn.count("not known yet") == 1
+    assert "<b>" not in drawn
+    assert "<a " not in drawn
+    assert bracket(report_of(spec("swiss", 3, rounds=1), (), ()), lambda shown: "") == ""
+    written = writer("html")(report_of(cup, (), ()))
+    assert written.count("<h2>Bracket</h2>") == 1
+    assert "<h2>Semi-finals</h2>" not in written
+
+
+def test_a_gauntlet_has_one_table_of_all_opponents() -> None:
+    whole = spec("gauntlet", 4, rounds=2)
+    found = [
+        each
+        for each in tables(report_of(whole, (), played_through(whole)))
+        if "against" in each.title
+    ]
+    (table,) = found
+    assert table.title == "Ann against each opponent"
+    assert [row[0] for row in table.rows] == ["Bob", "Cem", "Dee"]
+    assert table.head[-6:] == ("LL", "LD", "WL", "DD", "WD", "WW")
+    assert {row[-1] for row in table.rows} == {"2"}
+    assert {row[5] for row in table.rows} == {"4/4"}
+    assert table.entrants[0, 5] == (0, 1)
 
 
 def test_a_swiss_lists_its_rounds_with_byes() -> None:

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 import games
-import players
 from players import Limit
-from players.training.evaluation import EvaluationTerms, played, score
+from players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played, score
 from server.tournament.openings import OpeningError
 from server.tournament.pairs import PairScore
 
@@ -13,7 +12,7 @@ GAME = games.load("tic_tac_toe")
 
 
 def terms(first: str, second: str, plies: int = 1) -> EvaluationTerms:
-    both = (lambda: players.load(first, GAME), lambda: players.load(second, GAME))
+    both = (EvaluatedPlayer(first), EvaluatedPlayer(second))
     return EvaluationTerms(GAME, both, Limit(simulations=300), plies, seed=1)
 
 

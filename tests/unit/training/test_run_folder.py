@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,9 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_a_new_folder_can_be_opened_and_has_the_settings(folder: RunFolder) -> None:
-    assert RunFolder.open(folder.path).settings() == SETTINGS
+    found = RunFolder.open(folder.path).settings()
+    assert found.game.spec == SETTINGS.game.spec  # another object, if many were loaded meanwhile
+    assert replace(found, game=SETTINGS.game) == SETTINGS
     assert folder.read_checkpoint() is None
     assert folder.records() == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,20 @@ import pytest
 from support.ladders import GAME, LadderPlay
 from twisted.internet.defer import Deferred, succeed
 
+from server.ladder.hours import LadderHours
 from server.storage.queries import Reader
+from server.web.api import Api
 from server.web.http import Handler, HttpError, HttpRequest
+from server.web.match_lookup import MatchLookup
 from server.web.pages import ladders
 from server.web.pages.source import PageSource
 
 NASTY = "<b>'\"&amp;</b>"
+
+
+def source_of(play: LadderPlay) -> PageSource:
+    archive: Any = DirectArchive(play)
+    return PageSource(play.harness.hub, archive, MatchLookup(play.harness.hub, archive))
 
 
 class DirectArchive:
@@ -51,7 +60,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> PageSource:
     play.enter("Ann", "2")
     play.play(9)
     play.bots["Cyd"].hang_up()
-    return PageSource(play.harness.hub, DirectArchive(play), None)  # type: ignore[arg-type]
+    return source_of(play)
 
 
 def test_the_list_has_the_ladders_that_were_entered(source: PageSource) -> None:
@@ -64,7 +73,7 @@ def test_the_list_has_the_ladders_that_were_entered(source: PageSource) -> None:
 
 def test_the_page_has_standings_meetings_and_the_new_version(source: PageSource) -> None:
     text = text_of(ladders.item(source), GAME)
-    table = source.hub.ladders.table(GAME)
+    table = source.hub.ladders.table(GAME, 0.0)
     assert table is not None
     for each in table.standings:
         assert f"{each.rating:.0f} ± {each.error:.0f}" in text
@@ -85,6 +94,42 @@ def test_the_page_has_the_ratings_of_a_player_over_time(source: PageSource) -> N
     assert re.search(r'href="\?player=Ann#history" aria-current="page"', text)
     other = text_of(ladders.item(source), GAME, player="Bob")
     assert 'class="key v1"' not in other
+
+
+def test_the_page_says_when_matches_begin_again(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {}, ladder_hours=LadderHours(((0, 1),)))
+    play.enter("Ann")
+    at = play.harness.hub.ladders.table(GAME, 3600.0)
+    assert at
+    assert at.opens_at == 24 * 3600.0
+    assert "open 00:00-00:01 UTC" in text_of(ladders.item(source_of(play)), GAME)
+
+
+def test_the_part_that_changes_has_the_running_matches_and_is_never_old(tmp_path: Path) -> None:
+    play = LadderPlay(tmp_path, {})
+    play.enter("Ann")
+    play.enter("Bob")
+    page = ladders.item(source_of(play))
+    (match,) = play.harness.matches
+    before = text_of(page, GAME, part="ladder")
+    assert f'data-match="{match}"' in before
+    assert "<h1>" not in before
+    play.play(1)
+    after = text_of(page, GAME, part="ladder")
+    assert f'data-match="{match}"' not in after
+    assert "1 match<" in after
+
+
+def test_the_api_has_the_ratings_of_a_player_over_time(source: PageSource) -> None:
+    api = Api(source.hub, source.archive, source.lookup)
+    answer = json.loads(text_of(api, "ladders", GAME, "players", "aNN"))
+    assert (answer["game"], answer["name"]) == (GAME, "Ann")
+    assert [each["version"] for each in answer["versions"]] == ["1", "2"]
+    counts = [point["matches"] for point in answer["versions"][0]["history"]]
+    assert counts[0] == 1
+    assert counts == sorted(set(counts))
+    with pytest.raises(HttpError, match="no 'nobody' has entered the ladder"):
+        text_of(api, "ladders", GAME, "players", "nobody")
 
 
 def test_names_are_text_and_nothing_else(source: PageSource) -> None:

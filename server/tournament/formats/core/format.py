@@ -44,8 +44,6 @@ class Format(ABC):
     depends_on_results: ClassVar[bool] = True
     #: Whether its report lists who met whom in each round.
     shows_rounds: ClassVar[bool] = False
-    #: Whether only one of two that meet in a round plays in the next one.
-    losers_leave: ClassVar[bool] = False
     #: The most pairs of a tournament: the time that a server takes for each result grows with them.
     most_pairs: ClassVar[int] = 20_000
     #: The lowest number of rounds; 0 stands for no limit.
@@ -123,6 +121,14 @@ class Format(ABC):
     def winner(self, results: PairScores, withdrawn: Sequence[int] = ()) -> int | None:
         """The winner, if the format decides that rather than the table of points."""
         return None
+
+    def bracket(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[list[int | None]]:
+        """The entrants of each round by their seats, if winners advance; by default none.
+
+        In the first round None is an empty seat, later one whose entrant is not known yet. The last
+        round is the winner.
+        """
+        return []
 
     def ranking(self, results: PairScores, withdrawn: Sequence[int] = ()) -> list[int] | None:
         """All entrants, best first, if the format decides that rather than the table of points."""

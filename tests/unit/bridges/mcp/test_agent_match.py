@@ -70,7 +70,7 @@ def test_pieces_of_nobody_block_their_cells() -> None:
     position = view(cells=(1, 3, 2), kinds=("queen", "arrow", "queen"))
     described = match("a1", cells=cells, shown=position).described()
     assert described["pieces"] == (
-        "Q is a queen of player 1, q is a queen of player 2, # is a blocked cell: arrow"
+        "Q is a queen of player 1, q is a queen of player 2, # stands for: arrow"
     )
 
 

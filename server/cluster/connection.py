@@ -17,7 +17,7 @@ from typing import Any
 
 from distributed import Client
 
-from server.organizer.cluster.job import CORES
+from server.cluster.on_worker import ENTRANT_CORES
 from server.runtime.restarts import BackOff, Restarts
 
 #: Seconds in which the scheduler must answer.
@@ -74,14 +74,34 @@ class DaskConnection:
             while True:
                 yield self._messages.get_nowait()
 
-    def submit(self, call: Callable[..., None], *arguments: object, key: str, cores: int) -> Any:
+    def submit(
+        self,
+        call: Callable[..., Any],
+        *arguments: object,
+        key: str,
+        cores: int,
+        resource: str = ENTRANT_CORES,
+    ) -> Any:
         """Submit a task that needs some cores of a worker; returns its future, of Dask.
 
-        Of two tasks of one key there is only one.
+        `resource`: as what workers offer these cores. Of two tasks of one key there is only one.
         """
         assert self._client
-        resources = {CORES: cores}
+        resources = {resource: cores}
         return self._client.submit(call, *arguments, key=key, resources=resources, pure=False)
+
+    def keep(self, content: bytes, key: str) -> Any:
+        """Have the cluster keep data under a key, for tasks that get the future as an argument.
+
+        The data pass through the scheduler once, and from worker to worker as they are needed. They
+        are made again from the task if the workers that had them are lost.
+        """
+        assert self._client
+        return self._client.submit(bytes, content, key=key, pure=False)
+
+    def result(self, future: Any) -> Any:
+        """The result of a task that is done; raises its error, or TimeoutError if it is lost."""
+        return future.result(timeout=CONNECT_S)
 
     def run(
         self, call: Callable[..., Any], *arguments: object, workers: Iterable[str] | None = None

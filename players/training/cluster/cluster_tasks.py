@@ -1,0 +1,321 @@
+"""Tasks on the workers of a Dask cluster, each of which is done once, whatever is lost meanwhile.
+
+Workers come and go, and so may the scheduler. A task that was lost is handed out again; its result
+counts when it is here, and only once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from players.training import complete_files
+from players.training.cluster import requirements
+from players.training.cluster.progress import topic
+from players.training.cluster.requirements import TrainingWorker
+from players.training.errors import TrainingError
+from players.training.settings import ProcessSettings
+from players.training.workers import ATTEMPTS
+from server.cluster import on_worker
+from server.cluster.connection import DaskConnection, Message
+from server.cluster.local import connected
+from server.tournament.report.words import counted
+
+
+@dataclass(frozen=True)
+class ClusterTask:
+    """Something to do: `call` with these `arguments`, and then `take` with the result, here.
+
+    `arguments` are made for each attempt, whose number they get. A call that returns None was
+    interrupted, and is made again. `name` is what Dask and people know the task by.
+    """
+
+    name: str
+    call: Callable[..., Any]
+    arguments: Callable[[int], tuple[Any, ...]]
+    take: Callable[[Any], None]
+
+
+@dataclass
+class _Submitted:
+    """A task as it is handed out; `attempt` is part of the name that Dask knows.
+
+    `failures` counts its errors, `worker` is where it began last, and `evaluations` what was
+    reported from there.
+    """
+
+    task: ClusterTask
+    future: Any = None
+    attempt: int = 0
+    failures: int = 0
+    worker: str | None = None
+    evaluations: int = 0
+    is_done: bool = False
+
+
+@contextlib.contextmanager
+def opened(
+    address: str, settings: ProcessSettings, say: Callable[[str], None]
+) -> Iterator[ClusterTasks]:
+    """The workers of the cluster at an address, or of one on this machine, to the block's end.
+
+    Those with faults are shown and get no tasks. Raises ClickException if none is without.
+    """
+    with connected(address, settings.workers) as connection:
+        checked = requirements.check(connection, settings)
+        if table := requirements.table(checked):
+            say(f"These workers get no tasks:\n{table}")
+        if not any(each.cores for each in checked):
+            raise click.ClickException("no worker of the cluster can play games with nets")
+        tasks = ClusterTasks(connection, checked, settings, say)
+        say(f"Playing on {tasks.description}; {connection.dashboard or connection.address}")
+        try:
+            yield tasks
+        finally:
+            tasks.cancel()
+
+
+class ClusterTasks:
+    """The tasks that were started last, and the workers that do them."""
+
+    def __init__(
+        self,
+        connection: DaskConnection,
+        workers: Sequence[TrainingWorker],
+        settings: ProcessSettings,
+        say: Callable[[str], None],
+    ) -> None:
+        """`workers` were checked; `say` shows a line of text."""
+        #: Identifies these tasks among those of others on the cluster.
+        self.run = secrets.token_hex(8)
+        self._connection = connection
+        self._settings = settings
+        self._say = say
+        self._workers = {each.address: each.cores for each in workers}
+        self._tasks: dict[str, _Submitted] = {}
+        #: Files, by their paths: the content with its digest, and Dask's future.
+        self._files: dict[str, tuple[bytes, str]] = {}
+        self._kept: dict[str, Any] = {}
+        self._checks: list[Future[list[TrainingWorker]]] = []
+        self._is_connected = True
+        self._again = 0
+        self._changed = threading.Event()
+        connection.subscribe(topic(self.run))
+
+    @property
+    def cores(self) -> int:
+        """The number of cores that do tasks, at most that of the settings; 0 without workers."""
+        return min(self._settings.workers or self._all_cores, self._all_cores)
+
+    @property
+    def evaluations(self) -> int:
+        """How many positions were evaluated for the tasks, as reported."""
+        return sum(each.evaluations for each in self._tasks.values())
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all tasks are done."""
+        return all(each.is_done for each in self._tasks.values())
+
+    @property
+    def description(self) -> str:
+        """The workers and their cores, and how many tasks had to be handed out again."""
+        if not self._is_connected:
+            return "no worker: there is no connection to the scheduler"
+        playing = sum(1 for cores in self._workers.values() if cores)
+        again = [f"{counted(self._again, 'task')} handed out again"] if self._again else []
+        return ", ".join((counted(playing, "worker"), counted(self._all_cores, "core"), *again))
+
+    def start(self, tasks: Iterable[ClusterTask], files: Iterable[str]) -> None:
+        """Hand out tasks; those before are done. `files`: the paths that `file` may be asked for.
+
+        Raises TrainingError if a file cannot be read.
+        """
+        self._files = {path: _read(path) for path in set(files)}
+        self._kept = {}
+        self._tasks = {each.name: _Submitted(each) for each in tasks}
+        if self._is_connected:
+            self._advance()
+
+    def file(self, path: str) -> tuple[str, Any]:
+        """The digest of a file, and a future for arguments: it becomes the content on the worker.
+
+        The content travels to the scheduler once, and to each worker once.
+        """
+        content, digest = self._files[path]
+        if path not in self._kept:
+            self._kept[path] = self._connection.keep(content, key=f"playout-net-{digest}")
+        return digest, self._kept[path]
+
+    def poll(self, timeout_s: float) -> None:
+        """Wait for a change, take results, and hand out again what was lost.
+
+        Raises TrainingError if a task fails again and again.
+        """
+        self._changed.wait(timeout_s)
+        self._changed.clear()
+        self._notice_connection(time.monotonic())
+        if self._is_connected:
+            for message in self._connection.messages():
+                self._received(message)
+            self._take_checks()
+            self._advance()
+
+    def on_all_workers(self, call: Callable[..., Any], patience_s: float) -> None:
+        """Call a function with `run` on all workers that answer in time."""
+        if self._is_connected:
+            done = self._connection.later(self._connection.run, call, self.run)
+            with contextlib.suppress(Exception):
+                done.result(patience_s)
+
+    def cancel(self) -> None:
+        """Cancel the tasks that are not done."""
+        self._connection.cancel(each.future for each in self._tasks.values() if each.future)
+
+    @property
+    def _all_cores(self) -> int:
+        return sum(self._workers.values())
+
+    # Tasks.
+
+    def _advance(self) -> None:
+        """Hand out the tasks that are not, and take the results of those that are done."""
+        for each in self._tasks.values():
+            if each.is_done:
+                continue
+            if each.future is not None and each.future.status == "finished":
+                self._take(each)
+            elif each.future is not None and each.future.status == "error":
+                self._failed(each, each.future.exception())
+            elif each.future is not None and each.future.status != "pending":
+                self._lost(each)  # or cancelled
+            if each.future is None and not each.is_done:
+                self._hand_out(each)
+
+    def _hand_out(self, each: _Submitted) -> None:
+        each.future = self._connection.submit(
+            each.task.call,
+            *each.task.arguments(each.attempt),
+            key=f"playout-train-{self.run}-{each.task.name}-{each.attempt}",
+            cores=1,
+            resource=on_worker.TRAINING_CORES,
+        )
+        each.future.add_done_callback(lambda _: self._changed.set())
+
+    def _lost(self, each: _Submitted) -> None:
+        """Forget an attempt; the next one has another name."""
+        each.future = each.worker = None
+        each.attempt += 1
+        each.evaluations = 0
+        self._again += 1
+
+    def _take(self, each: _Submitted) -> None:
+        try:
+            result = self._connection.result(each.future)
+        except Exception as error:  # the worker with the result was lost, or the connection
+            self._failed(each, error)
+            return
+        if result is None:  # its worker is about to leave
+            self._lost(each)
+            return
+        each.task.take(result)
+        each.is_done = True
+        each.future = None
+
+    def _failed(self, each: _Submitted, error: BaseException) -> None:
+        each.failures += 1
+        if each.failures >= ATTEMPTS:
+            where = each.worker or "a worker"
+            raise TrainingError(f"{where} cannot play {each.task.name}: {error}")
+        self._lost(each)
+
+    # The cluster.
+
+    def _notice_connection(self, now: float) -> None:
+        was_connected, self._is_connected = self._is_connected, self._connection.poll(now)
+        if was_connected and not self._is_connected:
+            self._say("The connection to the scheduler of Dask is lost; trying again ...")
+            self._workers.clear()
+            self._kept.clear()
+            for each in self._tasks.values():
+                if not each.is_done:
+                    self._lost(each)
+        elif self._is_connected and not was_connected:
+            self._say("The scheduler of Dask is back")
+            self._check(None)
+
+    def _received(self, message: Message) -> None:
+        match message:
+            case {"action": "add-worker", "worker": address}:
+                self._check([address])
+            case {"action": "remove-worker", "worker": address} if address in self._workers:
+                del self._workers[address]
+                self._tell_of_loss(address)
+            case {"task": name, "attempt": attempt} if name in self._tasks:
+                if attempt == self._tasks[name].attempt:
+                    self._progressed(self._tasks[name], message)
+
+    def _progressed(self, each: _Submitted, message: Message) -> None:
+        match message:
+            case {"started": worker}:
+                if each.worker is not None:  # Dask has moved it
+                    each.evaluations = 0
+                    self._again += 1
+                each.worker = worker
+            case {"evaluations": evaluations}:
+                each.evaluations = evaluations
+
+    def _tell_of_loss(self, address: str) -> None:
+        left = f"{counted(self._all_cores, 'core')} left"
+        rest = left if self._all_cores else "none is left; waiting for one to join"
+        self._say(f"Worker {address} is gone: {rest}")
+
+    def _check(self, workers: Sequence[str] | None) -> None:
+        """Check workers that have come."""
+        check = self._connection.later(
+            requirements.check, self._connection, self._settings, workers
+        )
+        check.add_done_callback(lambda _: self._changed.set())
+        self._checks.append(check)
+
+    def _take_checks(self) -> None:
+        done = [each for each in self._checks if each.done()]
+        self._checks = [each for each in self._checks if not each.done()]
+        for check in done:
+            if check.cancelled() or check.exception():
+                continue  # it has gone again, or the connection has
+            for worker in check.result():
+                self._joined(worker)
+
+    def _joined(self, worker: TrainingWorker) -> None:
+        for fault in worker.faults:
+            self._say(f"Worker {worker.address} gets no tasks: {fault}")
+        if worker.address not in self._workers and worker.cores:
+            self._workers[worker.address] = worker.cores
+            self._say(f"Worker {worker.address} has joined: {counted(self._all_cores, 'core')}")
+            self._submit_waiting_again()
+
+    def _submit_waiting_again(self) -> None:
+        """Use the cores that a worker has offered: Dask places no task that waited before."""
+        waiting = [e for e in self._tasks.values() if e.future is not None and e.worker is None]
+        self._connection.cancel(each.future for each in waiting)
+        for each in waiting:
+            each.future = None
+            each.attempt += 1
+
+
+def _read(path: str) -> tuple[bytes, str]:
+    """The content of a file, and its digest. Raises TrainingError."""
+    with complete_files.clear_errors(Path(path)):
+        content = Path(path).read_bytes()
+    return content, hashlib.sha256(content).hexdigest()

@@ -1,0 +1,102 @@
+"""What a worker needs to play for a training: one that lacks something gets no shards."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from distributed import Worker
+
+from players.nets.backends import EXTRAS, installed
+from players.training.settings import ProcessSettings
+from server.client import program_files
+from server.cluster import faults, on_worker
+from server.cluster.connection import DaskConnection
+
+#: What Playout has to be installed with there.
+_EXTRAS = "nets,cluster"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What is installed on a worker: a digest of games and players, and runtimes of nets."""
+
+    host: str
+    code: str
+    has_onnx: bool
+    backends: tuple[str, ...]
+    cores: int
+
+
+@dataclass(frozen=True)
+class TrainingWorker:
+    """A worker, with a sentence for each fault; without faults it plays, on so many cores."""
+
+    address: str
+    host: str
+    cores: int
+    faults: tuple[str, ...]
+
+
+async def ask(dask_worker: Worker) -> Installation:
+    """Return what is installed here; called on a worker."""
+    return await asyncio.to_thread(installation, dask_worker.state.nthreads)
+
+
+def installation(cores: int) -> Installation:
+    """Return what is installed for this process, which is to offer so many cores."""
+    return Installation(
+        host=socket.gethostname(),
+        code=program_files.installed(),
+        has_onnx=importlib.util.find_spec("onnx") is not None,
+        backends=tuple(installed()),
+        cores=cores,
+    )
+
+
+def check(
+    connection: DaskConnection, settings: ProcessSettings, workers: Iterable[str] | None = None
+) -> list[TrainingWorker]:
+    """Check workers, all of them by default, and let those without faults offer their cores.
+
+    Raises OSError.
+    """
+    other = faults.other_software(connection, workers, _EXTRAS)
+    able = [address for address, fault in other.items() if not fault]
+    answers = connection.run(ask, workers=able)
+    found = [
+        TrainingWorker(address, "", 0, (fault,))
+        if fault
+        else _checked(address, answers.get(address), settings)
+        for address, fault in sorted(other.items())
+    ]
+    good = [each.address for each in found if each.cores]
+    connection.run(on_worker.offer, on_worker.TRAINING_CORES, workers=good)
+    return found
+
+
+def table(workers: Sequence[TrainingWorker]) -> str:
+    """The workers with their faults, one a line; empty if there are no faults."""
+    rows = [(each.address, each.host, fault) for each in workers for fault in each.faults]
+    return faults.table(rows) if rows else ""
+
+
+def _checked(address: str, answer: object, settings: ProcessSettings) -> TrainingWorker:
+    if not isinstance(answer, Installation):
+        return TrainingWorker(address, "", 0, (faults.no_answer(answer, _EXTRAS),))
+    found = tuple(_faults(answer, settings))
+    return TrainingWorker(address, answer.host, 0 if found else answer.cores, found)
+
+
+def _faults(answer: Installation, settings: ProcessSettings) -> Iterator[str]:
+    if other := faults.other_sources(answer.code):
+        yield other
+    wanted = [settings.backend] if settings.backend != "auto" else list(EXTRAS)
+    if not answer.has_onnx or not set(wanted) & set(answer.backends):
+        extra = EXTRAS[wanted[0]]
+        lacking = " or ".join(wanted) if answer.has_onnx else "onnx"
+        extras = ",".join(dict.fromkeys(("nets", extra)))
+        yield f"it lacks the package {lacking}, which nets need: pip install 'playout[{extras}]'"

@@ -1,0 +1,30 @@
+"""The option `--dask` of commands, and the check for the package that it needs."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def dask_option(purpose: str) -> Callable[[F], F]:
+    """Return a decorator that adds `--dask` to a command; `purpose` is what a cluster is for."""
+    return click.option(
+        "--dask",
+        metavar="ADDRESS",
+        help=f"{purpose} on the workers of a Dask cluster: the address of its scheduler, "
+        "as in tcp://10.0.0.1:8786, or local for a cluster on this machine, with a worker for each "
+        "core. Needs: pip install 'playout[cluster]'",
+    )
+
+
+def require_dask() -> None:
+    """Raises ClickException if Dask is not installed; imports nothing."""
+    if importlib.util.find_spec("distributed") is None:
+        raise click.ClickException(
+            "--dask needs the package distributed: pip install 'playout[cluster]'"
+        )

@@ -1,0 +1,234 @@
+"""Analyses of positions by the server's bots, for people who study a match.
+
+Few are worked on at once, the others wait in the order in which they came; while some wait, each
+has a short turn. A person has one at a time. Nobody gets help in a match: while an account plays a
+game, nothing of this game is analysed for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from games.core import spec
+from server.core.bot_accounts import names_of
+from server.core.context import Context
+from server.core.dispatch import handles
+from server.core.effects import EndAnalysis, StartAnalysis
+from server.core.events import SessionClosed, SessionDisconnected
+from server.core.handlers.seeks import normalised_game
+from server.core.match import Refused
+from server.core.rate_limits import Quota, network
+from server.core.rooms import Rooms
+from server.core.sessions import RequestContext, Session
+from server.core.timers import Timer
+from server.model.analyst import AnalysisOrder, AnalysisReport
+from server.model.messages import (
+    Analyse,
+    AnalysisQueued,
+    AnalysisUpdate,
+    Code,
+    OfferedBot,
+    Ok,
+    StopAnalysis,
+)
+from server.model.names import skeleton
+from server.model.offered_bots import by_strength, for_game
+
+#: Seconds that an analysis has while others wait.
+TURN_S = 2.0
+#: Seconds beyond its time after which an analysis is ended: the process may have to start, and has
+#: the lowest priority.
+LATE_S = 60.0
+
+
+@dataclass(eq=False)
+class _Analysis:
+    """An analysis that waits or is worked on: since `started_at`, None while it waits."""
+
+    session: Session
+    bot: str
+    order: AnalysisOrder
+    timer: Timer
+    started_at: float | None = None
+    #: When its first report came: the process may have had to start.
+    reported_at: float | None = None
+    #: Whether its session was told that it is over.
+    told: bool = False
+
+    @property
+    def id(self) -> str:
+        return self.order.analysis
+
+
+class Analyses:
+    """Hands the positions that people ask about to analysts, and people what they report."""
+
+    def __init__(self, context: Context, rooms: Rooms) -> None:
+        self._context = context
+        self._rooms = rooms
+        #: By id, those that wait in the order in which they came.
+        self._waiting: dict[str, _Analysis] = {}
+        self._running: dict[str, _Analysis] = {}
+        self._quota = Quota(context.policy.analyses_per_hour)
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._running)
+
+    @handles(Analyse)
+    def analyse(self, request: Analyse, origin: RequestContext) -> None:
+        """Have a position analysed, as soon as those that wait before it are."""
+        session, policy = origin.session, self._context.policy
+        game = normalised_game(request.game)
+        bot = for_game(self._bot(request.bot), game)
+        if self._plays(session, game):
+            text = f"you play a match of {game}: its positions are analysed for you when it is over"
+            raise Refused(Code.NOT_ALLOWED, text)
+        self._replace(session, origin.now)
+        self._require_allowed(origin)
+        seconds = min(request.seconds or policy.analysis_s, policy.analysis_s)
+        order = AnalysisOrder(
+            self._context.new_id(), game, request.moves, bot.player, seconds, request.played
+        )
+        timer = self._context.timers.new(lambda now: self._time_is_up(analysis, now))
+        analysis = _Analysis(session, bot.name, order, timer)
+        place = len(self._waiting) + (len(self._running) >= policy.analyses)
+        self._waiting[order.analysis] = analysis
+        self._context.tell(session, _queued(analysis, place, re=request.id))
+        self._start_next(origin.now)
+
+    @handles(StopAnalysis)
+    def stop_analysis(self, request: StopAnalysis, origin: RequestContext) -> None:
+        """End one of the session's own analyses; one that is over already is no error."""
+        analysis = self._waiting.get(request.analysis) or self._running.get(request.analysis)
+        if analysis and analysis.session is origin.session:
+            self._end(analysis, "", origin.now)
+        self._context.tell(origin.session, Ok(re=request.id))
+
+    def reported(self, report: AnalysisReport, now: float) -> None:
+        """Pass on what an analyst reports."""
+        analysis = self._running.get(report.analysis)
+        if analysis is None:
+            return
+        if not report.over and self._plays(analysis.session, analysis.order.game):
+            self._end(analysis, "you play a match of this game", now)
+        if not analysis.told:
+            update = AnalysisUpdate(
+                analysis=analysis.id, info=report.info, over=report.over, text=report.error
+            )
+            self._context.tell(analysis.session, update)
+        if analysis.reported_at is None:
+            analysis.reported_at = now
+            self._set_timer(analysis, now)
+        if report.over:
+            analysis.timer.stop()
+            del self._running[analysis.id]
+            self._start_next(now)
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """End the analyses of a session that is not there to see them."""
+        self._forget(event.session, now)
+
+    def session_closed(self, event: SessionClosed, now: float) -> None:
+        """End the analyses of a session that is over."""
+        self._forget(event.session, now)
+
+    def _bot(self, wanted: str | None) -> OfferedBot:
+        """The bot that is asked. Raises Refused."""
+        policy = self._context.policy
+        if not policy.analyses or not policy.offered:
+            raise Refused(Code.NOT_ALLOWED, "this server analyses no positions")
+        if wanted is None:
+            return by_strength(policy.offered)[0]
+        for bot in policy.offered:
+            if bot.player == wanted or skeleton(bot.name) == skeleton(wanted):
+                return bot
+        text = f"{wanted!r} is not among the bots here (there are: {names_of(policy.offered)})"
+        raise Refused(Code.NOT_ALLOWED, text)
+
+    def _plays(self, session: Session, game: str) -> bool:
+        """Whether the session's account, or a name that looks like it, plays this game now."""
+        name = spec.parse(game).name
+        return any(
+            each.skeleton == session.skeleton and spec.parse(str(room.match.game)).name == name
+            for room in self._rooms.running.values()
+            for each in room.seats
+        )
+
+    def _require_allowed(self, origin: RequestContext) -> None:
+        """Raise Refused if nothing more can be analysed now for this address."""
+        policy = self._context.policy
+        if self._context.closing:
+            raise Refused(Code.CLOSING, "the server is about to stop")
+        if 0 < policy.analyses_waiting <= len(self._waiting):
+            text = f"{len(self._waiting)} analyses wait, which is the most: try again in a minute"
+            raise Refused(Code.TOO_MANY, text)
+        if wait_s := self._quota.take(network(origin.connection.address), origin.now):
+            most = policy.analyses_per_hour
+            text = (
+                f"your address may have {most} positions analysed an hour, and has; "
+                f"try again in {wait_s:.0f} s"
+            )
+            raise Refused(Code.RATE_LIMITED, text, wait_s)
+
+    def _replace(self, session: Session, now: float) -> None:
+        """End the analysis that a person has: the new one takes its place."""
+        for each in [*self._waiting.values(), *self._running.values()]:
+            if each.session.skeleton == session.skeleton:
+                self._end(each, "another analysis of yours has begun", now)
+
+    def _start_next(self, now: float) -> None:
+        """Start those that wait as far as there is room, and tell the others their places."""
+        started = False
+        while self._waiting and len(self._running) < self._context.policy.analyses:
+            analysis = self._waiting.pop(next(iter(self._waiting)))
+            analysis.started_at, started = now, True
+            self._running[analysis.id] = analysis
+            self._context.do(StartAnalysis(analysis.order))
+        for running in self._running.values():
+            self._set_timer(running, now)
+        for place, each in enumerate(self._waiting.values() if started else (), start=1):
+            self._context.tell_spectators([each.session], _queued(each, place), after=0)
+
+    def _set_timer(self, analysis: _Analysis, now: float) -> None:
+        """Set when it is ended: after a short turn if others wait."""
+        assert analysis.started_at is not None
+        if analysis.told:
+            return
+        at = analysis.started_at + analysis.order.seconds + LATE_S
+        if self._waiting and analysis.reported_at is not None:
+            at = min(at, analysis.reported_at + TURN_S)
+        analysis.timer.set(max(at, now))
+
+    def _time_is_up(self, analysis: _Analysis, now: float) -> None:
+        if self._waiting:
+            self._end(analysis, f"others wait: each analysis has {TURN_S:g} seconds", now)
+        else:
+            self._end(analysis, "the server is too busy: try again later", now)
+
+    def _end(self, analysis: _Analysis, text: str, now: float) -> None:
+        """Tell a session that its analysis is over, and end the work on it."""
+        if not analysis.told:
+            over = AnalysisUpdate(analysis=analysis.id, over=True, text=text)
+            self._context.tell(analysis.session, over)
+            self._stop(analysis)
+
+    def _stop(self, analysis: _Analysis) -> None:
+        analysis.told = True
+        analysis.timer.stop()
+        if self._waiting.pop(analysis.id, None) is None:
+            self._context.do(EndAnalysis(analysis.id))
+
+    def _forget(self, session: Session, now: float) -> None:
+        for each in [*self._waiting.values(), *self._running.values()]:
+            if each.session is session and not each.told:
+                self._stop(each)
+
+
+def _queued(analysis: _Analysis, place: int, re: int | str | None = None) -> AnalysisQueued:
+    return AnalysisQueued(
+        re=re,
+        analysis=analysis.id,
+        bot=analysis.bot,
+        seconds=analysis.order.seconds,
+        place=place,
+    )

@@ -1,0 +1,167 @@
+"""The processes in which bots analyse positions, and the lines of JSON that they exchange."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import tempfile
+from collections.abc import Callable
+from typing import IO, Any
+
+import msgspec
+from twisted.internet.protocol import Factory
+from twisted.protocols.basic import LineOnlyReceiver
+from twisted.python.failure import Failure
+
+from server.model.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
+from server.runtime.subprocesses import (
+    FEW_THREADS,
+    LOWEST_NICENESS,
+    Process,
+    how_it_ended,
+    last_lines,
+    own_environment,
+    send,
+    start_own,
+    stop,
+)
+
+_ANALYST = "players.analyst.main:main"
+ANALYST_NICENESS = LOWEST_NICENESS
+#: Seconds without an order after which a process is ended: its trees take memory.
+IDLE_S = 60.0
+#: Seconds for which a process that was asked to end an analysis may go on with it.
+_STOP_S = 5.0
+_LONGEST_LINE = 2**20
+
+
+class Analysts:
+    """Hands each order to a process that has none, and starts one if there is none."""
+
+    def __init__(self, reactor: Any, reported: Callable[[AnalysisReport], None]) -> None:
+        """`reported` is called with each report; the last one of an order is over."""
+        self._reactor = reactor
+        self._reported = reported
+        self._processes: set[_Analyst] = set()
+        #: Processes that were killed and may not have exited yet.
+        self._killed: list[Process] = []
+
+    def start(self, order: AnalysisOrder) -> None:
+        """Work on an order, and report that it is over at last, whatever happens."""
+        self._killed = [each for each in self._killed if each.poll() is None]
+        analyst = next((each for each in self._processes if each.order is None), None)
+        if analyst is None:
+            try:
+                analyst = self._new()
+            except OSError as error:
+                text = f"the analysis cannot be started: {error}"
+                failed = AnalysisReport(order.analysis, over=True, error=text)
+                self._reactor.callLater(0, self._reported, failed)
+                return
+        analyst.give(order)
+
+    def end(self, analysis: str) -> None:
+        """End an analysis, whose last report follows."""
+        for each in self._processes:
+            if each.order and each.order.analysis == analysis:
+                each.stop(analysis)
+
+    def close(self) -> None:
+        """Kill all processes, which have nothing to save, and wait until they have exited."""
+        processes, self._processes = self._processes, set()
+        stop([*(each.process for each in processes), *self._killed], 0.0)
+
+    # Called by an analyst.
+
+    def received(self, report: AnalysisReport) -> None:
+        """Pass on a report of an analyst."""
+        self._reported(report)
+
+    def exited(self, analyst: _Analyst) -> None:
+        """Report that the order of a process that has exited is over."""
+        if analyst not in self._processes:
+            return
+        self._processes.remove(analyst)
+        self._killed.append(analyst.process)
+        if analyst.order:
+            text = f"the analysis has failed: {analyst.why()}"
+            self._reported(AnalysisReport(analyst.order.analysis, over=True, error=text))
+
+    def _new(self) -> _Analyst:
+        ours, its = socket.socketpair()
+        with its, ours:
+            output = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has exited
+            process = start_own(
+                _ANALYST,
+                environment=own_environment() | FEW_THREADS,
+                niceness=ANALYST_NICENESS,
+                log=output,
+                input_=its.fileno(),
+            )
+            analyst = _Analyst(self, self._reactor, process, output)
+            ours.setblocking(False)
+            factory = Factory.forProtocol(lambda: analyst)
+            self._reactor.adoptStreamConnection(ours.fileno(), socket.AF_UNIX, factory)
+        self._processes.add(analyst)
+        return analyst
+
+
+class _Analyst(LineOnlyReceiver):
+    """A process and the connection to it."""
+
+    delimiter = b"\n"
+    MAX_LENGTH = _LONGEST_LINE
+
+    def __init__(
+        self, analysts: Analysts, reactor: Any, process: Process, output: IO[bytes]
+    ) -> None:
+        self.process = process
+        #: What it works on, None if it waits for an order.
+        self.order: AnalysisOrder | None = None
+        self._analysts = analysts
+        self._reactor = reactor
+        self._output = output
+        #: Kills the process when it was idle, or went on, for too long.
+        self._kill_timer: Any = None
+
+    def give(self, order: AnalysisOrder) -> None:
+        """Work on an order; it must have none."""
+        self.order = order
+        self._kill_after(None)
+        self._say(order)
+
+    def stop(self, analysis: str) -> None:
+        """Ask it to end an analysis, and kill it unless it does so soon."""
+        self._say(StopOrder(analysis))
+        self._kill_after(_STOP_S)
+
+    def why(self) -> str:
+        """Why it has exited, with the last line of its output."""
+        self.process.wait()
+        with self._output as output:
+            return ": ".join([f"the process {how_it_ended(self.process)}", *last_lines(output, 1)])
+
+    def lineReceived(self, line: bytes) -> None:
+        """Takes a report."""
+        report = msgspec.json.decode(line, type=AnalysisReport)
+        if report.over:
+            self.order = None
+            self._kill_after(IDLE_S)
+        self._analysts.received(report)
+
+    def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
+        """Notes that the process has exited, or kills it if it only closed its end."""
+        self._kill_after(None)
+        send(self.process, signal.SIGKILL)
+        self._analysts.exited(self)
+
+    def _say(self, order: AnalystOrder) -> None:
+        with contextlib.suppress(AttributeError):  # it is being disconnected
+            self.sendLine(msgspec.json.encode(order))  # type: ignore[no-untyped-call]
+
+    def _kill_after(self, seconds: float | None) -> None:
+        if self._kill_timer and self._kill_timer.active():
+            self._kill_timer.cancel()
+        if seconds is not None:
+            self._kill_timer = self._reactor.callLater(seconds, send, self.process, signal.SIGKILL)

@@ -1,0 +1,102 @@
+"""Keeps the ratings of games up in a thread, while matches are played.
+
+Ratings are computed soon after a match has ended, and then not again for a while: for at least
+`PAUSE_S` seconds, and for so long that this takes a small share of a core.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+from twisted.internet.threads import deferToThreadPool
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from twisted.python.threadpool import ThreadPool
+
+from server.model.records import Record
+from server.storage.engine import first_line
+from server.storage.queries import Reader
+from server.storage.rating_keeper import RatingKeeper
+
+#: The least seconds between the end of a computation and the next one, and how many times as long
+#: as it took that is at least.
+PAUSE_S, _PAUSE_TIMES = 1.0, 20.0
+#: The most records that are stored at once, so that moves do not wait for them.
+_MOST = 500
+
+_log = Logger(namespace="server")
+
+
+class RatingUpdates:
+    """One thread, which ends when the reactor stops."""
+
+    def __init__(self, url: str, reactor: Any, store: Callable[[Sequence[Record]], None]) -> None:
+        """`store` is called with what is to be stored. Raises StorageError."""
+        self._reader = Reader(url)
+        self._keeper = self._new_keeper()
+        self._reactor = reactor
+        self._store = store
+        self._pool = ThreadPool(0, 1, name="ratings")
+        self._due = self._working = self._stopping = False
+        #: The reason of the last failure, until the ratings are kept up again.
+        self._fault = ""
+        reactor.callWhenRunning(self._pool.start)
+        reactor.addSystemEventTrigger("during", "shutdown", self._stop)
+        reactor.callWhenRunning(self.matches_ended)
+
+    def _new_keeper(self) -> RatingKeeper:
+        return RatingKeeper(self._reader, lambda: self._stopping)
+
+    def matches_ended(self) -> None:
+        """Compute ratings again when the pause since the last time is over."""
+        self._due = True
+        if not self._working:
+            self._start()
+
+    def _start(self) -> None:
+        self._due, self._working = False, True
+        began = time.monotonic()
+        done = deferToThreadPool(self._reactor, self._pool, self._update)
+        done.addCallbacks(self._succeeded, self._failed)
+        done.addCallback(lambda _: self._pause(time.monotonic() - began))
+
+    def _update(self) -> None:
+        """Runs in the thread; leaves no connection open, as the file may be moved."""
+        try:
+            for records in self._keeper.updates():
+                for first in range(0, len(records), _MOST):
+                    if self._stopping:
+                        return
+                    self._reactor.callFromThread(self._store, records[first : first + _MOST])
+        finally:
+            self._reader.close()
+
+    def _succeeded(self, _: None) -> None:
+        self._fault = ""
+
+    def _failed(self, failure: Failure) -> None:
+        """Go on after a failure, whose reason is logged once; try again after the pause."""
+        reason = first_line(failure.value or Exception())
+        if reason != self._fault and failure.check(SQLAlchemyError):
+            _log.warn("the ratings are not kept up: {reason}", reason=reason)
+        elif reason != self._fault:
+            _log.failure("the ratings are not kept up", failure)
+        self._fault = reason
+        self._keeper = self._new_keeper()
+        self._due = True
+
+    def _pause(self, took_s: float) -> None:
+        self._reactor.callLater(max(PAUSE_S, _PAUSE_TIMES * took_s), self._resume)
+
+    def _resume(self) -> None:
+        self._working = False
+        if self._due:
+            self._start()
+
+    def _stop(self) -> Any:
+        self._stopping = True
+        self._pool.stop()
+        self._reader.close()

@@ -1,0 +1,298 @@
+// The analysis of a match's positions: moves of one's own, and what a bot of the server thinks.
+
+import { summary } from "./analysis.js";
+import { BotAnalysis } from "./bot_analysis.js";
+import { MatchAnalysis } from "./match_analysis.js";
+import { candidateTable } from "./candidate_table.js";
+import { html } from "./elements.js";
+import { sentence } from "./match_text.js";
+import { OwnMoves, movesOf } from "./own_moves.js";
+
+/** Moves of a bot's line that are shown, and candidates that have an arrow. */
+const [LINE, ARROWS] = [10, 3];
+
+/**
+ * Fills the part "study" of a page. `part(id)` is an element of the page, `search` the query of its
+ * address.
+ *
+ * hooks: connect() (returns the connection to the server), onChange() (another position is to be
+ * shown), onJudged() (win rates have changed), onPoint(cells), onHeat(shares) and onArrows(arrows)
+ * (the board is to mark these).
+ */
+export class Study {
+  #part;
+  #record;
+  #hooks;
+  #own;
+  #bot;
+  /** Judges all positions of the match. */
+  #all;
+  #isTrying = false;
+  #isAsking = false;
+  #isAllowed = true;
+  /** What the bot is asked now, as text. */
+  #asked = "";
+  /** Why moves cannot be tried. */
+  #fault = "";
+  /** The last position after tried moves, which is shown until the next one is known. */
+  #shown = null;
+  /** The position of the bot's line under the pointer or the focus. */
+  #preview = null;
+
+  constructor(part, record, ply, search, hooks) {
+    this.#part = part;
+    this.#record = record;
+    this.#hooks = hooks;
+    this.#own = new OwnMoves(record.id, ply, movesOf(search));
+    this.#isTrying = this.#own.moves.length > 0;
+    this.#bot = new BotAnalysis(hooks.connect, () => this.draw());
+    this.#all = new MatchAnalysis(hooks.connect, record, hooks.onJudged);
+    this.#listen();
+  }
+
+  /** The moves that were tried and are shown. */
+  get moves() {
+    return this.#own.actions;
+  }
+
+  /** The position to show instead of that of the match, null for that of the match. */
+  get position() {
+    if (this.#preview) return this.#preview;
+    if (!this.#own.at) return null;
+    this.#shown = this.#own.here?.positions.at(-1) ?? this.#shown;
+    return this.#shown;
+  }
+
+  /** The moves that can be tried now. */
+  get legalMoves() {
+    return this.#isTrying && !this.#preview ? (this.#own.here?.legal_moves ?? []) : [];
+  }
+
+  /** The player who makes them. */
+  get mover() {
+    return this.#own.here?.to_move || 1;
+  }
+
+  /** Try a move. Returns false if no moves are tried here. */
+  play(action) {
+    if (!this.#isTrying) return false;
+    this.#try([...this.#own.actions, action]);
+    return true;
+  }
+
+  /** Show one tried move fewer, or one more. Returns whether there is one. */
+  step(key) {
+    const steps = { ArrowLeft: 1, ArrowRight: -1 }[key];
+    if (!steps || !this.#own.back(steps)) return false;
+    this.#hooks.onChange();
+    return true;
+  }
+
+  /** Return to the match. Returns whether that changes anything. */
+  leave() {
+    const had = this.#own.moves.length > 0;
+    this.#own.set(this.#own.ply, []);
+    return had;
+  }
+
+  /** Take an event of the server. */
+  receive(event) {
+    if (event.type === "taken_back") this.#own.forget();
+    this.#bot.receive(event);
+    this.#all.receive(event);
+  }
+
+  /** The match shows the position after `ply` moves. Its players get no help until it is over. */
+  show(ply, isAllowed) {
+    this.#isAllowed = isAllowed;
+    this.#part("study").hidden = !isAllowed;
+    if (!isAllowed) {
+      this.leave();
+      this.#isTrying = this.#isAsking = false;
+      this.#all.stop();
+    }
+    if (ply !== this.#own.ply) this.#fault = "";
+    this.#own.begin(ply);
+    if (this.#isTrying || this.#isAsking) this.#load();
+    this.#ask();
+  }
+
+  /** Draw what is known; to be called after the board was drawn. */
+  draw() {
+    const part = this.#part;
+    if (!this.#isAllowed) return;
+    part("try-moves").setAttribute("aria-pressed", this.#isTrying);
+    part("ask")?.setAttribute("aria-pressed", this.#isAsking);
+    const names = this.#own.here?.positions.map(({ view }) => view.name);
+    part("own-moves").hidden = !this.#own.at;
+    if (names) part("own-moves-text").textContent = names.join(" ");
+    part("study-fault").textContent = this.#fault;
+    if (!part("study-bot")) return; // no bots are offered
+    part("ask-all").textContent = this.#all.isRunning ? "Stop" : "Analyse all moves";
+    const { last } = this.#record;
+    const progress = this.#all.isRunning ? `Position ${this.#all.ply + 1} of ${last} …` : this.#all.text;
+    part("ask-all-text").textContent = progress && sentence(progress);
+    part("study-bot").hidden = !this.#isAsking;
+    if (!this.#isAsking) return;
+    const { over, info } = this.#bot;
+    const text = this.#describe();
+    if (part("study-text").textContent !== text) part("study-text").textContent = text;
+    part("think-on").hidden = !over || !info || isProven(info);
+    const candidates = this.#candidates();
+    this.#drawTable(candidates);
+    this.#drawLine();
+    if (!this.#preview) this.#mark(candidates);
+  }
+
+  // Actions of the person.
+
+  #listen() {
+    const part = this.#part;
+    const toggle = (change) => () => {
+      change();
+      this.#hooks.onChange();
+    };
+    part("try-moves").addEventListener("click", toggle(() => {
+      this.#isTrying = !this.#isTrying;
+      if (!this.#isTrying) this.leave();
+    }));
+    part("ask")?.addEventListener("click", toggle(() => {
+      this.#isAsking = !this.#isAsking;
+      this.#all.stop(); // a person has one analysis at a time
+    }));
+    part("ask-all")?.addEventListener("click", toggle(() => {
+      this.#isAsking = false;
+      this.#bot.stop();
+      if (this.#all.isRunning) this.#all.stop();
+      else this.#all.start(part("analyst").value);
+    }));
+    part("think-on")?.addEventListener("click", toggle(() => (this.#asked = "")));
+    part("analyst")?.addEventListener("change", () => this.#hooks.onChange());
+    part("take-back").addEventListener("click", () => this.#try(this.#own.actions.slice(0, -1)));
+    part("back-to-match").addEventListener("click", toggle(() => this.leave()));
+    const line = part("study-line");
+    line?.addEventListener("pointerleave", () => this.#showPreview(null));
+    line?.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!line.contains(relatedTarget)) this.#showPreview(null);
+    });
+  }
+
+  #try(moves) {
+    this.#isTrying = true;
+    this.#preview = null;
+    this.#fault = "";
+    this.#own.set(this.#own.ply, moves);
+    this.#hooks.onChange();
+  }
+
+  #showPreview(position) {
+    if (position === this.#preview) return;
+    this.#preview = position;
+    this.#hooks.onChange();
+  }
+
+  async #load() {
+    if (this.#own.here || this.#fault) return;
+    const asked = this.#own.actions;
+    try {
+      await this.#own.load();
+    } catch (error) {
+      this.#fault = error.message;
+      if (asked.length) this.leave();
+    }
+    this.#hooks.onChange();
+  }
+
+  /** Ask the bot about the shown position, unless it was asked already. */
+  #ask() {
+    const { here, actions, ply } = this.#own;
+    const bot = this.#part("analyst")?.value;
+    const isAsked = this.#isAsking && here && here.to_move !== 0;
+    const asked = isAsked ? `${bot} ${here.actions.join(" ")}` : "";
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    if (!asked) return this.#bot.stop();
+    const played = actions.length ? undefined : this.#record.positions[ply + 1]?.action;
+    this.#bot.ask({ game: this.#record.game, moves: here.actions, bot, played });
+  }
+
+  // The display.
+
+  /** What is known, in a sentence. */
+  #describe() {
+    const { bot, place, info, over, text } = this.#bot;
+    const { here } = this.#own;
+    if (here?.to_move === 0) return "The game is over in this position.";
+    if (!info && over) return sentence(text);
+    if (!info && place === null) return "Asking …";
+    if (!info && place) return `${place} ${place > 1 ? "analyses" : "analysis"} before this one.`;
+    if (!info) return `${bot} begins to think …`;
+    const visits = info.actions?.map(([, count]) => ({ visits: count }));
+    const said = summary(info, visits) || "no win rate";
+    const ended = over && text ? ` ${sentence(text)}` : "";
+    return `${bot} on ${this.#record.players[this.mover - 1]}, who is to move: ${said}.${ended}`;
+  }
+
+  /** The analysed moves as the table and the board need them. */
+  #candidates() {
+    const moves = new Map((this.#own.here?.legal_moves ?? []).map((move) => [move.action, move]));
+    return (this.#bot.info?.actions ?? [])
+      .filter(([action]) => moves.has(action))
+      .map(([action, visits, rate]) => ({ ...moves.get(action), visits, win_rate: rate }));
+  }
+
+  #drawTable(candidates) {
+    const { ply, actions } = this.#own;
+    const played = actions.length ? null : (this.#record.positions[ply + 1]?.view.name ?? null);
+    const onChoose = ({ action }) => this.#try([...this.#own.actions, action]);
+    const { onPoint } = this.#hooks;
+    const table = () => candidateTable(candidates, played, { onPoint, onChoose });
+    const key = JSON.stringify([played, candidates.map(({ action, visits }) => [action, visits])]);
+    this.#fill(this.#part("study-table"), key, candidates.length ? [table] : []);
+  }
+
+  /** The moves that the bot expects: a button each, which shows the position after it. */
+  async #drawLine() {
+    const line = (this.#bot.info?.pv ?? []).slice(0, LINE);
+    const [before, asked] = [this.#own.actions, this.#asked];
+    const found = line.length && (await this.#own.load([...before, ...line]).catch(() => null));
+    if (asked !== this.#asked) return;
+    const buttons = (found ? line : []).map((_, at) => () => {
+      const position = found.positions[before.length + at];
+      const button = html("button", { type: "button", class: "candidate" }, position.view.name);
+      button.addEventListener("pointerenter", () => this.#showPreview(position));
+      button.addEventListener("focus", () => this.#showPreview(position));
+      button.addEventListener("click", () => this.#try([...before, ...line.slice(0, at + 1)]));
+      return button;
+    });
+    const label = () => html("span", { class: "muted" }, "Its line:");
+    this.#fill(this.#part("study-line"), line.join(), buttons.length ? [label, ...buttons] : []);
+  }
+
+  /** Fill an element with what `key` stands for, unless it has that already, or the person points at
+   * what is in it about the same position. */
+  #fill(element, key, makers) {
+    const isSame = element.dataset.asked === this.#asked && element.childElementCount > 0;
+    const hadFocus = element.contains(document.activeElement);
+    if (isSame && (hadFocus || element.matches(":hover") || element.dataset.key === key)) return;
+    element.dataset.asked = this.#asked;
+    element.dataset.key = key;
+    element.replaceChildren(...makers.map((make) => make()));
+    if (hadFocus) (element.querySelector("button") ?? this.#part("ask")).focus();
+  }
+
+  /** Mark the candidates on the board: arrows for moves of pieces, a heat map for others. */
+  #mark(candidates) {
+    const all = candidates.reduce((sum, { visits }) => sum + visits, 0) || 1;
+    const drawn = candidates.filter(({ cells, visits }) => cells?.length && visits);
+    const isMoved = ({ cells }) => cells.length > 1;
+    const arrows = drawn.filter(isMoved).slice(0, ARROWS);
+    this.#hooks.onArrows(arrows.map(({ cells, visits }) => [cells[0], cells.at(-1), visits / all]));
+    const heat = drawn.filter((each) => !isMoved(each));
+    this.#hooks.onHeat(new Map(heat.map(({ cells, visits }) => [cells.at(-1), visits / all])));
+  }
+}
+
+function isProven({ proven }) {
+  return proven !== null && proven !== undefined;
+}

@@ -1,0 +1,118 @@
+"""`playout-train --dask`: a scheduler, workers and a learner as processes, which are killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from support.commands import PATIENCE_S, Command, finish, run
+from support.dask_cluster import DaskCluster, wait_for_workers
+from support.training import GAME, assert_each_shard_counts_once, new_run, started
+from support.waiting import wait_until
+from testbed.process_names import children, runs
+
+import games
+from players.training.record import EvaluationRecord
+from players.training.run_folder import RunFolder
+from players.training.samples import read_shard
+
+for _package in ("jax", "optax", "onnx", "onnxruntime", "distributed"):
+    pytest.importorskip(_package)
+
+SELF_PLAY = "players.training.worker"
+#: Processes that wait for a job end soon when their learner was killed.
+IMPATIENT = {"players.training.cluster.shard_task._IDLE_S": 0.5}
+
+OUTDATED = {"platform.python_version": partial(str, "3.9.1")}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
+    """A scheduler and two workers, and one with another Python."""
+    cluster = DaskCluster(tmp_path, 0)
+    try:
+        for changed in (IMPATIENT, IMPATIENT, OUTDATED):
+            cluster.start_worker(changed=changed)
+        wait_for_workers(cluster, 3)
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+class Learner:
+    """A learner on the cluster, whose output is a file."""
+
+    def __init__(self, folder: RunFolder, cluster: DaskCluster, log: Path) -> None:
+        self.folder = folder
+        self._log = log
+        with log.open("ab") as out:
+            more = ("--dask", cluster.address)
+            self.process: Command = started(folder, "run", 1000, 1, *more, stdout=out)
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def until_said(self, text: str) -> None:
+        self._until(lambda: text in self.log, text)
+
+    def until_rounds(self, more: int) -> None:
+        """Wait until so many more rounds are complete."""
+        wanted = len(self.folder.records()) + more
+        self._until(lambda: len(self.folder.records()) >= wanted, f"{wanted} rounds")
+
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
+        wait_until(lambda: condition() or self.process.poll() is not None, what, PATIENCE_S)
+        assert self.process.poll() is None, self.log
+
+
+def playing(cluster: DaskCluster) -> list[int]:
+    """The processes of all workers that play."""
+    found = [child for worker in cluster.workers for child in children(worker.pid)]
+    return [each for each in found if runs(each, SELF_PLAY)]
+
+
+def evaluated(folder: RunFolder, *more: str) -> EvaluationRecord:
+    """An evaluation in which nothing is left to chance."""
+    words = ("--pairs", "3", "--simulations", "8", "--options", "seed=1,backend=onnxruntime")
+    code, output = run("playout-train", "evaluate", str(folder.path), *words, *more)
+    assert code == 0, output
+    return folder.evaluations()[-1]
+
+
+def test_a_training_survives_the_loss_of_its_workers_and_is_evaluated_as_on_one_machine(
+    tmp_path: Path, cluster: DaskCluster
+) -> None:
+    folder = new_run(tmp_path / "run")
+    learner = Learner(folder, cluster, tmp_path / "learner.log")
+    assert "it runs Python 3.9.1, and the runner" in learner.log
+    assert "Playing on 2 workers, 2 cores" in learner.log
+    cluster.kill_worker(0)
+    learner.until_said("is gone: 1 core left")
+    learner.until_rounds(1)
+    cluster.kill_worker(0)
+    learner.until_said("is gone: none is left; waiting for one to join")
+    cluster.start_worker(changed=IMPATIENT)
+    learner.until_said("has joined: 1 core")
+    learner.until_rounds(1)
+    learner.process.kill()
+    finish(learner.process)
+    wait_until(lambda: not playing(cluster), "the end of self-play without a learner", PATIENCE_S)
+    assert_each_shard_counts_once(folder)
+    shards = {path.name: read_shard(path, games.load(GAME)) for _, path in folder.all_shards()}
+    for record in folder.records():
+        assert {shards[name].net for name in record.shards} == {record.round - 1}
+        assert record.stale == 0
+    assert evaluated(folder) == evaluated(folder, "--dask", cluster.address)
+
+
+def test_dask_without_a_scheduler_or_workers_is_one_line(tmp_path: Path) -> None:
+    folder = new_run(tmp_path / "run")
+    words = ("run", str(folder.path), "--dask", "tcp://127.0.0.1:1")
+    impatient = {"server.cluster.connection.CONNECT_S": 0.5}
+    code, output = run("playout-train", *words, changed=impatient)
+    assert code == 1
+    assert "there is no scheduler of Dask at tcp://127.0.0.1:1" in output
+    assert "Traceback" not in output

@@ -1,0 +1,20 @@
+"""Ratings of a database that no server uses."""
+
+from __future__ import annotations
+
+import contextlib
+
+from server.storage import Database
+from server.storage.queries import Reader
+from server.storage.rating_keeper import RatingKeeper
+
+
+def keep_ratings(database: Database, keeper: RatingKeeper | None = None) -> None:
+    """Store the ratings that follow from the matches, as a server does, or a keeper goes on."""
+    if keeper:
+        for records in keeper.updates():
+            database.save(records)
+        return
+    url = database.url.render_as_string(hide_password=False)
+    with contextlib.closing(Reader(url)) as reader:
+        keep_ratings(database, RatingKeeper(reader))

@@ -1,0 +1,233 @@
+"""Analyses of positions: who gets one, in which order, for how long, and who gets none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.hub_harness import GAME, THOUGHT, WON, HubHarness, MemoryClient, match_between, play
+
+from server.core.handlers.analyses import LATE_S, TURN_S
+from server.model.messages import (
+    Analyse,
+    AnalysisQueued,
+    AnalysisUpdate,
+    Code,
+    Error,
+    Ok,
+    StopAnalysis,
+)
+from server.model.offered_bots import parse_offered_bots
+
+OFFERED = parse_offered_bots(["Ursa:strong=uct(time=1)", "Randy:easy=random", "Max=minimax"])
+ASKED = Analyse(game=GAME, moves=(4, 0))
+
+
+def host(**policy: Any) -> HubHarness:
+    """A server that offers bots for analyses, but none for matches."""
+    return HubHarness(**{"offered": OFFERED} | policy)
+
+
+def the_analysis(harness: HubHarness) -> str:
+    (analysis,) = harness.analyses
+    return analysis
+
+
+def places(client: MemoryClient) -> list[int]:
+    return [each.place for each in client.heard(AnalysisQueued)]
+
+
+def ends(client: MemoryClient) -> list[str]:
+    """The texts of the analyses that the client knows to be over."""
+    return [each.text for each in client.heard(AnalysisUpdate) if each.over]
+
+
+def test_the_strongest_bot_is_asked_and_what_it_thinks_is_passed_on() -> None:
+    harness = host()
+    ann = harness.client("Ann", role="spectator")
+    queued = ann.ask(Analyse(id=1, game="nim ( chips = 15 )", moves=(2,), played=1), AnalysisQueued)
+    order = harness.analyses[queued.analysis]
+    assert (queued.re, queued.bot, queued.seconds, queued.place) == (1, "Ursa", 10.0, 0)
+    assert (order.player, order.game, order.moves) == ("uct(time=1)", "nim", (2,))
+    assert (order.played, order.seconds) == (1, 10.0)
+    harness.report(queued.analysis, THOUGHT)
+    harness.report(queued.analysis)
+    thought, over = ann.heard(AnalysisUpdate)
+    assert (thought.info, thought.over) == (THOUGHT, False)
+    assert (over.info, over.over, over.text) == (None, True, "")
+    ann.hang_up()
+    harness.wait(harness.policy.reconnect_s)
+    assert harness.is_empty()
+
+
+@pytest.mark.parametrize("bot", ["Randy", "randy", "random"])
+def test_a_bot_is_asked_by_its_name_or_its_player(bot: str) -> None:
+    harness = host()
+    assert harness.client("Ann").ask(Analyse(game=GAME, bot=bot), AnalysisQueued).bot == "Randy"
+
+
+@pytest.mark.parametrize(
+    ("policy", "fields", "code", "text"),
+    [
+        ({"analyses": 0}, {}, Code.NOT_ALLOWED, "analyses no positions"),
+        ({"offered": ()}, {}, Code.NOT_ALLOWED, "analyses no positions"),
+        ({}, {"bot": "rm -rf"}, Code.NOT_ALLOWED, "there are: Ursa, Randy, Max"),
+        ({}, {"game": "ludo"}, Code.BAD_GAME, "ludo"),
+    ],
+)
+def test_an_analysis_is_refused(
+    policy: dict[str, Any], fields: dict[str, Any], code: Code, text: str
+) -> None:
+    (error,) = host(**policy).client("Ann").say(Analyse(**{"game": GAME} | fields))
+    assert isinstance(error, Error)
+    assert error.code is code
+    assert text in error.text
+
+
+def test_the_seconds_are_those_that_are_asked_for_but_not_more_than_allowed() -> None:
+    harness = host(analysis_s=5.0)
+    ann = harness.client("Ann")
+    for asked, given in ((1.5, 1.5), (50.0, 5.0), (0.0, 5.0), (None, 5.0)):
+        queued = ann.ask(Analyse(game=GAME, seconds=asked), AnalysisQueued)
+        assert queued.seconds == given
+        harness.report(queued.analysis)
+
+
+def test_nobody_has_a_game_analysed_that_they_play() -> None:
+    harness = host()
+    ann, bob, cy = harness.client("Ann"), harness.client("Bob"), harness.client("Cy")
+    match = match_between(ann, bob)
+    assert ann.refused(ASKED) is bob.refused(ASKED) is Code.NOT_ALLOWED
+    assert cy.ask(ASKED, AnalysisQueued)
+    assert ann.ask(Analyse(game="nim"), AnalysisQueued)
+    play(match, (ann, bob), WON)
+    assert ann.ask(ASKED, AnalysisQueued)
+
+
+def test_other_parameters_of_a_game_that_is_played_are_not_analysed_either() -> None:
+    harness = host()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    match_between(ann, bob, game="othello(size=6)")
+    assert ann.refused(Analyse(game="othello")) is Code.NOT_ALLOWED
+
+
+def test_an_analysis_ends_when_a_match_of_the_game_begins() -> None:
+    harness = host()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    ann.say(ASKED)
+    match_between(ann, bob)
+    harness.report(the_analysis(harness), THOUGHT)
+    assert ends(ann) == ["you play a match of this game"]
+    assert not any(each.info for each in ann.heard(AnalysisUpdate))
+    assert harness.ending_analyses == [the_analysis(harness)]
+
+
+def test_a_person_has_one_analysis_at_a_time() -> None:
+    harness = host(analyses=2)
+    ann = harness.client("Ann")
+    ann.say(ASKED)
+    first = the_analysis(harness)
+    second = ann.ask(Analyse(game="nim"), AnalysisQueued).analysis
+    assert harness.ending_analyses == [first]
+    assert ends(ann) == ["another analysis of yours has begun"]
+    harness.report(first, THOUGHT)
+    harness.report(first)
+    assert len(ann.heard(AnalysisUpdate)) == 1
+    assert the_analysis(harness) == second
+
+
+def test_others_wait_and_are_told_their_places() -> None:
+    harness = host()
+    ann, bob, cy = harness.client("Ann"), harness.client("Bob"), harness.client("Cy")
+    for each in (ann, bob, cy):
+        each.say(ASKED)
+    assert [places(each) for each in (ann, bob, cy)] == [[0], [1], [2]]
+    harness.report(the_analysis(harness))
+    assert len(harness.analyses) == 1
+    harness.report(the_analysis(harness), THOUGHT)
+    assert bob.heard(AnalysisUpdate)[0].info == THOUGHT
+    assert places(cy) == [2, 1]
+
+
+def test_while_others_wait_an_analysis_has_a_short_turn_from_its_first_report() -> None:
+    harness = host()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    ann.say(ASKED)
+    bob.say(ASKED)
+    harness.wait(3 * TURN_S)
+    assert not harness.ending_analyses
+    harness.report(the_analysis(harness), THOUGHT)
+    harness.wait(TURN_S)
+    assert harness.ending_analyses == [the_analysis(harness)]
+    assert ends(ann) == [f"others wait: each analysis has {TURN_S:g} seconds"]
+    assert len(harness.analyses) == 1, "its process has not ended it yet"
+    harness.report(the_analysis(harness))
+    harness.report(the_analysis(harness), THOUGHT)
+    harness.wait(3 * TURN_S)
+    assert not ends(bob)
+
+
+def test_an_analysis_that_does_not_end_is_ended() -> None:
+    harness = host(analysis_s=5.0)
+    ann = harness.client("Ann")
+    ann.say(ASKED)
+    harness.wait(5.0 + LATE_S)
+    assert ends(ann) == ["the server is too busy: try again later"]
+    assert harness.ending_analyses == [the_analysis(harness)]
+
+
+def test_what_has_failed_is_told() -> None:
+    harness = host()
+    ann = harness.client("Ann")
+    ann.say(ASKED)
+    harness.report(the_analysis(harness), error="move 1 is not legal: action 4")
+    assert ends(ann) == ["move 1 is not legal: action 4"]
+
+
+def test_only_its_own_session_ends_an_analysis() -> None:
+    harness = host()
+    ann, bob = harness.client("Ann"), harness.client("Bob")
+    ann.say(ASKED)
+    analysis = the_analysis(harness)
+    assert bob.ask(StopAnalysis(analysis=analysis), Ok)
+    assert not harness.ending_analyses
+    over, ok = ann.say(StopAnalysis(id=3, analysis=analysis))
+    assert over == AnalysisUpdate(analysis=analysis, over=True)
+    assert ok == Ok(re=3)
+    assert harness.ending_analyses == [analysis]
+    assert ann.ask(StopAnalysis(analysis=analysis), Ok)
+
+
+def test_the_analyses_of_a_lost_connection_end() -> None:
+    harness = host()
+    ann, bob, cy = harness.client("Ann"), harness.client("Bob"), harness.client("Cy")
+    for each in (ann, bob, cy):
+        each.say(ASKED)
+    first = the_analysis(harness)
+    bob.hang_up()
+    ann.hang_up()
+    assert harness.ending_analyses == [first]
+    harness.report(first)
+    harness.report(the_analysis(harness), THOUGHT)
+    assert cy.heard(AnalysisUpdate)[0].info == THOUGHT
+
+
+def test_not_too_many_wait() -> None:
+    harness = host(analyses_waiting=2)
+    for number in range(3):
+        harness.client(f"guest {number}").say(ASKED)
+    (error,) = harness.client("Ann").say(ASKED)
+    assert isinstance(error, Error)
+    assert error.code is Code.TOO_MANY
+    assert error.text == "2 analyses wait, which is the most: try again in a minute"
+
+
+def test_an_address_has_not_too_many_analyses_an_hour() -> None:
+    harness = host(analyses_per_hour=2)
+    ann = harness.client("Ann")
+    for _ in range(2):
+        ann.say(ASKED)
+    (*_, error) = ann.say(ASKED)
+    assert isinstance(error, Error)
+    assert error.code is Code.RATE_LIMITED
+    assert error.text.startswith("your address may have 2 positions analysed an hour, and has; try")

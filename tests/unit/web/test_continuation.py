@@ -1,0 +1,41 @@
+"""Moves that somebody tries from a position of a match."""
+
+from __future__ import annotations
+
+import pytest
+from support.stored_game import LOST, PlayedGame
+
+from server.web.continuation import continuation
+from server.web.http import HttpError
+from server.web.match_data import match_data
+
+MATCH = match_data(PlayedGame("tic_tac_toe").play(*LOST).stored)
+
+
+def test_tried_moves_lead_to_positions_and_to_what_can_follow() -> None:
+    tried = continuation(MATCH, 2, (4, 8))
+    assert tried.actions == (0, 3, 4, 8)
+    assert [(each.ply, each.player, each.view.name) for each in tried.positions] == [
+        (3, 1, "b2"),
+        (4, 2, "c3"),
+    ]
+    assert tried.positions[-1].view.cells == (1, 0, 0, 2, 1, 0, 0, 0, 2)
+    assert tried.to_move == 1
+    assert [move.action for move in tried.legal_moves] == [1, 2, 5, 6, 7]
+
+
+def test_without_a_move_there_are_the_legal_moves_of_the_match() -> None:
+    tried = continuation(MATCH, 0, ())
+    assert (tried.positions, tried.actions, len(tried.legal_moves)) == ((), (), 9)
+
+
+def test_nothing_follows_on_the_end() -> None:
+    tried = continuation(MATCH, 4, (2,))
+    assert (tried.to_move, tried.legal_moves) == (0, ())
+    assert tried.positions[0].view.winning
+
+
+@pytest.mark.parametrize(("ply", "moves"), [(2, (4, 4)), (2, (99,)), (4, (2, 5))])
+def test_an_illegal_move_is_named(ply: int, moves: tuple[int, ...]) -> None:
+    with pytest.raises(HttpError, match=rf"move \d, action {moves[-1]}, is not legal"):
+        continuation(MATCH, ply, moves)
