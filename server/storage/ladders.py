@@ -57,9 +57,13 @@ def _results() -> sa.Select[Any]:
 
 
 def _first_matches(since: float) -> sa.Select[Any]:
-    """Select the first matches of pairs whose second one has not begun."""
+    """Select the first matches of pairs whose second one neither runs nor has a result."""
     second = matches.alias()
-    begun = sa.exists().where(second.c.ladder_pair == _M.id, second.c.id != _M.id)
+    begun = sa.exists().where(
+        second.c.ladder_pair == _M.id,
+        second.c.id != _M.id,
+        sa.or_(second.c.ended_at.is_(None), second.c.winner != 0),
+    )
     return (
         sa.select(_M.id, _M.opening, *_PLAYERS)
         .where(*_COUNTED, _M.ended_at >= since, _M.ladder_pair == _M.id, ~begun)

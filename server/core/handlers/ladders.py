@@ -339,13 +339,17 @@ class Ladders:
     def _count(self, ladder: Ladder, event: MatchOver) -> None:
         room, players = event.room, _players(event.room)
         assert room.ladder
-        if players is None or not event.record.winner:
+        if players is None:
             return
-        ladder.state.count(players, event.record.winner, event.record.at)
-        if room.ladder.pair == room.match.id:
-            opening = tuple(room.match.moves[: room.opening])
-            ladder.state.owe(OwedMatch(room.match.id, (players[1], players[0]), opening))
-        self._rate(ladder)
+        is_first = room.ladder.pair == room.match.id
+        opening = tuple(room.match.moves[: room.opening])
+        if event.record.winner:
+            ladder.state.count(players, event.record.winner, event.record.at)
+            if is_first:
+                ladder.state.owe(OwedMatch(room.match.id, (players[1], players[0]), opening))
+            self._rate(ladder)
+        elif not is_first:
+            ladder.state.owe(OwedMatch(room.ladder.pair, players, opening))
 
     def _send_away(self, ladder: Ladder, event: MatchOver) -> None:
         """Take sessions off the ladder that do not play, so that they spoil no more matches."""

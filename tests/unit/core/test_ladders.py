@@ -272,6 +272,27 @@ def test_the_second_match_of_a_pair_follows_after_a_kill(play: LadderPlay) -> No
     assert sum(isinstance(each, MatchEnded) for each in play.harness.stored) == 0
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_second_match_without_result_is_played_again(play: LadderPlay, killed: bool) -> None:
+    play.enter("Ann")
+    play.enter("Bob")
+    zoe = administrator(play.harness, "Zoe")
+    first = play.started("Ann")[0]
+    play.play(1)
+    second = play.harness.only_match()
+    if killed:
+        play.bots["Bob"].say(LeaveLadder(game=GAME))
+    zoe.ask(Abort(id=1, match=second.id), Ok)
+    if killed:
+        play.kill()
+    again = play.started("Ann")[-1]
+    assert again.match != second.id
+    assert again.players == first.players[::-1]
+    assert again.moves == first.moves
+    play.play(1)
+    assert play.started("Ann")[-1].moves != first.moves, "the next pair"
+
+
 def test_matches_are_paired_in_the_hours_of_the_operator_only(tmp_path: Path) -> None:
     opens_at = 3600.0 * 10
     start = EPOCH % 86_400 / 3600

@@ -52,6 +52,23 @@ def test_results_are_added_up_and_second_matches_are_owed(database: Database) ->
     assert ladder.owed == [OwedMatch("m004", (NEW, BOB), (40, 41))]
 
 
+def test_a_second_match_without_result_is_owed_again(database: Database) -> None:
+    database.save(
+        [
+            *records(1, 1, "Ann", "Bob"),
+            *records(2, 1, "Bob", "Ann", 0),
+            *records(3, 3, "Ann", "Bob"),
+            *records(4, 3, "Bob", "Ann", 0),
+            *records(5, 3, "Bob", "Ann"),
+            *records(6, 6, "Ann", "Bob"),
+            *records(7, 6, "Bob", "Ann", 0),
+            *records(8, 6, "Bob", "Ann", None),  # is being played
+        ]
+    )
+    (ladder,) = stored_ladders(database, 0.0)
+    assert [(each.pair, each.players) for each in ladder.owed] == [("m001", (BOB, ANN))]
+
+
 def test_what_is_owed_for_long_is_not_played(database: Database) -> None:
     database.save(records(4, 4, "Ann", "Bob"))
     assert [each.owed for each in stored_ladders(database, 5.0)] == [[]]
