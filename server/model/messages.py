@@ -489,11 +489,15 @@ class CreateTournament(Request, frozen=True, kw_only=True):
 
 
 class WatchTournament(Request, frozen=True, kw_only=True):
-    """Be sent a tournament: its state now, then what happens."""
+    """Be sent a tournament: its state now, then what happens.
+
+    `from_now`: the fixtures of matches that began before are not sent, but for their ends.
+    """
 
     sent_by: ClassVar = SESSIONS
 
     tournament: Key
+    from_now: bool = False
 
 
 class Withdraw(Request, frozen=True, kw_only=True):

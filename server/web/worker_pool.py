@@ -23,7 +23,7 @@ _THREADS = 3
 #: The most jobs that may be queued or running; further ones fail with WorkUnavailable.
 MAX_WAITING = 100
 #: A computed value is valid for this many seconds, or this many times as long as it took.
-_VALID_S, _VALID_TIMES = 5.0, 10.0
+_VALID_S, _VALID_TIMES = 1.0, 10.0
 #: The most cached values; the one that was computed first is dropped.
 _MAX_CACHED = 64
 

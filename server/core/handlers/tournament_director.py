@@ -151,9 +151,11 @@ class TournamentDirector:
             if session.skeleton in tournament.entrants and not tournament.over:
                 self._go_on(tournament, now)
 
-    def watch(self, session: Session, tournament: TournamentState, now: float) -> None:
-        """Send a session all that has happened so far, and from now on what happens."""
-        watcher = _Watcher(session, deque(tournament.fixtures))
+    def watch(
+        self, session: Session, tournament: TournamentState, now: float, *, from_now: bool = False
+    ) -> None:
+        """Send a session from now on what happens, and before, unless `from_now`, what has."""
+        watcher = _Watcher(session, deque() if from_now else deque(tournament.fixtures))
         self._watchers.setdefault(tournament.id, {})[session.key] = watcher
 
         def send_some(now: float) -> bool:

@@ -42,7 +42,7 @@ class TournamentRequests:
     def watch_tournament(self, request: WatchTournament, origin: RequestContext) -> None:
         """Send a tournament: its state now, then what happens."""
         tournament = self._director.get(request.tournament)
-        self._send(tournament, request, origin.session, origin.now)
+        self._send(tournament, request, origin.session, origin.now, from_now=request.from_now)
 
     @handles(CreateTournament)
     def create_tournament(self, request: CreateTournament, origin: RequestContext) -> None:
@@ -85,7 +85,9 @@ class TournamentRequests:
         request: WatchTournament | CreateTournament,
         session: Session,
         now: float,
+        *,
+        from_now: bool = False,
     ) -> None:
         if session.connection is not None:  # it may have been lost since the request
             self._context.tell(session, structs.replace(to_message(tournament), re=request.id))
-            self._director.watch(session, tournament, now)
+            self._director.watch(session, tournament, now, from_now=from_now)

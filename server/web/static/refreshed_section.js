@@ -8,6 +8,7 @@ export class RefreshedSection {
   #onShown;
   #timer = null;
   #dueMs = Infinity;
+  #lastMs = 0;
   #shown = null;
 
   /** `onShown` is called after a change. */
@@ -20,9 +21,10 @@ export class RefreshedSection {
     });
   }
 
-  /** Fetch the section in so many milliseconds, unless it is due earlier. */
+  /** Fetch the section in so many milliseconds at the latest, and not only before. */
   refreshIn(milliseconds) {
     const dueMs = performance.now() + milliseconds;
+    this.#lastMs = Math.max(this.#lastMs, dueMs);
     if (dueMs >= this.#dueMs) return;
     clearTimeout(this.#timer);
     this.#dueMs = dueMs;
@@ -32,6 +34,8 @@ export class RefreshedSection {
   async #refresh() {
     if (document.hidden) return; // such a page makes no requests
     this.#dueMs = Infinity;
+    const leftMs = this.#lastMs - performance.now();
+    if (leftMs > 0) this.refreshIn(leftMs);
     try {
       const address = new URL(location);
       address.searchParams.set("part", this.#name);

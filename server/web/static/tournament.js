@@ -1,33 +1,49 @@
-// The page of a running tournament: draws its running matches, and refreshes its tables.
+// The page of a running tournament: the server tells when a match begins or ends.
 
 import { showConnectionStatus } from "./connection_status.js";
 import { RefreshedSection } from "./refreshed_section.js";
 import { RunningBoards } from "./running_boards.js";
 import { ServerConnection } from "./server_connection.js";
 
-const PROGRESS_MS = 2000, TABLES_MS = 5000;
-/** The wait after the end of a match, in which the next one most likely begins. */
-const NEXT_MATCH_MS = 300;
+/** The waits after an event: the server makes a page, and reads results, once a second at most. */
+const SOON_MS = 1100, LATER_MS = 4000;
+/** Then the last results of even a large tournament are on the page. */
+const LAST_MS = 12_000;
+/** How often a tournament is asked for that is played by another server, which tells nothing. */
+const POLL_MS = 5000;
 
-function isOver() {
-  return document.querySelector('[data-over="yes"]') !== null;
-}
+const { tournament } = document.querySelector("[data-tournament]").dataset;
 
-/** Refresh a section periodically, and once more when the tournament is over. */
-function keepFresh(section, milliseconds) {
-  const timer = setInterval(() => {
-    if (isOver() && !document.hidden) clearInterval(timer);
-    section.refreshIn(0);
-  }, milliseconds);
-}
-
-const boards = new RunningBoards(() => progress.refreshIn(NEXT_MATCH_MS));
+const boards = new RunningBoards(() => {});
 const progress = new RefreshedSection("progress", () => boards.fill(progress.element));
 const tables = new RefreshedSection("tables");
-boards.connection = new ServerConnection({
-  onEvent: (event) => boards.receive(event),
-  onState: showConnectionStatus,
-});
+const connection = new ServerConnection({ onEvent: receive, onState: showConnectionStatus });
+let polling = null;
+boards.connection = connection;
 boards.fill(progress.element);
-keepFresh(progress, PROGRESS_MS);
-keepFresh(tables, TABLES_MS);
+
+function receive(event) {
+  if (event.type === "welcome") watch();
+  const isNews = event.type === "fixture" || event.type === "tournament";
+  if (isNews && event.tournament === tournament) refresh();
+  if (event.over) progress.refreshIn(LAST_MS), tables.refreshIn(LAST_MS);
+  boards.receive(event);
+}
+
+function watch() {
+  connection.request({ type: "watch_tournament", tournament, from_now: true }).catch((error) => {
+    if (error.code === "unknown_tournament") polling ??= setInterval(poll, POLL_MS);
+  });
+}
+
+function poll() {
+  const isOver = document.querySelector('[data-over="yes"]') !== null;
+  if (isOver && !document.hidden) clearInterval(polling);
+  refresh();
+}
+
+function refresh() {
+  progress.refreshIn(SOON_MS);
+  progress.refreshIn(LATER_MS);
+  tables.refreshIn(LATER_MS);
+}
