@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from collections.abc import Mapping
 
 from rich.console import Console
@@ -54,9 +57,21 @@ def analysis(game: Game, state: State, info: Info, width: int) -> str:
     )
 
 
+class _PlayerConsole(Console):
+    """Ends the process as SIGTERM does when nobody reads its output any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing more. SystemExit, which Rich raises, is lost in a callback of Twisted."""
+        self.quiet = True
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
+        signal.raise_signal(signal.SIGTERM)
+
+
 def console() -> Console:
     """The console that players print to: coloured on a terminal, otherwise plain text."""
-    return Console(highlight=False)
+    return _PlayerConsole(highlight=False)
 
 
 def _action(game: Game, state: State, stats: ActionStats) -> str:
