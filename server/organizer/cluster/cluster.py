@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import socketserver
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +24,7 @@ from server.organizer.cluster.dask_entrants import DaskEntrants
 from server.organizer.cluster.job import ClusterJob, tls_variables, travelling_files
 from server.organizer.cluster.preflight import CheckedWorker
 from server.organizer.cluster.worker_cores import keep_to_one
+from server.runtime.endpoints import BACKLOG
 from server.organizer.entrants import RunnerCalls
 from server.tournament.report import words
 from server.tournament.spec_validation import LONGEST_MACHINE
@@ -76,7 +79,7 @@ class Cluster:
         mine = {name: token for name, token in tokens.items() if name in names}
         spec = replace(spec, entrants=entrants)
         self._job = ClusterJob(spec, address, mine, variables, files)
-        with contextlib.nullcontext() if is_running else _listening(address):
+        with contextlib.nullcontext() if is_running else listening(address):
             self._workers = preflight.check(self._connection, self._job)
         if table := preflight.table(self._workers):
             click.echo(f"These workers get no entrants:\n{table}", err=True)
@@ -103,9 +106,25 @@ class Cluster:
         return DaskEntrants(event, self._job, self._connection, self._workers, runner)
 
 
+class _PlaceholderServer(socketserver.TCPServer):
+    """Takes connections and closes them: the queue of a socket alone holds 129 of them."""
+
+    allow_reuse_address = True
+    request_queue_size = BACKLOG
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        super().__init__(address, socketserver.BaseRequestHandler)
+
+
 @contextlib.contextmanager
-def _listening(address: tuple[str, int]) -> Iterator[None]:
-    """Listen where the server will, so that workers can try to connect."""
-    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-    with socket.create_server(address, family=family):
-        yield
+def listening(address: tuple[str, int]) -> Iterator[None]:
+    """Take connections where the server will, so that workers can try to connect."""
+    with _PlaceholderServer(address) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
