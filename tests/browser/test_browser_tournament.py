@@ -29,9 +29,7 @@ def tokens() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def site(
-    tmp_path_factory: pytest.TempPathFactory, tokens: dict[str, str]
-) -> Iterator[BrowserSite]:
+def site(tmp_path_factory: pytest.TempPathFactory, tokens: dict[str, str]) -> Iterator[BrowserSite]:
     folder = tmp_path_factory.mktemp("site")
     tokens |= prepare_accounts(f"sqlite:///{folder}/playout.db", "Zoe", ["Ada", "Bob"])
     with running_site(folder) as site:

@@ -24,8 +24,8 @@ from server.organizer.cluster.dask_entrants import DaskEntrants
 from server.organizer.cluster.job import ClusterJob, tls_variables, travelling_files
 from server.organizer.cluster.preflight import CheckedWorker
 from server.organizer.cluster.worker_cores import keep_to_one
-from server.runtime.endpoints import BACKLOG
 from server.organizer.entrants import RunnerCalls
+from server.runtime.endpoints import BACKLOG
 from server.tournament.report import words
 from server.tournament.spec_validation import LONGEST_MACHINE
 
