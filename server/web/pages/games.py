@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -11,7 +12,7 @@ from twisted.logger import Logger
 from twisted.web import http
 
 import games
-from games import Description, Game, State
+from games import BoardView, Description, Game, State
 from games.core.description import Variant
 from server.core.view import board_of, position_view_of
 from server.web.http import (
@@ -102,8 +103,9 @@ def _example_moves(game: Game) -> tuple[list[State], list[int]]:
     """Moves near the middle of the board that do not end the game, the same each time."""
     rng = random.Random(4)
     states, moves = [game.initial_state()], list[int]()
+    distances = _distances(game.view(states[0]))
     while len(moves) < min(_PLIES, game.max_plies // 3):
-        actions = _central_actions(game, states[-1])
+        actions = _central_actions(game, states[-1], distances)
         action = rng.choice(actions)
         next_state = game.next_state(states[-1], action)
         if game.winner(next_state):
@@ -113,13 +115,17 @@ def _example_moves(game: Game) -> tuple[list[State], list[int]]:
     return states, moves
 
 
-def _central_actions(game: Game, state: State) -> list[int]:
-    view = game.view(state)
-    middle = (view.rows - 1) / 2, (view.columns - 1) / 2
+def _central_actions(game: Game, state: State, distances: Sequence[float]) -> list[int]:
+    clicks = game.view(state).clicks
 
     def distance(action: int) -> float:
-        cells = [divmod(cell, view.columns) for cell in view.clicks.get(action, ())]
-        return sum(abs(r - middle[0]) + abs(c - middle[1]) for r, c in cells)
+        return sum(map(distances.__getitem__, clicks.get(action, ())))
 
     actions = sorted(game.legal_actions(state), key=distance)
     return actions[: max(2, round(_NEAR * len(actions)))]
+
+
+def _distances(view: BoardView) -> list[float]:
+    """The distance of each cell from the middle of the board, in rows and columns."""
+    row, column = (view.rows - 1) / 2, (view.columns - 1) / 2
+    return [abs(r - row) + abs(c - column) for r in range(view.rows) for c in range(view.columns)]
