@@ -7,11 +7,14 @@ asking the site: one page or list of each kind, with each of its parameters. The
 with the most matches, such as the most active player; lists also have their last page.
 
 *Growth* is the time of a start, an import or an export divided by that with the shortest history,
-and by the ratio of the matches: 1 if the time grows as the history does.
+and by the ratio of the matches: 1 if the time grows as the history does. The processor time beside
+each time, of the server or the command, tells load from slowness: other work on the machine changes
+it far less.
 """
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import tempfile
 import time
@@ -23,6 +26,7 @@ from urllib.parse import quote
 
 import click
 from testbed.bench import Bench
+from testbed.machine import own_processor_seconds, processor_seconds
 from testbed.made_history import LADDER_GAME, MadeHistory
 from testbed.measure import Sample
 from testbed.result_table import Column, ResultTable, Target
@@ -43,7 +47,32 @@ COSTS = (
     Column("seconds", "s", ".2f"),
     Column("rate", "matches/s"),
     Column("growth", "growth", ".2f"),
+    Column("processor_s", "processor, s", ".2f"),
+    Column("processor_growth", "its growth", ".2f"),
 )
+
+
+@dataclass
+class _Taken:
+    """The seconds that something took in each round, and those of a processor."""
+
+    all_seconds: list[float] = field(default_factory=list)
+    all_processor_s: list[float] = field(default_factory=list)
+
+    def add(self, seconds: float, processor_s: float) -> None:
+        """Add a round."""
+        self.all_seconds.append(seconds)
+        self.all_processor_s.append(processor_s)
+
+    @property
+    def seconds(self) -> Sample:
+        """Return the seconds of all rounds."""
+        return Sample(self.all_seconds)
+
+    @property
+    def processor_s(self) -> Sample:
+        """Return the processor seconds of all rounds."""
+        return Sample(self.all_processor_s)
 
 
 @dataclass
@@ -51,8 +80,8 @@ class _Measured:
     """The seconds of everything with one length of the history."""
 
     matches: int
-    costs: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    cold: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    costs: dict[str, _Taken] = field(default_factory=lambda: defaultdict(_Taken))
+    cold: dict[str, _Taken] = field(default_factory=lambda: defaultdict(_Taken))
 
 
 def run(bench: Bench) -> list[ResultTable]:
@@ -75,19 +104,23 @@ def _measure(matches: int, rounds: int) -> _Measured:
         database.close()
         made.write(folder / "made.jsonl")
         lines = str(folder / "made.jsonl")
-        measured.costs["import"].append(_command_s("import", f"--database={url}", lines))
+        measured.costs["import"].add(*_command_s("import", f"--database={url}", lines))
         command = [*UNLIMITED, PAGE, f"--database={url}"]
         found = _addresses(command, made)
         for _ in range(rounds):
             for addresses in found.values():
                 began = time.perf_counter()
                 with serving(command) as server:
-                    measured.costs["start"].append(time.perf_counter() - began)
+                    took = time.perf_counter() - began
+                    measured.costs["start"].add(took, processor_seconds(server.pid))
                     site = Site(server.page)
                     for address in addresses:
-                        measured.cold[address].append(site.seconds(address))
+                        before = own_processor_seconds(server.pid)
+                        took = site.seconds(address)
+                        used = own_processor_seconds(server.pid) - before
+                        measured.cold[address].add(took, used)
             out = str(folder / "out.jsonl")
-            measured.costs["export"].append(_command_s("export", f"--database={url}", out))
+            measured.costs["export"].add(*_command_s("export", f"--database={url}", out))
     return measured
 
 
@@ -116,30 +149,46 @@ def _addresses(command: Sequence[str], made: MadeHistory) -> dict[str, list[str]
         }
 
 
-def _command_s(*arguments: str) -> float:
-    """Return the seconds that a subcommand of the server takes. Raises ClickException."""
-    began = time.perf_counter()
+def _command_s(*arguments: str) -> tuple[float, float]:
+    """Return the seconds that a subcommand of the server takes, and those of a processor.
+
+    Raises ClickException.
+    """
+    began, before = time.perf_counter(), _processor_s_of_children()
     done = subprocess.run([PLAYOUT[0], *arguments], capture_output=True, text=True, check=False)
-    took = time.perf_counter() - began
+    took, used = time.perf_counter() - began, _processor_s_of_children() - before
     if done.returncode:
         raise click.ClickException(f"playout-server {arguments[0]} failed: {done.stderr[-2000:]}")
-    return took
+    return took, used
+
+
+def _processor_s_of_children() -> float:
+    """Return the processor seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _cold_table(measured: Sequence[_Measured]) -> ResultTable:
     sizes = [
         Column(f"of_{each.matches}", f"{each.matches:,} matches, s", ".3f") for each in measured
     ]
-    columns = (Column("address", "address"), *sizes, Column("worst", "worst, s", ".3f"))
+    worst = Column("worst", "worst, s", ".3f")
+    processor = Column("processor_s", "processor, s", ".3f")
+    columns = (Column("address", "address"), *sizes, processor, worst)
     table = ResultTable("The first request for an address after a start", columns)
     for address in measured[-1].cold:
         taken = {
-            column.key: Sample(each.cold[address])
+            column.key: each.cold[address]
             for column, each in zip(sizes, measured, strict=True)
             if address in each.cold
         }
-        worst = max(sample.median for sample in taken.values())
-        table.add(COLD, address=address, worst=worst, **taken)
+        table.add(
+            COLD,
+            address=address,
+            worst=max(each.seconds.median for each in taken.values()),
+            processor_s=max(each.processor_s.median for each in taken.values()),
+            **{key: each.seconds for key, each in taken.items()},
+        )
     return table
 
 
@@ -148,14 +197,16 @@ def _cost_table(measured: Sequence[_Measured]) -> ResultTable:
     least = measured[0]
     for what in least.costs:
         for each in measured:
-            seconds = Sample(each.costs[what])
-            growth = seconds.median / Sample(least.costs[what]).median
+            taken, first = each.costs[what], least.costs[what]
+            longer = each.matches / least.matches
             table.add(
                 NO_FASTER if each is not least else None,
                 matches=each.matches,
                 what=what,
-                seconds=seconds,
-                rate=each.matches / seconds.median,
-                growth=growth * least.matches / each.matches,
+                seconds=taken.seconds,
+                rate=each.matches / taken.seconds.median,
+                growth=taken.seconds.median / first.seconds.median / longer,
+                processor_s=taken.processor_s,
+                processor_growth=taken.processor_s.median / first.processor_s.median / longer,
             )
     return table
