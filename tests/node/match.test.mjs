@@ -8,6 +8,7 @@ import { Clocks, clockAfter, formatClock, formatSeconds } from "../../server/web
 import * as text from "../../server/web/static/match_text.js";
 import { largestLosses } from "../../server/web/static/losses.js";
 import { OwnMoves, movesOf } from "../../server/web/static/own_moves.js";
+import { MatchAnalysis } from "../../server/web/static/match_analysis.js";
 import { MatchRecord } from "../../server/web/static/match_record.js";
 
 // PositionBrowser.
@@ -249,6 +250,58 @@ test("the end by the rules is judged by them", () => {
   match.end({ winner: 2, returns: [0, 1], reason: "rules", text: "Bob won" });
   match.startJudging("Max");
   assert.deepEqual(match.rates()[2], [{ ply: 1, rate: 0 }]);
+});
+
+/** Have a bot judge a match, which says 20 % for the player to move in each position. `toMove` is what
+ * the server says about the last position, null where it says nothing. */
+async function judged(match, toMove) {
+  const asked = [];
+  const told = { ok: toMove !== null, json: async () => ({ to_move: toMove }) };
+  globalThis.fetch = async (address) => {
+    asked.push(address);
+    return told;
+  };
+  const over = new Promise((resolve) => {
+    const connection = {
+      send() {},
+      async request({ moves }) {
+        const id = `analysis ${moves.length}`;
+        setTimeout(() => all.receive({ type: "analysis_update", analysis: id, info: { win_rate: 0.2 }, over: true }));
+        return { analysis: id, bot: "Max" };
+      },
+    };
+    const all = new MatchAnalysis(() => connection, match, () => all.isRunning || resolve(all));
+    all.start("Max");
+  });
+  return { asked, text: (await over).text };
+}
+
+test("the last position is judged for the player who would have moved, if no rule has ended it", async () => {
+  const match = record();
+  match.end({ winner: 1, returns: [1, 0], reason: "resignation", text: "Bob resigned" });
+  const { asked, text: fault } = await judged(match, 2);
+  assert.deepEqual(asked, ["/matches/m1/positions.json?ply=1&moves="]);
+  assert.deepEqual(match.rates()[2], [{ ply: 0, rate: 0.2 }, { ply: 1, rate: 0.8 }]);
+  assert.equal(fault, "");
+});
+
+test("the last position of a running match is judged, and that after the rules' end is not", async () => {
+  const running = record();
+  await judged(running, 1);
+  assert.deepEqual(running.rates()[2], [{ ply: 0, rate: 0.2 }, { ply: 1, rate: 0.8 }]);
+  const ended = record();
+  ended.end({ winner: 2, returns: [0, 1], reason: "rules", text: "Bob won" });
+  const { asked } = await judged(ended, 1);
+  assert.deepEqual(asked, []);
+  assert.deepEqual(ended.rates()[2], [{ ply: 0, rate: 0.2 }, { ply: 1, rate: 0 }]);
+});
+
+test("an unknown player to move in the last position ends the analysis with the reason", async () => {
+  const match = record();
+  match.end({ winner: 1, returns: [1, 0], reason: "time", text: "Bob ran out of time" });
+  assert.match((await judged(match, null)).text, /cannot show this position/);
+  assert.deepEqual((await judged(match, 0)).text, ""); // the game is over there
+  assert.deepEqual(match.rates()[2], [{ ply: 0, rate: 0.2 }]);
 });
 
 test("a move is announced with the player to move", () => {

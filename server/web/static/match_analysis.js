@@ -2,6 +2,7 @@
 // page.
 
 import { BotAnalysis } from "./bot_analysis.js";
+import { OwnMoves } from "./own_moves.js";
 
 /** How long a bot thinks about a position. */
 const SECONDS = 0.3;
@@ -12,6 +13,10 @@ export class MatchAnalysis {
   #onChange;
   #bot;
   #analysis;
+  /** The player to move in that position. */
+  #player = 0;
+  /** The last position of a match that is over, while the server is asked about it. */
+  #lastHere = null;
   /** The position that is judged now; null if none is. */
   ply = null;
   /** Why it has ended early. */
@@ -27,6 +32,12 @@ export class MatchAnalysis {
     return this.ply !== null;
   }
 
+  /** The number of positions that a bot judges: the end by the rules needs no bot. */
+  get count() {
+    const { last, result } = this.#record;
+    return result?.reason === "rules" ? last : last + 1;
+  }
+
   /** Judge all positions by a bot, from the first one. */
   start(bot) {
     this.#bot = bot;
@@ -37,6 +48,7 @@ export class MatchAnalysis {
 
   stop() {
     this.#analysis.stop();
+    this.#lastHere = null;
     this.ply = null;
   }
 
@@ -46,20 +58,37 @@ export class MatchAnalysis {
   }
 
   #ask(ply) {
-    const { last, game, positions } = this.#record;
-    if (ply >= last) return this.#end("");
+    if (ply >= this.count) return this.#end("");
     this.ply = ply;
-    const moves = positions.slice(1, ply + 1).map(({ action }) => action);
-    this.#analysis.ask({ game, moves, bot: this.#bot, seconds: SECONDS });
+    this.#player = this.#record.positions[ply + 1]?.player ?? this.#record.toMove;
+    if (this.#player) this.#send();
+    else this.#askPlayer();
     this.#onChange();
+  }
+
+  #send() {
+    const { game, positions } = this.#record;
+    const moves = positions.slice(1, this.ply + 1).map(({ action }) => action);
+    this.#analysis.ask({ game, moves, bot: this.#bot, seconds: SECONDS });
+  }
+
+  /** Ask the server who would have moved where the match has ended. */
+  async #askPlayer() {
+    const here = new OwnMoves(this.#record.id, this.ply, []);
+    this.#lastHere = here;
+    const found = await here.load().catch(({ message }) => ({ message }));
+    if (here !== this.#lastHere) return; // it was stopped
+    this.#player = found.to_move ?? 0;
+    if (this.#player) this.#send();
+    else this.#end(found.message ?? "");
   }
 
   #judge() {
     if (!this.isRunning || !this.#analysis.over) return;
     const { info, text } = this.#analysis;
-    const { player } = this.#record.positions[this.ply + 1] ?? {};
     if (!info || text) return this.#end(text || "the bot has said nothing");
-    if (!player || !this.#record.addJudgement(this.ply, player, info)) {
+    if (this.ply > this.#record.last) return this.#end(""); // moves were taken back
+    if (!this.#record.addJudgement(this.ply, this.#player, info)) {
       return this.#end(`${this.#analysis.bot} says no win rates`);
     }
     this.#ask(this.ply + 1);

@@ -129,8 +129,8 @@ export class Study {
     part("study-fault").textContent = this.#fault;
     if (!part("study-bot")) return; // no bots are offered
     part("ask-all").textContent = this.#all.isRunning ? "Stop" : "Analyse all moves";
-    const { last } = this.#record;
-    const progress = this.#all.isRunning ? `Position ${this.#all.ply + 1} of ${last} …` : this.#all.text;
+    const { isRunning, ply, count, text: fault } = this.#all;
+    const progress = isRunning ? `Position ${ply + 1} of ${count} …` : fault;
     part("ask-all-text").textContent = progress && sentence(progress);
     part("study-bot").hidden = !this.#isAsking;
     if (!this.#isAsking) return;
