@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,27 +14,32 @@ from support.stored_game import AT, LOST, PlayedGame
 from server.cli.database import opened
 from server.cli.export import export, import_
 from server.export import jsonl, pgn, sgf
-from server.model.records import StoredMatch
+from server.model.records import Account, StoredMatch
+from server.storage.queries import Reader
 
 
 class MatchDatabase:
     """A database with the given matches, in a folder of its own."""
 
     def __init__(self, folder: Path, *matches: StoredMatch) -> None:
-        self._url = f"sqlite:///{folder / 'database.db'}"
-        with opened(self._url, create=True) as database:
+        self.url = f"sqlite:///{folder / 'database.db'}"
+        with opened(self.url, create=True) as database:
             database.add(matches)
+
+    def register(self, name: str) -> None:
+        with opened(self.url) as database:
+            database.put_account(Account(id=name, name=name, digest=name, created_at=AT))
 
     @property
     def matches(self) -> list[StoredMatch]:
-        with opened(self._url) as database:
+        with opened(self.url) as database:
             return list(database.matches())
 
     def export(self, *arguments: str) -> Result:
-        return CliRunner().invoke(export, [*arguments, "--database", self._url])
+        return CliRunner().invoke(export, [*arguments, "--database", self.url])
 
     def import_(self, *arguments: str, given: str | None = None) -> Result:
-        return CliRunner().invoke(import_, [*arguments, "--database", self._url], input=given)
+        return CliRunner().invoke(import_, [*arguments, "--database", self.url], input=given)
 
 
 def called(name: str, match: StoredMatch) -> StoredMatch:
@@ -69,6 +75,24 @@ def test_what_was_exported_is_imported(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert result.stderr == "playout-server: 1 match imported, 1 known before\n"
     assert other.matches == [HEAP, jsonl.portable(STONES)]
+
+
+def test_rated_matches_count_for_accounts_with_the_names_of_their_players(tmp_path: Path) -> None:
+    """Also for an account that is made later: players register on the server to which they move."""
+    unrated = structs.replace(HEAP, started=structs.replace(HEAP.started, rated=False))
+    given = jsonl.write(STONES) + jsonl.write(unrated)
+    database = MatchDatabase(tmp_path)
+    database.register("Ann")
+    assert database.import_("-", given=given).exit_code == 0
+    database.register("Bob")
+    with contextlib.closing(Reader(database.url)) as reader:
+        for name, won in (("Ann", 1), ("Bob", 0)):
+            player = reader.player(name)
+            assert player
+            assert player.created_at == AT
+            assert {game: each.won for game, each in player.games.items()} == {"tic_tac_toe": won}
+        board = reader.leaderboard("tic_tac_toe")
+        assert {each.name: each.won for each in board.entries} == {"Ann": 1, "Bob": 0}
 
 
 def test_a_match_on_standard_output_in_each_format(tmp_path: Path) -> None:
