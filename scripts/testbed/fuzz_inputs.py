@@ -119,6 +119,7 @@ class Mutator:
             "info": self._thought,
             "text": lambda: "enough " * self._below(9),
             "tournament": lambda: self._pick([*self.known.matches, "t"]),
+            "from_now": lambda: self._pick([True, False]),
             "entrant": self._name,
             "version": lambda: self._pick(["1", "2.1", ""]),
             "spec": self._spec,
