@@ -84,6 +84,15 @@ def server() -> Iterator[RunningServer]:
 
 
 @pytest.fixture
+def copied_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The testbed starts its servers as copies, as other tests do: imports take seconds."""
+    from support.commands import start_like_popen
+
+    for module in ("killable_server", "server_process"):
+        monkeypatch.setattr(f"testbed.{module}.Popen", start_like_popen)
+
+
+@pytest.fixture
 def postgres(cluster: Postgres) -> Postgres:
     """A running PostgreSQL with an empty database; a test may stop it."""
     import sqlalchemy as sa

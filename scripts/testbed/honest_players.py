@@ -41,7 +41,7 @@ def playing(port: int, size: int = 19) -> Iterator[HonestPlayers]:
 
     They fill a board of `size` rows and columns at random; a full row wins.
     """
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
     here, there = context.Pipe()
     process = context.Process(target=_play_until_asked, args=(port, size, there), daemon=True)
     process.start()

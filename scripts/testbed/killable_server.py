@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 
 from testbed.machine import reserve_port
 
@@ -26,15 +26,15 @@ class KillableServer:
         self.started_at = 0.0
         self._command = [COMMAND, f"--port={self.port}", *options]
         self._log = log
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the process; it listens some time later."""
         self.started_at = time.monotonic()
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
+            self._process = Popen(
                 self._command,
-                stdin=subprocess.DEVNULL,
+                stdin=DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import IO, NamedTuple
 
 import click
@@ -50,9 +50,7 @@ def serving(command: Sequence[str]) -> Iterator[ServerProcess]:
     """
     with (
         tempfile.TemporaryFile() as log,
-        subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
-        ) as process,
+        Popen(command, stdout=PIPE, stderr=log, text=True, start_new_session=True) as process,
     ):
         try:
             assert process.stdout is not None

@@ -22,11 +22,13 @@ def check(outcome: FaultOutcome, plan: FaultPlan) -> None:
     assert min(outcome.running) > 0, "no match was running at a kill"
 
 
+@pytest.mark.usefixtures("copied_servers")
 def test_nothing_is_lost_with_sqlite() -> None:
     plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(3, short=1))
     check(with_sqlite(plan), plan)
 
 
+@pytest.mark.usefixtures("copied_servers")
 def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
     plan = FaultPlan(clients=10, matches=repetitions(20, short=10), kills=repetitions(2, short=1))
     outcome = with_postgres(plan, postgres)
@@ -34,6 +36,7 @@ def test_nothing_is_lost_with_postgresql(postgres: Postgres) -> None:
     assert outcome.outages == 1
 
 
+@pytest.mark.usefixtures("copied_servers")
 @pytest.mark.parametrize("clock", ["3+0", "300+3"])
 def test_nothing_is_lost_by_stalls(clock: str) -> None:
     plan = StallPlan(

@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 from click.testing import CliRunner
@@ -33,6 +34,16 @@ def start(command: str, *arguments: str, **options: Any) -> ForkedCommand:
     """
     changed = NOT_NICE | options.pop("changed", {})
     return ForkedCommand(command, *arguments, changed=changed, **options)
+
+
+def start_like_popen(words: Sequence[str], **options: Any) -> ForkedCommand:
+    """Start an installed command with the words and options of `subprocess.Popen`.
+
+    It is always in text mode and in the session of the tests.
+    """
+    for name in ("text", "start_new_session"):
+        options.pop(name, None)
+    return start(Path(words[0]).name, *words[1:], **options)
 
 
 def finish(process: Command, said: str | None = None) -> tuple[int, str]:
