@@ -19,6 +19,7 @@ from support.dask_cluster import (
     wait_for_workers,
 )
 from support.forked import ForkedCommand
+from support.requirements import need_packages
 from support.waiting import wait_until
 from testbed.killed_tournament import stored, violations
 from testbed.machine import reserve_port
@@ -26,7 +27,7 @@ from testbed.machine import reserve_port
 import games
 from server.model.records import StoredMatch
 
-pytest.importorskip("distributed")
+need_packages("distributed")
 
 WORKERS = 3
 PAIRS = 100

@@ -8,12 +8,14 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import mcp
 import pytest
 from support.commands import NOT_NICE, RunningServer, invoke, running_server
 from support.raw_client import RawClient
+
+if TYPE_CHECKING:  # it takes a second in each process of the tests
+    import mcp
 
 ROOT = Path(__file__).parents[2]
 _RUN = "import sys; sys.argv[0] = 'playout-bridge'; from bridges.main import main; main()"
@@ -37,13 +39,15 @@ class ToolCaller:
         result = await self.client.call_tool(tool, arguments)
         assert result.is_error, result.structured_content
         (content,) = result.content
-        assert isinstance(content, mcp.types.TextContent)
+        assert content.type == "text"
         return content.text
 
 
 @asynccontextmanager
 async def agent(server: RunningServer, folder: Path, *words: str) -> AsyncIterator[ToolCaller]:
     """An agent with a bridge of its own to the server."""
+    import mcp
+
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)}
     parameters = mcp.StdioServerParameters(
         command=sys.executable,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.commands import finish, run
 from support.processes import is_gone
+from support.requirements import need_packages
 from support.training import GAME, SMALL, assert_nothing_is_lost, new_run, started
 from support.waiting import wait_until
 from testbed.process_names import children
@@ -18,8 +19,7 @@ from testbed.process_names import children
 import games
 from players.training.run_folder import RunFolder
 
-for _package in ("jax", "optax", "onnx", "onnxruntime"):
-    pytest.importorskip(_package)
+need_packages("jax", "optax", "onnx", "onnxruntime")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.commands import PATIENCE_S, Command, finish, run
 from support.dask_cluster import DaskCluster, wait_for_workers
+from support.requirements import need_packages
 from support.training import GAME, assert_each_shard_counts_once, new_run, started
 from support.waiting import wait_until
 from testbed.process_names import children, runs
@@ -18,8 +19,7 @@ from players.training.record import EvaluationRecord
 from players.training.run_folder import RunFolder
 from players.training.samples import read_shard
 
-for _package in ("jax", "optax", "onnx", "onnxruntime", "distributed"):
-    pytest.importorskip(_package)
+need_packages("jax", "optax", "onnx", "onnxruntime", "distributed")
 
 SELF_PLAY = "players.training.worker"
 #: Processes that wait for a job end soon when their learner was killed.

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 
-import choix
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,6 +60,8 @@ def test_matches_are_counted_by_who_moved_first() -> None:
 
 def test_without_ties_and_advantage_the_ratings_are_those_of_choix() -> None:
     """Its `alpha` is the weight of the prior: both find the same maximum."""
+    import choix  # and with it half of scipy, which takes a second in each process of the tests
+
     rng = np.random.default_rng(3)
     wins = rng.integers(1, 30, size=(6, 6))
     results = mirrored(

@@ -4,22 +4,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.requirements import need_packages
 
 import games
 from players.nets import net, writer
 from players.nets.architecture import Architecture
 from players.nets.encoding import Encoding
 
-pytest.importorskip("jax")
-pytest.importorskip("onnx")
-
-from players.training import model
+need_packages("jax", "onnx")
 
 METADATA = {"author": "a", "licence": "MIT", "trained": "not at all"}
 
 
 @pytest.mark.parametrize("game", ["mnk(m=3,n=4,k=3)", "connect_four", "nim", "othello(size=4)"])
 def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, game: str) -> None:
+    from players.training import model  # imports jax
+
     rules = games.load(game)
     random = np.random.default_rng(1)
     parameters = {

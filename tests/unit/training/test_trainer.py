@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
+from support.requirements import need_packages
 
 import games
 from players.nets.architecture import Architecture
@@ -12,18 +15,20 @@ from players.training.replay import ReplayBuffer
 from players.training.samples import Samples
 from players.training.settings import LearningSettings
 
-pytest.importorskip("jax")
-pytest.importorskip("optax")
+need_packages("jax", "optax")
 
-from players.training.trainer import Trainer, learning_rate
+if TYPE_CHECKING:  # it imports jax, which takes a second in each process of the tests
+    from players.training.trainer import Trainer
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
 SMALL = Architecture(blocks=1, filters=4, head_planes=2, value_hidden=4)
 SETTINGS = LearningSettings(batch=16, learning_rate=0.02)
 
 
-def new_trainer(seed: int = 1) -> Trainer:
-    return Trainer(GAME, SETTINGS, seed, SMALL.initial(GAME, np.random.default_rng(seed)))
+def new_trainer(seed: int = 1, architecture: Architecture = SMALL) -> Trainer:
+    from players.training.trainer import Trainer
+
+    return Trainer(GAME, SETTINGS, seed, architecture.initial(GAME, np.random.default_rng(seed)))
 
 
 def replay() -> ReplayBuffer:
@@ -67,7 +72,7 @@ def test_a_restored_trainer_continues_exactly() -> None:
 
 def test_the_checkpoint_of_a_net_of_another_size_is_refused() -> None:
     other = Architecture(blocks=2, filters=4, head_planes=2, value_hidden=4)
-    larger = Trainer(GAME, SETTINGS, 1, other.initial(GAME, np.random.default_rng(1)))
+    larger = new_trainer(architecture=other)
     with pytest.raises(TrainingError, match=r"net of another size.*\[net\]"):
         new_trainer().restore(larger.state, step=1)
 
@@ -78,6 +83,8 @@ def test_a_loss_that_is_not_a_number_is_a_clear_error() -> None:
 
 
 def test_the_learning_rate_is_constant_or_falls_as_a_cosine() -> None:
+    from players.training.trainer import learning_rate
+
     constant = LearningSettings(learning_rate=0.5, schedule="constant")
     assert learning_rate(constant, 0.7) == 0.5
     falling = LearningSettings(learning_rate=0.5, schedule="cosine")
