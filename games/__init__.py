@@ -7,17 +7,19 @@
     print(game.show(state))
 
 Each plain module of this package is a game; `games.core` holds the base classes and the compiler.
-Games of other packages are found through the entry point group `playout.games`.
+Games of other packages are found through the entry point group `playout.games`, and those of files
+of the user through `register`.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Mapping
 
-from games.core import plugins, spec
+from games.core import own_games, plugins, spec
 from games.core.compilation_cache import announce_compilation
 from games.core.description import Description, described
 from games.core.game import (
@@ -56,6 +58,7 @@ __all__ = [
     "kernel",
     "load",
     "names",
+    "register",
     "square_name",
 ]
 
@@ -63,12 +66,42 @@ _GROUP = "playout.games"
 
 
 def names() -> list[str]:
-    """Return the names of all games, including those of other packages, sorted.
+    """Return the names of all games, also of other packages and registered ones, sorted.
 
     Games whose optional packages are not installed are left out; `load` says what is missing.
     """
-    found = plugins.names(sys.modules[__name__], _GROUP)
-    return [name for name in found if name not in _NEEDS or _NEEDS[name]()]
+    return [name for name in _all_names() if name not in _NEEDS or _NEEDS[name]()]
+
+
+def _all_names() -> list[str]:
+    return sorted({*_installed(), *own_games.registered()})
+
+
+def _installed() -> list[str]:
+    return plugins.names(sys.modules[__name__], _GROUP)
+
+
+def register(text: str, folder: str = "") -> str:
+    """Register the game that `module:Class` names, and return the specification with its name.
+
+    `my_game:Chomp(rows=4)` is imported from `folder`, by default the current one, or the path of
+    imports, and is `chomp(rows=4)` from then on, in this process and in those that it starts. A
+    text without a colon is returned as it is. Raises SpecError.
+
+    Call it only with what the user of this process has typed: it imports a module.
+    """
+    if not own_games.is_target(text):
+        return text
+    wanted = spec.parse(text)
+    found = own_games.OwnGame(wanted.name, os.path.abspath(folder))
+    make = own_games.load_class(found)
+    name = own_games.name_of(make)
+    if own_games.registered().get(name, found).target != found.target or name in _installed():
+        raise SpecError(f"the game {wanted.name!r} cannot be called {name!r}, as another game is")
+    own_games.add(name, found)
+    given = text.strip()[len(wanted.name) :].strip()
+    load(f"{name}{given}" if given else described(name, make).example)
+    return f"{name}{given}"
 
 
 @functools.cache
@@ -102,4 +135,8 @@ def describe(name: str) -> Description:
 
 
 def _class_of(name: str) -> type[Game]:
+    if name not in _all_names():
+        raise spec.unknown("game", name, _all_names())
+    if own := own_games.registered().get(name):
+        return own_games.load_class(own)
     return plugins.find(sys.modules[__name__], _GROUP, Game, "game", name)

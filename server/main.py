@@ -21,6 +21,7 @@ from server.cli.options import (
     shown_tournaments,
 )
 from server.client.finite_range import FiniteRange
+from server.client.game_option import game_option
 from server.core.policy import Policy
 
 EPILOG = """
@@ -34,6 +35,7 @@ Examples:
                                           default_clock = "60+1"
   playout-server --tls-cert cert.pem --tls-key key.pem
                                         for other machines, encrypted
+  playout-server --game my_game:Chomp   also serves the game of the class Chomp in my_game.py
   playout-server accounts list          lists the accounts
 
 Then connect players: playout-player connect_four uct
@@ -48,6 +50,7 @@ Then connect players: playout-player connect_four uct
 @listening_options
 @database_option
 @policy_options
+@game_option("A game of a file in the current folder or on PYTHONPATH that the server offers, too;")
 @bot_options
 @ladder_options
 @click.option(

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from games import IllegalAction, SpecError, State
+from games.core import own_games
 from players.client.active_match import ActiveMatch, MoveQuery, ResultCounts
 from players.client.console import PlayerConsole
 from players.client.identity import Identity
@@ -433,6 +434,9 @@ class Agent:
         self._console.error(error)
         if advice := self._identity.advice(error):
             self._console.show(advice)
+        if error.code is Code.BAD_GAME and (own := own_games.registered()):
+            options = " ".join(f"--game {each.target}" for each in own.values())
+            self._console.show(f"A server knows the game if it was started with {options}")
         self._finish(1)
 
     def _move_refused(self, error: Error) -> None:

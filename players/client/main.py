@@ -41,6 +41,7 @@ from players.core import rendering
 from server.client import program_files
 from server.client.connection import ServerConnection
 from server.client.finite_range import FiniteRange
+from server.client.game_option import registered
 from server.client.tls import tls_settings
 from server.model.messages import ChallengeBot, EnterLadder, Join, Seek
 from server.model.version import of_spec
@@ -63,6 +64,8 @@ Examples:
   playout-player connect_four uct --option time=0.2   a search, 0.2 s a move
   playout-player "othello(size=6)" random --matches 20
   playout-player "mnk(m=8,n=8,k=5)" my_bot:MyBot --clock 60+1
+  playout-player "my_game:Chomp(rows=4)" uct          a game of my_game.py, with a server that was
+                                                      started with --game my_game:Chomp
   playout-player tic_tac_toe uct --opponent Ada       challenge Ada
   playout-player nim uct --name Bob --rated           as the account Bob
   playout-player nim uct --host play.example --tls    on another machine
@@ -88,7 +91,7 @@ class _Names(click.Command):
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Games"):
-            formatter.write_text(", ".join(games.names()))
+            formatter.write_text(", ".join(games.names()) + ", or module:Class")
         with formatter.section("Players"):
             formatter.write_text(", ".join(players.names()) + ", or module:Class")
         super().format_epilog(context, formatter)
@@ -248,10 +251,12 @@ def main(
 ) -> None:
     """Connect PLAYER to a server and let it play GAME.
 
-    GAME is a name with parameters, as in "othello(size=6)", or any, with --tournament or --ladder;
-    PLAYER is one of those below, or module:Class from the current folder, with options in the same
-    way or by --option.
+    GAME is a name with parameters, as in "othello(size=6)", module:Class with parameters from the
+    current folder, or any, with --tournament or --ladder; PLAYER is one of those below, or
+    module:Class from the current folder, with options in the same way or by --option.
     """
+    game, warm = registered(game), tuple(map(registered, warm))
+    ladder = registered(ladder) if ladder is not None else None
     _require_order(game, player)
     known = _known_games(context, game, tournament, ladder, warm)
     if bot_version is not None and ladder is None:

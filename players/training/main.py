@@ -10,6 +10,7 @@ import click
 from players.nets.errors import NetError
 from players.training.commands import evaluate, export, import_, new, report, resume, run, status
 from players.training.errors import TrainingError
+from server.client.game_option import game_option
 
 EPILOG = """
 \b
@@ -21,6 +22,8 @@ Examples:
   playout-train evaluate four --against uct    how strong it is
   playout-train report four                    its curves as four/report.html
   playout-train export four four.onnx          the net, for alphazero(net=four.onnx)
+  playout-train --game my_game:Chomp new chomp
+                                               a game of my_game.py; the same for the others
   playout-train import best_policy_8_8_5.model net.onnx
                                                a net of AlphaZero_Gomoku
 
@@ -45,6 +48,7 @@ class _ClearErrors(click.Group):
 @click.group(
     cls=_ClearErrors, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
 )
+@game_option("A game of a file in the current folder or on PYTHONPATH, by its class;")
 @click.version_option(version("playout"), prog_name="playout-train")
 def main() -> None:
     """Train nets by self-play, from nothing, for the player alphazero."""

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import click
 
+from server.client.game_option import game_option
 from server.organizer.commands import (
     conclude,
     export,
@@ -50,6 +51,10 @@ Exit codes: 0 done, 1 something failed, 2 bad usage or a file with errors,
 
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@game_option(
+    "A game of a file in the current folder or on PYTHONPATH, for the commands that do not read "
+    "its name: resume, status, report, export;"
+)
 @click.version_option(version("playout"), prog_name="playout-tournament")
 def main() -> None:
     """Play tournaments between bots, and find out which is stronger, with error bars."""

@@ -10,16 +10,18 @@ from typing import Any
 
 import click
 
+import games
 from server.client.program_files import files_in, installed
 from server.model import version
 from server.model.codec import ADMINISTRATORS_FRAME, encode
 from server.model.messages import CreateTournament
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer import entrant_check, estimate
-from server.tournament import spec_parser
+from server.tournament import spec_parser, validators
 from server.tournament.spec_parser import ClusterSettings
 from server.tournament.toml_table import Faults
 from server.tournament.toml_text import TomlSyntaxError
+from server.tournament.validators import Check
 
 #: Largest tournament in a message: what the server takes, less the other fields of the message.
 _MAX_BYTES = ADMINISTRATORS_FRAME - 100
@@ -68,7 +70,9 @@ def checked(values: Mapping[str, object], folder: Path, cores: int | None = None
     `cores`: as in `read_and_check`.
     """
     try:
-        spec = spec_parser.of_values(values, files=files_in(folder), code=installed())
+        spec = spec_parser.of_values(
+            values, files=files_in(folder), code=installed(), game=_games_in(folder)
+        )
     except spec_parser.TournamentSpecError as error:
         raise SpecFileError(str(error)) from error
     spec = _sized(spec, "", cores)
@@ -102,9 +106,20 @@ def _parsed(path: Path) -> tuple[TournamentSpec, Faults]:
         raise SpecFileError(f"{path}: is not encoded in UTF-8") from error
     files = files_in(path.parent)
     try:
-        return spec_parser.read_leniently(text, where=str(path), files=files, code=installed())
+        return spec_parser.read_leniently(
+            text, where=str(path), files=files, code=installed(), game=_games_in(path.parent)
+        )
     except spec_parser.TournamentSpecError as error:
         raise SpecFileError(str(error)) from error
+
+
+def _games_in(folder: Path) -> Check[games.Game]:
+    """The check of a game that the user names, perhaps as module:Class in the folder."""
+
+    def check(value: object) -> games.Game:
+        return games.load(games.register(validators.text(value), str(folder)))
+
+    return check
 
 
 def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:

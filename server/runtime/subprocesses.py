@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 import server
+from games.core import own_games
 
 Process = subprocess.Popen[bytes]
 
@@ -139,8 +140,12 @@ def python_path() -> str:
 
 
 def others_environment() -> dict[str, str]:
-    """Return the environment for any other command: no variable with a token is in it."""
-    return {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
+    """Return the environment for any other command: no variable with a token is in it.
+
+    It has the registered games: the command may start a player.
+    """
+    other = {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
+    return other | own_games.environment()
 
 
 def stop(processes: Iterable[Process], patience_s: float) -> None:

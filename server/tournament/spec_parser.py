@@ -54,19 +54,25 @@ def read(
     where: str = "SPEC.toml",
     files: Files = lambda path: None,
     code: str = "",
+    game: Check[Game] = validators.game,
 ) -> TournamentSpec:
     """The tournament that a file describes. Raises TournamentSpecError with all its faults.
 
     `where`: the name of the file, for errors. `files`: the content of other files, for openings and
     versions, by path relative to the folder of this file; None if a file does not exist. `code`:
-    identifies the installed players and games, for versions.
+    identifies the installed players and games, for versions. `game` loads a game.
     """
-    spec, faults = read_leniently(text, where=where, files=files, code=code)
+    spec, faults = read_leniently(text, where=where, files=files, code=code, game=game)
     return _without_faults(spec, faults)
 
 
 def read_leniently(
-    text: str, *, where: str, files: Files, code: str = ""
+    text: str,
+    *,
+    where: str,
+    files: Files,
+    code: str = "",
+    game: Check[Game] = validators.game,
 ) -> tuple[TournamentSpec, Faults]:
     """The tournament as far as the file has valid values, and defaults elsewhere; and its faults.
 
@@ -76,18 +82,22 @@ def read_leniently(
         values, faults = toml_text.load(text, where)
     except TomlSyntaxError as error:
         raise TournamentSpecError(str(error)) from None
-    return _checked(values, faults, files, code), faults
+    return _checked(values, faults, _Sources(files, code, game)), faults
 
 
 def of_values(
-    values: Mapping[str, object], *, files: Files = lambda path: None, code: str = ""
+    values: Mapping[str, object],
+    *,
+    files: Files = lambda path: None,
+    code: str = "",
+    game: Check[Game] = validators.game,
 ) -> TournamentSpec:
     """The tournament that the values of a file would describe, without the file.
 
     The faults have no places. Raises TournamentSpecError.
     """
     faults = Faults("", {})
-    return _without_faults(_checked(values, faults, files, code), faults)
+    return _without_faults(_checked(values, faults, _Sources(files, code, game)), faults)
 
 
 def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:
@@ -96,26 +106,33 @@ def _without_faults(spec: TournamentSpec, faults: Faults) -> TournamentSpec:
     return spec
 
 
-def _checked(
-    values: Mapping[str, object], faults: Faults, files: Files, code: str
-) -> TournamentSpec:
-    spec = _tournament(TomlTable(values, (), "a tournament", faults), files, code)
+@dataclass(frozen=True)
+class _Sources:
+    """What a file refers to: other files, the installed code, and games, as in `read`."""
+
+    files: Files
+    code: str
+    game: Check[Game]
+
+
+def _checked(values: Mapping[str, object], faults: Faults, sources: _Sources) -> TournamentSpec:
+    spec = _tournament(TomlTable(values, (), "a tournament", faults), sources)
     for fault in spec_validation.faults(spec):
         faults.add_new(fault.path, f"{fault.key}: {fault.text}")
     return spec
 
 
-def _tournament(top: TomlTable, files: Files, code: str) -> TournamentSpec:
+def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
     """The specification, as far as the file has valid values, and defaults elsewhere."""
     values = _values(top, TournamentSpec)
     kind = formats.find(values["format"]) if values["format"] else formats.Format
-    loaded = top.elements("games", validators.game, None)
+    loaded = top.elements("games", sources.game, None)
     spec = TournamentSpec(
         **values,
         games=tuple(str(game) if game else "" for game in loaded),
-        entrants=_entrants(top, files, code),
+        entrants=_entrants(top, sources.files, sources.code),
         rounds=top.take("rounds", spec_validation.rounds_of(values["format"]), kind.least_rounds),
-        openings=_openings(top, {str(game): game for game in loaded if game}, files),
+        openings=_openings(top, {str(game): game for game in loaded if game}, sources),
         adjudication=_adjudication(top),
         sprt=_sprt(top) if kind.has_test or "sprt" in top else None,
         anchor=top.take("anchor", validators.name, None),
@@ -235,18 +252,20 @@ def _threads(player: str | None, defaults: _Defaults) -> int:
     return int(option) if re.fullmatch("[1-9][0-9]{0,2}", option) else defaults.threads or 1
 
 
-def _openings(top: TomlTable, loaded: Mapping[str, Game], files: Files) -> Openings:
+def _openings(top: TomlTable, loaded: Mapping[str, Game], sources: _Sources) -> Openings:
     table = top.table("openings", "openings")
     no_file: dict[str, str] = {}
     values = _values(table, Openings)
-    paths = table.take("file", _paths(loaded), no_file)
+    paths = table.take("file", _paths(loaded, sources.game), no_file)
     if "order" in table and "file" not in table:
         table.fault("order: needs file, whose openings it orders", "order")
     table.close()
     if not paths:
         return Openings(**values)
     most = values["plies"]
-    lines = {name: _lines(table, path, loaded[name], files, most) for name, path in paths.items()}
+    lines = {
+        name: _lines(table, path, loaded[name], sources.files, most) for name, path in paths.items()
+    }
     return Openings(**values | {"plies": 0}, lines=lines)
 
 
@@ -288,7 +307,7 @@ def _sprt(top: TomlTable) -> Sprt:
     return sprt
 
 
-def _paths(loaded: Mapping[str, Game]) -> Check[dict[str, str]]:
+def _paths(loaded: Mapping[str, Game], load: Check[Game]) -> Check[dict[str, str]]:
     """For each game the path of its file: one for all, or a table of them."""
 
     path = validators.visible(_LONGEST_PATH)
@@ -296,7 +315,7 @@ def _paths(loaded: Mapping[str, Game]) -> Check[dict[str, str]]:
     def check(value: object) -> dict[str, str]:
         if not isinstance(value, dict):
             return dict.fromkeys(loaded, path(value))
-        paths = {str(validators.game(game)): path(file) for game, file in value.items()}
+        paths = {str(load(game)): path(file) for game, file in value.items()}
         for game in paths.keys() - loaded.keys():
             raise notation.unknown("game of the tournament", game, loaded)
         for game in loaded.keys() - paths.keys():

@@ -24,6 +24,7 @@ Examples:
   playout-tournament match connect_four "uct(c=0.7)" "uct(c=1.4)"
   playout-tournament match othello uct "engine(name=rhino)" --pairs 20 --clock 60+1
   playout-tournament match gomoku "alphazero(net=new.onnx)" "alphazero(net=old.onnx)" --sprt 0 20
+  playout-tournament match "my_game:Chomp(rows=4)" uct my_bot:MyBot
   playout-tournament match "hex(size=7)" rave "./my_bot --fast" --openings openings.txt
 
 The players are those of `playout-player`, with their options, or commands that connect by

@@ -1,0 +1,126 @@
+"""Games of files: registered by `module:Class`, and by nothing that comes from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import games
+from games.core import own_games
+from server.runtime.subprocesses import others_environment, own_environment
+
+FILE = """
+from games import Game
+
+
+class {name}(Game):
+    num_actions = max_plies = 3
+
+    def __init__(self, chips: int = 3) -> None:
+        if chips > 9:
+            raise ValueError("too many")
+        self.chips = chips
+
+    def initial_state(self):
+        return (1, 0, self.chips)
+
+    def legal_actions(self, state):
+        return () if state[1] else (0,)
+
+    def next_state(self, state, action):
+        return (3 - state[0], 0 if state[2] > 1 else state[0], state[2] - 1)
+
+
+class Abstract(Game):
+    pass
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, with a file that has games; nothing of it is left afterwards."""
+    monkeypatch.setenv(own_games.VARIABLE, "")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_file.py").write_text(FILE.format(name="OwnTake"))
+    yield tmp_path
+    sys.modules.pop("own_file", None)
+    games.load.cache_clear()
+    games.describe.cache_clear()
+
+
+def test_a_registered_game_has_the_name_of_its_class(folder: Path) -> None:
+    assert games.register("own_file:OwnTake(chips=2)") == "own_take(chips=2)"
+    assert games.register(" own_file:OwnTake ") == "own_take"
+    assert "own_take" in games.names()
+    assert str(games.load("own_take(chips=3)")) == "own_take"
+    assert games.describe("own_take").parameters[0].name == "chips"
+    assert games.register("nim(chips=3)") == "nim(chips=3)"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Chomp", "chomp"),
+        ("DotsAndBoxes", "dots_and_boxes"),
+        ("MNKGame", "mnk_game"),
+        ("_Game2D", "game2_d"),
+    ],
+)
+def test_the_name_of_a_class_is_spelled_as_those_of_the_games(name: str, expected: str) -> None:
+    assert own_games.name_of(type(name, (games.Game,), {})) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("no_such_file:Game", r"No module named 'no_such_file'; modules are looked for in .*"),
+        ("own_file:OwnTke", "no attribute 'OwnTke'"),
+        ("own_file:number", "is 3, not a subclass of Game"),
+        ("own_file:Abstract", "does not define initial_state"),
+        ("own_file:", "write it as module:Class"),
+        (":OwnTake", "write it as module:Class"),
+        ("own_file:OwnTake(chip=1)", "did you mean 'chips'"),
+        ("own_file:OwnTake(chips=10)", "too many"),
+        ("games.nim:Nim", "'games.nim:Nim' cannot be called 'nim', as another game is"),
+    ],
+)
+def test_a_class_that_is_no_game_of_ones_own_is_refused(folder: Path, text: str, told: str) -> None:
+    with pytest.raises(games.SpecError, match=told):
+        games.register(text)
+
+
+def test_two_registered_games_cannot_have_one_name(folder: Path) -> None:
+    (folder / "own_other.py").write_text(FILE.format(name="OwnTake"))
+    games.register("own_file:OwnTake")
+    with pytest.raises(games.SpecError, match="cannot be called 'own_take'"):
+        games.register("own_other:OwnTake")
+    assert games.register("own_file:OwnTake", str(folder / "elsewhere")) == "own_take"
+
+
+@pytest.mark.parametrize("text", ["own_file:OwnTake", "own_take", "os:system", "games.nim:Nim"])
+def test_a_name_that_was_not_registered_imports_nothing(folder: Path, text: str) -> None:
+    for call in (games.load, games.describe):
+        with pytest.raises(games.SpecError, match="unknown game"):
+            call(text)
+    assert "own_file" not in sys.modules
+    assert str(folder) not in sys.path
+
+
+def test_processes_that_are_started_know_the_games(folder: Path) -> None:
+    assert own_games.VARIABLE not in os.environ or not own_games.registered()
+    games.register("own_file:OwnTake")
+    there = {"own_take": own_games.OwnGame("own_file:OwnTake", str(folder))}
+    for environment in (own_environment(), others_environment()):
+        assert own_games._parsed(environment[own_games.VARIABLE]) == there
+    sys.modules.pop("own_file")
+    games.load.cache_clear()
+    sys.path.remove(str(folder))
+    assert games.load("own_take").num_actions == 3  # as in another process
