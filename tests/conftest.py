@@ -19,7 +19,7 @@ from support.requirements import IN_CI, skip_without
 # many units need none of it.
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-    from support.browser import BrowserSite, BrowserUsers
+    from support.browser import BrowserSite, BrowserUsers, UsedContexts
     from support.commands import RunningServer
     from support.http_site import HttpSite
     from testbed.postgres import Postgres
@@ -168,12 +168,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserSite]:
         yield site
 
 
+@pytest.fixture(scope="module")
+def used_contexts(chromium: Browser, site: BrowserSite) -> UsedContexts:
+    """The browser contexts that users of the site have left, for those of the next test."""
+    from support.browser import UsedContexts
+
+    return UsedContexts(chromium, site.address)
+
+
 @pytest.fixture
-def people(chromium: Browser, site: BrowserSite) -> Iterator[BrowserUsers]:
+def people(
+    chromium: Browser, site: BrowserSite, used_contexts: UsedContexts
+) -> Iterator[BrowserUsers]:
     """The users of the site. At the end no page may have had an error."""
     from support.browser import BrowserUsers
 
-    people = BrowserUsers(chromium, site.address)
+    people = BrowserUsers(chromium, site.address, used_contexts)
     yield people
     people.leave()
     assert people.faults == []

@@ -269,6 +269,21 @@ def test_faults_of_a_page_are_reported(chromium: Browser, site: BrowserSite, jud
     assert people.faults == []
 
 
+#: Stores something in each way, and returns what is stored.
+STORE = "localStorage.one = sessionStorage.two = document.cookie = 'three=4'"
+STORED = "[localStorage.one, sessionStorage.two, document.cookie]"
+
+
+def test_a_new_user_has_nothing_of_those_before(people: BrowserUsers) -> None:
+    page = people.come("/games", color_scheme="dark")
+    page.evaluate(STORE)
+    assert page.evaluate(STORED) == ["three=4"] * 3
+    people.leave()
+    page = people.come("/games")
+    assert page.evaluate(STORED) == [None, None, ""]
+    assert not page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+
+
 def see_the_boards(page: Page) -> None:
     """Scroll to each board, as boards out of view are not drawn."""
     cards = page.locator("#matches li")
@@ -284,6 +299,7 @@ def test_the_page_of_a_match_is_small(people: BrowserUsers, paths: dict[str, str
     sizes: list[float] = []
     line.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
     line.send("Network.enable")
+    line.send("Network.setCacheDisabled", {"cacheDisabled": True})
     page.goto(paths["match_gomoku"], wait_until="networkidle")
     expect(page.locator("#board .layer.pieces > g").first).to_be_attached()
     # The page, its styles and its scripts.
