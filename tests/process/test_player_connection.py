@@ -350,7 +350,7 @@ def test_a_token_that_cannot_be_read_is_explained(tmp_path: Path) -> None:
 
 def test_a_player_ends_when_nobody_reads_what_it_prints() -> None:
     """As in `playout-player ... | head -1`, while it tries to reach a server."""
-    player = start("playout-player", "nim", "random", "--port", "1", "--retry-s", "1")
+    player = start("playout-player", "nim", "random", "--port", "1", "--retry-s", "1000")
     assert player.stdout
     assert player.stdout.readline().startswith("There is no server")
     player.stdout.close()
