@@ -75,6 +75,18 @@ def test_entrants_know_the_game_of_a_tournament(folder: Path) -> None:
     assert code == 0, output
 
 
+def test_training_knows_a_game_with_compiled_rules(folder: Path) -> None:
+    rules = "from games.tic_tac_toe import TicTacToe\n\nclass OwnRules(TicTacToe):\n    pass\n"
+    (folder / "compiled.py").write_text(rules)
+    code, output = run("playout-train", "new", "compiled:OwnRules", "made", cwd=folder)
+    assert code == 0, output
+    assert "Next: playout-train --game compiled:OwnRules run made" in output
+    assert "own_rules" in (folder / "made" / "settings.toml").read_text()
+    status = ("--game", "compiled:OwnRules", "status", "made")
+    code, output = run("playout-train", *status, cwd=folder)
+    assert code == 0, output
+
+
 @pytest.mark.parametrize("name", ["intruder:Intruder", "os:system", "my_game:Chomp"])
 def test_a_name_of_a_peer_imports_nothing(folder: Path, name: str) -> None:
     options = ("--game", "my_game:Chomp", "--http", "127.0.0.1:0", "--analyses", "1")

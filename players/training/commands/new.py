@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 import games
+from games.core import own_games, spec
 from players.training import settings
 from players.training.run_folder import RunFolder
 from players.training.trainable import trainable
@@ -38,9 +39,12 @@ can be changed before a run and between two.
     help="Another value than the default of a key of settings.toml; repeatable.",
 )
 def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...]) -> None:
-    """Make a folder for training a net for GAME, by default one named after the game."""
+    """Make a folder for training a net for GAME, by default one named after the game.
+
+    GAME is a name with parameters, or module:Class from the current folder.
+    """
     try:
-        rules = games.load(game)
+        rules = games.load(games.register(game))
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     trainable(rules)
@@ -51,8 +55,14 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...]) -> No
     click.echo(
         f"{folder.path}: made, for a net of {weights:,} weights ({4 * weights / 1000:,.0f} kB).\n"
         f"Settings: {folder.settings_file}\n"
-        f"Next: playout-train run {shlex.quote(str(folder.path))}"
+        f"Next: playout-train {_own_game(str(rules))}run {shlex.quote(str(folder.path))}"
     )
+
+
+def _own_game(game: str) -> str:
+    """The option with which the other commands know a game of a file; "" for other games."""
+    own = own_games.registered().get(spec.parse(game).name)
+    return f"--game {own.target} " if own else ""
 
 
 def _line(change: str) -> str:
