@@ -82,7 +82,8 @@ def test_all_games_are_played() -> None:
 def test_a_whole_match_is_played_by_clicking(
     people: BrowserUsers, site: BrowserSite, game: str
 ) -> None:
-    page = people.come()
+    # Drawing transitions takes a sixth of the processor time; matches by keyboard have them.
+    page = people.come(reduced_motion="reduce")
     match = start_match(page, game, **GAMES[game])
     play_on(page, random.Random(1), repetitions(1000, short=12) if game in LONG else 1000)
     if my_turn(page):
