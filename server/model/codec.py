@@ -5,7 +5,9 @@ The transports frame them: with a length over TCP, as text messages over WebSock
 
 from __future__ import annotations
 
+import functools
 import gc
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,6 +93,7 @@ class _RequestDecoder:
     def __init__(self, form: str, decoder: Callable[[Any], _Decoder]) -> None:
         """`form`: its name in errors; `decoder`: makes a decoder of a type."""
         self._form = form
+        self._any = decoder(functools.reduce(operator.or_, REQUESTS))
         self._head = decoder(_Head)
         self._tag = decoder(str)
         self._id = decoder(RequestId | None)
@@ -98,10 +101,19 @@ class _RequestDecoder:
 
     def decode(self, frame: bytes) -> Request:
         """Return the request of a frame. Raises Unreadable, and nothing else, for any bytes."""
-        with _collector_paused(frame):
+        if len(frame) < _LONG_FRAME:
+            return self._decode(frame)
+        with _collector_paused():
             return self._decode(frame)
 
     def _decode(self, frame: bytes) -> Request:
+        try:
+            return cast(Request, self._any.decode(frame))  # in half the time of the steps
+        except (ValueError, RecursionError):
+            return self._decode_in_steps(frame)
+
+    def _decode_in_steps(self, frame: bytes) -> Request:
+        """Find what is wrong with a frame, and of which request it is."""
         try:
             head = self._head.decode(frame)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
@@ -130,12 +142,12 @@ def _value(decoder: _Decoder, field: msgspec.Raw) -> Any:
 
 
 @contextmanager
-def _collector_paused(frame: bytes) -> Iterator[None]:
+def _collector_paused() -> Iterator[None]:
     """Pause the collection of cycles, of which there are none in what is decoded, for a long frame.
 
     A book of openings has tens of thousands of tuples.
     """
-    if len(frame) < _LONG_FRAME or not gc.isenabled():
+    if not gc.isenabled():
         yield
         return
     gc.disable()
