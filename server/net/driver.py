@@ -313,8 +313,10 @@ class Driver:
     def _carry_out(self, effects: list[Effect]) -> None:
         recorded = self._recorded
         for effect in effects:
-            if type(effect) is Send:  # most are
+            if isinstance(effect, Send):  # most are
                 self._send(effect)
+            elif isinstance(effect, Store):
+                self._store(effect.number, effect.record)
             else:
                 self._carry_out_rarer(effect)
         if self.storage is None and self._recorded != recorded:
@@ -322,8 +324,6 @@ class Driver:
 
     def _carry_out_rarer(self, effect: Effect) -> None:
         match effect:
-            case Store(number, record):
-                self._store(number, record)
             case WakeAt(at):
                 self._wake_at(at)
             case SendToSpectators(connections, messages):
@@ -360,7 +360,12 @@ class Driver:
         message = effect.message
         if isinstance(message, Error):
             self.metrics.refused(message.code)
-        for connection, data in self._written(effect.connections, (message,)):
+        connections = effect.connections
+        if len(connections) == 1:
+            if connection := self._connections.get(connections[0]):
+                connection.send(connection.format.encode(message))
+            return
+        for connection, data in self._written(connections, (message,)):
             connection.send(data)
 
     def _written(
