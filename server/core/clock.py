@@ -17,9 +17,7 @@ class Clock:
     def __init__(self, time_control: TimeControl, second: TimeControl | None = None) -> None:
         """`second`: the time control of the second player, if it is another one."""
         self._controls = {1: time_control, 2: second or time_control}
-        self._left = {
-            seat: ClockState(each.main_s, each.periods) for seat, each in self._controls.items()
-        }
+        self._left = _at_first(self._controls[1]), _at_first(self._controls[2])
         self._running = 0
         self._since = 0.0
 
@@ -34,11 +32,14 @@ class Clock:
         """
         seat = self._running
         control = self._controls[seat]
-        after = _after(control, self._left[seat], max(0.0, now - credit_s - self._since))
-        self._running = 0
-        self._left[seat] = after or ClockState(0.0, 0)
+        first, second = self._left
+        used_s = max(0.0, now - credit_s - self._since)
+        after = _after(control, first if seat == 1 else second, used_s)
+        left = ClockState(0.0, 0)
         if after:
-            self._left[seat] = ClockState(after.main_s + control.increment_s, after.periods)
+            left = ClockState(after.main_s + control.increment_s, after.periods)
+        self._running = 0
+        self._left = (left, second) if seat == 1 else (first, left)
         return after is not None
 
     def halt(self) -> None:
@@ -48,31 +49,38 @@ class Clock:
     def set(self, left: tuple[ClockState, ClockState]) -> None:
         """Sets the remaining time of both players, and stops the running clock."""
         self._running = 0
-        self._left = {1: left[0], 2: left[1]}
+        self._left = left
 
     def clock_states(self, now: float) -> tuple[ClockState, ClockState]:
         """The remaining time of both players at `now`."""
-        return self._clock_state(1, now), self._clock_state(2, now)
+        if not self._running or now <= self._since:  # three times for each move
+            return self._left
+        first, second = self._left
+        if self._running == 1:
+            return self._remaining(first, now), second
+        return first, self._remaining(second, now)
 
     def flag_at(self) -> float | None:
         """The time at which the running player's time is up; None if no clock runs."""
         if not self._running:
             return None
-        left = self._left[self._running]
+        left = self._left[self._running - 1]
         return self._since + left.main_s + left.periods * self._controls[self._running].period_s
 
-    def _clock_state(self, seat: int, now: float) -> ClockState:
-        left = self._left[seat]
-        if seat != self._running:
-            return left
-        used_s = max(0.0, now - self._since)
+    def _remaining(self, left: ClockState, now: float) -> ClockState:
+        """What the running player has of `left` at `now`."""
+        used_s = now - self._since
         if used_s <= left.main_s:
             return ClockState(left.main_s - used_s, left.periods)
         # A period that has begun is not whole: the rest of it counts as main time.
-        period_s = self._controls[seat].period_s
+        period_s = self._controls[self._running].period_s
         total_s = max(0.0, left.main_s + left.periods * period_s - used_s)
         whole = int(total_s / period_s) if period_s else 0
         return ClockState(total_s - whole * period_s, whole)
+
+
+def _at_first(control: TimeControl) -> ClockState:
+    return ClockState(control.main_s, control.periods)
 
 
 def _after(control: TimeControl, left: ClockState, used_s: float) -> ClockState | None:

@@ -195,21 +195,19 @@ class MatchRoom:
         Legal actions and views are for players that asked for them, legal moves for the one to
         move. Neither is sent the other's analysis.
         """
-        to_move = self.match.to_move_at(ply + 1)
-        clocks = self.match.clock_states(now)
-        for session in sorted(self.seats, key=lambda each: each is mover):
-            hello = session.hello
-            audience = _Audience(hello.legal_actions, session.has_views, informed=False)
-            moves = session.has_views and self.seat_of(session) == to_move
-            yield (
-                session,
-                self._update(
-                    PendingUpdate(ply, None, clocks, 0),
-                    audience,
-                    re=re if session is mover else None,
-                    legal_moves=self.view.legal_moves(ply + 1) if moves else None,
-                ),
-            )
+        move = PendingUpdate(ply, None, self.match.clock_states(now), 0)
+        first, second = self.seats
+        if first is mover:
+            first, second = second, first
+        yield first, self._player_update(move, first, None)
+        yield second, self._player_update(move, second, re if second is mover else None)
+
+    def _player_update(self, move: PendingUpdate, session: Session, re: RequestId | None) -> Update:
+        views, legal_moves = session.has_views, None
+        audience = _Audience(session.hello.legal_actions, views, informed=False)
+        if views and self.seat_of(session) == self.match.to_move_at(move.ply + 1):
+            legal_moves = self.view.legal_moves(move.ply + 1)
+        return self._update(move, audience, re=re, legal_moves=legal_moves)
 
     def count_score(self, record: MovePlayed) -> None:
         """Take the win rate of a move; the match ends if both players agree on its result."""
