@@ -85,6 +85,7 @@ class Restorer:
                 self._restore_rules(room, each)
                 self._ladders.restore_match(room)
                 self._rooms.restore(room, now)
+                self._director.restore_match(room)
                 self._bots.restore(room, now)
                 self._abort_if_over(room, now)
         self._director.start_due_matches(now)

@@ -81,7 +81,10 @@ class TournamentState:
         #: The book without the opening of the match that is to begin next.
         self._incomplete: Book | None = None
         self._attempts: dict[Key, int] = {}
+        #: The matches of the last attempt at each pair.
         self._legs: dict[Key, dict[Leg, Fixture]] = {}
+        #: The running matches of earlier attempts.
+        self._void: set[str] = set()
         self._results: dict[Key, PairScore] = {}
         #: Digests of the matches that were played, to recognize repetitions.
         self._played: set[str] = set()
@@ -177,9 +180,11 @@ class TournamentState:
         self.fixtures[started.match] = fixture
         self.running.add(started.match)
         if slot.attempt > self._attempts.get(slot.key, 0):
-            self._attempts[slot.key], self._legs[slot.key] = slot.attempt, {}
+            self._begin_attempt(slot.key, slot.attempt)
         if self._counts(fixture):
             self._legs[slot.key][slot.leg] = fixture
+        else:
+            self._void.add(started.match)
         return fixture
 
     def match_ended(self, ended: MatchEnded, actions: Sequence[int]) -> Fixture:
@@ -198,11 +203,11 @@ class TournamentState:
         )
         self.fixtures[ended.match] = fixture
         self.running.discard(ended.match)
+        self._void.discard(ended.match)
         key = key_of(fixture)
         if self._counts(fixture):
             if ended.winner == 0:
-                self._attempts[key] += 1
-                self._legs[key] = {}
+                self._begin_attempt(key, self._attempts[key] + 1)
             else:
                 self._played.add(digest)
                 self._legs[key][fixture.leg] = fixture
@@ -211,7 +216,7 @@ class TournamentState:
 
     def void_matches(self) -> list[str]:
         """The running matches that no longer count, because the other match of the pair is void."""
-        return [match for match in self.running if not self._counts(self.fixtures[match])]
+        return list(self._void)
 
     def is_decided(self) -> bool:
         """Whether nothing is left to play: the test is decided, or all pairs are complete."""
@@ -249,6 +254,12 @@ class TournamentState:
 
     def _counts(self, fixture: Fixture) -> bool:
         return fixture.attempt == self._attempts.get(key_of(fixture))
+
+    def _begin_attempt(self, key: Key, attempt: int) -> None:
+        """Plays a pair again, from its first match; the one that is still running is void."""
+        before = (fixture.match for fixture in self._legs.get(key, {}).values())
+        self._void.update(match for match in before if match in self.running)
+        self._attempts[key], self._legs[key] = attempt, {}
 
     def _score(self, key: Key) -> None:
         """Scores the pair if both of its matches have ended."""

@@ -75,12 +75,19 @@ class TournamentDirector:
         self._pairing: set[str] = set()
         #: The tournaments of which more matches are going to begin.
         self._beginning: set[str] = set()
+        #: Sessions that lost their connection while they played matches of tournaments, by key.
+        self._away: dict[str, Session] = {}
         #: Rings when a seat that its session has left may be given to another session.
         self._timer = context.timers.new(self.start_due_matches)
 
     def restore(self, tournament: TournamentState) -> None:
         """Add a tournament from before the server was started."""
         self._tournaments[tournament.id] = tournament
+
+    def restore_match(self, room: MatchRoom) -> None:
+        """Note that the players of a match from before the server was started are not here yet."""
+        for session in room.seats:
+            self._note_away(session)
 
     def create(
         self,
@@ -265,6 +272,7 @@ class TournamentDirector:
         for watchers in self._watchers.values():
             watchers.pop(event.session.key, None)
         if event.session.matches:
+            self._note_away(event.session)
             self.start_due_matches(now)
 
     def match_over(self, event: MatchOver, now: float) -> None:
@@ -415,15 +423,21 @@ class TournamentDirector:
         self, tournament: TournamentState, now: float
     ) -> Iterator[tuple[MatchRoom, Session]]:
         """Seats whose session was gone for long; the timer is set for the next one."""
-        for match_id in tournament.running:
-            if room := self._rooms.running.get(match_id):
-                for session in room.seats:
-                    if session.connection is None:
-                        at = session.left_at + self._context.policy.take_over_after_s
-                        if now >= at:
-                            yield room, session
-                        elif at < self._timer.due_at:
-                            self._timer.set(at)
+        for key, session in list(self._away.items()):
+            if session.connection is not None or not session.matches:
+                del self._away[key]
+                continue
+            at = session.left_at + self._context.policy.take_over_after_s
+            for match_id in session.matches & tournament.running:
+                if now >= at:
+                    yield self._rooms.running[match_id], session
+                elif at < self._timer.due_at:
+                    self._timer.set(at)
+
+    def _note_away(self, session: Session) -> None:
+        rooms = (self._rooms.running.get(match_id) for match_id in session.matches)
+        if session.connection is None and any(room and room.tournament for room in rooms):
+            self._away[session.key] = session
 
     def _abort(self, matches: Iterable[str], text: str, now: float) -> None:
         for match_id in list(matches):

@@ -1,0 +1,86 @@
+"""The state of a tournament, through matches that begin and end in any order."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from support.scale import repetitions
+from support.tournaments import spec_of
+
+from server.model.messages import Fixture, Reason
+from server.model.records import MatchEnded, MatchStarted
+from server.tournament.state import DueMatch, TournamentState
+
+
+def state_of(starts: list[MatchStarted], ends: list[MatchEnded]) -> TournamentState:
+    """A tournament with these matches, as after a restart of the server."""
+    tournament = TournamentState("t", spec_of(3, rounds=2))
+    for _ in tournament.prepare():
+        pass
+    for started in starts:
+        tournament.match_started(started)
+    for ended in ends:
+        tournament.match_ended(ended, ())
+    return tournament
+
+
+def next_due(tournament: TournamentState) -> DueMatch | None:
+    while (due := next(tournament.due({0, 1, 2}), None)) is None and tournament.needs_opening:
+        tournament.prepare_opening()
+    return due
+
+
+def started(number: int, due: DueMatch) -> MatchStarted:
+    return MatchStarted(
+        match=str(number),
+        game=due.game,
+        players=("a", "b"),
+        accounts=(None, None),
+        sessions=("1", "2"),
+        clock="none",
+        rated=True,
+        illegal_moves=0,
+        credit_cap_s=0.0,
+        tournament="t",
+        fixture=str(due.slot),
+        at=0.0,
+    )
+
+
+def ended(match: str, winner: int) -> MatchEnded:
+    return MatchEnded(
+        match=match, winner=winner, returns=(0.0, 0.0), reason=Reason.RULES, text="", at=0.0
+    )
+
+
+def attempt_of(fixture: Fixture) -> tuple[int, ...]:
+    return fixture.round, fixture.board, fixture.number, fixture.attempt
+
+
+def pointless(tournament: TournamentState) -> set[str]:
+    """The running matches of attempts of which another match has no result."""
+    fixtures = tournament.fixtures
+    failed = {attempt_of(each) for each in fixtures.values() if each.winner == 0}
+    return {match for match in tournament.running if attempt_of(fixtures[match]) in failed}
+
+
+@pytest.mark.parametrize("seed", range(repetitions(200, short=10)))
+def test_matches_are_void_whose_pair_is_played_again(seed: int) -> None:
+    chance = random.Random(seed)
+    starts, ends = list[MatchStarted](), list[MatchEnded]()
+    tournament, found = state_of(starts, ends), False
+    for _ in range(80):
+        due = next_due(tournament)
+        if due and chance.random() < 0.6:
+            starts.append(started(len(starts), due))
+            tournament.match_started(starts[-1])
+        elif tournament.running:
+            match = chance.choice(sorted(tournament.running))
+            ends.append(ended(match, chance.choice((0, 0, 1, 2, -1))))
+            tournament.match_ended(ends[-1], ())
+        void = set(tournament.void_matches())
+        assert void == pointless(tournament)
+        assert void == set(state_of(starts, ends).void_matches())
+        found = found or bool(void)
+    assert found
