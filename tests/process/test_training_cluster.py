@@ -82,7 +82,7 @@ def evaluated(folder: RunFolder, *more: str) -> EvaluationRecord:
     return folder.evaluations()[-1]
 
 
-def test_a_training_survives_the_loss_of_its_workers_and_is_evaluated_as_on_one_machine(
+def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_as_on_one_machine(
     tmp_path: Path, cluster: DaskCluster
 ) -> None:
     folder = new_run(tmp_path / "run")
@@ -97,6 +97,12 @@ def test_a_training_survives_the_loss_of_its_workers_and_is_evaluated_as_on_one_
     cluster.start_worker(changed=IMPATIENT)
     learner.until_said("has joined: 1 core")
     learner.until_rounds(1)
+    cluster.kill_scheduler()
+    learner.until_said("The connection to the scheduler of Dask is lost; trying again")
+    cluster.start_scheduler()
+    cluster.start_worker(changed=IMPATIENT)
+    learner.until_said("The scheduler of Dask is back")
+    learner.until_rounds(2)  # all shards of one round may have been back before
     learner.process.kill()
     finish(learner.process)
     wait_until(lambda: not playing(cluster), "the end of self-play without a learner", PATIENCE_S)

@@ -60,14 +60,22 @@ class DaskCluster:
 
     def restart(self) -> None:
         """Kill the scheduler, and start it and as many workers as there were."""
-        self.see_entrants()
         number = len(self.workers)
+        self.kill_scheduler()
+        self.start_scheduler()
+        for _ in range(number):
+            self.start_worker()
+
+    def kill_scheduler(self) -> None:
+        """Kill the scheduler."""
+        self.see_entrants()
         self._kill(self._scheduler)
         self._left += self.workers  # those that it knew end by themselves, after their tasks
         self.workers = []
+
+    def start_scheduler(self) -> None:
+        """Start the scheduler again, after `kill_scheduler`, at the same address."""
         self._scheduler = self._start_scheduler()
-        for _ in range(number):
-            self.start_worker()
 
     @property
     def _options(self) -> tuple[str, ...]:
