@@ -7,7 +7,7 @@ one match at a time. Sessions that name no set play against all.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from server.core.sessions import Session
@@ -41,17 +41,33 @@ class JoinedSessions:
 
     def __init__(self) -> None:
         self._joined: dict[str, tuple[Session, Join]] = {}
+        #: The keys of the sessions on each set of cores, and of those that have named none.
+        self._on: dict[int | None, dict[str, None]] = {}
+        #: The sets that may be idle: of hundreds, all others have a match.
+        self._maybe_idle: dict[int | None, None] = {}
 
     def __len__(self) -> int:
         return len(self._joined)
 
     def put(self, session: Session, request: Join) -> None:
         """Add a session; of several requests of a session, the last one counts."""
+        self.remove(session)
         self._joined[session.key] = (session, request)
+        self._on.setdefault(request.core_set, {})[session.key] = None
+        self._maybe_idle[request.core_set] = None
 
     def remove(self, session: Session) -> None:
         """Remove a session that has lost its connection, if it is there."""
-        self._joined.pop(session.key, None)
+        if joined := self._joined.pop(session.key, None):
+            core_set = joined[1].core_set
+            del self._on[core_set][session.key]
+            self._maybe_idle[core_set] = None  # its match may have been on these cores
+
+    def match_over(self, sessions: Iterable[Session]) -> None:
+        """Note that a match between these sessions is over, whether or not they have joined."""
+        for session in sessions:
+            if joined := self._joined.get(session.key):
+                self._maybe_idle[joined[1].core_set] = None
 
     def process_of(self, session: Session) -> int | None:
         """The number of a session's process; None if it has none, or has not joined."""
@@ -68,15 +84,10 @@ class JoinedSessions:
 
         In a group of a set, those of its own come first, and those without a set follow.
         """
-        # After a match one set is idle among hundreds of busy ones, which are left out first.
-        busy = {request.core_set for session, request in self._joined.values() if session.matches}
-        busy.discard(None)
-        own: dict[int | None, list[_Entered]] = {}
-        for each in self._entered(tournament, without=busy):
-            own.setdefault(each.core_set, []).append(each)
-        anywhere = own.pop(None, [])
-        for core_set, entered in own.items():
-            yield core_set, _by_place([*entered, *anywhere])
+        anywhere = list(self._entered(tournament, self._on.get(None, ())))
+        for core_set in self._idle():
+            if entered := list(self._entered(tournament, self._on[core_set])):
+                yield core_set, _by_place([*entered, *anywhere])
         yield None, _by_place(anywhere)
 
     def heir(self, tournament: TournamentState, leaver: Session, match: str) -> Session | None:
@@ -86,7 +97,7 @@ class JoinedSessions:
         """
         played = self._played()
         found = None
-        for each in self._entered(tournament):
+        for each in self._entered(tournament, self._joined):
             if each.room and each.session.is_of(leaver.account):
                 others = played.get(each.core_set, set())
                 if match in others:
@@ -95,13 +106,19 @@ class JoinedSessions:
                     found = found or each.session
         return found
 
-    def _entered(
-        self, tournament: TournamentState, without: Container[int | None] = ()
-    ) -> Iterator[_Entered]:
-        """The sessions that play in a tournament, free or not, `without` some sets of cores."""
-        for session, request in self._joined.values():
-            if request.core_set in without:
-                continue
+    def _idle(self) -> list[int]:
+        """The sets of cores without a match."""
+        for core_set in list(self._maybe_idle):
+            keys = self._on.get(core_set)
+            if not keys:
+                self._on.pop(core_set, None)
+            if not keys or any(self._joined[key][0].matches for key in keys):
+                del self._maybe_idle[core_set]
+        return [core_set for core_set in self._maybe_idle if core_set is not None]
+
+    def _entered(self, tournament: TournamentState, keys: Iterable[str]) -> Iterator[_Entered]:
+        """The sessions of these keys that play in a tournament, free or not."""
+        for session, request in map(self._joined.__getitem__, keys):
             place = tournament.entrants.get(session.skeleton)
             if place is not None and request.tournament in (None, tournament.id):
                 yield _Entered(place, session, request)

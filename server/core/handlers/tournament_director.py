@@ -277,6 +277,7 @@ class TournamentDirector:
 
     def match_over(self, event: MatchOver, now: float) -> None:
         """Count the result of a match that belongs to a tournament."""
+        self._joined.match_over(event.room.seats)
         tournament = self._tournaments.get(event.room.tournament or "")
         if tournament is None or event.record.match not in tournament.running:
             return
