@@ -140,7 +140,7 @@ def _distance(board: Board, point: int, other: int) -> int:
 
 @helper
 def _is_alone(board: Board, row: int, column: int) -> bool:
-    """Return whether there is no stone inlined_helper three rows and columns."""
+    """Return whether there is no stone within three rows and columns."""
     size = board[SIZE]
     for near_row in range(max(0, row - 3), min(size, row + 4)):
         for near_column in range(max(0, column - 3), min(size, column + 4)):

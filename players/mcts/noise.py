@@ -6,6 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def policy_of(logits: NDArray[np.float32], legal: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the probabilities of the legal actions, in their order; `logits` is [action]."""
+    weights = np.exp(logits[legal] - logits[legal].max())
+    return weights / weights.sum()
+
+
 def add_noise(
     logits: NDArray[np.float32],
     legal: NDArray[np.int64],
@@ -18,7 +24,6 @@ def add_noise(
     `logits` [action] are changed in place; `weight` is the share of the noise, from 0 to 1. Each of
     n legal actions has the parameter alpha = concentration / n.
     """
-    policy = np.exp(logits[legal] - logits[legal].max())
-    policy /= policy.sum()
+    policy = policy_of(logits, legal)
     noise = rng.dirichlet(np.full(len(legal), concentration / len(legal)))
     logits[legal] = np.log((1 - weight) * policy + weight * noise + 1e-9)

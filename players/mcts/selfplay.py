@@ -6,6 +6,7 @@ own, which starts anew with every move.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -73,6 +74,7 @@ class Games(NamedTuple):
     done_outcomes: NDArray[np.float32]  # [row] 1, 0 or -1 for the player to move
     counters: NDArray[np.int64]  # see SAMPLES and the following
     weights: NDArray[np.float32]  # [child] working memory
+    priors: NDArray[np.float32]  # [game, action] policy of the net at the root, without noise
 
 
 _VECTOR, _TABLE = types.int64[::1], types.int64[:, ::1]
@@ -82,7 +84,7 @@ _GAMES = types.NamedTuple(
         _TABLE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR,
         _SHORTS, _SHORT_ROW, _SHORT_ROW, types.float32[:, :, ::1], _FLOAT_ROW,
         _SHORT_ROW, types.int16[::1], _FLOAT_ROW, types.float32[::1], types.float32[::1],
-        _VECTOR, types.float32[::1],
+        _VECTOR, types.float32[::1], _FLOAT_ROW,
     ],
     Games,
 )  # fmt: skip
@@ -124,6 +126,7 @@ def new_games(game: KernelGame, at_a_time: int, samples: int) -> Games:
         done_outcomes=np.zeros(rows, dtype=np.float32),
         counters=np.zeros(7, dtype=np.int64),
         weights=np.zeros(actions, dtype=np.float32),
+        priors=np.zeros((at_a_time, actions), dtype=np.float32),
     )
 
 
@@ -256,6 +259,36 @@ def record(games: Games, number: int, tree: Tree, root: int, weights: Any, total
 
 
 @inlined
+def prune_policy(games: Games, number: int, tree: Tree, root: int, c: Any, total: Any) -> Any:
+    """Reduce the weights to the visits that a search without noise would make; return their sum.
+
+    A child keeps the visits up to which its score by PUCT, with the net's own policy, is as high as
+    that of the most visited child (policy target pruning: Wu 2019, KataGo, section 3.2).
+    """
+    first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
+    weights, best = games.weights, 0
+    for i in range(width):
+        if tree.nodes[first + i].proof != UNKNOWN:
+            return total  # what is proven counts as it is
+        if weights[i] > weights[best]:
+            best = i
+    scale = np.float32(c) * np.float32(math.sqrt(max(total, np.float32(1.0))))
+    each = tree.nodes[first + best]
+    highest = np.float32(2.0) * each.average - np.float32(1.0)
+    highest += scale * games.priors[number, each.action] / (np.float32(1.0) + weights[best])
+    kept = np.float32(0.0)
+    for i in range(width):
+        each = tree.nodes[first + i]
+        if i != best and weights[i] > 0:
+            behind = highest - (np.float32(2.0) * each.average - np.float32(1.0))
+            if behind > 0:
+                most = scale * games.priors[number, each.action] / behind - np.float32(1.0)
+                weights[i] = min(weights[i], most) if most >= 1 else np.float32(0.0)
+        kept += weights[i]
+    return kept
+
+
+@inlined
 def finish_game(games: Games, number: int) -> None:
     """Move the samples of an ended game to the others."""
     outcome, counters = games.boards[number, 1], games.counters
@@ -327,6 +360,7 @@ def play_games(
                         write(board, state)
                         for word in range(len(state)):
                             games.states[number, games.length[number], word] = state[word]
+                        total = prune_policy(games, number, tree, root, config.c, total)
                         record(games, number, tree, root, games.weights, total)
                     games.last[number] = tree.nodes[best].action
                     play(board, games.last[number])

@@ -14,7 +14,7 @@ from games.core.random import seeded
 from players.core.rules import rules_of
 from players.mcts import selfplay
 from players.mcts.callback import Callback
-from players.mcts.noise import add_noise
+from players.mcts.noise import add_noise, policy_of
 from players.mcts.puct import PuctConfig, new_boards, new_leaves
 from players.mcts.selfplay import Schedule, new_games, play_games, share
 from players.mcts.tree import new_forest
@@ -199,15 +199,16 @@ class SelfPlay:
         self._net_seconds += time.perf_counter() - before
         self._logits[:] = logits
         self._values[:] = values
-        if self._settings.noise > 0:
-            self._add_noise(n)
+        self._prepare_roots(n)
 
-    def _add_noise(self, n: int) -> None:
-        """Add noise to the policy of the roots of full searches."""
+    def _prepare_roots(self, n: int) -> None:
+        """Add noise to the policy of the roots of full searches, and keep it without the noise."""
         assert self._games is not None
         leaves, settings = self._leaves, self._settings
         full = self._games.full[leaves.tree[:n]] == 1
         for leaf in np.flatnonzero((leaves.depth[:n] == 0) & full):
             legal = leaves.legal[leaf, : leaves.moves[leaf]]
             logits = self._logits[leaf]
-            add_noise(logits, legal, settings.noise, settings.dirichlet_alpha, self._noise)
+            self._games.priors[leaves.tree[leaf], legal] = policy_of(logits, legal)
+            if settings.noise > 0:
+                add_noise(logits, legal, settings.noise, settings.dirichlet_alpha, self._noise)

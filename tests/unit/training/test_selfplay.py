@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 
 import games
 from games import KernelGame
+from players.mcts.selfplay import new_games, prune_policy
+from players.mcts.tree import UNKNOWN, new_forest
 from players.training.selfplay import SelfPlay, SelfPlayResult, SelfPlaySettings
 from players.training.unfinished import Unfinished, read_unfinished, write_unfinished
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
+#: The constant of PUCT.
+C = 1.5
 SETTINGS = SelfPlaySettings(games=8, simulations=8, quick_simulations=4)
 
 
@@ -55,3 +59,42 @@ def test_games_go_on_where_the_last_shard_left_them() -> None:
     begun = set(map(tuple, left.states[left.length > 0, 0].tolist()))
     ended = {tuple(row) for row in result.samples.states.tolist()}
     assert begun <= ended
+
+
+def test_visits_that_only_noise_caused_are_not_learned() -> None:
+    """The actions that noise has favoured keep the visits of a search without noise."""
+    values = np.array([0.30, 0.25, 0.10, -0.20, -0.30])
+    policy = np.array([0.30, 0.40, 0.20, 0.05, 0.05], dtype=np.float32)
+    noisy = np.array([0.20, 0.25, 0.15, 0.20, 0.20], dtype=np.float32)
+    wanted, found = visits_by_puct(values, policy), visits_by_puct(values, noisy)
+    assert found[3:].sum() > 2 * wanted[3:].sum()
+    kept = pruned(values, found, policy)
+    assert np.all(kept <= found)
+    assert kept[found.argmax()] == found.max()
+    assert np.abs(kept[3:] - wanted[3:]).max() < 1
+    same = pruned(values, wanted, policy)
+    assert same.sum() > 0.9 * wanted.sum(), "without noise, nearly all visits are kept"
+
+
+def visits_by_puct(values: NDArray[np.float64], policy: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The visits of actions with constant values, by a search as plain as can be."""
+    visits = np.zeros(len(values))
+    for total in range(1, 400):
+        visits[np.argmax(values + C * policy * np.sqrt(total) / (1 + visits))] += 1
+    return visits
+
+
+def pruned(
+    values: NDArray[np.float64], visits: NDArray[np.float64], policy: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """The visits that are learned of a root with such children."""
+    assert isinstance(GAME, KernelGame)
+    found, tree, width = new_games(GAME, 1, 0), new_forest(1, 20), len(values)
+    tree.nodes[0]["first_child"], tree.nodes[0]["width"] = 1, width
+    for i in range(width):
+        child = tree.nodes[1 + i]
+        child["action"], child["visits"] = i, visits[i]
+        child["average"], child["proof"] = (1 + values[i]) / 2, UNKNOWN
+    found.weights[:width], found.priors[0, :width] = visits, policy
+    prune_policy(found, 0, tree, 0, C, np.float32(visits.sum()))
+    return found.weights[:width]
