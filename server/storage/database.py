@@ -57,6 +57,12 @@ from server.storage.versions import stored_version
 #: PostgreSQL's advisory lock that says that a server uses the database. Any number will do.
 _LOCK = 0x706C61796F7574
 _ANOTHER = "name another one with --database URL"
+#: Begins a transaction after others that migrate. SQLite's driver begins none by itself before it
+#: creates a table. The number of PostgreSQL's lock is any that nobody else uses.
+_BEGIN_MIGRATION = {
+    "sqlite": "BEGIN IMMEDIATE",
+    "postgresql": "SELECT pg_advisory_xact_lock(7062026)",
+}
 #: The number of matches that are read or added at a time.
 _CHUNK = 200
 
@@ -92,9 +98,17 @@ class Database:
         return Path(name) if self.kind == "sqlite" and name and name != ":memory:" else None
 
     def migrate(self) -> None:
-        """Create the tables, or upgrade those of an earlier version. Raises StorageError."""
+        """Create the tables, or upgrade those of an earlier version. Raises StorageError.
+
+        A process that is killed meanwhile changes nothing, and of several processes one does it.
+        """
+        latest = versions.known()[-1]
         with self._usable() as connection:
-            if self._version(connection) != versions.known()[-1]:
+            if self._version(connection) == latest:
+                return
+        with self._usable() as connection:
+            connection.exec_driver_sql(_BEGIN_MIGRATION[self.kind])
+            if self._version(connection) != latest:
                 versions.upgrade(connection)
 
     def require(self, *, create: bool = False) -> None:

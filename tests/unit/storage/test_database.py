@@ -165,6 +165,33 @@ def test_the_migrations_make_what_the_schema_says(database: Database) -> None:
     assert found == []
 
 
+def test_a_migration_that_is_interrupted_changes_nothing(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(connection: sa.Connection) -> None:
+        upgrade(connection)
+        raise KeyboardInterrupt
+
+    upgrade = versions.upgrade
+    with contextlib.closing(Database(url)) as database:
+        monkeypatch.setattr(versions, "upgrade", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            database.migrate()
+        monkeypatch.setattr(versions, "upgrade", upgrade)
+        database.migrate()
+        database.require()
+
+
+def test_of_several_that_migrate_at_once_one_does(url: str) -> None:
+    patient = f"{url}?timeout=60" if url.startswith("sqlite") else url
+    databases = [Database(patient) for _ in range(3)]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(Database.migrate, databases))
+    for each in databases:
+        each.require()
+        each.close()
+
+
 def test_the_known_versions_are_those_of_alembic() -> None:
     config = Config()
     config.set_main_option("script_location", "server.storage:migrations")
