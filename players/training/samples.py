@@ -21,8 +21,8 @@ class Samples(NamedTuple):
     """Positions, and what was learned about them: a row of each array is one position.
 
     `last` is the last action before the position, -1 without one. `policy` is the share of the
-    visits of each action, without those that only noise caused, and sums to 1. `outcome` is 1, 0 or -1 for the player to move, and
-    `search_value` the search's estimate of it, from -1 to 1.
+    visits of each action, without those that only noise caused, and sums to 1. `outcome` is 1, 0
+    or -1 for the player to move, and `search_value` the search's estimate of it, from -1 to 1.
     """
 
     states: NDArray[np.int16]
