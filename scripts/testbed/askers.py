@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
 import os
 import selectors
 import socket
@@ -18,6 +17,7 @@ from multiprocessing.connection import Connection
 
 import click
 
+from testbed.piped_process import piped_process
 from testbed.server_process import ServerProcess
 from testbed.traffic import SILENCE_S, Message, TrafficPlayer
 
@@ -39,19 +39,10 @@ class AskedReport:
 @contextlib.contextmanager
 def asking(served: ServerProcess, count: int) -> Iterator[Askers]:
     """Let `count` people ask until the end of the block, from when a bot has answered the first."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_run, args=(served.port, count, there), daemon=True)
-    process.start()
-    there.close()
-    try:
-        askers = Askers(here)
+    with piped_process(_run, served.port, count) as pipe:
+        askers = Askers(pipe)
         askers.answer()
         yield askers
-    finally:
-        process.terminate()
-        process.join()
-        here.close()
 
 
 class Askers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import random
 import socket
 import time
@@ -16,6 +15,7 @@ import click
 
 import games
 from games import Game
+from testbed.piped_process import piped_process
 from testbed.traffic import Message, TrafficPlayer
 
 NAMES = ("Honest first", "Honest second")
@@ -41,18 +41,9 @@ def playing(port: int, size: int = 19) -> Iterator[HonestPlayers]:
 
     They fill a board of `size` rows and columns at random; a full row wins.
     """
-    context = multiprocessing.get_context("forkserver")
-    here, there = context.Pipe()
-    process = context.Process(target=_play_until_asked, args=(port, size, there), daemon=True)
-    process.start()
-    there.close()
-    try:
-        here.recv()  # their first match has started
-        yield HonestPlayers(here)
-    finally:
-        process.terminate()
-        process.join()
-        here.close()
+    with piped_process(_play_until_asked, port, size, method="forkserver") as pipe:
+        pipe.recv()  # their first match has started
+        yield HonestPlayers(pipe)
 
 
 class HonestPlayers:

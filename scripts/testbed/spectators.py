@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
 import os
 import re
 import selectors
@@ -19,6 +18,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import click
+
+from testbed.piped_process import piped_process
 
 SILENCE_S = 20.0
 #: After this many seconds without a message, all messages have arrived.
@@ -46,19 +47,10 @@ class SpectatorReport:
 @contextlib.contextmanager
 def watching(page: int, count: int, matches: int) -> Iterator[Spectators]:
     """Connect `count` spectators, each of which will watch `matches` matches on request."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_run, args=(page, count, matches, there), daemon=True)
-    process.start()
-    there.close()
-    try:
-        spectators = Spectators(here)
+    with piped_process(_run, page, count, matches) as pipe:
+        spectators = Spectators(pipe)
         spectators.answer()  # all are connected
         yield spectators
-    finally:
-        process.terminate()
-        process.join()
-        here.close()
 
 
 class Spectators:

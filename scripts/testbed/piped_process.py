@@ -1,0 +1,31 @@
+"""A helper process with a pipe to it, for traffic that must not share the benchmark's process."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+
+
+@contextlib.contextmanager
+def piped_process(
+    run: Callable[..., None], *arguments: object, method: str = "spawn"
+) -> Iterator[Connection]:
+    """Call `run(*arguments, pipe)` in a process until the end of the block; yield our end.
+
+    `method`: how multiprocessing starts the process.
+    """
+    context = multiprocessing.get_context(method)
+    here, there = context.Pipe()
+    process = context.Process(  # type: ignore[attr-defined]
+        target=run, args=(*arguments, there), daemon=True
+    )
+    process.start()
+    there.close()
+    try:
+        yield here
+    finally:
+        process.terminate()
+        process.join()
+        here.close()
