@@ -27,12 +27,16 @@ class Loop:
     def callFromThread(self, call: Callable[..., None], *given: Any, **named: Any) -> None:
         self._calls.put(lambda: call(*given, **named))
 
+    def run_one(self) -> None:
+        """Wait for a call of a thread, and run it."""
+        self._calls.get(timeout=60)()
+
     def wait(self, deferred: Deferred[T]) -> T:
         """Wait for a Deferred, and return its result. Raises its failure."""
         found: list[Any] = []
         deferred.addBoth(found.append)
         while not found:
-            self._calls.get(timeout=60)()
+            self.run_one()
         if hasattr(found[0], "raiseException"):
             found[0].raiseException()
         result: T = found[0]
