@@ -83,13 +83,13 @@ class Analyses:
         if self._plays(session, game):
             text = f"you play a match of {game}: its positions are analysed for you when it is over"
             raise Refused(Code.NOT_ALLOWED, text)
-        self._replace(session, origin.now)
+        self._replace(session)
         self._require_allowed(origin)
         seconds = min(request.seconds or policy.analysis_s, policy.analysis_s)
         order = AnalysisOrder(
             self._context.new_id(), game, request.moves, bot.player, seconds, request.played
         )
-        timer = self._context.timers.new(lambda now: self._time_is_up(analysis, now))
+        timer = self._context.timers.new(lambda now: self._time_is_up(analysis))
         analysis = _Analysis(session, bot.name, order, timer)
         place = len(self._waiting) + (len(self._running) >= policy.analyses)
         self._waiting[order.analysis] = analysis
@@ -101,7 +101,7 @@ class Analyses:
         """End one of the session's own analyses; one that is over already is no error."""
         analysis = self._waiting.get(request.analysis) or self._running.get(request.analysis)
         if analysis and analysis.session is origin.session:
-            self._end(analysis, "", origin.now)
+            self._end(analysis, "")
         self._context.tell(origin.session, Ok(re=request.id))
 
     def reported(self, report: AnalysisReport, now: float) -> None:
@@ -110,7 +110,7 @@ class Analyses:
         if analysis is None:
             return
         if not report.over and self._plays(analysis.session, analysis.order.game):
-            self._end(analysis, "you play a match of this game", now)
+            self._end(analysis, "you play a match of this game")
         if not analysis.told:
             update = AnalysisUpdate(
                 analysis=analysis.id, info=report.info, over=report.over, text=report.error
@@ -126,11 +126,11 @@ class Analyses:
 
     def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
         """End the analyses of a session that is not there to see them."""
-        self._forget(event.session, now)
+        self._forget(event.session)
 
     def session_closed(self, event: SessionClosed, now: float) -> None:
         """End the analyses of a session that is over."""
-        self._forget(event.session, now)
+        self._forget(event.session)
 
     def _bot(self, wanted: str | None) -> OfferedBot:
         """The bot that is asked. Raises Refused."""
@@ -170,11 +170,11 @@ class Analyses:
             )
             raise Refused(Code.RATE_LIMITED, text, wait_s)
 
-    def _replace(self, session: Session, now: float) -> None:
+    def _replace(self, session: Session) -> None:
         """End the analysis that a person has: the new one takes its place."""
         for each in [*self._waiting.values(), *self._running.values()]:
             if each.session.skeleton == session.skeleton:
-                self._end(each, "another analysis of yours has begun", now)
+                self._end(each, "another analysis of yours has begun")
 
     def _start_next(self, now: float) -> None:
         """Start those that wait as far as there is room, and tell the others their places."""
@@ -199,13 +199,13 @@ class Analyses:
             at = min(at, analysis.reported_at + TURN_S)
         analysis.timer.set(max(at, now))
 
-    def _time_is_up(self, analysis: _Analysis, now: float) -> None:
+    def _time_is_up(self, analysis: _Analysis) -> None:
         if self._waiting:
-            self._end(analysis, f"others wait: each analysis has {TURN_S:g} seconds", now)
+            self._end(analysis, f"others wait: each analysis has {TURN_S:g} seconds")
         else:
-            self._end(analysis, "the server is too busy: try again later", now)
+            self._end(analysis, "the server is too busy: try again later")
 
-    def _end(self, analysis: _Analysis, text: str, now: float) -> None:
+    def _end(self, analysis: _Analysis, text: str) -> None:
         """Tell a session that its analysis is over, and end the work on it."""
         if not analysis.told:
             over = AnalysisUpdate(analysis=analysis.id, over=True, text=text)
@@ -218,7 +218,7 @@ class Analyses:
         if self._waiting.pop(analysis.id, None) is None:
             self._context.do(EndAnalysis(analysis.id))
 
-    def _forget(self, session: Session, now: float) -> None:
+    def _forget(self, session: Session) -> None:
         for each in [*self._waiting.values(), *self._running.values()]:
             if each.session is session and not each.told:
                 self._stop(each)

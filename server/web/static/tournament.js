@@ -26,7 +26,10 @@ function receive(event) {
   if (event.type === "welcome") watch();
   const isNews = event.type === "fixture" || event.type === "tournament";
   if (isNews && event.tournament === tournament) refresh();
-  if (event.over) progress.refreshIn(LAST_MS), tables.refreshIn(LAST_MS);
+  if (event.over) {
+    progress.refreshIn(LAST_MS);
+    tables.refreshIn(LAST_MS);
+  }
   boards.receive(event);
 }
 
