@@ -36,7 +36,7 @@ from server.tournament.state import LEGS, MatchSlot
 #: Short ones, so that the files do not become larger than needed.
 GAMES = ("tic_tac_toe", "nim", "connect_four", "mnk(m=4,n=4,k=3)")
 LADDER_GAME = "connect_four"
-#: Of ten matches, so many are of tournaments, and so many of the ladder.
+#: How many of each ten matches belong to tournaments, and how many to the ladder.
 _OF_TOURNAMENTS, _OF_LADDER = 1, 1
 PLAYERS, BOTS, ENTRANTS = 300, 20, 8
 #: The ids of matches and of tournaments.
