@@ -3,7 +3,10 @@
 The positions of Connect Four are those of `tests/data/connect_four.txt`, with the exact value of
 each move. *Kept* is the share of positions where the player's move preserves the value; *proven*
 the share where the player proves it; *wrong* the number of positions where a proof, of the position
-or of an action, is wrong: it must be zero. `uct` gets the positions one by one and reuses no tree.
+or of an action, is wrong: it must be zero. Players get the positions one by one and reuse no tree.
+
+Forced wins are the positions of `tests/data/forced_wins.txt`. A move is right if `minimax` proves
+that it wins, for which it has many times longer than the player.
 
 Endgames of Othello are positions after random moves with twelve empty cells before the end of the
 game. The time in which `minimax` proves their value is compared with one second.
@@ -16,6 +19,7 @@ import time
 from typing import NamedTuple
 
 from testbed.bench import Bench
+from testbed.forced_wins import Judge, forced_wins
 from testbed.measure import Sample
 from testbed.result_table import Column, ResultTable, Target
 from testbed.solved_positions import SolvedPosition, solved
@@ -46,7 +50,26 @@ TRIALS = (
     Trial("uct(seed=1)", "easy", 0.2, 0.99),
     Trial("uct(seed=1)", "hard", 0.3, 0.8),
     Trial("minimax(seed=1)", "hard", 1.0, 0.99),
+    Trial("alphazero(seed=1)", "easy", 0.2, 0.99),
+    Trial("alphazero(seed=1)", "hard", 0.3, 0.92),
 )
+
+
+class WinTrial(NamedTuple):
+    """A player, a game with forced wins, and the target share of the moves that win, if any."""
+
+    player: str
+    game: str
+    at_least: float | None
+
+
+WIN_TRIALS = (
+    WinTrial("alphazero(seed=1)", "mnk(m=6,n=6,k=4)", 0.99),
+    WinTrial("uct(seed=1)", "mnk(m=6,n=6,k=4)", None),
+    WinTrial("alphazero(seed=1)", "mnk(m=8,n=8,k=5)", 0.97),
+    WinTrial("uct(seed=1)", "mnk(m=8,n=8,k=5)", None),
+)
+WIN_SECONDS = 0.2
 SOLVER = "minimax(seed=1)"
 
 VALUES = (
@@ -58,6 +81,14 @@ VALUES = (
     Column("wrong", "wrong"),
     Column("kept", "kept", ".1%"),
 )
+WINS = (
+    Column("game", "game"),
+    Column("player", "player"),
+    Column("count", "positions"),
+    Column("ms", "ms each"),
+    Column("proven", "proven", ".1%"),
+    Column("won", "moves that win", ".1%"),
+)
 SOLVING = (
     Column("what", f"{ENDS}, {EMPTY} empty, solved by minimax"),
     Column("value", "", ".3f"),
@@ -65,8 +96,8 @@ SOLVING = (
 
 
 def run(bench: Bench) -> list[ResultTable]:
-    """Return a row for each player and kind of positions, then rows for the endgames."""
-    tables = [_values(bench)]
+    """Return a row for each player and kind of positions or game, then rows for the endgames."""
+    tables = [_values(bench), _wins(bench)]
     if bench.can_play(SOLVER, ENDS):
         tables.append(_ends(bench))
     return tables
@@ -101,6 +132,30 @@ def _info(player: Player, state: State, seconds: float) -> Info:
     assert choice.info is not None
     assert choice.info.pv[0] == choice.action
     return choice.info
+
+
+def _wins(bench: Bench) -> ResultTable:
+    """Return the table of forced wins."""
+    table = ResultTable("Forced wins within nine plies", WINS)
+    trials = [trial for trial in WIN_TRIALS if bench.can_play(trial.player, trial.game)]
+    for text, spec, at_least in bench.track(trials):
+        game = games.load(spec)
+        states = [each[-1] for each in forced_wins(game)[: bench.pick(None, 20)]]
+        player, judge = players.load(text, game), Judge(game)
+        infos = [_info(player, state, WIN_SECONDS) for state in states]
+        player.close()
+        won = [judge.wins(*each) for each in zip(states, (i.pv[0] for i in infos), strict=True)]
+        judge.close()
+        table.add(
+            None if at_least is None else Target("won", at_least=at_least),
+            game=spec,
+            player=text,
+            count=len(infos),
+            ms=1e3 * sum(info.seconds for info in infos) / len(infos),
+            proven=sum(info.proven == 1 for info in infos) / len(infos),
+            won=sum(won) / len(won),
+        )
+    return table
 
 
 def _right(position: SolvedPosition, info: Info) -> bool:

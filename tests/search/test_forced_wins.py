@@ -1,0 +1,54 @@
+"""The positions with forced wins are what their file says, and searches find the wins."""
+
+from __future__ import annotations
+
+import pytest
+from testbed.forced_wins import JUDGEMENT, Judge, forced_wins
+
+import games
+import players
+from players import Limit
+
+#: The games, and how many positions there are of each.
+GAMES = ("mnk(m=6,n=6,k=4)", "mnk(m=8,n=8,k=5)")
+COUNT = 400
+#: Of these positions one of so many is examined.
+STEP = 20
+
+
+@pytest.mark.parametrize("spec", GAMES)
+def test_positions_are_won_and_no_two_alike(spec: str) -> None:
+    game = games.load(spec)
+    positions = [each[-1] for each in forced_wins(game)]
+    assert len(set(positions)) == len(positions) == COUNT
+    judge = Judge(game)
+    for state in positions[::STEP]:
+        assert judge.winning_action(state, JUDGEMENT) is not None
+    judge.close()
+
+
+@pytest.mark.parametrize("spec", GAMES)
+def test_the_judge_accepts_no_move_that_lets_the_other_player_win(spec: str) -> None:
+    game = games.load(spec)
+    judge, refused = Judge(game), 0
+    for states in forced_wins(game)[::STEP]:
+        before, state = states[-2:]  # the move before was a mistake, or the match was lost anyway
+        action = next(a for a in game.legal_actions(before) if game.next_state(before, a) == state)
+        refused += 1
+        assert not judge.wins(before, action)
+    judge.close()
+    assert refused == COUNT // STEP
+
+
+@pytest.mark.parametrize(("spec", "player"), [(spec, "uct(seed=1)") for spec in GAMES] + [
+    ("mnk(m=6,n=6,k=4)", "alphazero(seed=1)"),
+])  # fmt: skip
+def test_a_search_finds_nearly_all_wins(spec: str, player: str) -> None:
+    game = games.load(spec)
+    search, judge = players.load(player, game), Judge(game)
+    states = [each[-1] for each in forced_wins(game)[::STEP]]
+    moves = [search.choose([state], Limit(simulations=5000)).action for state in states]
+    won = sum(judge.wins(*each) for each in zip(states, moves, strict=True))
+    search.close()
+    judge.close()
+    assert won >= 0.9 * len(states)
