@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import scale
 from support.commands import finish, run
 from support.processes import is_gone
 from support.requirements import need_packages
@@ -52,6 +55,37 @@ def test_a_training_goes_on_without_a_worker_that_was_killed(folder: RunFolder) 
     code, output = finish(process)
     assert code == 0, output
     assert_nothing_is_lost(folder, 4)
+
+
+#: In a namespace of its own: a training on a file system of 300 kB, which then grows.
+FULL_DISK = """
+set -e
+mount -t tmpfs -o size=300k none "$2"
+cp -r "$1" "$2/run"
+"$3/playout-train" run "$2/run" --rounds 1000 || echo "ended with $?"
+mount -o remount,size=20m "$2"
+rounds=$(wc -l < "$2/run/metrics.jsonl")
+"$3/playout-train" resume "$2/run" --rounds $((rounds + 3))
+cp -r "$2/run" "$1.after"
+"""
+
+if scale.slow:  # it needs the right to make a file system, which not all machines give
+
+    def test_a_training_on_a_full_disk_goes_on_when_there_is_space(
+        folder: RunFolder, tmp_path: Path
+    ) -> None:
+        disk = tmp_path / "disk"
+        disk.mkdir()
+        words = ("unshare", "--map-root-user", "--mount", "sh", "-c", FULL_DISK, "sh")
+        done = subprocess.run(
+            [*words, folder.path, disk, Path(sys.executable).parent],
+            capture_output=True, text=True, check=False, timeout=200,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "No space left on device" in done.stderr
+        assert "ended with 1" in done.stdout
+        after = RunFolder.open(folder.path.with_suffix(".after"))
+        assert_nothing_is_lost(after, len(after.records()))
 
 
 def test_ctrl_c_ends_a_training_with_one_line_that_says_how_to_continue(folder: RunFolder) -> None:

@@ -128,7 +128,7 @@ def _found(folder: RunFolder, last: RoundRecord | None) -> str:
     parts = ["no complete round"]
     if last:
         parts = [
-            f"{last.round} complete rounds in {duration(last.seconds)}",
+            f"{last.round} complete round{'s' * (last.round > 1)} in {duration(last.seconds)}",
             f"{last.games:,} games",
             f"{last.evaluations:,} evaluations",
             f"{len(folder.all_shards())} shards of samples",
