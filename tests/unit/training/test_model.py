@@ -34,3 +34,25 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     expected_logits, expected_values = loaded.evaluate(planes)
     np.testing.assert_allclose(logits, expected_logits, atol=1e-4)
     np.testing.assert_allclose(values, expected_values, atol=1e-4)
+
+
+def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
+    import jax
+
+    from players.training import model
+    from players.training.replay import Batch
+
+    size = 6  # two parts
+    rules, random = games.load("mnk(m=3,n=4,k=3)"), np.random.default_rng(1)
+    parameters = Architecture(blocks=1, filters=4).initial(rules, random)
+    batch = Batch(
+        random.random((size, *Encoding(rules).shape), np.float32),
+        random.random((size, rules.num_actions)) < 0.7,
+        random.dirichlet(np.ones(rules.num_actions), size).astype(np.float32),
+        random.uniform(-1, 1, size).astype(np.float32),
+    )
+    whole, losses = jax.jit(jax.grad(model.loss, has_aux=True))(parameters, batch)
+    found, found_losses = jax.jit(model.gradients)(parameters, batch)
+    for name, expected in whole.items():
+        np.testing.assert_allclose(found[name], expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found_losses, losses, rtol=1e-4)
