@@ -1,8 +1,9 @@
 """Playouts and assumptions of Go that know captures, escapes and patterns.
 
-`heavy` answers the last move where it can, in this order: it captures a chain in atari or saves one
-of its own, or plays next to the last move where a pattern matches (Gelly et al. 2006). `prior`
-assumes results of each action for the first visits of a search (Gelly & Silver 2007).
+`heavy` answers the last move where it can, or else the one before: beside it, it captures a chain
+in atari or saves one of its own, or plays where a pattern matches (Gelly et al. 2006; that it looks
+at two moves, and not always, is from Baudis' michi). `prior` assumes results of each action for the
+first visits of a search (Gelly & Silver 2007).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from games.goban.chains import (
     random_point,
 )
 from games.goban.layout import (
+    BLACK,
     EMPTY,
     HEAD,
     LAST,
@@ -28,6 +30,7 @@ from games.goban.layout import (
     PASS,
     SIZE,
     STEPS,
+    WHITE,
     action_of,
     point_at,
 )
@@ -40,6 +43,8 @@ EVEN, EYE, CAPTURE, SELF_ATARI, RESCUE, PATTERN, ALONE = 10, 50, 30, 20, 20, 10,
 NEAR = (0, 0, 24, 22, 14, 8)
 #: Of this many random moves, one may put its own chain into atari.
 _CARELESS = 20
+#: Of this many moves, one looks for no chain in atari, or for no pattern.
+_NO_ATARI, _NO_PATTERN = 10, 20
 
 
 @helper
@@ -75,26 +80,32 @@ def rescue(board: Board, rng: Rng, stone: int, player: int) -> int:
 
 
 @helper
-def answer(board: Board, rng: Rng, player: int) -> int:
-    """Return an answer to the last move: a capture, a rescue, or a pattern; 0 for none."""
-    last = board[LAST]
+def atari(board: Board, rng: Rng, player: int, last: int) -> int:
+    """Return a move that captures or saves a chain at a move or beside it; 0 for none."""
     if last <= PASS:
         return 0
     chosen, count = 0, 0
-    if board[last] == 3 - player and in_atari(liberties_of(board, last)):
-        point = only_liberty(liberties_of(board, last))
-        if fills_no_eye(board, point, player):
-            return point
-    for k in range(4):
-        near = last + board[STEPS + k]
-        if board[near] == player and in_atari(liberties_of(board, near)):
-            point = rescue(board, rng, near, player)
-            if point:
-                count += 1
-                if draw(rng, count) == 0:
-                    chosen = point
-    if chosen:
-        return chosen
+    for k in range(9):
+        near = last if k == 8 else last + board[STEPS + k]
+        point, colour = 0, board[near]
+        if colour in (BLACK, WHITE) and in_atari(liberties_of(board, near)):
+            if colour == player:
+                point = rescue(board, rng, near, player)
+            elif fills_no_eye(board, only_liberty(liberties_of(board, near)), player):
+                point = only_liberty(liberties_of(board, near))
+        if point:
+            count += 1
+            if draw(rng, count) == 0:
+                chosen = point
+    return chosen
+
+
+@helper
+def pattern(board: Board, rng: Rng, player: int, last: int) -> int:
+    """Return a move beside another one where a pattern matches; 0 for none."""
+    if last <= PASS:
+        return 0
+    chosen, count = 0, 0
     for k in range(8):
         near = last + board[STEPS + k]
         if (
@@ -109,20 +120,36 @@ def answer(board: Board, rng: Rng, player: int) -> int:
     return chosen
 
 
+@helper
+def answer(board: Board, rng: Rng, player: int, before: int) -> int:
+    """Return an answer to the last move or the one before it; 0 for none."""
+    last, point = board[LAST], 0
+    if draw(rng, _NO_ATARI):
+        point = atari(board, rng, player, last)
+        if point == 0:
+            point = atari(board, rng, player, before)
+    if point == 0 and draw(rng, _NO_PATTERN):
+        point = pattern(board, rng, player, last)
+        if point == 0:
+            point = pattern(board, rng, player, before)
+    return point
+
+
 @kernel
 def heavy(board: Board, rng: Rng, trace: Vector) -> int:
     if board[1]:
         return 0
     begin(board)
-    ply = 0
+    ply, before = 0, PASS
     while board[1] == 0:
         player, point = board[0], PASS
         if not is_decided(board):
-            point = answer(board, rng, player)
+            point = answer(board, rng, player, before)
             if point == 0:
                 point = random_point(board, rng, player)
                 if point != PASS and not is_safe(board, point, player) and draw(rng, _CARELESS):
                     point = random_point(board, rng, player)  # another chance
+        before = board[LAST]
         trace[ply] = step(board, point)
         ply += 1
     return ply

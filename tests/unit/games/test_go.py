@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from games import TIE, IllegalAction, State
 from games.core.random import seeded
 from games.go import Go
 from games.goban import heavy
+from games.goban.layout import LAST, point_at
+from games.goban.playouts import begin
 
 STONES = ".XO"
 
@@ -194,11 +198,27 @@ def test_a_heavy_playout_is_a_match_that_ends_as_it_says(spec: str) -> None:
 def test_heavy_playouts_answer_the_last_move(rows: str, last: str, answers: set[str]) -> None:
     game = go("go(size=5)")
     state = after_move(game, rows, last)
-    rng, trace, found = seeded(1), np.empty(game.max_plies, dtype=np.int64), set[str]()
-    for _ in range(20):
+    rng, trace, found = seeded(1), np.empty(game.max_plies, dtype=np.int64), Counter[str]()
+    for _ in range(200):
         game.kernels.heavy(game.board(state), rng, trace)  # type: ignore[misc]
-        found.add(game.action_name(state, int(trace[0])))
-    assert found <= answers
+        found[game.action_name(state, int(trace[0]))] += 1
+    assert sum(found[each] for each in answers) > 160  # nine of ten moves answer
+
+
+def test_heavy_playouts_answer_the_move_before_the_last_one() -> None:
+    game = go("go(size=7)")
+    state = after_move(game, "....... .X..... XOX.... ....... ....... ....... .......", "B5")
+    board = game.board(state)
+    rng = seeded(1)
+    last, far = board[LAST], point_at(board, 0, 6)
+    for _ in range(20):
+        begin(board)
+        assert heavy.atari(board, rng, 1, far) == 0
+        assert heavy.atari(board, rng, 1, last) == point_at(board, 3, 1)
+        board[LAST] = far
+        answers = [heavy.answer(board, rng, 1, last) for _ in range(50)]
+        assert answers.count(point_at(board, 3, 1)) > 35
+        board[LAST] = last
 
 
 def test_assumed_results_favour_captures_and_reject_atari_and_eyes() -> None:
