@@ -55,7 +55,7 @@ class Judge:
         return info is not None and info.proven == -1
 
     def close(self) -> None:
-        """Release the players."""
+        """Release the memory of the players."""
         self._short.close()
         self._long.close()
 

@@ -45,7 +45,7 @@ def test_a_training_goes_on_after_kill_9_of_all_its_processes(folder: RunFolder)
     wait_until(lambda: all(map(is_gone, workers)), "the end of the workers")
     done = len(folder.records())
     output = resumed(folder, rounds=done + 2)
-    assert f"Found: {done} complete rounds" in output or f"Found: {done + 1}" in output
+    assert f"Found: {done} complete round" in output or f"Found: {done + 1} complete" in output
     assert_nothing_is_lost(folder, done + 2)
 
 
