@@ -1,9 +1,10 @@
-"""A helper process with a pipe to it, for traffic that must not share the benchmark's process."""
+"""A helper process with a pipe to it, for work that must not share the benchmark's process."""
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 
@@ -21,8 +22,13 @@ def piped_process(
     process = context.Process(  # type: ignore[attr-defined]
         target=run, args=(*arguments, there), daemon=True
     )
-    process.start()
-    there.close()
+    # A terminal sends Ctrl-C to all its processes; the helper inherits that it is ignored.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.start()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        there.close()
     try:
         yield here
     finally:

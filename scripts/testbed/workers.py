@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
 import os
-import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, TypeVar
 
 import click
+
+from testbed.piped_process import piped_process
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -35,7 +35,7 @@ def run_on_cores(
     todo = iter(things)
     with contextlib.ExitStack() as stack:
         groups = _groups(cores)[: len(things)]
-        pipes = [stack.enter_context(_worker(function, group)) for group in groups]
+        pipes = [stack.enter_context(piped_process(_work, function, group)) for group in groups]
         busy: dict[Connection, T] = {}
         for pipe, thing in zip(pipes, todo, strict=False):
             pipe.send(thing)
@@ -55,26 +55,6 @@ def _groups(cores: int) -> list[set[int]]:
     mine = sorted(os.sched_getaffinity(0))
     starts = range(0, max(len(mine) - cores, 0) + 1, cores)
     return [set(mine[start : start + cores]) for start in starts]
-
-
-@contextlib.contextmanager
-def _worker(function: Callable[[T], R], cores: set[int]) -> Iterator[Connection]:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_work, args=(function, cores, there), daemon=True)
-    # A terminal sends Ctrl-C to all its processes; the worker inherits that it is ignored.
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        process.start()
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        there.close()
-    try:
-        yield here
-    finally:
-        process.terminate()
-        process.join()
-        here.close()
 
 
 def _work(function: Callable[[T], R], cores: set[int], pipe: Connection) -> None:
