@@ -1,9 +1,9 @@
 """Playouts and assumptions of Go that know captures, escapes and patterns.
 
-`heavy` answers the last move where it can, or else the one before: beside it, it captures a chain
-in atari or saves one of its own, or plays where a pattern matches (Gelly et al. 2006; that it looks
-at two moves, and not always, is from Baudis' michi). `prior` assumes results of each action for the
-first visits of a search (Gelly & Silver 2007).
+`heavy` answers the last move, or else the one before it: it captures a chain in atari or saves one
+of its own beside them, or else plays beside them where a pattern matches (Gelly et al. 2006; that
+it looks at two moves, and not always, is from Baudis' michi). `prior` assumes results of each action
+for the first visits of a search (Gelly & Silver 2007).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ EVEN, EYE, CAPTURE, SELF_ATARI, RESCUE, PATTERN, ALONE = 10, 50, 30, 20, 20, 10,
 NEAR = (0, 0, 24, 22, 14, 8)
 #: Of this many random moves, one may put its own chain into atari.
 _CARELESS = 20
-#: Of this many moves, one looks for no chain in atari, or for no pattern.
+#: One move in so many does not look for chains in atari, or for patterns.
 _NO_ATARI, _NO_PATTERN = 10, 20
 
 
@@ -91,8 +91,10 @@ def atari(board: Board, rng: Rng, player: int, last: int) -> int:
         if colour in (BLACK, WHITE) and in_atari(liberties_of(board, near)):
             if colour == player:
                 point = rescue(board, rng, near, player)
-            elif fills_no_eye(board, only_liberty(liberties_of(board, near)), player):
+            else:
                 point = only_liberty(liberties_of(board, near))
+                if not fills_no_eye(board, point, player):
+                    point = 0
         if point:
             count += 1
             if draw(rng, count) == 0:

@@ -1,6 +1,7 @@
 """Positions with forced wins, those of `tests/data/forced_wins.txt`, and a judge of moves in them.
 
-The file was made by this command, once for each game:
+The file was made by this command, once for each game, with JUDGEMENT = 3_000_000; another run may
+find other positions, because `minimax` divides its work by the clock:
 
     PYTHONPATH=scripts python -m testbed.forced_wins "mnk(m=6,n=6,k=4)" 400
 """

@@ -65,8 +65,8 @@ def turns(game: games.Game, state: games.State) -> set[games.State]:
     ],
 )
 def test_perft_by_turns(spec: str, counts: list[int]) -> None:
-    turns = min(len(counts), repetitions(9, short=5))
-    assert perft_by_turns(games.load(spec), turns) == counts[:turns]
+    depth = min(len(counts), repetitions(9, short=5))
+    assert perft_by_turns(games.load(spec), depth) == counts[:depth]
 
 
 @pytest.mark.parametrize(
