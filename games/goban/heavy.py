@@ -2,8 +2,8 @@
 
 `heavy` answers the last move, or else the one before it: it captures a chain in atari or saves one
 of its own beside them, or else plays beside them where a pattern matches (Gelly et al. 2006; that
-it looks at two moves, and not always, is from Baudis' michi). `prior` assumes results of each action
-for the first visits of a search (Gelly & Silver 2007).
+it looks at two moves, and not always, is from Baudis' michi). `prior` assumes results of each
+action for the first visits of a search (Gelly & Silver 2007).
 """
 
 from __future__ import annotations
