@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from players.nets.errors import NetError
 
 _MIB = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def read_limited(path: Path, limit: int, kind: str) -> bytes:
@@ -53,6 +55,12 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.fsync(folder)  # so that the new name survives a power failure, too
     finally:
         os.close(folder)
+
+
+def why_not_written(error: OSError) -> str:
+    """Return why a file was not written, and what to do about it if the disk is full."""
+    remedy = "; free some space and try again" if error.errno in _FULL else ""
+    return f"{error.strerror or error}{remedy}"
 
 
 def _umask() -> int:

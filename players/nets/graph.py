@@ -13,7 +13,7 @@ from games import Game
 from players.nets import contract
 from players.nets.architecture import bias_of
 from players.nets.errors import NetError, require
-from players.nets.files import write_atomically
+from players.nets.files import why_not_written, write_atomically
 
 if TYPE_CHECKING:
     import onnx
@@ -93,7 +93,7 @@ class GraphBuilder:
         try:
             write_atomically(path, model.SerializeToString(deterministic=True))
         except OSError as error:
-            raise NetError(f"{path} cannot be written: {error.strerror}") from error
+            raise NetError(f"{path} cannot be written: {why_not_written(error)}") from error
 
     def _layer(self, name: str, layer: Layer) -> tuple[str, str]:
         weights, bias = layer

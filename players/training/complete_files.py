@@ -8,7 +8,6 @@ verified when they are read.
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import json
 import zipfile
@@ -19,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from players.nets.files import write_atomically
+from players.nets.files import why_not_written, write_atomically
 from players.training.errors import TrainingError
 
 _ABOUT = "about"
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -71,5 +69,4 @@ def clear_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = "; free some space and resume" if error.errno in _FULL else ""
-        raise TrainingError(f"{path}: cannot be written: {error.strerror}{remedy}") from error
+        raise TrainingError(f"{path}: cannot be written: {why_not_written(error)}") from error

@@ -82,7 +82,7 @@ if scale.slow:  # it needs the right to make a file system, which not all machin
             capture_output=True, text=True, check=False, timeout=200,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "No space left on device" in done.stderr
+        assert "No space left on device; free some space and try again" in done.stderr
         assert "ended with 1" in done.stdout
         after = RunFolder.open(folder.path.with_suffix(".after"))
         assert_nothing_is_lost(after, len(after.records()))
