@@ -20,15 +20,20 @@ from games.goban.chains import (
     prepare,
     random_point,
 )
+from games.goban.ladders import catching_point, clear, is_caught_at
 from games.goban.layout import (
     BLACK,
+    BORDER,
     EMPTY,
+    FIRST,
     HEAD,
     LAST,
     LIBERTIES,
+    MARK,
     NEXT,
     PASS,
     SIZE,
+    STACK,
     STEPS,
     WHITE,
     action_of,
@@ -39,8 +44,9 @@ from games.goban.playouts import begin, is_decided, step
 
 #: The visits that `prior` assumes: half of EVEN are won, and the others won or lost.
 EVEN, EYE, CAPTURE, SELF_ATARI, RESCUE, PATTERN, ALONE = 10, 50, 30, 20, 20, 10, 10
-#: Visits that are won, by the distance from the last move: from 2, next to it, to 5.
-NEAR = (0, 0, 24, 22, 14, 8)
+LADDER = 20
+#: Visits that are won, by the distance from the last move.
+NEAR = (0, 24, 22, 8)
 #: Of this many random moves, one may put its own chain into atari.
 _CARELESS = 20
 #: One move in so many does not look for chains in atari, or for patterns.
@@ -51,6 +57,15 @@ _NO_ATARI, _NO_PATTERN = 10, 20
 def is_safe(board: Board, point: int, player: int) -> bool:
     """Return whether a move captures, or leaves its chain more than one liberty."""
     return captures(board, point, player) or not in_atari(liberties_after(board, point, player))
+
+
+@helper
+def escapes(board: Board, point: int, player: int) -> bool:
+    """Return whether a move on the liberty of a chain in atari captures, or escapes for good."""
+    if captures(board, point, player):
+        return True
+    after = liberties_after(board, point, player)
+    return not in_atari(after) and not is_caught_at(board, point, player)
 
 
 @helper
@@ -72,7 +87,7 @@ def rescue(board: Board, rng: Rng, stone: int, player: int) -> int:
         if each == head:
             break
     point = only_liberty(board[head + LIBERTIES])
-    if fills_no_eye(board, point, player) and is_safe(board, point, player):
+    if fills_no_eye(board, point, player) and escapes(board, point, player):
         count += 1
         if draw(rng, count) == 0:
             chosen = point
@@ -158,13 +173,40 @@ def heavy(board: Board, rng: Rng, trace: Vector) -> int:
 
 
 @helper
-def _distance(board: Board, point: int, other: int) -> int:
-    """Return the distance of two points: rows, columns, and the greater of both."""
-    one, two = action_of(board, point), action_of(board, other)
-    size = board[SIZE]
-    rows = abs(one // size - two // size)
-    columns = abs(one % size - two % size)
-    return rows + columns + max(rows, columns)
+def _assume_near(board: Board, results: Vector) -> None:
+    """Assume that moves near the last one are good.
+
+    The stones of a chain have the same distance (common fate graph, Graepel et al. 2001).
+    """
+    end = _reach(board, board[LAST], 1, 0)
+    done = 0
+    while done < end:
+        point = board[FIRST + 8 * done + STACK]
+        done += 1
+        distance = board[point + MARK] - 1
+        if board[point] == EMPTY:
+            _assume(results, action_of(board, point), NEAR[distance], NEAR[distance])
+        if distance + 1 < len(NEAR):
+            for k in range(4):
+                near = point + board[STEPS + k]
+                if board[near] != BORDER and board[near + MARK] == 0:
+                    end = _reach(board, near, distance + 2, end)
+    clear(board, end)
+
+
+@helper
+def _reach(board: Board, point: int, mark: int, end: int) -> int:
+    """Mark a point, or its whole chain, and put it on the stack; return the end of the stack."""
+    each = point
+    while True:
+        board[each + MARK] = mark
+        board[FIRST + 8 * end + STACK] = each
+        end += 1
+        if board[each] == EMPTY:
+            return end
+        each = board[each + NEXT]
+        if each == point:
+            return end
 
 
 @helper
@@ -194,6 +236,20 @@ def _assume(results: Vector, action: int, wins: int, visits: int) -> None:
     results[2 * action + 1] += visits
 
 
+@helper
+def _assume_ladders(board: Board, results: Vector) -> None:
+    """Assume that it is good to begin a ladder that captures a chain, and to prevent it."""
+    size, player = board[SIZE], board[0]
+    for row in range(size):
+        for column in range(size):
+            stone = point_at(board, row, column)
+            if board[stone] == EMPTY or board[stone + HEAD] != stone:
+                continue
+            point = catching_point(board, stone)
+            if point and fills_no_eye(board, point, player):
+                _assume(results, action_of(board, point), LADDER, LADDER)
+
+
 @kernel
 def prior(board: Board, results: Vector) -> None:
     prepare(board)
@@ -213,16 +269,16 @@ def prior(board: Board, results: Vector) -> None:
             elif not is_safe(board, point, player):
                 _assume(results, action, 0, SELF_ATARI)
             elif _rescues(board, point, player):
-                _assume(results, action, RESCUE, RESCUE)
+                won = 0 if is_caught_at(board, point, player) else RESCUE
+                _assume(results, action, won, RESCUE)
             if matches(board, point):
                 _assume(results, action, PATTERN, PATTERN)
-            if last > PASS:
-                distance = _distance(board, point, last)
-                if distance < len(NEAR):
-                    _assume(results, action, NEAR[distance], NEAR[distance])
             line = min(row, column, size - 1 - row, size - 1 - column)
             if line < 3 and _is_alone(board, row, column):
                 _assume(results, action, ALONE if line == 2 else 0, ALONE)
+    _assume_ladders(board, results)
+    if last > PASS:
+        _assume_near(board, results)
     results[2 * size * size] = 0
     results[2 * size * size + 1] = EVEN
     if last == PASS:  # it ends the match: one visit proves whether that wins

@@ -234,7 +234,7 @@ def test_assumed_results_favour_captures_and_reject_atari_and_eyes() -> None:
         return int(results[2 * action]), int(results[2 * action + 1])
 
     even = heavy.EVEN
-    won = heavy.CAPTURE + heavy.NEAR[2] + heavy.PATTERN
+    won = heavy.CAPTURE + heavy.NEAR[1] + heavy.PATTERN
     assert assumed("C4") == (even + 2 * won, even + won)
     assert assumed("A9") == (even, even + heavy.EYE)
     assert assumed("J5") == (even, even)
