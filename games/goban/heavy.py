@@ -191,7 +191,7 @@ def _assume_near(board: Board, results: Vector) -> None:
                 near = point + board[STEPS + k]
                 if board[near] != BORDER and board[near + MARK] == 0:
                     end = _reach(board, near, distance + 2, end)
-    clear(board, end)
+    clear(board, 0, end)
 
 
 @helper
