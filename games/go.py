@@ -10,10 +10,11 @@ from typing import ClassVar
 
 from games import BoardView, KernelGame, Kernels, SpecError, State, Symmetry, checked
 from games.core.symmetries import of_placements
-from games.goban.heavy import heavy, prior
+from games.goban.heavy import heavy
 from games.goban.layout import MAX_SIDE, board_words
 from games.goban.playouts import playout
 from games.goban.position import area_lead, legal, play, read, start, write
+from games.goban.prior import prior
 
 #: The letters of columns: Go players leave out I.
 LETTERS = "ABCDEFGHJKLMNOPQRST"

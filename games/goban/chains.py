@@ -280,6 +280,12 @@ def captures(board: Board, point: int, player: int) -> bool:
     return False
 
 
+@helper
+def is_safe(board: Board, point: int, player: int) -> bool:
+    """Return whether a move captures, or leaves its chain more than one liberty."""
+    return captures(board, point, player) or not in_atari(liberties_after(board, point, player))
+
+
 @inlined_helper
 def random_point(board: Board, rng: Rng, player: int) -> int:
     """Return a random legal move that fills no eye of the player, or PASS if there is none."""

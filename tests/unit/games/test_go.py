@@ -11,7 +11,7 @@ import games
 from games import TIE, IllegalAction, State
 from games.core.random import seeded
 from games.go import Go
-from games.goban import heavy
+from games.goban import heavy, prior
 from games.goban.layout import LAST, point_at
 from games.goban.playouts import begin
 
@@ -233,9 +233,9 @@ def test_assumed_results_favour_captures_and_reject_atari_and_eyes() -> None:
         action = game.parse_action(state, name)
         return int(results[2 * action]), int(results[2 * action + 1])
 
-    even = heavy.EVEN
-    won = heavy.CAPTURE + heavy.NEAR[1] + heavy.PATTERN
+    even = prior.EVEN
+    won = prior.CAPTURE + prior.NEAR[1] + prior.PATTERN
     assert assumed("C4") == (even + 2 * won, even + won)
-    assert assumed("A9") == (even, even + heavy.EYE)
+    assert assumed("A9") == (even, even + prior.EYE)
     assert assumed("J5") == (even, even)
     assert assumed("pass") == (0, even)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import games
 from games.core.random import seeded
-from games.goban import heavy, ladders
+from games.goban import heavy, ladders, prior
 from games.goban.chains import prepare
 from games.goban.layout import LAST, point_of
 
@@ -115,5 +115,5 @@ def test_assumed_results_favour_what_begins_or_prevents_a_ladder() -> None:
         results = np.zeros(2 * game.num_actions, dtype=np.int64)
         game.kernels.prior(board_of(stones_of(LADDER), player), results)  # type: ignore[attr-defined]
         won = results[::2] / 2
-        assert won[attack] >= heavy.EVEN / 2 + heavy.LADDER
-        assert won[elsewhere] < heavy.EVEN
+        assert won[attack] >= prior.EVEN / 2 + prior.LADDER
+        assert won[elsewhere] < prior.EVEN
