@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import games
-from games.core.random import seeded
-from games.goban import heavy, ladders, prior
-from games.goban.chains import prepare
-from games.goban.layout import LAST, point_of
+from games.goban import ladders, prior
+from games.goban.layout import point_of
 
 Point = tuple[int, int]
 Stones = dict[Point, int]
@@ -94,18 +92,6 @@ def test_a_ladder_runs_to_the_border_unless_a_stone_breaks_it() -> None:
     stone, attack = point_of(ladder, 3 * SIDE + 2), point_of(ladder, 4 * SIDE + 2)
     assert ladders.catching_point(ladder, stone) == attack
     assert ladders.catching_point(broken, stone) == 0
-
-
-def test_playouts_save_no_chain_that_a_ladder_captures() -> None:
-    stones = {**stones_of(LADDER), (4, 2): 2}
-    extension = 3 * SIDE + 3
-    for broken in (True, False):
-        board = board_of({**stones, (5, 5): 1} if broken else stones)
-        prepare(board)
-        last = board[LAST] = point_of(board, 4 * SIDE + 2)
-        rng = seeded(1)
-        answers = {heavy.atari(board, rng, 1, last) for _ in range(20)}
-        assert answers == ({point_of(board, extension)} if broken else {0})
 
 
 def test_assumed_results_favour_what_begins_or_prevents_a_ladder() -> None:
