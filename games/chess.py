@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
 from games.chessboard.fen import FIRST, LETTERS, position
+from games.chessboard.heavy import heavy
 from games.chessboard.layout import (
     ACTIONS,
     BOARD_WORDS,
@@ -59,7 +60,7 @@ class Chess(KernelGame):
         "fen": "the first position as chess programs write it; the usual one if it is left out",
     }
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, heavy=heavy)
 
     def __init__(self, fen: str | None = None) -> None:
         super().__init__(

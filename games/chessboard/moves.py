@@ -67,6 +67,7 @@ class Moves(NamedTuple):
 
     `rays` are by direction, of every piece but knights, and `jumps` those of knights. `promotions`
     are the targets among the rays where a pawn promotes: straight on, to the right, to the left.
+    `attacked` are the squares that the opponent's pieces attack, also those behind the king.
     """
 
     rays: Eight
@@ -75,6 +76,7 @@ class Moves(NamedTuple):
     castles_left: bool
     castles_right: bool
     in_check: bool
+    attacked: Squares
 
 
 @helper
@@ -248,4 +250,4 @@ def legal_moves(board: Board) -> Moves:
     rooks = NONE if in_check else np.uint64(board[CASTLING])
     left = rooks & _ROOK_LEFT != NONE and _FREE_LEFT & ~empty | _PASSED_LEFT & attacked == NONE
     right = rooks & _ROOK_RIGHT != NONE and _FREE_RIGHT & (~empty | attacked) == NONE
-    return Moves(rays, jumps, promotions, left, right, in_check)
+    return Moves(rays, jumps, promotions, left, right, in_check, attacked)
