@@ -27,11 +27,12 @@ Two others put knowledge of the game into a search. Nothing is proven by them.
 
 | kernel | does |
 | --- | --- |
-| `heavy(board, rng, trace) -> n` | plays probable good actions to the end, into `trace` |
+| `heavy(board, rng, trace) -> n` | plays probably good actions, into `trace` |
 | `prior(board, results)` | for each legal action `a`, assumes results before the first visit |
 
-`prior` writes into `results[2 * a]` half points, two for a win, and into `results[2 * a + 1]` the
-number of visits that they are worth.
+`heavy` may end before the match does, but not after one ply, with the probable outcome in
+`board[1]`. `prior` writes into `results[2 * a]` half points, two for a win, and into
+`results[2 * a + 1]` the number of visits that they are worth.
 """
 
 from __future__ import annotations
