@@ -29,8 +29,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 OFFERED = (
     "Playout Easy:easy=flat(simulations=30)",
     "Playout Medium:medium=uct(simulations=1000)"
-    ";go=rave(simulations=1000);gomoku=rave(simulations=1000);hex=rave(simulations=1000)",
-    "Playout Strong:strong=uct(time=2);go=rave(time=2);gomoku=rave(time=2);hex=rave(time=2)",
+    ";chess=uct(simulations=1000,heavy=true);go=rave(simulations=1000,heavy=true)"
+    ";gomoku=rave(simulations=1000);hex=rave(simulations=1000)",
+    "Playout Strong:strong=uct(time=2);chess=uct(time=2,heavy=true);go=rave(time=2,heavy=true)"
+    ";gomoku=rave(time=2);hex=rave(time=2)",
 )
 _BOTS = 4
 
