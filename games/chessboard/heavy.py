@@ -29,12 +29,10 @@ from games.chessboard.layout import (
 )
 from games.chessboard.moves import Moves, legal_moves
 from games.chessboard.position import (
-    TIE,
     chosen,
     how_many,
-    is_drawn,
     key_of,
-    move,
+    move_to,
     outcome,
     turn,
 )
@@ -175,8 +173,5 @@ def heavy(board: Board, rng: Rng, trace: Vector) -> int:
         action = answer(board, rng, moves, n)
         trace[ply] = action
         ply += 1
-        move(board, action, key)
-        key = key_of(board)
-        if is_drawn(board, key):
-            board[1] = TIE
+        key = move_to(board, action, key)
     return ply

@@ -50,7 +50,7 @@ from games.chessboard.layout import (
 )
 from games.chessboard.moves import Moves, Squares, legal_moves, step
 from games.core.bits import count, lowest, nth
-from games.core.kernels import Board, Vector, helper, kernel
+from games.core.kernels import Board, Vector, helper, inlined_helper, kernel
 from games.core.random import GAMMA, Rng, below
 
 _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
@@ -259,6 +259,16 @@ def move(board: Board, action: int, key: int) -> None:
         advance(board, ONE << np.uint64(source), target, underpromotion, key)
 
 
+@inlined_helper
+def move_to(board: Board, action: int, key: int) -> int:
+    """Play an action, note whether the position after it is a tie, and return the hash of that."""
+    move(board, action, key)
+    key = key_of(board)
+    if is_drawn(board, key):
+        board[1] = TIE
+    return key
+
+
 @helper
 def sort(actions: Vector, n: int) -> None:
     """Sort the first elements of a vector: those of few pieces, so that few places are wrong."""
@@ -284,10 +294,8 @@ def legal(board: Board, actions: Vector) -> int:
 
 @kernel
 def play(board: Board, action: int) -> None:
-    move(board, action, key_of(board))
-    if is_drawn(board, key_of(board)):
-        board[1] = TIE
-    else:
+    move_to(board, action, key_of(board))
+    if board[1] == 0:
         moves = legal_moves(board)
         board[1] = outcome(board, moves, how_many(moves) == 0)
 
@@ -307,10 +315,7 @@ def playout(board: Board, rng: Rng, trace: Vector) -> int:
         action = chosen(board, moves, below(state, n))
         trace[ply] = action
         ply += 1
-        move(board, action, key)
-        key = key_of(board)
-        if is_drawn(board, key):
-            board[1] = TIE
+        key = move_to(board, action, key)
     rng[0] = state
     return ply
 
