@@ -99,9 +99,18 @@ class OriginalEngineClient(EngineClient):
                 fields = position_fields(self._rules, states, actions_between(self.game, states))
                 self._send("update", **fields, **result_fields(self._rules, states[-1], winner))
 
+    def close(self) -> None:
+        """End the process: one that thinks reads nothing, one that knows the result leaves."""
+        if self._is_thinking:
+            self.process.close()
+        elif self._is_over:
+            self.process.close(is_leaving=True)
+        else:
+            self.process.close(self.farewell)
+
     def _start_again(self, position: Position, limit: Limit) -> None:
         """End the process, and start one for a match with this clock."""
-        self.process.close("" if self._is_thinking or self._is_over else self.farewell)
+        self.close()
         self._seat, self._is_thinking, self._is_over = 0, False, False
         self._seconds = move_seconds(limit, position, self.game.max_plies)
         self.process = self._launched(time.monotonic() + self.config.start_s)

@@ -124,13 +124,17 @@ class EngineProcess:
         after = f", given {command!r}" if command else ""
         return EngineError(f"the engine {self._name} {what}{after}{self._last_words()}")
 
-    def close(self, farewell: str = "") -> None:
-        """Send a last command, and end the engine with all processes that it has started."""
+    def close(self, farewell: str = "", *, is_leaving: bool = False) -> None:
+        """Send a last command, and end the engine with all processes that it has started.
+
+        The engine has `QUIT_S` to exit after the command, or if it is leaving without one.
+        """
         if self._control < 0:
             return
         with contextlib.suppress(EngineError, subprocess.TimeoutExpired):
             if farewell and self._process.poll() is None:
                 self.send(farewell)
+            if farewell or is_leaving:
                 self._process.wait(QUIT_S)
         self._end()
 

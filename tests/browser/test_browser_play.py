@@ -258,7 +258,7 @@ def test_two_people_take_back_a_move_and_agree_on_a_draw(
     ann.keyboard.press("Enter")
     expect(bob.locator("#offers")).to_contain_text("has declined the takeback")
     expect(takeback).to_have_attribute("aria-disabled", "true")
-    assert ann.evaluate("document.activeElement.id") == "draw"
+    expect(ann.locator("#draw")).to_be_focused()
     type_move(ann, "4")
     type_move(bob, "2")
     my_turn(ann)

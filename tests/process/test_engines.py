@@ -112,7 +112,7 @@ games = ["connect_four"]
 format = "match"
 rounds = 1
 clock = "30/move"
-concurrency = 2
+concurrency = 1
 openings = { plies = 2 }
 [[entrants]]
 name = "client"
