@@ -65,6 +65,7 @@ class AlphaZero(TreeSearch):
         decisive: bool = True,
         reuse: bool = True,
         ponder: bool = False,
+        proof: float = 0.0,
         seed: int | None = None,
         memory_mb: int = 256,
     ) -> None:
@@ -95,6 +96,7 @@ class AlphaZero(TreeSearch):
             decisive=decisive,
             reuse=reuse,
             ponder=ponder,
+            proof=proof,
             seed=seed,
             memory_mb=memory_mb,
         )

@@ -22,8 +22,11 @@ from players.mcts.selection import Selection
 from players.mcts.simulate import SearchConfig
 from players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS
 from players.mcts.worker import Worker
+from players.minimax import Minimax
 
 MAX_THREADS = 256
+#: Of the time for a move, in which `minimax` may look for a proof.
+MAX_PROOF = 0.9
 
 
 class TreeSearch(Player):
@@ -35,7 +38,8 @@ class TreeSearch(Player):
     moves. `near_first` tries actions next to stones before the others. `max_plies` cuts playouts
     off and counts them as ties. `reuse` keeps the subtree of the played moves, `ponder` thinks on
     the opponent's time. Each of `threads` has its own tree, and their results are summed.
-    `memory_mb` limits the memory of all trees together.
+    `memory_mb` limits the memory of all trees together. In a `proof` share of its time for a move,
+    `minimax` first looks for a proof; without one, the tree search has the rest.
     """
 
     about_options: ClassVar = {
@@ -49,6 +53,7 @@ class TreeSearch(Player):
         "max_depth": "depth of the tree in plies; 0 for no limit",
         "reuse": "whether the tree is kept between moves",
         "ponder": "whether it thinks on the opponent's time",
+        "proof": "share of the time in which minimax first looks for a proof, from 0 to 0.9",
         "threads": f"searches in parallel, each with a tree, from 1 to {MAX_THREADS}",
         "seed": "whole number for repeatable searches, with simulations; without it, random",
         "memory_mb": "memory of all trees in MB, 1 or more",
@@ -69,6 +74,7 @@ class TreeSearch(Player):
         max_depth: int = 0,
         reuse: bool = True,
         ponder: bool = False,
+        proof: float = 0.0,
         threads: int = 1,
         seed: int | None = None,
         memory_mb: int = 256,
@@ -79,6 +85,7 @@ class TreeSearch(Player):
         self._require(max_plies >= 0, f"max_plies must be 0 or more, not {max_plies}")
         self._require(max_depth >= 0, f"max_depth must be 0 or more, not {max_depth}")
         self._require(memory_mb > 0, "memory_mb must be above 0")
+        self._require(0 <= proof <= MAX_PROOF, f"proof must be from 0 to {MAX_PROOF}, not {proof}")
         self._require(
             0 < threads <= MAX_THREADS, f"threads must be from 1 to {MAX_THREADS}, not {threads}"
         )
@@ -107,6 +114,10 @@ class TreeSearch(Player):
             f"memory_mb={memory_mb} is too little for {game}, threads={threads}",
         )
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
+        self._proof = proof
+        if proof:
+            self._prover = Minimax(game, seed=seed)
+            self._prover.cancelled = self.cancelled
         self._report_s = 0.0  # seconds that the last report took, after its search
         self._root: tuple[int, State] | None = None  # the ply and the state of the roots
 
@@ -126,6 +137,8 @@ class TreeSearch(Player):
             raise ValueError("there is nothing to choose: the game is over")
         started = clock.perf_counter()
         limit = tighter(limit, self._limit)
+        if found := self._prove(states, limit):
+            return found
         seconds = float("inf") if limit.seconds is None else limit.seconds
         simulations = MAX_SIMULATIONS if limit.simulations is None else limit.simulations
         self._set_root(states, seconds)
@@ -138,6 +151,19 @@ class TreeSearch(Player):
         reported = clock.perf_counter()
         self._report_s = reported - searched
         return PlayResult(self._pick(info), replace(info, seconds=reported - started))
+
+    def _prove(self, states: Sequence[State], limit: Limit) -> PlayResult | None:
+        """Return the move of a proof, if one is found in its share of the time.
+
+        Nothing is looked for in a search that a number of simulations makes repeatable.
+        """
+        if not self._proof or limit.seconds is None or limit.simulations is not None:
+            return None
+        found = self._prover.choose(states, Limit(self._proof * limit.seconds))
+        if found.info is None or found.info.proven is None:
+            return None
+        self._root = None  # the trees are of an earlier position
+        return found
 
     def _pick(self, info: Info) -> int:
         """Return the action to play."""

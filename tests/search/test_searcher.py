@@ -10,7 +10,7 @@ from support.scale import repetitions
 
 import games
 import players
-from games import Game, State
+from games import Game, SpecError, State
 from players import ActionStats, Cancelled, Info, Limit, Player, PlayResult
 from players.mcts import analysis
 from players.mcts.tree import LOSS
@@ -245,3 +245,51 @@ def test_a_lost_action_with_most_visits_does_not_end_the_search() -> None:
     assert not analysis.is_decided(worker, 500)
     assert not analysis.is_decided(worker, 1)
     assert analysis.is_decided(worker, 0)
+
+
+#: The first player wins by three in a row with both ends free.
+WON = [2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("name", ["uct", "rave", "alphazero"])
+def test_a_proof_is_looked_for_first(name: str) -> None:
+    """It is that of `minimax`, and the tree search begins anew after it."""
+    searcher = players.load(f"{name}(proof=0.5)", GAME)
+    search(searcher, WON[:2], 100)
+    choice = searcher.choose(played(GAME, WON), Limit(seconds=60.0))
+    info, exact = told(choice), search(players.load("minimax", GAME), WON)
+    assert info.proven == exact.proven == 1
+    assert choice.action == info.pv[0] in (1, 4)
+    assert info.seconds < 30.0
+    assert searcher.tree() is None
+    assert visits(search(searcher, [3], 100)) in (99, 100)  # a net evaluates the root, too
+    searcher.close()
+
+
+def test_without_a_proof_the_tree_search_has_the_rest() -> None:
+    searcher = players.load("uct(seed=1,proof=0.5)", games.load("gomoku"))
+    info = told(searcher.choose(played(searcher.game, [112]), Limit(seconds=0.2)))
+    assert info.proven is None
+    assert visits(info) == info.simulations > 0
+
+
+def test_a_number_of_simulations_is_searched_without_a_proof_first() -> None:
+    limit = Limit(seconds=60.0, simulations=100)
+    plain, first = (players.load(f"uct(seed=1{each})", GAME) for each in ("", ",proof=0.5"))
+    expected = told(plain.choose(played(GAME, WON), limit))
+    assert told(first.choose(played(GAME, WON), limit)).actions == expected.actions
+
+
+def test_a_search_for_a_proof_can_be_cancelled() -> None:
+    searcher = players.load("uct(proof=0.9,time=600)", GAME)
+    threading.Timer(0.05, searcher.cancel).start()
+    with pytest.raises(Cancelled):
+        searcher.choose(played(GAME, []), Limit())
+    searcher.ready()
+    assert visits(search(searcher, [], 100)) == 100
+
+
+@pytest.mark.parametrize("share", ["-0.1", "0.95", "1"])
+def test_a_share_for_proofs_leaves_time_for_the_tree(share: str) -> None:
+    with pytest.raises(SpecError, match=r"uct: proof must be from 0 to 0\.9, not"):
+        players.load(f"uct(proof={share})", GAME)
