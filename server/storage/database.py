@@ -177,6 +177,7 @@ class Database:
 
     def close(self) -> None:
         """Close all connections, and release the lock."""
+        self._unlock()
         self.drop_connection()
         self._engine.dispose()
         if self._lock_file:
@@ -284,6 +285,13 @@ class Database:
             with contextlib.suppress(SQLAlchemyError):
                 connection.invalidate()
                 connection.close()
+
+    def _unlock(self) -> None:
+        """Release PostgreSQL's lock; it would notice the closed connection some time later."""
+        if self._connection and self.kind == "postgresql":
+            with contextlib.suppress(SQLAlchemyError):
+                self._connection.rollback()
+                self._connection.execute(sa.select(sa.func.pg_advisory_unlock(_LOCK)))
 
     def _writing(self) -> sa.Connection:
         if self._connection is None:
