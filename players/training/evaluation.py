@@ -14,7 +14,7 @@ from typing import Any
 
 import games
 import players
-from games import Game, State
+from games import Game, SpecError, State
 from games.core import spec
 from players import Limit, Player, Resigned
 from players.alphazero import AlphaZero
@@ -36,7 +36,10 @@ class EvaluatedPlayer:
         given = spec.parse(self.description)
         if self.net is None:
             return players.load(given, game)
-        arguments: dict[str, Any] = {**spec.bind(AlphaZero, given, skip=1), "net": str(self.net)}
+        options = spec.bind(AlphaZero, given, skip=1)
+        if "net" in options:
+            raise SpecError(f"the net is {self.net}; net={options['net']} is no option beside it")
+        arguments: dict[str, Any] = {**options, "net": str(self.net)}
         return AlphaZero(game, **arguments)
 
 
@@ -79,7 +82,7 @@ class NetScore:
 
 
 def played(terms: EvaluationTerms, pairs: int, threads: int) -> Iterator[PairScore]:
-    """Play so many pairs, several at a time; yield the points of the first player in each.
+    """Play this number of pairs, several at a time; yield the points of the first player in each.
 
     Raises OpeningError if there is no opening of that length.
     """
@@ -88,7 +91,7 @@ def played(terms: EvaluationTerms, pairs: int, threads: int) -> Iterator[PairSco
 
 
 def openings(terms: EvaluationTerms, pairs: int) -> list[Sequence[int]]:
-    """Return the openings of so many pairs. Raises OpeningError if there is none that long."""
+    """Return an opening for each pair. Raises OpeningError if there is none that long."""
     book = Book(str(terms.game), Openings(plies=terms.plies), terms.seed)
     return [book[number] for number in range(pairs)]
 

@@ -91,7 +91,7 @@ def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Openi
         if line is None:
             continue
         opening, state = line
-        if is_open(game, state, seed):
+        if len(opening) == plies and is_open(game, state, seed):
             unsuitable = 0
             found += 1
             yield opening
@@ -100,8 +100,8 @@ def attempts(game: Game, plies: int, seed: int, near: int = 0) -> Iterator[Openi
     if not found:
         where = f" at most {near} cells from the centre" if near else ""
         raise OpeningError(
-            f"{game}: after {plies} random plies{where} the winner is always clear; use fewer, or "
-            "a file"
+            f"{game}: after {plies} random plies{where} the winner is always clear, or the match "
+            "is over; use fewer, or a file"
         )
 
 
@@ -125,7 +125,8 @@ def _shuffled(openings: Sequence[Opening], seed: int) -> Iterator[Opening]:
 def _lines(game: Game, plies: int, near: int, rng: Rng) -> Iterator[tuple[Opening, State] | None]:
     """Random legal moves and their final positions, each position once, until all are used.
 
-    None stands for STEP moves of a longer line, and for a line that could not be completed.
+    A line is shorter if the match has ended. None stands for STEP moves of a longer line, and for a
+    line all of whose completions are used.
     """
     exhausted: set[tuple[int, State]] = set()
     while (0, game.initial_state()) not in exhausted:
@@ -137,7 +138,7 @@ def _lines(game: Game, plies: int, near: int, rng: Rng) -> Iterator[tuple[Openin
             if len(line) % STEP == 0:
                 yield None
         exhausted.add((len(line), state))
-        yield (tuple(line), state) if len(line) == plies else None
+        yield (tuple(line), state) if len(line) == plies or game.winner(state) else None
 
 
 def _step(

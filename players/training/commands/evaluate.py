@@ -12,7 +12,7 @@ import click
 
 from games import Game, SpecError
 from games.core.cores import usable_cores
-from players import Limit
+from players import Limit, PlayerError
 from players.training.commands.options import folder_argument
 from players.training.display import TrainingDisplay, showing
 from players.training.errors import TrainingError
@@ -48,15 +48,29 @@ and `report` shows them.
     metavar="NET|PLAYER",
     help="A net, or a player with options.  [default: the net of the start]",
 )
-@click.option("--pairs", default=50, show_default=True, type=click.IntRange(1), help="Of matches.")
-@click.option("--time", type=FiniteRange(0, min_open=True), help="Seconds a move for both.")
-@click.option("--simulations", type=click.IntRange(1), help="A move, for both.  [default: 400]")
+@click.option(
+    "--pairs", default=50, show_default=True, type=click.IntRange(1), help="Pairs of matches."
+)
+@click.option("--time", type=FiniteRange(0, min_open=True), help="Seconds for each move of both.")
+@click.option(
+    "--simulations",
+    type=click.IntRange(1),
+    help="Simulations for each move of both.  [default: 400]",
+)
 @click.option(
     "--options", default="", metavar="K=V,...", help="Options of alphazero, for all nets."
 )
-@click.option("--round", "number", type=click.IntRange(0), help="[default: the newest net]")
-@click.option("--plies", default=2, show_default=True, type=click.IntRange(0), help="Of openings.")
-@click.option("--seed", default=1, show_default=True, help="Of the openings.")
+@click.option(
+    "--round", "number", type=click.IntRange(0), help="Round of the net.  [default: the newest net]"
+)
+@click.option(
+    "--plies",
+    default=2,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Random moves at the start.",
+)
+@click.option("--seed", default=1, show_default=True, help="Seed of the random moves.")
 @dask_option("Play the pairs")
 def evaluate(
     path: Path,
@@ -78,7 +92,7 @@ def evaluate(
     try:
         both = (
             _with_net(game, _net(folder, number), options),
-            _opponent(game, against or str(_net(folder, 0)), options),
+            _opponent(game, str(_net(folder, 0)) if against is None else against, options),
         )
     except SpecError as error:
         raise click.UsageError(str(error)) from error
@@ -91,7 +105,7 @@ def evaluate(
             for result in _pairs(dask, terms, pairs, shown):
                 results.append(result)
                 shown.phase(f"round {number} against {opponent}: {score(results)}")
-        except OpeningError as error:
+        except (OpeningError, PlayerError) as error:
             raise TrainingError(str(error)) from error
     found = score(results)
     folder.append_evaluation(EvaluationRecord(number, opponent, _terms(limit, options), found))

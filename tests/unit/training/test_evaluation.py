@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from support.nets import write_small_net
 
 import games
+from games import SpecError
 from players import Limit
-from players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played, score
+from players.training.evaluation import EvaluatedPlayer, EvaluationTerms, openings, played, score
 from server.tournament.openings import OpeningError
 from server.tournament.pairs import PairScore
 
@@ -39,3 +43,17 @@ def test_a_score_without_a_loss_has_an_open_interval() -> None:
 def test_openings_that_no_match_has_are_an_error() -> None:
     with pytest.raises(OpeningError):
         list(played(terms("random", "random", plies=9), 1, threads=1))
+
+
+def test_openings_longer_than_the_matches_of_a_larger_board_are_an_error() -> None:
+    """There are far too many to try all of them."""
+    game = games.load("mnk(m=6,n=6,k=4)")
+    both = (EvaluatedPlayer("random"), EvaluatedPlayer("random"))
+    with pytest.raises(OpeningError, match="or the match is over"):
+        openings(EvaluationTerms(game, both, Limit(simulations=1), 40, seed=1), 1)
+
+
+def test_a_net_is_not_named_twice(tmp_path: Path) -> None:
+    net = write_small_net(tmp_path / "a.onnx", GAME)
+    with pytest.raises(SpecError, match=r"net=b\.onnx is no option beside it"):
+        EvaluatedPlayer("alphazero(net=b.onnx)", net).make(GAME)
