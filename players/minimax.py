@@ -16,12 +16,12 @@ import numpy as np
 from games import Game, SpecError, State
 from players.alphabeta import search as core
 from players.alphabeta import transposition
+from players.core.limits import tighter
 from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
 from players.core.rules import rules_of
 
 #: Seconds that the compiled search runs before it reads the clock again.
 SLICE_S = 0.001
-DEFAULT_S = 1.0
 #: Positions with at most this many legal actions have the replies to each examined; the second
 #: number is for rules in plain Python.
 MAX_WIDTH, MAX_WIDTH_INTERPRETED = 10, 4
@@ -140,14 +140,8 @@ class Minimax(Player):
         state = states[-1]
         if self.game.winner(state):
             raise ValueError("there is nothing to choose: the game is over")
-        info = self._search(state, self._tighter(limit))
+        info = self._search(state, tighter(limit, Limit(self._time)))
         return PlayResult(info.pv[0], info)
-
-    def _tighter(self, limit: Limit) -> Limit:
-        seconds = min((s for s in (limit.seconds, self._time) if s is not None), default=None)
-        if seconds is None and limit.simulations is None:
-            seconds = DEFAULT_S
-        return Limit(seconds, limit.simulations)
 
     def _search(self, state: State, limit: Limit) -> Info:
         started = now = clock.perf_counter()

@@ -25,8 +25,10 @@ from players.mcts.worker import Worker
 from players.minimax import Minimax
 
 MAX_THREADS = 256
-#: Of the time for a move, in which `minimax` may look for a proof.
+#: The largest share of the time for a move in which `minimax` may look for a proof.
 MAX_PROOF = 0.9
+#: The share of `memory_mb` for that.
+_PROOF_MEMORY = 0.25
 
 
 class TreeSearch(Player):
@@ -38,8 +40,9 @@ class TreeSearch(Player):
     moves. `near_first` tries actions next to stones before the others. `max_plies` cuts playouts
     off and counts them as ties. `reuse` keeps the subtree of the played moves, `ponder` thinks on
     the opponent's time. Each of `threads` has its own tree, and their results are summed.
-    `memory_mb` limits the memory of all trees together. In a `proof` share of its time for a move,
-    `minimax` first looks for a proof; without one, the tree search has the rest.
+    In the share `proof` of the time for a move, `minimax` first looks for a proof; without one, the
+    tree search has the rest. `memory_mb` limits the memory of all trees together, and of the table
+    of that proof.
     """
 
     about_options: ClassVar = {
@@ -56,7 +59,7 @@ class TreeSearch(Player):
         "proof": "share of the time in which minimax first looks for a proof, from 0 to 0.9",
         "threads": f"searches in parallel, each with a tree, from 1 to {MAX_THREADS}",
         "seed": "whole number for repeatable searches, with simulations; without it, random",
-        "memory_mb": "memory of all trees in MB, 1 or more",
+        "memory_mb": "memory of all trees, and of the table of `proof`, in MB, 1 or more",
     }
 
     def __init__(
@@ -102,9 +105,16 @@ class TreeSearch(Player):
             solver, decisive, min(max_plies, deepest), min(max_depth or deepest, deepest), heavy
         )
         first = secrets.randbits(64) if seed is None else seed
+        self._proof = proof
+        trees_mb = float(memory_mb)
+        if proof:
+            trees_mb -= _PROOF_MEMORY * memory_mb
+            table_mb = max(1, int(_PROOF_MEMORY * memory_mb))
+            self._prover = Minimax(game, seed=seed, memory_mb=table_mb)
+            self._prover.cancelled = self.cancelled
         try:
             self._workers = [
-                self._new_worker(selection, config, first + number, memory_mb / threads, neighbours)
+                self._new_worker(selection, config, first + number, trees_mb / threads, neighbours)
                 for number in range(threads)
             ]
         except (OSError, OverflowError, ValueError) as error:
@@ -114,10 +124,6 @@ class TreeSearch(Player):
             f"memory_mb={memory_mb} is too little for {game}, threads={threads}",
         )
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
-        self._proof = proof
-        if proof:
-            self._prover = Minimax(game, seed=seed)
-            self._prover.cancelled = self.cancelled
         self._report_s = 0.0  # seconds that the last report took, after its search
         self._root: tuple[int, State] | None = None  # the ply and the state of the roots
 
@@ -141,7 +147,7 @@ class TreeSearch(Player):
             return found
         seconds = float("inf") if limit.seconds is None else limit.seconds
         simulations = MAX_SIMULATIONS if limit.simulations is None else limit.simulations
-        self._set_root(states, seconds)
+        self._set_root(states, started + seconds - clock.perf_counter())
         deadline = started + seconds - min(self._report_s, seconds / 4)
         done = self._search(min(simulations, MAX_SIMULATIONS), deadline, limit.time_carries_over)
         searched = clock.perf_counter()
@@ -155,9 +161,12 @@ class TreeSearch(Player):
     def _prove(self, states: Sequence[State], limit: Limit) -> PlayResult | None:
         """Return the move of a proof, if one is found in its share of the time.
 
-        Nothing is looked for in a search that a number of simulations makes repeatable.
+        Nothing is looked for without a choice, and if a number of simulations makes the search
+        repeatable.
         """
         if not self._proof or limit.seconds is None or limit.simulations is not None:
+            return None
+        if len(self.game.legal_actions(states[-1])) == 1:
             return None
         found = self._prover.choose(states, Limit(self._proof * limit.seconds))
         if found.info is None or found.info.proven is None:
