@@ -42,11 +42,11 @@ from games.core.random import Rng, draw
 
 #: Plies of a playout. From two on, no judgement can be taken for a win that was played.
 PLIES = 4
-#: Random moves that lose material are drawn again, so many times.
+#: How often a random move that loses material is drawn again.
 TRIES = 2
 #: Tenths of a pawn: a pawn, a piece, a rook, a queen, and a legal move.
 PAWN_VALUE, PIECE_VALUE, ROOK_VALUE, QUEEN_VALUE, MOVE_VALUE = 10, 30, 50, 90, 1
-#: A lead of so many tenths of a pawn wins e times as often as it loses.
+#: With a lead of this many tenths of a pawn, wins are e times as frequent as losses.
 SCALE = 20.0
 
 

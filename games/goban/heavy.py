@@ -36,7 +36,7 @@ from games.goban.playouts import begin, is_decided, step
 
 #: Of this many random moves, one may put its own chain into atari.
 _CARELESS = 20
-#: One move in so many does not look for chains in atari, or for patterns.
+#: One of this many moves does not look for chains in atari, or for patterns.
 _NO_ATARI, _NO_PATTERN = 10, 20
 
 

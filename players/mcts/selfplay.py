@@ -62,12 +62,12 @@ class Games(NamedTuple):
     left: NDArray[np.int64]  # [game] simulations left for the move
     full: NDArray[np.int64]  # [game] whether the net learns from the move
     length: NDArray[np.int64]  # [game] samples so far
-    states: NDArray[np.int16]  # [game, sample, word]
+    states: NDArray[np.int64]  # [game, sample, word]
     actions: NDArray[np.int16]  # [game, sample] the action that led to the state, or -1
     players: NDArray[np.int16]  # [game, sample] the player to move
     policies: NDArray[np.float32]  # [game, sample, action] shares of the visits
     values: NDArray[np.float32]  # [game, sample] of the search, -1 to 1 for the player to move
-    done_states: NDArray[np.int16]  # [row, word] samples of the ended games
+    done_states: NDArray[np.int64]  # [row, word] samples of the ended games
     done_actions: NDArray[np.int16]  # [row]
     done_policies: NDArray[np.float32]  # [row, action]
     done_values: NDArray[np.float32]  # [row]
@@ -78,12 +78,12 @@ class Games(NamedTuple):
 
 
 _VECTOR, _TABLE = types.int64[::1], types.int64[:, ::1]
-_SHORTS, _SHORT_ROW, _FLOAT_ROW = types.int16[:, :, ::1], types.int16[:, ::1], types.float32[:, ::1]
+_SHORT_ROW, _FLOAT_ROW = types.int16[:, ::1], types.float32[:, ::1]
 _GAMES = types.NamedTuple(
     [
         _TABLE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR,
-        _SHORTS, _SHORT_ROW, _SHORT_ROW, types.float32[:, :, ::1], _FLOAT_ROW,
-        _SHORT_ROW, types.int16[::1], _FLOAT_ROW, types.float32[::1], types.float32[::1],
+        types.int64[:, :, ::1], _SHORT_ROW, _SHORT_ROW, types.float32[:, :, ::1], _FLOAT_ROW,
+        _TABLE, types.int16[::1], _FLOAT_ROW, types.float32[::1], types.float32[::1],
         _VECTOR, types.float32[::1], _FLOAT_ROW,
     ],
     Games,
@@ -114,12 +114,12 @@ def new_games(game: KernelGame, at_a_time: int, samples: int) -> Games:
         left=zeros(),
         full=zeros(),
         length=zeros(),
-        states=np.zeros((at_a_time, plies, words), dtype=np.int16),
+        states=np.zeros((at_a_time, plies, words), dtype=np.int64),
         actions=np.zeros((at_a_time, plies), dtype=np.int16),
         players=np.zeros((at_a_time, plies), dtype=np.int16),
         policies=np.zeros((at_a_time, plies, actions), dtype=np.float32),
         values=np.zeros((at_a_time, plies), dtype=np.float32),
-        done_states=np.zeros((rows, words), dtype=np.int16),
+        done_states=np.zeros((rows, words), dtype=np.int64),
         done_actions=np.zeros(rows, dtype=np.int16),
         done_policies=np.zeros((rows, actions), dtype=np.float32),
         done_values=np.zeros(rows, dtype=np.float32),

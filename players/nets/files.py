@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import tempfile
 from contextlib import suppress
@@ -12,6 +13,8 @@ from pathlib import Path
 from players.nets.errors import NetError
 
 _MIB = 1 << 20
+#: A dot, the name of the file with its extension, a dot, and the characters of `mkstemp`.
+_UNFINISHED = re.compile(r"\..+\.[a-z0-9]+\.[a-z0-9_]{8}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -55,6 +58,11 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.fsync(folder)  # so that the new name survives a power failure, too
     finally:
         os.close(folder)
+
+
+def is_unfinished(name: str) -> bool:
+    """Return whether a file of this name is one that `write_atomically` did not complete."""
+    return _UNFINISHED.fullmatch(name) is not None
 
 
 def why_not_written(error: OSError) -> str:

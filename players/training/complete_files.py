@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.format import read_array
 from numpy.typing import NDArray
 
-from players.nets.files import why_not_written, write_atomically
+from players.nets.files import is_unfinished, why_not_written, write_atomically
 from players.training.errors import TrainingError
 
 _ABOUT = "about"
@@ -40,27 +41,32 @@ def write_arrays(path: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
     write(path, packed.getvalue())
 
 
-def read_arrays(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def read_arrays(path: Path, remedy: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays of a file and the object about them.
 
-    Raises TrainingError if the file is torn, was changed, or is something else.
+    Raises TrainingError if the file is torn, was changed, or is something else; `remedy` says what
+    to do then.
     """
     try:
-        with np.load(path, allow_pickle=False) as packed:
-            arrays = {name: packed[name] for name in packed.files}
+        # Each member is read whole, as only then its checksum is verified; numpy's `load` reads as
+        # much as the header of the array says.
+        with zipfile.ZipFile(path) as packed:
+            contents = {name.removesuffix(".npy"): packed.read(name) for name in packed.namelist()}
+        arrays = {
+            name: read_array(io.BytesIO(content), allow_pickle=False)
+            for name, content in contents.items()
+        }
         return arrays, json.loads(arrays.pop(_ABOUT).tobytes())
     except OSError as error:
         raise TrainingError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise TrainingError(
-            f"{path}: is damaged or was not written by playout-train ({error}); "
-            "delete it or restore a copy"
-        ) from error
+    except Exception as error:  # numpy, zipfile and zlib have many kinds of exceptions
+        text = f"{path}: is damaged or was not written by playout-train; {remedy}"
+        raise TrainingError(text) from error
 
 
 def unfinished(folder: Path) -> list[Path]:
     """Return the files that killed processes were writing in a folder."""
-    return [each for each in folder.glob(".*.*") if each.is_file()]
+    return [each for each in folder.iterdir() if is_unfinished(each.name) and each.is_file()]
 
 
 @contextlib.contextmanager

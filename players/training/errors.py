@@ -9,6 +9,10 @@ class TrainingError(Exception):
     """Something that stops a training; the message says what is wrong and what to do."""
 
 
+class InTraining(TrainingError):
+    """Another process trains in the folder of a run."""
+
+
 def require_learning() -> None:
     """Raises TrainingError if a package that training needs is not installed; imports none."""
     for name in ("jax", "optax", "onnx"):

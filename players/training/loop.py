@@ -133,7 +133,9 @@ class TrainingLoop:
         """Take the steps that are due after new samples; return what they brought, and the rate."""
         learning = self._settings.learning
         before = self._last.positions if self._last else 0
-        due = (before + positions) // learning.positions_per_step - self._trainer.step
+        # The difference of two counts, so that a setting that was changed holds from now on.
+        each = learning.positions_per_step
+        due = (before + positions) // each - before // each
         rate = learning_rate(learning, limits.progress(self._settings.limits, self._last))
 
         def tell(done: int) -> None:

@@ -56,9 +56,7 @@ class ReplayBuffer:
             self._all = joined(list(parts)), np.concatenate(masks)
         samples, legal = self._all
         rows = random.integers(0, samples.positions, self._settings.batch)
-        planes = self._encoding.encode(
-            samples.states[rows].astype(np.int64), samples.last[rows].astype(np.int64)
-        )
+        planes = self._encoding.encode(samples.states[rows], samples.last[rows].astype(np.int64))
         share = np.float32(self._settings.outcome_weight)
         value = share * samples.outcome[rows] + (1 - share) * samples.search_value[rows]
         batch = Batch(planes, legal[rows], samples.policy[rows], value)
@@ -70,7 +68,7 @@ def window(settings: LearningSettings, number: int) -> int:
     return max(settings.least_rounds, min(settings.most_rounds, number // 2))
 
 
-def legal_actions(game: Game, states: NDArray[np.int16]) -> NDArray[np.bool_]:
+def legal_actions(game: Game, states: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return for each state a row that is true at the legal actions."""
     legal = np.zeros((len(states), game.num_actions), dtype=np.bool_)
     for row, state in zip(legal, states.tolist(), strict=True):

@@ -35,7 +35,7 @@ from games import Game
 from players.training import complete_files, event_file
 from players.training import settings as settings_file
 from players.training.complete_files import clear_errors
-from players.training.errors import TrainingError
+from players.training.errors import InTraining, TrainingError
 from players.training.record import EvaluationRecord, RoundRecord
 from players.training.samples import Shard, read_shard
 from players.training.settings import TrainingSettings
@@ -46,6 +46,7 @@ T = TypeVar("T")
 _FORMAT = 2
 #: The names of the net's parameters in the state of a trainer begin with this.
 NET = "net/"
+_RESTORE = "restore a copy, or begin a new run in another folder"
 _EVENTS = "events.out.tfevents.playout"
 _SHARD = re.compile(r"(\d+)-(\d+)\.npz")
 
@@ -110,14 +111,17 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Within the block no other process trains here. Raises TrainingError if one does."""
+        """Within the block no other process trains here.
+
+        Raises InTraining if one does, and TrainingError if that cannot be found out.
+        """
         with clear_errors(self.path / "lock"):
-            descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(self.path / "lock", os.O_RDONLY | os.O_CREAT, 0o644)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise TrainingError(f"{self.path}: another process trains here") from error
+                raise InTraining(f"{self.path}: another process trains here") from error
             yield
         finally:
             os.close(descriptor)
@@ -133,11 +137,11 @@ class RunFolder:
             each.unlink(missing_ok=True)
 
     def is_training(self) -> bool:
-        """Return whether a process trains here at the moment."""
+        """Return whether a process trains here at the moment. Raises TrainingError."""
         try:
             with self.locked():
                 return False
-        except TrainingError:
+        except InTraining:
             return True
 
     # Nets.
@@ -192,8 +196,12 @@ class RunFolder:
     def read_checkpoint(self) -> Checkpoint | None:
         """Return the last complete round, None before the first. Raises TrainingError."""
         if not self._checkpoint.exists():
+            if records := self.records():
+                rounds = "1 round" if len(records) == 1 else f"{len(records)} rounds"
+                text = f"is gone, but {self._metrics.name} has {rounds}; {_RESTORE}"
+                raise TrainingError(f"{self._checkpoint}: {text}")
             return None
-        state, about = complete_files.read_arrays(self._checkpoint)
+        state, about = complete_files.read_arrays(self._checkpoint, _RESTORE)
         try:
             if about["format"] != _FORMAT:
                 raise ValueError(f"format {about['format']}, expected {_FORMAT}")

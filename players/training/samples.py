@@ -25,7 +25,7 @@ class Samples(NamedTuple):
     or -1 for the player to move, and `search_value` the search's estimate of it, from -1 to 1.
     """
 
-    states: NDArray[np.int16]
+    states: NDArray[np.int64]
     last: NDArray[np.int16]
     policy: NDArray[np.float32]
     outcome: NDArray[np.float32]
@@ -37,7 +37,7 @@ class Samples(NamedTuple):
         return int(self.last.shape[0])
 
 
-_KINDS = (np.int16, np.int16, np.float32, np.float32, np.float32)
+_KINDS = (np.int64, np.int16, np.float32, np.float32, np.float32)
 
 
 @dataclass(frozen=True)
@@ -82,24 +82,21 @@ def write_shard(path: Path, game: Game, shard: Shard) -> None:
         "played": asdict(shard.played),
         "net": shard.net,
     }
-    arrays = {
-        name: array.astype(kind)
-        for (name, array), kind in zip(shard.samples._asdict().items(), _KINDS, strict=True)
-    }
-    complete_files.write_arrays(path, arrays, about)
+    complete_files.write_arrays(path, _of_kinds(shard.samples)._asdict(), about)
 
 
 def read_shard(path: Path, game: Game) -> Shard:
     """Read a shard and check that it fits the game. Raises TrainingError."""
-    arrays, about = complete_files.read_arrays(path)
+    arrays, about = complete_files.read_arrays(path, "delete it or restore a copy")
     if about.get("format") != FORMAT or about.get("game") != str(game):
         raise TrainingError(
             f"{path}: has samples of {about.get('game')} in format {about.get('format')}, "
             f"expected {game} in format {FORMAT}"
         )
     try:
-        shard = Shard(Samples(**arrays), Played(**about["played"]), about.get("net"))
-    except (KeyError, TypeError) as error:
+        samples = _of_kinds(Samples(**arrays))
+        shard = Shard(samples, Played(**about["played"]), about.get("net"))
+    except (KeyError, TypeError, ValueError) as error:
         raise TrainingError(f"{path}: its contents are not those of a shard: {error}") from error
     _require_shapes(path, shard.samples, game)
     return shard
@@ -108,6 +105,12 @@ def read_shard(path: Path, game: Game) -> Shard:
 def joined(parts: list[Samples]) -> Samples:
     """Return the rows of all parts, in order. Raises ValueError without parts."""
     return Samples(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _of_kinds(samples: Samples) -> Samples:
+    """The samples with the types of `Samples`. Raises ValueError."""
+    arrays = zip(samples._asdict().values(), _KINDS, strict=True)
+    return Samples(*(array.astype(kind, copy=False) for array, kind in arrays))
 
 
 def _require_shapes(path: Path, samples: Samples, game: Game) -> None:

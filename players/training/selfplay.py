@@ -79,7 +79,10 @@ class SelfPlay:
         self._rules = rules_of(game)
         self._encoding = Encoding(game)
         self._rows = 1 + (settings.simulations + 2) * game.num_actions
-        self._tree = new_forest(settings.games, self._rows)
+        try:
+            self._tree = new_forest(settings.games, self._rows)
+        except OSError as error:
+            raise MemoryError(str(error)) from error
         self._leaves = new_leaves(game, settings.games)
         self._boards = new_boards(game, game.board())
         self._state = np.zeros(len(game.initial_state()), dtype=np.int64)

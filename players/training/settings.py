@@ -26,6 +26,8 @@ from server.tournament.validators import Check, number, one_of, truth, visible, 
 #: The ways in which the learning rate changes during a run.
 SCHEDULES = ("constant", "cosine")
 _MANY = 10**9
+#: Bytes that a worker reserves for its games at most, of which it uses few; and the fewest games.
+_RESERVED, _LEAST_GAMES = 2**32, 8
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,8 @@ _COMMENTS = {
 def defaults(game: Game) -> TrainingSettings:
     """Return settings that suit the size of a game: its cells, its actions and its longest match.
 
-    Nets stay below a megabyte, and the evaluations suffice for an evening on a small machine.
+    The nets of most games stay below a megabyte, and the evaluations suffice for an evening on a
+    small machine.
     """
     view = game.view(game.initial_state())
     cells = view.rows * view.columns
@@ -164,11 +167,20 @@ def defaults(game: Game) -> TrainingSettings:
         filters=32 if cells <= 64 else 40, head_planes=_head_planes(cells, game.num_actions)
     )
     self_play = SelfPlaySettings(
-        temperature_plies=max(2, min(8, plies // 6)), opening_plies=max(1, min(4, plies // 6))
+        games=max(_LEAST_GAMES, min(SelfPlaySettings().games, _RESERVED // _game_bytes(game))),
+        temperature_plies=max(2, min(8, plies // 6)),
+        opening_plies=max(1, min(4, plies // 6)),
     )
     return TrainingSettings(
         game, net=net, self_play=self_play, limits=Limits(evaluations=680_000 * cells)
     )
+
+
+def _game_bytes(game: Game) -> int:
+    """About how much memory a game of self-play reserves: its samples twice, and its tree."""
+    sample = 8 * len(game.initial_state()) + 4 * game.num_actions
+    tree = 40 * SelfPlaySettings().simulations * game.num_actions
+    return 2 * game.max_plies * sample + tree
 
 
 def _head_planes(cells: int, actions: int) -> int:

@@ -92,7 +92,7 @@ class Trainer:
     def learn(
         self, replay: ReplayBuffer, steps: int, rate: float, tell: Callable[[int], None]
     ) -> Learned:
-        """Take so many steps at a learning rate; `tell` gets the number of steps so far.
+        """Take this number of steps at a learning rate; `tell` gets the number of steps so far.
 
         Raises TrainingError if the loss is no longer a number.
         """

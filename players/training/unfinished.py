@@ -23,7 +23,7 @@ class Unfinished(NamedTuple):
     ply: NDArray[np.int64]
     full: NDArray[np.int64]
     length: NDArray[np.int64]
-    states: NDArray[np.int16]
+    states: NDArray[np.int64]
     actions: NDArray[np.int16]
     players: NDArray[np.int16]
     policies: NDArray[np.float32]
@@ -41,5 +41,5 @@ def write_unfinished(path: Path, games: Unfinished) -> None:
 
 def read_unfinished(path: Path) -> Unfinished:
     """Read games that were written by a worker of the same training. Raises TrainingError."""
-    arrays, _ = complete_files.read_arrays(path)
+    arrays, _ = complete_files.read_arrays(path, "delete it")
     return Unfinished(**arrays)

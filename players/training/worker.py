@@ -90,6 +90,9 @@ def main() -> None:
             _send(WorkerReport(worker.do(job), done=True))
     except (TrainingError, NetError) as error:
         _send(WorkerReport(error=str(error)))
+    except MemoryError as error:
+        text = "the games need more memory than there is: lower self_play.games, or simulations"
+        _send(WorkerReport(error=f"{text} ({error})"))
 
 
 class SelfPlayWorker:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support import scale
-from support.commands import finish, run
+from support.commands import finish, invoke, run
 from support.processes import is_gone
 from support.requirements import need_packages
 from support.training import GAME, SMALL, assert_nothing_is_lost, new_run, started
@@ -47,6 +47,43 @@ def test_a_training_goes_on_after_kill_9_of_all_its_processes(folder: RunFolder)
     output = resumed(folder, rounds=done + 2)
     assert f"Found: {done} complete round" in output or f"Found: {done + 1} complete" in output
     assert_nothing_is_lost(folder, done + 2)
+
+
+def test_steps_that_were_taken_are_not_counted_anew_with_other_settings(folder: RunFolder) -> None:
+    assert run("playout-train", "run", str(folder.path), "--rounds", "1")[0] == 0
+    text = folder.settings_file.read_text()
+    changed = text.replace("positions_per_step = 24", "positions_per_step = 6")
+    assert changed != text
+    folder.settings_file.write_text(changed)
+    resumed(folder, rounds=2)
+    first, second = folder.records()
+    assert first.steps == first.positions // 24
+    assert second.steps - first.steps == second.positions // 6 - first.positions // 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("seed=3", "--set seed=3: give it as --seed"),
+        ("net.blocks=x", "--set net.blocks=x: blocks: must be a whole number"),
+        ("net.blocks=900", "--set net.blocks=900: blocks: must be a whole number"),
+        ("net.block=1", "--set net.block=1: unknown key of [net] 'block'"),
+        ("net.blocks", "--set needs TABLE.KEY=VALUE, not 'net.blocks'"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(tmp_path: Path, change: str, message: str) -> None:
+    words = (GAME, str(tmp_path / "run"), "--set", "limits.rounds=3", "--set", change)
+    code, output = invoke("playout-train", "new", *words)
+    assert code in (1, 2)
+    assert message in output
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_author_needs_no_quotes(tmp_path: Path) -> None:
+    words = ("--set", "author=Søren O'Brien", "--set", "licence=MIT")
+    code, output = invoke("playout-train", "new", GAME, str(tmp_path / "run"), *words)
+    assert code == 0, output
+    assert RunFolder.open(tmp_path / "run").settings().author == "Søren O'Brien"
 
 
 def test_a_training_goes_on_without_a_worker_that_was_killed(folder: RunFolder) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,9 +15,13 @@ import numpy as np
 import games
 from games.core import own_games, spec
 from players.training import settings
+from players.training.errors import TrainingError
 from players.training.run_folder import RunFolder
+from players.training.settings import TrainingSettings
 from players.training.trainable import trainable
 
+#: How to give the keys that are no settings to choose by --set.
+_OTHERWISE = {"game": "GAME", "seed": "--seed"}
 _EPILOG = """
 \b
 Examples:
@@ -30,7 +37,9 @@ can be changed before a run and between two.
 @click.command(epilog=_EPILOG)
 @click.argument("game")
 @click.argument("path", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the run.")
+@click.option(
+    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of the run."
+)
 @click.option(
     "--set",
     "changes",
@@ -48,8 +57,7 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...]) -> No
     except games.SpecError as error:
         raise click.UsageError(str(error)) from error
     trainable(rules)
-    lines = [f"game = '{rules}'", f"seed = {seed}", *map(_line, changes)]
-    chosen = settings.parse("\n".join(lines), "--set")
+    chosen = _chosen(str(rules), seed, changes)
     folder = RunFolder.create(path or Path(_folder_name(str(rules))), chosen)
     weights = sum(int(np.prod(shape)) for shape in chosen.net.shapes(rules).values())
     click.echo(
@@ -65,13 +73,33 @@ def _own_game(game: str) -> str:
     return f"--game {own.target} " if own else ""
 
 
+def _chosen(game: str, seed: int, changes: Sequence[str]) -> TrainingSettings:
+    """The default settings with changes. Raises UsageError, and TrainingError with all faults."""
+    first = [f"game = '{game}'", f"seed = {seed}"]
+    lines = [*first, *map(_line, changes)]
+
+    def change(line: re.Match[str]) -> str:
+        return f"--set {changes[int(line[1]) - len(first) - 1]}:"
+
+    try:
+        return settings.parse("\n".join(lines), "--set")
+    except TrainingError as error:
+        text = re.sub(r"^--set:(\d+):", change, str(error), flags=re.MULTILINE)
+        raise TrainingError(text) from error
+
+
 def _line(change: str) -> str:
-    """A line of TOML: words need no quotes. Raises UsageError without a key and a value."""
+    """A line of TOML; text needs no quotes. Raises UsageError without a key and a value."""
     key, equals, value = map(str.strip, change.partition("="))
     if not (re.fullmatch(r"[a-z_]+(\.[a-z_]+)?", key) and equals and value):
         raise click.UsageError(f"--set needs TABLE.KEY=VALUE, not {change!r}")
-    is_word = re.fullmatch(r"[A-Za-z][\w .@<>-]*", value) and value not in ("true", "false")
-    return f"{key} = '{value}'" if is_word else f"{key} = {value}"
+    if key in _OTHERWISE:
+        raise click.UsageError(f"--set {change}: give it as {_OTHERWISE[key]}")
+    try:
+        tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        value = json.dumps(value, ensure_ascii=False)
+    return f"{key} = {value}"
 
 
 def _folder_name(game: str) -> str:

@@ -21,7 +21,7 @@ def played(game: Game, actions: tuple[int, ...], n: int = 1, outcome: float = 1)
     policy = np.zeros((n, game.num_actions), np.float32)
     policy[:, game.legal_actions(state)[0]] = 1
     return Samples(
-        np.array([state] * n, np.int16),
+        np.array([state] * n, np.int64),
         np.full(n, actions[-1], np.int16),
         policy,
         np.full(n, outcome, np.float32),

@@ -47,6 +47,19 @@ def test_a_folder_is_locked_by_one_process_at_a_time(folder: RunFolder) -> None:
     assert not folder.is_training()
 
 
+def test_a_lock_that_cannot_be_opened_says_nothing_about_a_training(folder: RunFolder) -> None:
+    (folder.path / "lock").unlink(missing_ok=True)
+    (folder.path / "lock").symlink_to(folder.path / "nowhere" / "lock")
+    with pytest.raises(TrainingError, match="lock: cannot be"):
+        folder.is_training()
+
+
+def test_a_lost_checkpoint_does_not_begin_the_run_again(folder: RunFolder) -> None:
+    folder.append_record(round_record(1))
+    with pytest.raises(TrainingError, match=r"checkpoint.npz: is gone, but .* 1 round; restore"):
+        folder.read_checkpoint()
+
+
 def test_a_checkpoint_is_read_as_it_was_written(folder: RunFolder) -> None:
     state = {"net/stem/w": np.ones(3, np.float32), "optimizer/0": np.array(7)}
     folder.write_checkpoint(Checkpoint(state, round_record(4)))
@@ -95,7 +108,7 @@ def test_shards_are_found_by_round_and_place_and_others_are_ignored(folder: RunF
 
 def test_unfinished_files_are_removed(folder: RunFolder) -> None:
     folder.net(1).touch()
-    half = folder.net(1).with_name(".0001.onnx.ab")
+    half = folder.net(1).with_name(".0001.onnx.ab_01yz9")
     half.touch()
     assert folder.unfinished() == [half]
     folder.remove_unfinished()

@@ -14,7 +14,8 @@ PLAYED = Played(games=2, positions=3, evaluations=40, plies=12, net_seconds=0.5,
 
 
 def some_samples(n: int = 3) -> Samples:
-    states = np.array([GAME.initial_state()] * n, dtype=np.int16)
+    states = np.array([GAME.initial_state()] * n, dtype=np.int64)
+    states[:, -1] = 2**52 + 1  # as large as a hash
     policy = np.full((n, GAME.num_actions), 1 / GAME.num_actions, dtype=np.float32)
     zeros = np.zeros(n, dtype=np.float32)
     return Samples(states, np.full(n, -1, dtype=np.int16), policy, zeros, zeros + 0.25)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import games
-from games import KernelGame
+from games import Game, KernelGame
 from players.mcts.selfplay import new_games, prune_policy
 from players.mcts.tree import UNKNOWN, new_forest
 from players.training.selfplay import SelfPlay, SelfPlayResult, SelfPlaySettings
@@ -22,8 +25,14 @@ SETTINGS = SelfPlaySettings(games=8, simulations=8, quick_simulations=4)
 
 def evaluate(planes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """A net that depends on the position."""
+    return evaluate_for(GAME, planes)
+
+
+def evaluate_for(
+    game: Game, planes: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     flat = planes.reshape(len(planes), -1)
-    weights = np.random.default_rng(1).normal(size=(flat.shape[1], GAME.num_actions + 1))
+    weights = np.random.default_rng(1).normal(size=(flat.shape[1], game.num_actions + 1))
     found = (flat @ weights).astype(np.float32)
     return found[:, :-1], np.tanh(found[:, -1])
 
@@ -59,6 +68,22 @@ def test_games_go_on_where_the_last_shard_left_them() -> None:
     begun = set(map(tuple, left.states[left.length > 0, 0].tolist()))
     ended = {tuple(row) for row in result.samples.states.tolist()}
     assert begun <= ended
+
+
+def test_states_with_large_numbers_are_kept_as_they_are() -> None:
+    """A state of Go holds hashes of the positions so far, which say what superko forbids."""
+    game = games.load("go(size=3,superko=true)")
+    assert isinstance(game, KernelGame)
+    samples = SelfPlay(game, SETTINGS, 1).play(partial(evaluate_for, game), 60).samples
+    assert samples.states.max() > 2**31
+    for state, policy in zip(samples.states.tolist(), samples.policy, strict=True):
+        assert set(np.flatnonzero(policy)) <= set(game.legal_actions(tuple(state)))
+
+
+def test_trees_that_do_not_fit_into_memory_are_a_memory_error() -> None:
+    assert isinstance(GAME, KernelGame)
+    with pytest.raises(MemoryError):
+        SelfPlay(GAME, replace(SETTINGS, games=2**20, simulations=2**24), 1)
 
 
 def test_visits_that_only_noise_caused_are_not_learned() -> None:

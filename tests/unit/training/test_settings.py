@@ -40,6 +40,11 @@ def test_a_net_of_the_defaults_is_smaller_than_a_megabyte(game: str) -> None:
     assert 4 * weights < 1_000_000
 
 
+def test_a_game_with_long_matches_and_many_actions_is_played_less_often_at_a_time() -> None:
+    few, many = (settings.defaults(games.load(each)) for each in ("lines_of_action", "gomoku"))
+    assert 8 <= few.self_play.games < many.self_play.games == 128
+
+
 def test_texts_with_quotes_are_read_as_they_were_written() -> None:
     chosen = replace(settings.defaults(games.load("nim")), author='Ada "the first" \\ Löve')
     assert settings.parse(settings.text_of(chosen), "settings.toml") == chosen

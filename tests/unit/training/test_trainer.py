@@ -37,7 +37,7 @@ def replay() -> ReplayBuffer:
     policy = np.zeros((8, 9), np.float32)
     policy[:, 4] = 1
     ones = np.ones(8, np.float32)
-    states = np.array([GAME.initial_state()] * 8, np.int16)
+    states = np.array([GAME.initial_state()] * 8, np.int64)
     found.add_round(1, Samples(states, np.full(8, -1, np.int16), policy, ones, ones))
     return found
 
