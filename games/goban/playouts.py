@@ -1,7 +1,7 @@
 """Random matches of Go: legal moves that fill no eye of the player, to the end by the rules.
 
-A playout passes when there is no such move, and also when one side has more stones than the other by
-a third of the points: both players then pass, and the position is scored.
+A playout passes when there is no such move, and also when one side has more stones than the other
+by a third of the points: both players then pass, and the position is scored.
 """
 
 from __future__ import annotations
