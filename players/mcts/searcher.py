@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+import players
 from games import Game, SpecError, State
 from players.core.limits import tighter
 from players.core.node import Node
@@ -22,7 +23,6 @@ from players.mcts.selection import Selection
 from players.mcts.simulate import SearchConfig
 from players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS
 from players.mcts.worker import Worker
-from players.minimax import Minimax
 
 MAX_THREADS = 256
 #: The largest share of the time for a move in which `minimax` may look for a proof.
@@ -110,7 +110,8 @@ class TreeSearch(Player):
         if proof:
             trees_mb -= _PROOF_MEMORY * memory_mb
             table_mb = max(1, int(_PROOF_MEMORY * memory_mb))
-            self._prover = Minimax(game, seed=seed, memory_mb=table_mb)
+            # By its name: the two searches do not import each other.
+            self._prover = players.load(f"minimax(memory_mb={table_mb})", game)
             self._prover.cancelled = self.cancelled
         try:
             self._workers = [
