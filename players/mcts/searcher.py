@@ -27,7 +27,7 @@ from players.mcts.worker import Worker
 MAX_THREADS = 256
 #: The largest share of the time for a move in which `minimax` may look for a proof.
 MAX_PROOF = 0.9
-#: The share of `memory_mb` for that.
+#: The share of `memory_mb` for the table of that search.
 _PROOF_MEMORY = 0.25
 
 
@@ -39,10 +39,10 @@ class TreeSearch(Player):
     once if possible and prevent immediate losses; `heavy` playouts use what a game knows of good
     moves. `near_first` tries actions next to stones before the others. `max_plies` cuts playouts
     off and counts them as ties. `reuse` keeps the subtree of the played moves, `ponder` thinks on
-    the opponent's time. Each of `threads` has its own tree, and their results are summed.
-    In the share `proof` of the time for a move, `minimax` first looks for a proof; without one, the
-    tree search has the rest. `memory_mb` limits the memory of all trees together, and of the table
-    of that proof.
+    the opponent's time. Each of `threads` has its own tree, and their results are summed. In the
+    share `proof` of the time for a move, `minimax` first looks for a proof; without one, the tree
+    search has the rest. `memory_mb` limits the memory of all trees together, and of the table of
+    that proof.
     """
 
     about_options: ClassVar = {
@@ -106,13 +106,8 @@ class TreeSearch(Player):
         )
         first = secrets.randbits(64) if seed is None else seed
         self._proof = proof
-        trees_mb = float(memory_mb)
-        if proof:
-            trees_mb -= _PROOF_MEMORY * memory_mb
-            table_mb = max(1, int(_PROOF_MEMORY * memory_mb))
-            # By its name: the two searches do not import each other.
-            self._prover = players.load(f"minimax(memory_mb={table_mb})", game)
-            self._prover.cancelled = self.cancelled
+        self._prover = self._new_prover(_PROOF_MEMORY * memory_mb) if proof else None
+        trees_mb = memory_mb * (1 - _PROOF_MEMORY if proof else 1)
         try:
             self._workers = [
                 self._new_worker(selection, config, first + number, trees_mb / threads, neighbours)
@@ -127,6 +122,12 @@ class TreeSearch(Player):
         self._pool = ThreadPoolExecutor(max(1, threads - 1), "search")
         self._report_s = 0.0  # seconds that the last report took, after its search
         self._root: tuple[int, State] | None = None  # the ply and the state of the roots
+
+    def _new_prover(self, megabytes: float) -> Player:
+        """Return `minimax`, by its name, as the two searches do not import each other."""
+        prover = players.load(f"minimax(memory_mb={max(1, int(megabytes))})", self.game)
+        prover.cancelled = self.cancelled
+        return prover
 
     def _new_worker(
         self,
@@ -165,7 +166,7 @@ class TreeSearch(Player):
         Nothing is looked for without a choice, and if a number of simulations makes the search
         repeatable.
         """
-        if not self._proof or limit.seconds is None or limit.simulations is not None:
+        if self._prover is None or limit.seconds is None or limit.simulations is not None:
             return None
         if len(self.game.legal_actions(states[-1])) == 1:
             return None
@@ -205,6 +206,8 @@ class TreeSearch(Player):
         return analysis.export_tree(self._workers[0], min_visits)
 
     def close(self) -> None:
+        if self._prover:
+            self._prover.close()
         self._pool.shutdown()
 
     def _set_root(self, states: Sequence[State], seconds: float) -> None:
