@@ -105,7 +105,7 @@ def _start(
     """Return a runtime that has evaluated positions with the right results. Raises NetError."""
     try:
         backend = _backend(model.data, name, precision, batch, threads)
-        for count in (1, batch, batch + 1):
+        for count in sorted({1, batch, batch + 1}):
             _check_outputs(path, game, count, backend.evaluate(_positions(game, count)))
     except NetError:
         raise
