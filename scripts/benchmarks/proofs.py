@@ -52,9 +52,9 @@ TRIALS = (
     Trial("minimax(seed=1)", "hard", 1.0, 0.99),
     Trial("alphazero(seed=1)", "easy", 0.2, 0.99),
     Trial("alphazero(seed=1)", "hard", 0.3, None),
-    Trial("uct(seed=1,proof=0.6)", "hard", 0.3, None),
+    Trial("uct(seed=1,proof=0.7)", "hard", 0.3, None),
     Trial("minimax(seed=1)", "hard", 0.3, None),
-    Trial("alphazero(seed=1,proof=0.6)", "hard", 0.3, 0.92),
+    Trial("alphazero(seed=1,proof=0.7)", "hard", 0.3, 0.92),
 )
 
 
