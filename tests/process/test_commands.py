@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,26 @@ def test_help_has_examples_and_the_version_is_known(command: str) -> None:
     code, output = run(command, "--version")
     assert code == 0
     assert re.search(r"\d+\.\d+\.\d+", output)
+
+
+@pytest.mark.parametrize("name", ["demo", "test"])
+def test_the_scripts_explain_themselves_before_they_install_anything(
+    name: str, tmp_path: Path
+) -> None:
+    """A copy without its neighbours cannot make an environment."""
+    script = shutil.copy(Path("scripts") / name, tmp_path)
+    shown = subprocess.run(["sh", script, "--help"], capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith(f"Usage: scripts/{name} ")
+    assert "Examples:" in shown.stdout
+
+
+def test_the_demo_refuses_an_unknown_option() -> None:
+    refused = subprocess.run(
+        ["scripts/demo", "--stya"], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode == 2
+    assert "unknown option --stya" in refused.stderr
 
 
 def test_the_help_of_a_player_lists_games_and_players() -> None:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.nets import random_planes
 from support.requirements import need_packages
 
 import games
 from players.nets import net, writer
-from players.nets.architecture import Architecture
+from players.nets.architecture import Architecture, board_shape
 from players.nets.encoding import Encoding
 
 need_packages("jax", "onnx")
@@ -34,6 +35,17 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     expected_logits, expected_values = loaded.evaluate(planes)
     np.testing.assert_allclose(logits, expected_logits, atol=1e-4)
     np.testing.assert_allclose(values, expected_values, atol=1e-4)
+
+
+@pytest.mark.parametrize("game", ["mnk(m=6,n=6,k=4)", "connect_four", "othello"])
+def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None:
+    from players.training import model
+
+    rules = games.load(game)
+    parameters = Architecture().initial(rules, np.random.default_rng(1))
+    logits, values = model.evaluate(parameters, random_planes(board_shape(rules), 8))
+    assert np.ptp(logits, axis=1).max() < 1
+    assert np.abs(values).max() < 0.4
 
 
 def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:

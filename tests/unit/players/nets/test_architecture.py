@@ -54,3 +54,16 @@ def test_first_values_depend_on_the_seed_alone() -> None:
     assert all((first[name] == again[name]).all() for name in first)
     assert not (first["stem/w"] == other["stem/w"]).any()
     assert all(array.dtype == np.float32 for array in first.values())
+
+
+@pytest.mark.parametrize("spec", ["mnk(m=3,n=4,k=3)", "othello", "breakthrough(rows=6)"])
+def test_the_policy_starts_with_the_cells_of_each_action(spec: str) -> None:
+    game = games.load(spec)
+    view = game.view(game.initial_state())
+    dense = Architecture().initial(game, np.random.default_rng(1))["policy/dense_w"]
+    planes = dense.reshape(8, view.rows * view.columns, game.num_actions)
+    for action, cells in view.clicks.items():
+        for place, cell in enumerate(cells):
+            assert planes[2 * place, cell, action] > 0.9
+            assert planes[2 * place + 1, cell, action] < -0.9
+        assert (np.abs(planes[:, :, action]) > 0.9).sum() == 2 * len(cells)
