@@ -46,12 +46,19 @@ def test_the_scripts_explain_themselves_before_they_install_anything(
     assert "Examples:" in shown.stdout
 
 
-def test_the_demo_refuses_an_unknown_option() -> None:
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--stya"], "unknown option --stya"),
+        (["nim", "hex"], "one GAME at most, and got nim and hex"),
+    ],
+)
+def test_the_demo_refuses_what_it_does_not_know(words: list[str], text: str) -> None:
     refused = subprocess.run(
-        ["scripts/demo", "--stya"], capture_output=True, text=True, check=False
+        ["scripts/demo", *words], capture_output=True, text=True, check=False, timeout=60
     )
     assert refused.returncode == 2
-    assert "unknown option --stya" in refused.stderr
+    assert text in refused.stderr
 
 
 def test_the_help_of_a_player_lists_games_and_players() -> None:
