@@ -86,8 +86,10 @@ class ResultTable:
         """Return the table for a terminal; rows that miss their target are red."""
         table = rich.table.Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
         for index, heading in enumerate(self._headings()):
-            side: Literal["left", "right"] = "left" if index in self._texts() else "right"
-            table.add_column(heading, justify=side, no_wrap=True, overflow="fold")
+            text = index in self._texts()
+            side: Literal["left", "right"] = "left" if text else "right"
+            # Long texts take several lines rather than the place of the numbers.
+            table.add_column(heading, justify=side, no_wrap=not text, overflow="fold")
         for row in self.rows:
             style = None if row.met else "red"
             table.add_row(*self._shown(row), style=style)

@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from testbed.bench import output
 from testbed.local_matches import LocalPairing, PlayedPair, play_pair, result
 from testbed.openspiel import position
 from testbed.positions import middle, opening, states_after
+from testbed.result_table import Column, ResultTable
 from testbed.score import elo, score
 from testbed.workers import run_on_cores
 from tuning.__main__ import main
@@ -205,6 +207,16 @@ def test_settings_are_tuned_against_one() -> None:
     assert code == 0, output
     assert "nim, 1 ms per move" in output
     assert "Against all others" not in output
+
+
+def test_long_names_leave_room_for_the_numbers() -> None:
+    table = ResultTable("a title", (Column("a", "player"), Column("b", "other"), Column("n", "n")))
+    table.add(a=f"uct({'c=0.5,' * 40})", b="alphazero(batch=1)" * 10, n=4711)
+    console = output()
+    with console.capture() as shown:
+        console.print(table.as_rich())
+    assert "4,711" in shown.get()
+    assert "".join(shown.get().split()).count("c=0.5,") > 30
 
 
 def test_the_failure_of_a_player_is_shown_with_the_results_so_far() -> None:
