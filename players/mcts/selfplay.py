@@ -51,6 +51,7 @@ class Schedule(NamedTuple):
     opening_share: int  # of the games with random moves at the start, in 1/65536
     opening_plies: int  # most random moves
     temperature_plies: int  # moves before this ply are drawn in proportion to their visits
+    handicap_share: int  # of the games in which one player has a handicap, in 1/65536
 
 
 class Games(NamedTuple):
@@ -62,6 +63,7 @@ class Games(NamedTuple):
     left: NDArray[np.int64]  # [game] simulations left for the move
     full: NDArray[np.int64]  # [game] whether the net learns from the move
     length: NDArray[np.int64]  # [game] samples so far
+    handicapped: NDArray[np.int64]  # [game] the player who moves without search, or 0
     states: NDArray[np.int64]  # [game, sample, word]
     actions: NDArray[np.int16]  # [game, sample] the action that led to the state, or -1
     players: NDArray[np.int16]  # [game, sample] the player to move
@@ -81,14 +83,14 @@ _VECTOR, _TABLE = types.int64[::1], types.int64[:, ::1]
 _SHORT_ROW, _FLOAT_ROW = types.int16[:, ::1], types.float32[:, ::1]
 _GAMES = types.NamedTuple(
     [
-        _TABLE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR,
+        _TABLE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR,
         types.int64[:, :, ::1], _SHORT_ROW, _SHORT_ROW, types.float32[:, :, ::1], _FLOAT_ROW,
         _TABLE, types.int16[::1], _FLOAT_ROW, types.float32[::1], types.float32[::1],
         _VECTOR, types.float32[::1], _FLOAT_ROW,
     ],
     Games,
 )  # fmt: skip
-_SCHEDULE = types.NamedUniTuple(types.int64, 6, Schedule)
+_SCHEDULE = types.NamedUniTuple(types.int64, 7, Schedule)
 
 
 def share(part: float) -> int:
@@ -114,6 +116,7 @@ def new_games(game: KernelGame, at_a_time: int, samples: int) -> Games:
         left=zeros(),
         full=zeros(),
         length=zeros(),
+        handicapped=zeros(),
         states=np.zeros((at_a_time, plies, words), dtype=np.int64),
         actions=np.zeros((at_a_time, plies), dtype=np.int16),
         players=np.zeros((at_a_time, plies), dtype=np.int16),
@@ -154,6 +157,8 @@ def start_move(games: Games, number: int, tree: Tree, rows: int, schedule: Any, 
     full = draw(rng, _WHOLE) < schedule.full_share
     games.full[number] = 1 if full else 0
     games.left[number] = schedule.simulations if full else schedule.quick_simulations
+    if not full and games.handicapped[number] == games.boards[number, 0]:
+        games.left[number] = 1  # gives the policy
 
 
 @inlined
@@ -185,6 +190,9 @@ def start_game(
         wanted -= 1  # the game ended
     games.ply[number] = wanted
     games.length[number] = 0
+    games.handicapped[number] = 0
+    if schedule.handicap_share > 0 and draw(rng, _WHOLE) < schedule.handicap_share:
+        games.handicapped[number] = 1 + draw(rng, 2)
 
 
 @inlined
@@ -235,6 +243,21 @@ def chosen_child(tree: Tree, root: int, weights: Any, total: Any, drawn: bool, r
             if left < 0:
                 return int(first + i)
     return int(first + best)
+
+
+@inlined
+def child_by_policy(games: Games, number: int, tree: Tree, root: int, rng: Rng) -> int:
+    """Return the row of a child that is drawn by the net's policy, without noise."""
+    first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
+    left = np.float32(draw(rng, _WHOLE)) / np.float32(_WHOLE)
+    for child in range(first, first + width):
+        if games.full[number] == 1:
+            left -= games.priors[number, tree.nodes[child].action]
+        else:
+            left -= tree.guide[child].prior
+        if left < 0:
+            return int(child)
+    return int(first)
 
 
 @inlined
@@ -356,6 +379,9 @@ def play_games(
                     drawn = games.ply[number] < schedule.temperature_plies
                     total = weigh_children(tree, root, games.weights)
                     best = chosen_child(tree, root, games.weights, total, drawn, rng)
+                    by_policy = games.handicapped[number] == board[0]
+                    if by_policy and tree.nodes[root].proof == UNKNOWN:
+                        best = child_by_policy(games, number, tree, root, rng)
                     if games.full[number] == 1:
                         write(board, state)
                         for word in range(len(state)):

@@ -41,6 +41,7 @@ class SelfPlaySettings:
     temperature_plies: int = 6  # moves before this ply are drawn in proportion to their visits
     random_openings: float = 0.5  # share of games that begin with random moves
     opening_plies: int = 4  # most of them
+    handicap_games: float = 0.0  # share of games in which one player moves by the policy alone
     solver: bool = True  # backpropagate proofs
     decisive: bool = True  # decisive playouts find wins and losses within two plies
 
@@ -147,6 +148,7 @@ class SelfPlay:
                 share(settings.random_openings),
                 settings.opening_plies,
                 settings.temperature_plies,
+                share(settings.handicap_games),
             ),
             samples,
             self._state,
@@ -178,7 +180,8 @@ class SelfPlay:
         for name, array in unfinished._asdict().items():
             room = getattr(games, name)
             (room[:, : array.shape[1]] if name in OF_SAMPLES else room)[:] = array
-        games.left[:] = np.where(games.full, settings.simulations, settings.quick_simulations)
+        quick = np.where(games.handicapped == games.boards[:, 0], 1, settings.quick_simulations)
+        games.left[:] = np.where(games.full, settings.simulations, quick)
         self._tree.used[:] = np.arange(settings.games) * self._rows + 1
         self._games = games
 

@@ -116,6 +116,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "temperature_plies": Key(whole(0, 1000), "moves of a game that are drawn by visits"),
         "random_openings": Key(number(0, 1), "share of the games with random first moves"),
         "opening_plies": Key(whole(0, 100), "random first moves at most"),
+        "handicap_games": Key(number(0, 1), "share in which one player moves by the policy alone"),
         "solver": Key(truth, "proven results count instead of the net's value"),
         "decisive": Key(truth, "the search sees wins and losses within two moves"),
     },

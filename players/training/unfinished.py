@@ -23,6 +23,7 @@ class Unfinished(NamedTuple):
     ply: NDArray[np.int64]
     full: NDArray[np.int64]
     length: NDArray[np.int64]
+    handicapped: NDArray[np.int64]
     states: NDArray[np.int64]
     actions: NDArray[np.int16]
     players: NDArray[np.int16]

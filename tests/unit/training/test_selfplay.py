@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import games
-from games import Game, KernelGame
+from games import Game, KernelGame, State
 from players.mcts.selfplay import new_games, prune_policy
 from players.mcts.tree import UNKNOWN, new_forest
 from players.training.selfplay import SelfPlay, SelfPlayResult, SelfPlaySettings
@@ -78,6 +79,47 @@ def test_states_with_large_numbers_are_kept_as_they_are() -> None:
     assert samples.states.max() > 2**31
     for state, policy in zip(samples.states.tolist(), samples.policy, strict=True):
         assert set(np.flatnonzero(policy)) <= set(game.legal_actions(tuple(state)))
+
+
+def test_a_handicapped_player_moves_by_the_policy_alone() -> None:
+    """Here the policy has one action; a search with noise visits others, too."""
+    settings = replace(
+        SETTINGS, handicap_games=1.0, full_share=1.0, simulations=40, temperature_plies=9,
+        random_openings=0.0, solver=False, decisive=False,
+    )  # fmt: skip
+    assert isinstance(GAME, KernelGame)
+    samples = SelfPlay(GAME, settings, 1).play(first_action_only, 300).samples
+    handicapped = [set[int](), set[int]()]
+    for moves in matches(samples.states):
+        by_policy = [
+            {action == min(GAME.legal_actions(state)) for state, action in moves if state[0] == who}
+            for who in (1, 2)
+        ]
+        assert {True} in by_policy, moves
+        for who in (0, 1):
+            handicapped[who] |= by_policy[who]
+    assert handicapped == [{True, False}, {True, False}], "each player has it in some matches"
+
+
+def matches(states: NDArray[np.int64]) -> list[list[tuple[State, int]]]:
+    """The moves of matches whose states follow one another, without the last move of each."""
+    found: list[list[tuple[State, int]]] = []
+    for before, after in pairwise(map(tuple, states.tolist())):
+        if before == GAME.initial_state():
+            found.append([])
+        changed = [i for i in range(2, len(before)) if before[i] != after[i]]
+        if len(changed) == 1:
+            found[-1].append((before, changed[0] - 2))
+    return found
+
+
+def first_action_only(
+    planes: NDArray[np.float32],
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """A net whose policy is the legal action with the lowest number."""
+    cells = np.arange(GAME.num_actions)
+    logits = np.tile(-100.0 * cells, (len(planes), 1)).astype(np.float32)
+    return logits, evaluate(planes)[1]
 
 
 def test_trees_that_do_not_fit_into_memory_are_a_memory_error() -> None:
