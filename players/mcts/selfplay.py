@@ -246,18 +246,29 @@ def chosen_child(tree: Tree, root: int, weights: Any, total: Any, drawn: bool, r
 
 
 @inlined
-def child_by_policy(games: Games, number: int, tree: Tree, root: int, rng: Rng) -> int:
-    """Return the row of a child that is drawn by the net's policy, without noise."""
+def weigh_by_policy(games: Games, number: int, tree: Tree, root: int) -> Any:
+    """Set the weight of each child of a root to the net's policy, without noise; return the sum."""
     first, width = np.int64(tree.nodes[root].first_child), np.int64(tree.nodes[root].width)
-    left = np.float32(draw(rng, _WHOLE)) / np.float32(_WHOLE)
-    for child in range(first, first + width):
-        if games.full[number] == 1:
-            left -= games.priors[number, tree.nodes[child].action]
-        else:
-            left -= tree.guide[child].prior
-        if left < 0:
-            return int(child)
-    return int(first)
+    total = np.float32(0.0)
+    for i in range(width):
+        weight = tree.guide[first + i].prior
+        if games.full[number] == 1:  # its priors have noise
+            weight = games.priors[number, tree.nodes[first + i].action]
+        games.weights[i] = weight
+        total += weight
+    return total
+
+
+@inlined
+def next_child(games: Games, number: int, tree: Tree, root: int, plies: int, rng: Rng) -> int:
+    """Return the row of the child that is played; before the ply `plies` it is drawn."""
+    drawn = games.ply[number] < plies
+    handicapped = games.handicapped[number] == games.boards[number, 0]
+    if handicapped and tree.nodes[root].proof == UNKNOWN:
+        total = weigh_by_policy(games, number, tree, root)
+        return chosen_child(tree, root, games.weights, total, True, rng)
+    total = weigh_children(tree, root, games.weights)
+    return chosen_child(tree, root, games.weights, total, drawn, rng)
 
 
 @inlined
@@ -376,16 +387,12 @@ def play_games(
                     start_move(games, number, tree, rows, schedule, rng)
                 elif games.left[number] <= 0 or tree.nodes[root].proof != UNKNOWN:
                     board = games.boards[number]
-                    drawn = games.ply[number] < schedule.temperature_plies
-                    total = weigh_children(tree, root, games.weights)
-                    best = chosen_child(tree, root, games.weights, total, drawn, rng)
-                    by_policy = games.handicapped[number] == board[0]
-                    if by_policy and tree.nodes[root].proof == UNKNOWN:
-                        best = child_by_policy(games, number, tree, root, rng)
+                    best = next_child(games, number, tree, root, schedule.temperature_plies, rng)
                     if games.full[number] == 1:
                         write(board, state)
                         for word in range(len(state)):
                             games.states[number, games.length[number], word] = state[word]
+                        total = weigh_children(tree, root, games.weights)
                         total = prune_policy(games, number, tree, root, config.c, total)
                         record(games, number, tree, root, games.weights, total)
                     games.last[number] = tree.nodes[best].action
