@@ -153,6 +153,17 @@ def read(state: Vector, board: Board) -> None:
     board[_FORCED] = state[83] if 0 <= state[83] <= ANYWHERE else ANYWHERE
 
 
+@kernel
+def blocks(state: Vector, winners: Vector) -> None:
+    for inner in range(9):
+        first, second = 0, 0
+        for cell in range(9):
+            owner = state[2 + 9 * inner + cell]
+            first |= (owner == 1) << cell
+            second |= (owner == 2) << cell
+        winners[inner] = 1 if WINS[first] else 2 if WINS[second] else 0
+
+
 class UltimateTicTacToe(KernelGame):
     """Nine boards of tic-tac-toe; each move decides the board of the opponent's next move."""
 
@@ -169,7 +180,7 @@ class UltimateTicTacToe(KernelGame):
         "so look where each move sends the opponent."
     )
 
-    kernels = Kernels(start, legal, play, playout, write, read)
+    kernels = Kernels(start, legal, play, playout, write, read, blocks=blocks)
 
     def __init__(self) -> None:
         super().__init__(board=24, state=84, actions=81, plies=81)
@@ -189,16 +200,10 @@ class UltimateTicTacToe(KernelGame):
         forced = state[83]
         where = "anywhere" if forced == ANYWHERE else f"on board {_BOARDS[forced]}"
         note = "" if state[1] else f"to move {where}"
-        blocks = tuple(_winner(state[2 + 9 * inner : 11 + 9 * inner]) for inner in range(9))
-        return BoardView(9, 9, tuple(cells), clicks, block=3, blocks=blocks, note=note)
-
-
-def _winner(cells: State) -> int:
-    """Return the player with three in a row on a small board, 0 for none."""
-    for player in (1, 2):
-        if WINS[sum(1 << cell for cell in range(9) if cells[cell] == player)]:
-            return player
-    return 0
+        winners = np.empty(9, dtype=np.int64)
+        blocks(np.array(state), winners)
+        won = tuple(winners.tolist())
+        return BoardView(9, 9, tuple(cells), clicks, block=3, blocks=won, note=note)
 
 
 def _place(action: int) -> int:

@@ -33,6 +33,12 @@ Two others put knowledge of the game into a search. Nothing is proven by them.
 `heavy` may end before the match does, but not after one ply, with the probable outcome in
 `board[1]`. `prior` writes into `results[2 * a]` half points, two for a win, and into
 `results[2 * a + 1]` the number of visits that they are worth.
+
+The last one is for games whose views have blocks with winners, which nets are shown.
+
+| kernel | does |
+| --- | --- |
+| `blocks(state, winners)` | writes the winner of each block of the view, 0 for none |
 """
 
 from __future__ import annotations
@@ -66,6 +72,7 @@ SIGNATURES = {
     "heavy": types.int64(_VECTOR, _RNG, _VECTOR),
     "prior": types.void(_VECTOR, _VECTOR),
     "write": types.void(_VECTOR, _VECTOR),
+    "blocks": types.void(_VECTOR, _VECTOR),
     "read": types.void(types.Array(types.int64, 1, "C", readonly=True), _VECTOR),
 }
 
@@ -83,6 +90,7 @@ class Kernels(NamedTuple):
     sensible: Callable[..., int] | None = None
     heavy: Callable[..., int] | None = None
     prior: Callable[..., None] | None = None
+    blocks: Callable[..., None] | None = None
 
 
 def kernel(function: F) -> F:

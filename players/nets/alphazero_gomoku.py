@@ -21,8 +21,9 @@ import numpy as np
 
 import games
 from games import Game
-from players.nets.architecture import board_shape, outputs
+from players.nets.architecture import outputs
 from players.nets.contract import INPUT, POLICY, VALUE
+from players.nets.encoding import board_shape
 from players.nets.errors import NetError
 from players.nets.graph import GraphBuilder, Layer
 from players.nets.pickles import read_arrays

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games import Game
-from players.nets.encoding import PLANES
+from players.nets.encoding import board_shape
 from players.nets.layout import layout_of
 
 Parameters = Mapping[str, NDArray[np.float32]]
@@ -46,10 +46,10 @@ class Architecture:
 
     def shapes(self, game: Game) -> dict[str, tuple[int, ...]]:
         """Return the shape of each array by its name, in the order in which they are applied."""
-        _, rows, columns = board_shape(game)
+        planes, rows, columns = board_shape(game)
         wide, head, hidden = self.filters, self.head_planes, self.value_hidden
         flat = head * rows * columns
-        weights: dict[str, tuple[int, ...]] = {"stem/w": (wide, PLANES, 3, 3)}
+        weights: dict[str, tuple[int, ...]] = {"stem/w": (wide, planes, 3, 3)}
         for block in range(self.blocks):
             weights[f"block{block}/w1"] = (wide, wide, 3, 3)
             weights[f"block{block}/w2"] = (wide, wide, 3, 3)
@@ -106,12 +106,6 @@ class Architecture:
             head_planes=parameters["policy/w"].shape[0],
             value_hidden=parameters["value/dense1_w"].shape[1],
         )
-
-
-def board_shape(game: Game) -> tuple[int, int, int]:
-    """Return the shape of one encoded position: planes, rows and columns."""
-    view = game.view(game.initial_state())
-    return PLANES, view.rows, view.columns
 
 
 def outputs(shape: tuple[int, ...]) -> int:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from games import Game
-from players.nets.architecture import board_shape
-from players.nets.encoding import NAME, VERSION
+from players.nets.encoding import NAME, VERSION, board_shape
 from players.nets.errors import NetError, require
 from players.nets.files import read_limited
 from players.nets.protobuf import count_fields

@@ -10,9 +10,12 @@ Each plane has the rows and columns of the game's view; its numbers are 0 or 1.
 | 3 | every cell |
 | 4 | every cell, if player 1 is to move |
 | 5 | the cells to click for the legal actions |
+| 6 | the cells of blocks that the player to move has won |
+| 7 | the cells of blocks that the other player has won |
 
-The planes depend on the position and the last action alone. They commute with the symmetries of the
-game: moving the cells of every plane gives the planes of the moved position.
+The last two are there only for games whose views have blocks with winners. The planes depend on the
+position and the last action alone. They commute with the symmetries of the game: moving the cells
+of every plane gives the planes of the moved position.
 
 Games with kernels whose cells are numbers of the state are encoded by compiled functions, the
 others through their views, with the same result. Calling a kernel through a pointer costs 0.2 ms a
@@ -32,12 +35,13 @@ from games import Board, Game, KernelGame, Vector, helper
 from games.core.kernels import SIGNATURES, compiled
 from players.nets.layout import layout_of
 
-PLANES = 6
+PLANES, BLOCK_PLANES = 6, 2
 NAME = "cells"
 VERSION = 1
 
 _VECTOR, _TABLE, _OUT = types.int64[::1], types.int64[:, ::1], types.float32[:, :, ::1]
 _READ, _LEGAL = (types.FunctionType(SIGNATURES[name]) for name in ("read", "legal"))
+_BLOCKS = types.FunctionType(SIGNATURES["blocks"])
 
 
 class Encoding:
@@ -47,14 +51,17 @@ class Encoding:
         self.game = game
         self._layout = layout = layout_of(game)
         self._size = len(game.initial_state())
-        self.shape = (PLANES, layout.rows, layout.columns)
+        self.shape = board_shape(game)
         #: Whether positions are encoded by the compiled function.
         self.compiled = (
-            isinstance(game, KernelGame) and layout.words is not None and layout.clicks is not None
+            isinstance(game, KernelGame)
+            and layout.words is not None
+            and layout.clicks is not None
+            and (layout.block_of is None or game.kernels.blocks is not None)
         )
 
     def encode(self, states: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the planes [n, 6, rows, columns] of n states and the actions that led to them.
+        """Return the planes [n, planes, rows, columns] of states and the actions that led to them.
 
         `states` is [n, numbers of a state]; `last` is [n], -1 for an unknown action.
         """
@@ -77,7 +84,7 @@ class Encoding:
         states = np.ascontiguousarray(states, dtype=np.int64)
         last = np.ascontiguousarray(last, dtype=np.int64)
         self._check(states, last, out)
-        planes = out.reshape(len(states), PLANES, -1)
+        planes = out.reshape(len(states), self.shape[0], -1)
         if self.compiled:
             self._encode_compiled(states, last, planes, legal)
         else:
@@ -115,6 +122,9 @@ class Encoding:
         assert clicks is not None
         drop = layout.columns if layout.falls else 0
         _write_cells(states, last, planes, words, clicks, drop)
+        if layout.block_of is not None and game.kernels.blocks is not None:
+            winners = np.empty(layout.block_of.max() + 1, dtype=np.int64)
+            _mark_blocks(states, planes, layout.block_of, winners, game.kernels.blocks)
         if layout.empty_is_legal:
             _mark_empty(states, planes, words, clicks, drop)
             return
@@ -139,6 +149,16 @@ class Encoding:
         planes[5] = 0
         for clicked in view.clicks.values():
             planes[5, list(clicked)] = 1
+        if self._layout.block_of is not None:
+            winners = np.array(view.blocks)[self._layout.block_of]
+            planes[6] = winners == player
+            planes[7] = winners == 3 - player
+
+
+def board_shape(game: Game) -> tuple[int, int, int]:
+    """Return the shape of one encoded position: planes, rows and columns."""
+    view = game.view(game.initial_state())
+    return PLANES + BLOCK_PLANES * bool(view.blocks), view.rows, view.columns
 
 
 @helper
@@ -191,6 +211,24 @@ def _write_cells(
                     cell += drop
                 if 0 <= cell < cells:
                     played[cell] = 1.0
+
+
+@compiled(types.void(_TABLE, _OUT, _VECTOR, _VECTOR, _BLOCKS), allocates=False)
+def _mark_blocks(
+    states: NDArray[np.int64],
+    out: NDArray[np.float32],
+    block_of: Vector,
+    winners: Vector,
+    blocks: Callable[..., None],
+) -> None:
+    """Write planes 6 and 7; `winners` is working memory, a number for each block."""
+    for i in range(len(states)):
+        player = states[i, 0]
+        blocks(states[i], winners)
+        for cell in range(len(block_of)):
+            winner = winners[block_of[cell]]
+            out[i, 6, cell] = np.float32(winner == player)
+            out[i, 7, cell] = np.float32(winner == 3 - player)
 
 
 @compiled(types.void(_TABLE, _OUT, _VECTOR, _TABLE, types.int64, _TABLE, _VECTOR), allocates=False)

@@ -36,6 +36,8 @@ class Layout(NamedTuple):
     falls: bool
     #: Whether, until the game is over, an action is legal if its cell in `clicks` is empty.
     empty_is_legal: bool
+    #: For each cell the number of its block; None unless the view has the winners of blocks.
+    block_of: NDArray[np.int64] | None = None
 
     def cells_of(self, last: int, cells: Sequence[int]) -> list[int]:
         """Return the cells of the action that led to a position with those cells.
@@ -57,9 +59,10 @@ def layout_of(game: Game) -> Layout:
     Raises NetError for a game whose view has no cells.
     """
     state = game.initial_state()
-    if not game.view(state).cells:
+    first = game.view(state)
+    if not first.cells:
         raise NetError(f"nets need a game whose view has cells, and {game} has none")
-    seen = _Seen(game.num_actions, len(game.view(state).cells), len(state))
+    seen = _Seen(game.num_actions, len(first.cells), len(state))
     for action, cells in enumerate(getattr(game, "action_cells", ())):
         seen.clicked[action].add(cells)
     most = max(MOST, MOST_PER_CELL * len(seen.equal))
@@ -68,7 +71,8 @@ def layout_of(game: Game) -> Layout:
         seen.add(state, view)
         if n >= FEWEST and seen.all_known():
             break
-    return Layout(view.rows, view.columns, seen.words(), *seen.clicks(view.columns))
+    known = seen.words(), *seen.clicks(view.columns), _blocks(first)
+    return Layout(view.rows, view.columns, *known)
 
 
 class _Seen:
@@ -123,6 +127,14 @@ def _positions(game: Game) -> Iterator[State]:
         while actions:
             state, actions = game.step(state, draw.choice(actions))
             yield state
+
+
+def _blocks(view: BoardView) -> NDArray[np.int64] | None:
+    """Return the number of each cell's block, counted row by row, if blocks have winners."""
+    if not view.blocks:
+        return None
+    rows, columns = np.divmod(np.arange(len(view.cells)), view.columns)
+    return rows // view.block * (view.columns // view.block) + columns // view.block
 
 
 def _lands(view: BoardView, cells: tuple[int, ...]) -> bool:

@@ -36,7 +36,8 @@ def test_the_metadata_are_those_of_the_contract() -> None:
 
 def test_the_planes_are_those_of_the_encoding() -> None:
     planes = table("## The planes")
-    assert [int(number) for number, _ in planes] == list(range(encoding.PLANES))
+    numbers = range(encoding.PLANES + encoding.BLOCK_PLANES)
+    assert [int(number) for number, _ in planes] == list(numbers)
     assert encoding.__doc__
     for _, description in planes:
         assert f"| {description} |" in encoding.__doc__

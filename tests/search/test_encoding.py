@@ -17,7 +17,7 @@ from games import Game, State
 from players.nets.encoding import Encoding
 
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
-OWN, OTHER, LAST, ONES, FIRST, LEGAL = range(6)
+OWN, OTHER, LAST, ONES, FIRST, LEGAL, OWN_BLOCKS, OTHER_BLOCKS = range(8)
 #: Games whose states do not have the cells of their views.
 THROUGH_VIEWS = {
     "checkers",
@@ -34,7 +34,7 @@ THROUGH_VIEWS = {
 
 
 def planes_after(spec: str, moves: str) -> list[list[str]]:
-    """Returns the six planes of a position as lines of text, `1` and `.`."""
+    """Returns the planes of a position as lines of text, `1` and `.`."""
     game = games.load(spec)
     state, last = game.initial_state(), -1
     for name in moves.split():
@@ -118,6 +118,13 @@ def test_ultimate_tic_tac_toe_marks_the_board_to_play_on() -> None:
     assert planes[LEGAL] == [*["...111..."] * 3, *[empty] * 6]
 
 
+def test_ultimate_tic_tac_toe_marks_the_small_boards_that_are_won() -> None:
+    planes = planes_after("ultimate_tic_tac_toe", "i3 i7 g3 c7 h3")
+    empty = "........."
+    assert planes[OWN_BLOCKS] == [empty] * 9
+    assert planes[OTHER_BLOCKS] == [*["......111"] * 3, *[empty] * 6]
+
+
 @every_compiled_game
 def test_compiled_and_plain_encodings_are_equal(spec: str) -> None:
     game = games.load(spec)
@@ -138,7 +145,7 @@ def test_the_encoding_commutes_with_symmetries(spec: str) -> None:
     for symmetry in game.symmetries:
         plies = zip(*match_and_image(game, symmetry, 3), strict=True)
         states, images, last, last_images = map(np.array, plies)
-        planes = encoding.encode(states, last).reshape(len(states), 6, -1)
+        planes = encoding.encode(states, last).reshape(len(states), encoding.shape[0], -1)
         moved = np.empty_like(planes)
         moved[:, :, symmetry.cells] = planes
         assert np.array_equal(encoding.encode(images, last_images).reshape(moved.shape), moved)

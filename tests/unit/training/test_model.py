@@ -9,8 +9,8 @@ from support.requirements import need_packages
 
 import games
 from players.nets import net, writer
-from players.nets.architecture import Architecture, board_shape
-from players.nets.encoding import Encoding
+from players.nets.architecture import Architecture
+from players.nets.encoding import Encoding, board_shape
 
 need_packages("jax", "onnx")
 

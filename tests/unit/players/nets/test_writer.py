@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from support.nets import METADATA, SMALL, random_planes, write_small_net
 
 import games
-from players.nets.architecture import Architecture, Parameters, board_shape
+from players.nets.architecture import Architecture, Parameters
+from players.nets.encoding import board_shape
 from players.nets.errors import NetError
 from players.nets.net import load
 from players.nets.writer import write
