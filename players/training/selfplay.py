@@ -15,6 +15,7 @@ from players.core.rules import rules_of
 from players.mcts import selfplay
 from players.mcts.callback import Callback
 from players.mcts.noise import add_noise, policy_of
+from players.mcts.playouts import evaluate_by_playouts
 from players.mcts.puct import PuctConfig, new_boards, new_leaves
 from players.mcts.selfplay import Schedule, new_games, play_games, share
 from players.mcts.tree import new_forest
@@ -44,6 +45,8 @@ class SelfPlaySettings:
     handicap_games: float = 0.0  # share of games in which one player moves by the policy alone
     solver: bool = True  # backpropagate proofs
     decisive: bool = True  # decisive playouts find wins and losses within two plies
+    playout_rounds: int = 0  # rounds before which playouts evaluate, not the net
+    playouts: int = 8  # for each evaluation in those rounds
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ class SelfPlay:
         trees do not fit into memory.
         """
         self._game, self._settings = game, settings
-        self._rules = rules_of(game)
+        self._rules = rules = rules_of(game)
+        self._playout = (rules.decisive if settings.decisive else None) or rules.playout
         self._encoding = Encoding(game)
         self._rows = 1 + (settings.simulations + 2) * game.num_actions
         try:
@@ -110,15 +114,22 @@ class SelfPlay:
             for name in Unfinished._fields
         })  # fmt: skip
 
-    def play(self, evaluate: Evaluate, samples: int) -> SelfPlayResult:
-        """Play until the games that ended have `samples` or some more; `evaluate` is the net.
+    def play(
+        self,
+        evaluate: Evaluate | None,
+        samples: int,
+        evaluated: Callable[[int], object] = lambda n: None,
+    ) -> SelfPlayResult:
+        """Play until the games that ended have `samples` or some more.
 
-        Raises what `evaluate` raises; the samples of games that ended before are lost.
+        `evaluate` is the net; without one, playouts evaluate, and the policy is even. After each
+        batch, `evaluated` is called with its size. Raises what `evaluate` raises; the samples of
+        games that ended before are lost.
         """
         started, self._net_seconds = time.perf_counter(), 0.0
         settings, rules = self._settings, self._rules
         games = self._room(samples)
-        callback = Callback(lambda n: self._evaluate(evaluate, n))
+        callback = Callback(lambda n: self._evaluate(evaluate, n, evaluated))
         play_games(
             games,
             self._tree,
@@ -126,7 +137,7 @@ class SelfPlay:
             self._game.board(),
             rules.legal,
             rules.play,
-            (rules.decisive if settings.decisive else None) or rules.playout,
+            self._playout,
             rules.write,
             callback,
             self._rng,
@@ -194,7 +205,17 @@ class SelfPlay:
         self._games = fresh
         return fresh
 
-    def _evaluate(self, evaluate: Evaluate, n: int) -> None:
+    def _evaluate(
+        self, evaluate: Evaluate | None, n: int, evaluated: Callable[[int], object]
+    ) -> None:
+        if evaluate is None:
+            self._evaluate_by_playouts(n)
+        else:
+            self._evaluate_by_net(evaluate)
+        self._prepare_roots(n)
+        evaluated(n)
+
+    def _evaluate_by_net(self, evaluate: Evaluate) -> None:
         """Evaluate all rows, so that the batch has always the same size."""
         leaves = self._leaves
         self._encoding.encode_into(
@@ -205,7 +226,20 @@ class SelfPlay:
         self._net_seconds += time.perf_counter() - before
         self._logits[:] = logits
         self._values[:] = values
-        self._prepare_roots(n)
+
+    def _evaluate_by_playouts(self, n: int) -> None:
+        self._logits[:] = 0
+        evaluate_by_playouts(
+            self._leaves,
+            n,
+            self._game.board(),
+            self._game.kernels.read,
+            self._playout,
+            self._rng,
+            self._boards,
+            self._settings.playouts,
+            self._values,
+        )
 
     def _prepare_roots(self, n: int) -> None:
         """Add noise to the policy of the roots of full searches, and keep it without the noise."""

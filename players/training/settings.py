@@ -119,6 +119,8 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "handicap_games": Key(number(0, 1), "share in which one player moves by the policy alone"),
         "solver": Key(truth, "proven results count instead of the net's value"),
         "decisive": Key(truth, "the search sees wins and losses within two moves"),
+        "playout_rounds": Key(whole(0, 10_000), "first rounds in which playouts evaluate, no net"),
+        "playouts": Key(whole(1, 10_000), "random playouts for an evaluation in those rounds"),
     },
     "learning": {
         "positions_per_round": Key(whole(1, _MANY), "samples between two nets"),

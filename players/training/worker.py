@@ -17,8 +17,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from players.nets import net as nets
 from players.nets.errors import NetError
@@ -59,23 +57,19 @@ class WorkerReport(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
 
 
-class _Counted:
-    """The evaluation of a net, which reports now and then how much it has evaluated."""
+class _Progress:
+    """Reports now and then how many positions were evaluated."""
 
-    def __init__(self, net: nets.Net) -> None:
-        self._net = net
+    def __init__(self) -> None:
         self._evaluations = 0
         self._reported_at = time.monotonic()
 
-    def evaluate(
-        self, planes: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the net's logits and values."""
-        self._evaluations += len(planes)
+    def add(self, evaluations: int) -> None:
+        """Count evaluations, and report the sum if it is time."""
+        self._evaluations += evaluations
         if time.monotonic() > self._reported_at + _REPORT_S:
             self._reported_at = time.monotonic()
             _send(WorkerReport(self._evaluations))
-        return self._net.evaluate(planes)
 
 
 def main() -> None:
@@ -114,7 +108,9 @@ class SelfPlayWorker:
             game = trainable(settings.game)
             self._self_play = SelfPlay(game, settings.self_play, job.seed, given)
         try:
-            result = self._self_play.play(_Counted(net).evaluate, job.positions)
+            by_playouts = job.net_round < settings.self_play.playout_rounds
+            evaluate = None if by_playouts else net.evaluate
+            result = self._self_play.play(evaluate, job.positions, _Progress().add)
         finally:
             net.close()
         played = Played(

@@ -81,6 +81,19 @@ def test_states_with_large_numbers_are_kept_as_they_are() -> None:
         assert set(np.flatnonzero(policy)) <= set(game.legal_actions(tuple(state)))
 
 
+def test_without_a_net_playouts_evaluate_and_a_shard_follows_from_its_seed() -> None:
+    assert isinstance(GAME, KernelGame)
+    batches = list[int]()
+    results = [SelfPlay(GAME, SETTINGS, 1).play(None, 30, batches.append) for _ in range(2)]
+    first, second = results
+    assert equal(first.samples, second.samples)
+    assert sum(batches) == first.evaluations + second.evaluations
+    assert first.net_seconds == 0
+    values = first.samples.search_value
+    in_centre = first.samples.states[:, 2 + 4] == 3 - first.samples.states[:, 0]
+    assert values[in_centre].mean() < values[~in_centre].mean()  # a stone there helps its owner
+
+
 def test_a_handicapped_player_moves_by_the_policy_alone() -> None:
     """Here the policy has one action; a search with noise visits others, too."""
     settings = replace(

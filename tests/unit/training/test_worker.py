@@ -1,0 +1,35 @@
+"""A worker's job: which rounds are played with the net, and which with playouts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.requirements import need_packages
+
+need_packages("onnx", "onnxruntime")
+
+from support.nets import write_small_net  # noqa: E402
+
+import games  # noqa: E402
+from players.training.samples import Shard, read_shard  # noqa: E402
+from players.training.selfplay import SelfPlaySettings  # noqa: E402
+from players.training.settings import TrainingSettings  # noqa: E402
+from players.training.worker import Job, SelfPlayWorker  # noqa: E402
+
+GAME = games.load("tic_tac_toe")
+
+
+def test_playouts_evaluate_until_the_net_has_learned_for_some_rounds(tmp_path: Path) -> None:
+    net = tmp_path / "net.onnx"
+    write_small_net(net, GAME)
+    self_play = SelfPlaySettings(games=8, simulations=16, quick_simulations=4, playout_rounds=2)
+    worker = SelfPlayWorker(TrainingSettings(GAME, self_play=self_play))
+
+    def played_with_net_of(number: int) -> Shard:
+        shard = tmp_path / f"{number}.npz"
+        worker.do(Job(str(net), number, seed=1, positions=20, shard=str(shard)))
+        return read_shard(shard, GAME)
+
+    seconds = [played_with_net_of(number).played.net_seconds for number in range(4)]
+    assert seconds[:2] == [0, 0]
+    assert min(seconds[2:]) > 0
