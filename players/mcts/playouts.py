@@ -1,9 +1,8 @@
 """Evaluation of leaves by random playouts, in the place of a net that has not learned yet.
 
 A net with random weights tells a search nothing: in a long game both players then move almost at
-random, and the result of one game says little about a position in it. The mean of many playouts
-says more, and takes less time than the net (warm start: Wang, Preuss & Plaat 2020, "Warm-Start
-AlphaZero Self-Play Search Enhancements").
+random, and the result says little about the positions. Playouts tell more and take less time
+(Wang, Preuss & Plaat 2020, "Warm-Start AlphaZero Self-Play Search Enhancements").
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _READ, _PLAYOUT = (types.FunctionType(SIGNATURES[name]) for name in ("read", "pl
 @compiled(
     types.void(
         *(LEAVES, types.int64, types.int64[::1], _READ, _PLAYOUT),
-        *(RNG, BOARDS, types.int64, VALUES),
+        *(RNG, BOARDS, VALUES),
     ),
     allocates=False,
 )
@@ -36,23 +35,17 @@ def evaluate_by_playouts(
     playout: Callable[..., int],
     rng: Rng,
     boards: Boards,
-    playouts: int,
     values: Any,
 ) -> None:
-    """Set the values of the first n leaves: the mean result, -1 to 1 for the player to move.
+    """Set the values of the first n leaves: a result, 1, 0 or -1 for the player to move.
 
-    `origin` is the board of the first position, `playouts` the number of playouts of each leaf.
+    `origin` is the board of the first position.
     """
     for leaf in range(n):
         for i in range(len(origin)):
-            boards.probe[i] = origin[i]
-        read(leaves.states[leaf], boards.probe)
-        points, player = 0, leaves.player[leaf]
-        for _ in range(playouts):
-            for i in range(len(origin)):
-                boards.board[i] = boards.probe[i]
-            playout(boards.board, rng, boards.trace)
-            outcome = boards.board[1]
-            if outcome > 0:
-                points += 1 if outcome == player else -1
-        values[leaf] = np.float32(points) / np.float32(playouts)
+            boards.board[i] = origin[i]
+        read(leaves.states[leaf], boards.board)
+        playout(boards.board, rng, boards.trace)
+        outcome = boards.board[1]
+        points = 1 if outcome == leaves.player[leaf] else -1
+        values[leaf] = np.float32(points if outcome > 0 else 0)

@@ -45,8 +45,8 @@ class SelfPlaySettings:
     handicap_games: float = 0.0  # share of games in which one player moves by the policy alone
     solver: bool = True  # backpropagate proofs
     decisive: bool = True  # decisive playouts find wins and losses within two plies
-    playout_rounds: int = 0  # rounds before which playouts evaluate, not the net
-    playouts: int = 8  # for each evaluation in those rounds
+    playout_rounds: int = 0  # first rounds, in which playouts evaluate, not the net
+    playout_simulations: int = 1000  # of a full search in those rounds, quick ones in proportion
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SelfPlayResult:
     first_player_wins: int
     ties: int
     simulations: int
-    evaluations: int
+    evaluations: int  # of the net
     net_seconds: float
     seconds: float
 
@@ -83,7 +83,10 @@ class SelfPlay:
         self._rules = rules = rules_of(game)
         self._playout = (rules.decisive if settings.decisive else None) or rules.playout
         self._encoding = Encoding(game)
-        self._rows = 1 + (settings.simulations + 2) * game.num_actions
+        most = settings.simulations
+        if settings.playout_rounds > 0:
+            most = max(most, settings.playout_simulations)
+        self._rows = 1 + (most + 2) * game.num_actions
         try:
             self._tree = new_forest(settings.games, self._rows)
         except OSError as error:
@@ -98,6 +101,7 @@ class SelfPlay:
         self._noise = np.random.default_rng(seed)
         self._games: selfplay.Games | None = None
         self._net_seconds = 0.0
+        self._continued = unfinished is not None
         if unfinished is not None:
             self._continue(unfinished)
 
@@ -128,7 +132,10 @@ class SelfPlay:
         """
         started, self._net_seconds = time.perf_counter(), 0.0
         settings, rules = self._settings, self._rules
-        games = self._room(samples)
+        schedule, games = self._schedule(evaluate is None), self._room(samples)
+        if self._continued:
+            self._continued = False
+            self._search_anew(games, schedule)
         callback = Callback(lambda n: self._evaluate(evaluate, n, evaluated))
         play_games(
             games,
@@ -152,15 +159,7 @@ class SelfPlay:
                 settings.solver,
                 settings.decisive and rules.decisive is not None,
             ),
-            Schedule(
-                settings.simulations,
-                settings.quick_simulations,
-                share(settings.full_share),
-                share(settings.random_openings),
-                settings.opening_plies,
-                settings.temperature_plies,
-                share(settings.handicap_games),
-            ),
+            schedule,
             samples,
             self._state,
         )
@@ -180,21 +179,42 @@ class SelfPlay:
             first_player_wins=int(counters[selfplay.FIRST_WINS]),
             ties=int(counters[selfplay.TIES]),
             simulations=int(counters[selfplay.SIMULATIONS]),
-            evaluations=int(counters[selfplay.EVALUATIONS]),
+            evaluations=int(counters[selfplay.EVALUATIONS]) if evaluate else 0,
             net_seconds=self._net_seconds,
             seconds=time.perf_counter() - started,
         )
 
+    def _schedule(self, by_playouts: bool) -> Schedule:
+        settings = self._settings
+        full, quick = settings.simulations, settings.quick_simulations
+        if by_playouts:
+            full, quick = (
+                settings.playout_simulations,
+                max(2, round(settings.playout_simulations * quick / full)),
+            )
+        return Schedule(
+            full,
+            quick,
+            share(settings.full_share),
+            share(settings.random_openings),
+            settings.opening_plies,
+            settings.temperature_plies,
+            share(settings.handicap_games),
+        )
+
     def _continue(self, unfinished: Unfinished) -> None:
-        """Take over games, with trees that have nothing but a root."""
-        games, settings = new_games(self._game, self._settings.games, 0), self._settings
+        """Take over games; the searches of their moves begin with `play`."""
+        self._games = games = new_games(self._game, self._settings.games, 0)
         for name, array in unfinished._asdict().items():
             room = getattr(games, name)
             (room[:, : array.shape[1]] if name in OF_SAMPLES else room)[:] = array
-        quick = np.where(games.handicapped == games.boards[:, 0], 1, settings.quick_simulations)
-        games.left[:] = np.where(games.full, settings.simulations, quick)
-        self._tree.used[:] = np.arange(settings.games) * self._rows + 1
-        self._games = games
+
+    def _search_anew(self, games: selfplay.Games, schedule: Schedule) -> None:
+        """Give each game a tree that has nothing but a root."""
+        handicapped = games.handicapped == games.boards[:, 0]
+        quick = np.where(handicapped, 1, schedule.quick_simulations)
+        games.left[:] = np.where(games.full, schedule.simulations, quick)
+        self._tree.used[:] = np.arange(self._settings.games) * self._rows + 1
 
     def _room(self, samples: int) -> selfplay.Games:
         """Return the games with empty room for `samples` and those of the games that end last."""
@@ -237,7 +257,6 @@ class SelfPlay:
             self._playout,
             self._rng,
             self._boards,
-            self._settings.playouts,
             self._values,
         )
 

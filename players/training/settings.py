@@ -120,7 +120,7 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "solver": Key(truth, "proven results count instead of the net's value"),
         "decisive": Key(truth, "the search sees wins and losses within two moves"),
         "playout_rounds": Key(whole(0, 10_000), "first rounds in which playouts evaluate, no net"),
-        "playouts": Key(whole(1, 10_000), "random playouts for an evaluation in those rounds"),
+        "playout_simulations": Key(whole(2, 100_000), "of a move learned from in those rounds"),
     },
     "learning": {
         "positions_per_round": Key(whole(1, _MANY), "samples between two nets"),

@@ -58,18 +58,18 @@ class WorkerReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Progress:
-    """Reports now and then how many positions were evaluated."""
+    """Reports now and then how many positions were evaluated, by the net or by playouts."""
 
     def __init__(self) -> None:
-        self._evaluations = 0
+        self.evaluations = 0
         self._reported_at = time.monotonic()
 
     def add(self, evaluations: int) -> None:
         """Count evaluations, and report the sum if it is time."""
-        self._evaluations += evaluations
+        self.evaluations += evaluations
         if time.monotonic() > self._reported_at + _REPORT_S:
             self._reported_at = time.monotonic()
-            _send(WorkerReport(self._evaluations))
+            _send(WorkerReport(self.evaluations))
 
 
 def main() -> None:
@@ -107,10 +107,11 @@ class SelfPlayWorker:
             given = read_unfinished(Path(job.games_from)) if job.games_from else None
             game = trainable(settings.game)
             self._self_play = SelfPlay(game, settings.self_play, job.seed, given)
+        progress = _Progress()
+        by_playouts = job.net_round < settings.self_play.playout_rounds
         try:
-            by_playouts = job.net_round < settings.self_play.playout_rounds
             evaluate = None if by_playouts else net.evaluate
-            result = self._self_play.play(evaluate, job.positions, _Progress().add)
+            result = self._self_play.play(evaluate, job.positions, progress.add)
         finally:
             net.close()
         played = Played(
@@ -126,7 +127,7 @@ class SelfPlayWorker:
         if job.games_to:
             write_unfinished(Path(job.games_to), self._self_play.unfinished)
         write_shard(Path(job.shard), settings.game, Shard(result.samples, played, job.net_round))
-        return result.evaluations
+        return progress.evaluations
 
     def _net(self, job: Job) -> nets.Net:
         """Load the net of a job; which runtime is the fastest is found out once."""

@@ -87,8 +87,8 @@ def test_without_a_net_playouts_evaluate_and_a_shard_follows_from_its_seed() -> 
     results = [SelfPlay(GAME, SETTINGS, 1).play(None, 30, batches.append) for _ in range(2)]
     first, second = results
     assert equal(first.samples, second.samples)
-    assert sum(batches) == first.evaluations + second.evaluations
-    assert first.net_seconds == 0
+    assert 0 < sum(batches) < first.simulations + second.simulations
+    assert (first.evaluations, first.net_seconds) == (0, 0)
     values = first.samples.search_value
     in_centre = first.samples.states[:, 2 + 4] == 3 - first.samples.states[:, 0]
     assert values[in_centre].mean() < values[~in_centre].mean()  # a stone there helps its owner

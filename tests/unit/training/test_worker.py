@@ -22,7 +22,9 @@ GAME = games.load("tic_tac_toe")
 def test_playouts_evaluate_until_the_net_has_learned_for_some_rounds(tmp_path: Path) -> None:
     net = tmp_path / "net.onnx"
     write_small_net(net, GAME)
-    self_play = SelfPlaySettings(games=8, simulations=16, quick_simulations=4, playout_rounds=2)
+    self_play = SelfPlaySettings(
+        games=8, simulations=16, quick_simulations=4, playout_rounds=2, playout_simulations=64
+    )
     worker = SelfPlayWorker(TrainingSettings(GAME, self_play=self_play))
 
     def played_with_net_of(number: int) -> Shard:
@@ -30,6 +32,7 @@ def test_playouts_evaluate_until_the_net_has_learned_for_some_rounds(tmp_path: P
         worker.do(Job(str(net), number, seed=1, positions=20, shard=str(shard)))
         return read_shard(shard, GAME)
 
-    seconds = [played_with_net_of(number).played.net_seconds for number in range(4)]
-    assert seconds[:2] == [0, 0]
-    assert min(seconds[2:]) > 0
+    played = [played_with_net_of(number).played for number in range(4)]
+    assert [(each.net_seconds, each.evaluations) for each in played[:2]] == [(0, 0)] * 2
+    assert min(each.net_seconds for each in played[2:]) > 0
+    assert min(each.evaluations for each in played[2:]) > 0
