@@ -1,6 +1,7 @@
 """The residual net that `playout-train` trains: its size, and the names and shapes of its arrays.
 
-    stem            3x3 convolution from the planes to `filters`
+    stem            3x3 convolution from the planes to `filters`; for a game whose board has blocks
+                    with winners, one that reads each block as a whole: a cell of what follows
     block0, ...     relu(x + w2 * relu(w1 * x + b1) + b2), both 3x3 convolutions
     policy          1x1 convolution to `head_planes`, dense layer to one logit an action
     value           1x1 convolution to `head_planes`, dense layers to `value_hidden` and to 1, tanh
@@ -35,6 +36,10 @@ Parameters = Mapping[str, NDArray[np.float32]]
 _QUIET = 0.1
 
 
+#: The weights of the first convolution, which reads the neighbours of each cell, or each block.
+STEM, BLOCK_STEM = "stem/w", "stem/block_w"
+
+
 @dataclass(frozen=True)
 class Architecture:
     """The size of a residual net, for any game."""
@@ -48,8 +53,13 @@ class Architecture:
         """Return the shape of each array by its name, in the order in which they are applied."""
         planes, rows, columns = board_shape(game)
         wide, head, hidden = self.filters, self.head_planes, self.value_hidden
-        flat = head * rows * columns
-        weights: dict[str, tuple[int, ...]] = {"stem/w": (wide, planes, 3, 3)}
+        side = block_side(game)
+        flat = head * (rows // side) * (columns // side)
+        weights: dict[str, tuple[int, ...]] = {}
+        if side > 1:
+            weights[BLOCK_STEM] = (wide, planes, side, side)
+        else:
+            weights[STEM] = (wide, planes, 3, 3)
         for block in range(self.blocks):
             weights[f"block{block}/w1"] = (wide, wide, 3, 3)
             weights[f"block{block}/w2"] = (wide, wide, 3, 3)
@@ -86,7 +96,7 @@ class Architecture:
         """
         _, rows, columns = board_shape(game)
         clicks = layout_of(game).clicks
-        if clicks is None:
+        if clicks is None or block_side(game) > 1:
             return
         planes = dense.reshape(self.head_planes, rows * columns, game.num_actions)
         for place in range(min(clicks.shape[1], self.head_planes // 2)):
@@ -102,10 +112,21 @@ class Architecture:
         blocks = sum(name.startswith("block") and name.endswith("/w1") for name in parameters)
         return cls(
             blocks=blocks,
-            filters=parameters["stem/w"].shape[0],
+            filters=parameters[stem_of(parameters)].shape[0],
             head_planes=parameters["policy/w"].shape[0],
             value_hidden=parameters["value/dense1_w"].shape[1],
         )
+
+
+def block_side(game: Game) -> int:
+    """Return the cells per block in each direction, 1 without blocks that have winners."""
+    view = game.view(game.initial_state())
+    return view.block if view.blocks else 1
+
+
+def stem_of(parameters: Mapping[str, object]) -> str:
+    """Return the name of the first convolution's weights: `BLOCK_STEM` if it reads blocks."""
+    return BLOCK_STEM if BLOCK_STEM in parameters else STEM
 
 
 def outputs(shape: tuple[int, ...]) -> int:

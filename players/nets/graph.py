@@ -46,11 +46,14 @@ class GraphBuilder:
         self._nodes.append(make(operator, list(inputs), [name], name=name, **attributes))
         return name
 
-    def convolve(self, x: str, name: str, layer: Layer) -> str:
+    def convolve(self, x: str, name: str, layer: Layer, apart: bool = False) -> str:
         """Add a convolution whose result has as many rows and columns as `x`.
 
-        `name` is that of its weights, such as `stem/w`.
+        `name` is that of its weights, such as `stem/w`. With `apart` it reads rectangles of its
+        size that lie side by side, and the result has one cell for each.
         """
+        if apart:
+            return self.add("Conv", x, *self._layer(name, layer), strides=layer[0].shape[2:])
         padding = [size // 2 for size in layer[0].shape[2:]] * 2
         return self.add("Conv", x, *self._layer(name, layer), pads=padding)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from games import Game
-from players.nets.architecture import Architecture, Parameters, bias_of
+from players.nets.architecture import BLOCK_STEM, Architecture, Parameters, bias_of, stem_of
 from players.nets.contract import INPUT, POLICY, VALUE
 from players.nets.errors import NetError
 from players.nets.graph import GraphBuilder, Layer
@@ -38,7 +38,8 @@ def write(
     def dense(x: str, name: str, to_name: str = "") -> str:
         return graph.dense(x, name, layer(name), to_name)
 
-    x = graph.relu(convolve(INPUT, "stem/w"))
+    stem = stem_of(parameters)
+    x = graph.relu(graph.convolve(INPUT, stem, layer(stem), apart=stem == BLOCK_STEM))
     for i in range(architecture.blocks):
         inner = graph.relu(convolve(x, f"block{i}/w1"))
         x = graph.relu(graph.add("Add", x, convolve(inner, f"block{i}/w2")))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import games
 from games import Game
-from players.nets.architecture import Architecture
+from players.nets.architecture import Architecture, block_side
 from players.nets.backends import EXTRAS, PRECISIONS
 from players.training.errors import TrainingError
 from players.training.selfplay import SelfPlaySettings
@@ -166,16 +166,13 @@ def defaults(game: Game) -> TrainingSettings:
     view = game.view(game.initial_state())
     cells = view.rows * view.columns
     plies = game.max_plies
-    net = Architecture(
-        filters=32 if cells <= 64 else 40, head_planes=_head_planes(cells, game.num_actions)
-    )
     self_play = SelfPlaySettings(
         games=max(_LEAST_GAMES, min(SelfPlaySettings().games, _RESERVED // _game_bytes(game))),
         temperature_plies=max(2, min(8, plies // 6)),
         opening_plies=max(1, min(4, plies // 6)),
     )
     return TrainingSettings(
-        game, net=net, self_play=self_play, limits=Limits(evaluations=680_000 * cells)
+        game, net=_net(game, cells), self_play=self_play, limits=Limits(evaluations=680_000 * cells)
     )
 
 
@@ -184,6 +181,13 @@ def _game_bytes(game: Game) -> int:
     sample = 8 * len(game.initial_state()) + 4 * game.num_actions
     tree = 40 * SelfPlaySettings().simulations * game.num_actions
     return 2 * game.max_plies * sample + tree
+
+
+def _net(game: Game, cells: int) -> Architecture:
+    if block_side(game) > 1:  # few cells, each with what a block has
+        return Architecture(blocks=2, filters=64, head_planes=32)
+    filters = 32 if cells <= 64 else 40
+    return Architecture(filters=filters, head_planes=_head_planes(cells, game.num_actions))
 
 
 def _head_planes(cells: int, actions: int) -> int:

@@ -17,7 +17,9 @@ need_packages("jax", "onnx")
 METADATA = {"author": "a", "licence": "MIT", "trained": "not at all"}
 
 
-@pytest.mark.parametrize("game", ["mnk(m=3,n=4,k=3)", "connect_four", "nim", "othello(size=4)"])
+@pytest.mark.parametrize(
+    "game", ["mnk(m=3,n=4,k=3)", "connect_four", "nim", "othello(size=4)", "ultimate_tic_tac_toe"]
+)
 def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, game: str) -> None:
     from players.training import model  # imports jax
 
@@ -37,7 +39,7 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     np.testing.assert_allclose(values, expected_values, atol=1e-4)
 
 
-@pytest.mark.parametrize("game", ["mnk(m=6,n=6,k=4)", "connect_four", "othello"])
+@pytest.mark.parametrize("game", ["connect_four", "othello", "ultimate_tic_tac_toe"])
 def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None:
     from players.training import model
 

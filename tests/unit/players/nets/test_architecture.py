@@ -37,10 +37,20 @@ def test_the_shapes_are_those_of_the_board_and_the_actions() -> None:
     }
 
 
+def test_blocks_with_winners_are_the_cells_after_the_first_convolution() -> None:
+    shapes = Architecture(filters=16, head_planes=4).shapes(games.load("ultimate_tic_tac_toe"))
+    assert "stem/w" not in shapes
+    assert shapes["stem/block_w"] == (16, 8, 3, 3)
+    assert shapes["stem/block_b"] == (16,)
+    assert shapes["policy/dense_w"] == (4 * 9, 81)
+    assert shapes["value/dense1_w"] == (4 * 9, 64)
+
+
+@pytest.mark.parametrize("spec", ["tic_tac_toe", "ultimate_tic_tac_toe"])
 @pytest.mark.parametrize("blocks", [0, 1, 12])
-def test_the_size_of_a_net_is_found_from_its_parameters(blocks: int) -> None:
+def test_the_size_of_a_net_is_found_from_its_parameters(spec: str, blocks: int) -> None:
     architecture = Architecture(blocks=blocks, filters=3, head_planes=2, value_hidden=5)
-    game = games.load("tic_tac_toe")
+    game = games.load(spec)
     parameters = architecture.initial(game, np.random.default_rng(1))
     assert {name: array.shape for name, array in parameters.items()} == architecture.shapes(game)
     assert Architecture.of(parameters) == architecture

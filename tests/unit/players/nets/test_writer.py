@@ -29,6 +29,19 @@ def convolved(x: Floats, w: NDArray[np.float32], b: NDArray[np.float32]) -> Floa
     return np.einsum("nirchw,oihw->norc", windows, w) + b[:, None, None]
 
 
+def first_layer(p: Parameters, planes: Floats) -> Floats:
+    if "stem/w" in p:
+        return convolved(planes, p["stem/w"], p["stem/b"])
+    blocks = [  # the nine small boards, row by row
+        np.einsum("nirc,oirc->no", planes[:, :, y : y + 3, x : x + 3], p["stem/block_w"])
+        for y in (0, 3, 6)
+        for x in (0, 3, 6)
+    ]
+    return (
+        np.stack(blocks, axis=2).reshape(len(planes), -1, 3, 3) + p["stem/block_b"][:, None, None]
+    )
+
+
 def relu(x: Floats) -> Floats:
     return np.maximum(x, 0)
 
@@ -36,7 +49,7 @@ def relu(x: Floats) -> Floats:
 def reference(p: Parameters, planes: NDArray[np.float32]) -> tuple[Floats, Floats]:
     """The policy logits and the values of the net with the parameters `p`."""
     n = len(planes)
-    x = relu(convolved(planes.astype(np.float64), p["stem/w"], p["stem/b"]))
+    x = relu(first_layer(p, planes.astype(np.float64)))
     for i in range(Architecture.of(p).blocks):
         inner = relu(convolved(x, p[f"block{i}/w1"], p[f"block{i}/b1"]))
         x = relu(x + convolved(inner, p[f"block{i}/w2"], p[f"block{i}/b2"]))
@@ -48,7 +61,10 @@ def reference(p: Parameters, planes: NDArray[np.float32]) -> tuple[Floats, Float
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
-@pytest.mark.parametrize("spec", ["connect_four", "othello(size=6)", "mnk(m=7,n=4,k=3)", "nim"])
+@pytest.mark.parametrize(
+    "spec",
+    ["connect_four", "othello(size=6)", "mnk(m=7,n=4,k=3)", "nim", "ultimate_tic_tac_toe"],
+)
 def test_a_net_computes_what_numpy_computes(tmp_path: Path, spec: str, backend: str) -> None:
     game = games.load(spec)
     rng = np.random.default_rng(3)
