@@ -5,6 +5,9 @@ from __future__ import annotations
 from players.training.record import RoundRecord
 from players.training.settings import Limits
 
+#: The place of the evaluations among the shares of the limits.
+_EVALUATIONS = 1
+
 
 def progress(limits: Limits, last: RoundRecord | None) -> float:
     """Return the share of the run that is done, from 0 to 1; 0 without limits."""
@@ -17,11 +20,18 @@ def is_over(limits: Limits, last: RoundRecord | None) -> bool:
 
 
 def remaining_s(limits: Limits, last: RoundRecord) -> float | None:
-    """Return the estimated seconds until the first limit, None without limits."""
-    rates = [share / last.seconds for share in _shares(limits, last) if share and last.seconds]
-    if not rates:
-        return None
-    return min((1 - min(1.0, rate * last.seconds)) / rate for rate in rates)
+    """Return the estimated seconds until the first limit, None if that is unknown.
+
+    In the first rounds playouts may evaluate, not the net: of all rounds and the last one, that
+    with more evaluations a second counts.
+    """
+    shares = _shares(limits, last)
+    rates = [share / last.seconds if last.seconds else 0.0 for share in shares]
+    if limits.evaluations:
+        in_last_round = last.evaluations_per_s * (1 - last.learning_share) / limits.evaluations
+        rates[_EVALUATIONS] = max(rates[_EVALUATIONS], in_last_round)
+    known = [(share, rate) for share, rate in zip(shares, rates, strict=True) if rate]
+    return min(((1 - min(1.0, share)) / rate for share, rate in known), default=None)
 
 
 def _shares(limits: Limits, last: RoundRecord | None) -> list[float]:

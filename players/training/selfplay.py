@@ -188,10 +188,8 @@ class SelfPlay:
         settings = self._settings
         full, quick = settings.simulations, settings.quick_simulations
         if by_playouts:
-            full, quick = (
-                settings.playout_simulations,
-                max(2, round(settings.playout_simulations * quick / full)),
-            )
+            quick = max(2, round(settings.playout_simulations * quick / full))
+            full = settings.playout_simulations
         return Schedule(
             full,
             quick,

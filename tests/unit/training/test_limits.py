@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.training import round_record
 
@@ -26,6 +28,15 @@ def test_the_limit_that_comes_first_counts(
     assert limits.progress(chosen, LAST) == share
     assert limits.is_over(chosen, LAST) == (share == 1)
     assert limits.remaining_s(chosen, LAST) == pytest.approx(remaining_s)
+
+
+def test_the_time_left_follows_from_the_last_round_after_rounds_without_evaluations() -> None:
+    last = round_record(10, evaluations=1_000, seconds=120.0)
+    last = replace(last, evaluations_per_s=200.0, learning_share=0.5)
+    assert limits.remaining_s(Limits(evaluations=11_000), last) == pytest.approx(100)
+    by_playouts = replace(last, evaluations=0, evaluations_per_s=0.0)
+    assert limits.remaining_s(Limits(evaluations=11_000), by_playouts) is None
+    assert limits.remaining_s(Limits(evaluations=11_000, minutes=8), by_playouts) == 360
 
 
 def test_a_run_without_a_round_is_not_over() -> None:
