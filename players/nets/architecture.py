@@ -27,14 +27,13 @@ from numpy.typing import NDArray
 
 from games import Game
 from players.nets.encoding import board_shape
-from players.nets.layout import layout_of
+from players.nets.layout import block_side, layout_of
 
 Parameters = Mapping[str, NDArray[np.float32]]
 
 #: Factor for the last layer of each block and each head, so that a new net is close to an even
 #: policy and to the value 0, however many blocks it has.
 _QUIET = 0.1
-
 
 #: The weights of the first convolution, which reads the neighbours of each cell, or each block.
 STEM, BLOCK_STEM = "stem/w", "stem/block_w"
@@ -116,12 +115,6 @@ class Architecture:
             head_planes=parameters["policy/w"].shape[0],
             value_hidden=parameters["value/dense1_w"].shape[1],
         )
-
-
-def block_side(game: Game) -> int:
-    """Return the cells per block in each direction, 1 without blocks that have winners."""
-    view = game.view(game.initial_state())
-    return view.block if view.blocks else 1
 
 
 def stem_of(parameters: Mapping[str, object]) -> str:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from games import Board, Game, KernelGame, Vector, helper
 from games.core.kernels import SIGNATURES, compiled
-from players.nets.layout import layout_of
+from players.nets.layout import block_side, layout_of
 
 PLANES, BLOCK_PLANES = 6, 2
 NAME = "cells"
@@ -158,7 +158,8 @@ class Encoding:
 def board_shape(game: Game) -> tuple[int, int, int]:
     """Return the shape of one encoded position: planes, rows and columns."""
     view = game.view(game.initial_state())
-    return PLANES + BLOCK_PLANES * bool(view.blocks), view.rows, view.columns
+    planes = PLANES + BLOCK_PLANES if block_side(game) > 1 else PLANES
+    return planes, view.rows, view.columns
 
 
 @helper

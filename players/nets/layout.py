@@ -71,8 +71,25 @@ def layout_of(game: Game) -> Layout:
         seen.add(state, view)
         if n >= FEWEST and seen.all_known():
             break
-    known = seen.words(), *seen.clicks(view.columns), _blocks(first)
+    known = seen.words(), *seen.clicks(view.columns), _blocks(first, block_side(game))
     return Layout(view.rows, view.columns, *known)
+
+
+def block_side(game: Game) -> int:
+    """Return the cells per block in each direction, 1 without blocks that have winners.
+
+    Raises NetError if these blocks do not cover the board.
+    """
+    view = game.view(game.initial_state())
+    if not view.blocks:
+        return 1
+    side, rows, columns = view.block, view.rows, view.columns
+    if side < 1 or rows % side or columns % side or len(view.blocks) * side**2 != rows * columns:
+        raise NetError(
+            f"the view of {game} has the winners of {len(view.blocks)} blocks of {side} x {side} "
+            f"cells, which do not cover {rows} x {columns} cells"
+        )
+    return side
 
 
 class _Seen:
@@ -129,12 +146,12 @@ def _positions(game: Game) -> Iterator[State]:
             yield state
 
 
-def _blocks(view: BoardView) -> NDArray[np.int64] | None:
+def _blocks(view: BoardView, side: int) -> NDArray[np.int64] | None:
     """Return the number of each cell's block, counted row by row, if blocks have winners."""
-    if not view.blocks:
+    if side == 1:
         return None
     rows, columns = np.divmod(np.arange(len(view.cells)), view.columns)
-    return rows // view.block * (view.columns // view.block) + columns // view.block
+    return rows // side * (view.columns // side) + columns // side
 
 
 def _lands(view: BoardView, cells: tuple[int, ...]) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from players.nets.architecture import STEM, bias_of, stem_of
+from players.nets.architecture import BLOCK_STEM, bias_of, stem_of
 from players.training.replay import Batch
 
 Parameters = Mapping[str, jax.Array]
@@ -37,7 +37,9 @@ class Losses(NamedTuple):
 
 def evaluate(parameters: Parameters, planes: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return the logits [n, actions] and the values [n], from -1 to 1, of encoded positions."""
-    x = jax.nn.relu(_stem(planes, parameters))
+    stem = stem_of(parameters)
+    apart = stem == BLOCK_STEM
+    x = jax.nn.relu(_convolution(planes, parameters, stem, bias_of(stem), apart))
     for block in range(sum(name.endswith("/w1") for name in parameters)):
         y = jax.nn.relu(_convolution(x, parameters, f"block{block}/w1", f"block{block}/b1"))
         x = jax.nn.relu(x + _convolution(y, parameters, f"block{block}/w2", f"block{block}/b2"))
@@ -80,23 +82,22 @@ def gradients(parameters: Parameters, batch: Batch) -> tuple[Parameters, Losses]
     return mean
 
 
-def _convolution(x: jax.Array, parameters: Parameters, weights: str, biases: str) -> jax.Array:
-    """A convolution over planes in rows and columns that keeps the size of the board."""
+def _convolution(
+    x: jax.Array, parameters: Parameters, weights: str, biases: str, apart: bool = False
+) -> jax.Array:
+    """A convolution over planes in rows and columns that keeps the size of the board.
+
+    With `apart` it reads blocks that lie side by side, and the result has one cell for each.
+    """
+    kernel = parameters[weights]
     convolved = jax.lax.conv_general_dilated(
-        x, parameters[weights], (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")
+        x,
+        kernel,
+        kernel.shape[2:] if apart else (1, 1),
+        "VALID" if apart else "SAME",
+        dimension_numbers=("NCHW", "OIHW", "NCHW"),
     )
     return convolved + parameters[biases][:, None, None]
-
-
-def _stem(planes: jax.Array, parameters: Parameters) -> jax.Array:
-    name = stem_of(parameters)
-    if name == STEM:
-        return _convolution(planes, parameters, STEM, bias_of(STEM))
-    weights = parameters[name]
-    convolved = jax.lax.conv_general_dilated(
-        planes, weights, weights.shape[2:], "VALID", dimension_numbers=("NCHW", "OIHW", "NCHW")
-    )
-    return convolved + parameters[bias_of(name)][:, None, None]
 
 
 def _dense(x: jax.Array, parameters: Parameters, name: str) -> jax.Array:

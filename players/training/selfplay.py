@@ -126,9 +126,9 @@ class SelfPlay:
     ) -> SelfPlayResult:
         """Play until the games that ended have `samples` or some more.
 
-        `evaluate` is the net; without one, playouts evaluate, and the policy is even. After each
-        batch, `evaluated` is called with its size. Raises what `evaluate` raises; the samples of
-        games that ended before are lost.
+        `evaluate` is the net; without one, for which the settings have `playout_rounds`, playouts
+        evaluate, and the policy is even. After each batch, `evaluated` is called with its size.
+        Raises what `evaluate` raises; the samples of games that ended before are lost.
         """
         started, self._net_seconds = time.perf_counter(), 0.0
         settings, rules = self._settings, self._rules

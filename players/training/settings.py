@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import games
 from games import Game
-from players.nets.architecture import Architecture, block_side
+from players.nets.architecture import Architecture
 from players.nets.backends import EXTRAS, PRECISIONS
+from players.nets.layout import block_side
 from players.training.errors import TrainingError
 from players.training.selfplay import SelfPlaySettings
 from server.tournament import toml_text, validators

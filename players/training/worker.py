@@ -102,6 +102,7 @@ class SelfPlayWorker:
 
         Raises TrainingError and NetError.
         """
+        # Also for a job of playouts: what is wrong with a net or a runtime is known at once.
         settings, net = self._settings, self._net(job)
         if self._self_play is None or job.games_to:
             given = read_unfinished(Path(job.games_from)) if job.games_from else None

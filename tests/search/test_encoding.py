@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from support.scale import repetitions
 from support.variants import COMPILED, VARIANTS
 
 import games
-from games import Game, State
+from games import BoardView, Game, State
+from games.ultimate_tic_tac_toe import UltimateTicTacToe
 from players.nets.encoding import Encoding
+from players.nets.errors import NetError
 
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 OWN, OTHER, LAST, ONES, FIRST, LEGAL, OWN_BLOCKS, OTHER_BLOCKS = range(8)
@@ -173,6 +176,16 @@ def test_wrong_arrays_are_refused() -> None:
         encoding.encode_into(states, last, out.transpose(0, 1, 3, 2))
     with pytest.raises(ValueError, match="1 or 2"):
         encoding.encode(np.zeros_like(states), last)
+
+
+@pytest.mark.parametrize("side", [0, 2, 9])
+def test_blocks_that_do_not_cover_the_board_are_refused(side: int) -> None:
+    class Uneven(UltimateTicTacToe):
+        def view(self, state: State) -> BoardView:
+            return replace(super().view(state), block=side)
+
+    with pytest.raises(NetError, match=f"9 blocks of {side} x {side} cells, which do not cover 9"):
+        Encoding(Uneven())
 
 
 @every_compiled_game

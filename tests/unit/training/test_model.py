@@ -39,7 +39,9 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     np.testing.assert_allclose(values, expected_values, atol=1e-4)
 
 
-@pytest.mark.parametrize("game", ["connect_four", "othello", "ultimate_tic_tac_toe"])
+@pytest.mark.parametrize(
+    "game", ["mnk(m=6,n=6,k=4)", "connect_four", "othello", "ultimate_tic_tac_toe"]
+)
 def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None:
     from players.training import model
 

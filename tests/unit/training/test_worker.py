@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.nets import write_small_net
 from support.requirements import need_packages
 
+import games
+from players.training.samples import Shard, read_shard
+from players.training.selfplay import SelfPlaySettings
+from players.training.settings import TrainingSettings
+from players.training.worker import Job, SelfPlayWorker
+
 need_packages("onnx", "onnxruntime")
-
-from support.nets import write_small_net  # noqa: E402
-
-import games  # noqa: E402
-from players.training.samples import Shard, read_shard  # noqa: E402
-from players.training.selfplay import SelfPlaySettings  # noqa: E402
-from players.training.settings import TrainingSettings  # noqa: E402
-from players.training.worker import Job, SelfPlayWorker  # noqa: E402
 
 GAME = games.load("tic_tac_toe")
 
