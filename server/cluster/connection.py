@@ -1,16 +1,19 @@
 """The connection to the scheduler of a Dask cluster, which is made again when it is lost.
 
 The client of Dask has a thread of its own, and some of its calls wait for an answer. The runner
-must not wait: such calls are made in one more thread, and messages are collected in a queue.
+must not wait: such calls are made in more threads, and messages are collected in a queue.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import logging
+import threading
+import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -22,6 +25,12 @@ from server.runtime.restarts import BackOff, Restarts
 
 #: Seconds in which the scheduler must answer.
 CONNECT_S = 10
+#: Seconds in which a worker must answer.
+ANSWER_S = 30
+#: The calls that wait at a time: other workers join while one does not answer.
+_CALLS = 16
+#: Seconds between two messages that show whether it comes back.
+_PAUSE_S = 0.01
 _BACK_OFF = BackOff(first_s=0.2, longest_s=10.0)
 #: The topic of Dask with the workers that come and go.
 _ALL = "all"
@@ -39,7 +48,7 @@ class DaskConnection:
         self.address = address
         self._topics: list[str] = [_ALL]
         self._messages = SimpleQueue[Message]()
-        self._threads = ThreadPoolExecutor(1, "playout-dask")
+        self._threads = ThreadPoolExecutor(_CALLS, "playout-dask")
         self._attempt: Future[Client] | None = None
         self._restarts = Restarts(_BACK_OFF)
         self._client: Client | None = self._connected()
@@ -90,17 +99,18 @@ class DaskConnection:
         resources = {resource: cores}
         return self._client.submit(call, *arguments, key=key, resources=resources, pure=False)
 
-    def keep(self, content: bytes, key: str) -> Any:
+    def keep(self, content: bytes, key: str, resource: str) -> Any:
         """Have the cluster keep data under a key, for tasks that get the future as an argument.
 
-        The data pass through the scheduler once, and from worker to worker as they are needed. They
-        are made again from the task if the workers that had them are lost.
+        Only workers that offer cores as `resource` keep them: others may not even answer. The data
+        pass through the scheduler once, and from worker to worker as they are needed. They are made
+        again from the task if the workers that had them are lost.
         """
         assert self._client
-        return self._client.submit(bytes, content, key=key, pure=False)
+        return self._client.submit(bytes, content, key=key, resources={resource: 0}, pure=False)
 
     def result(self, future: Any) -> Any:
-        """The result of a task that is done; raises its error, or TimeoutError if it is lost."""
+        """The result of a task that is done; raises TimeoutError if it is lost. It waits for it."""
         return future.result(timeout=CONNECT_S)
 
     def run(
@@ -108,17 +118,17 @@ class DaskConnection:
     ) -> Mapping[str, Any]:
         """Call a function on workers, all of them by default; returns the results by address.
 
-        It waits for them. An error on a worker is its result. Raises OSError.
+        It waits for them, at most `ANSWER_S` seconds for each. An error on a worker is its result,
+        as is TimeoutError without an answer. Raises OSError.
         """
         assert self._client
-        only = None if workers is None else list(workers)
-        found: Mapping[str, Any] = self._client.run(
-            call, *arguments, workers=only, on_error="return"
-        )
-        return found
+        addresses = list(self._client.nthreads() if workers is None else workers)
+        each = functools.partial(_answer, self._client, call, arguments)
+        found: list[Mapping[str, Any]] = self._client.sync(_gathered, each, addresses)
+        return {address: answer for one in found for address, answer in one.items()}
 
     def later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
-        """Call a function that waits, in another thread."""
+        """Call a function that waits, in another thread; calls may overtake each other."""
         return self._threads.submit(call, *arguments)
 
     @property
@@ -156,10 +166,48 @@ class DaskConnection:
         self._messages = SimpleQueue()
         for topic in self._topics:
             self._listen(client, topic)
+        try:
+            _wait_for_messages(client)
+        except OSError:
+            client.close(CONNECT_S)
+            raise
         return client
 
     def _listen(self, client: Client, topic: str) -> None:
         client.subscribe_topic(topic, functools.partial(_put, self._messages))
+
+
+def _wait_for_messages(client: Client) -> None:
+    """Wait until what the client listens to comes: of a worker that joins from now on, it hears.
+
+    The scheduler does not say when it has noted who listens. Raises OSError.
+    """
+    heard = threading.Event()
+    topic = f"playout-{client.id}"
+    client.subscribe_topic(topic, lambda _: heard.set())
+    give_up_at = time.monotonic() + CONNECT_S
+    while not heard.wait(_PAUSE_S):
+        if time.monotonic() > give_up_at:
+            raise TimeoutError(f"the scheduler sends no messages for {CONNECT_S} s")
+        client.log_event(topic, {})
+    client.unsubscribe_topic(topic)
+
+
+async def _gathered(
+    call: Callable[[str], Awaitable[Mapping[str, Any]]], addresses: Iterable[str]
+) -> list[Mapping[str, Any]]:
+    return await asyncio.gather(*map(call, addresses))
+
+
+async def _answer(
+    client: Client, call: Callable[..., Any], arguments: Iterable[object], address: str
+) -> Mapping[str, Any]:
+    """What a function returns on a worker, by its address; empty if the worker is gone."""
+    answer = client.run(call, *arguments, workers=[address], on_error="return")
+    try:
+        return await asyncio.wait_for(answer, ANSWER_S)
+    except TimeoutError:
+        return {address: TimeoutError(f"it has not answered for {ANSWER_S:g} s")}
 
 
 def _put(messages: SimpleQueue[Message], event: tuple[float, Message]) -> None:

@@ -70,6 +70,8 @@ def no_answer(answer: object, extras: str = "cluster") -> str:
         return f"Playout is not installed there: pip install 'playout[{extras}]'"
     if isinstance(answer, ImportError | AttributeError):
         return f"it has another version of Playout ({answer}): install the one of the runner"
+    if isinstance(answer, TimeoutError):
+        return f"it cannot be checked: {answer}"
     if isinstance(answer, Exception):
         return f"it cannot be checked: {type(answer).__name__}: {answer}"
     return "it cannot be checked: it is gone"

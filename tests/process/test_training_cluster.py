@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 from support.commands import PATIENCE_S, Command, finish, run
-from support.dask_cluster import DaskCluster, wait_for_workers
+from support.dask_cluster import DaskCluster, play_for_ever, shards_started, wait_for_workers
 from support.requirements import need_packages
 from support.training import GAME, assert_each_shard_counts_once, new_run, started
 from support.waiting import wait_until
@@ -25,20 +26,40 @@ SELF_PLAY = "players.training.worker"
 #: Processes that wait for a job end soon when their learner was killed.
 IMPATIENT = {"players.training.cluster.shard_task._IDLE_S": 0.5}
 
+#: A worker that begins shards, and completes none.
+STUCK = {"players.training.cluster.shard_task._play": play_for_ever}
+#: A worker that answers no question.
+SILENT = {"platform.python_version": play_for_ever}
 OUTDATED = {"platform.python_version": partial(str, "3.9.1")}
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
-    """A scheduler and two workers, and one with another Python."""
+def empty(tmp_path: Path) -> Iterator[DaskCluster]:
+    """A scheduler without workers."""
     cluster = DaskCluster(tmp_path, 0)
     try:
-        for changed in (IMPATIENT, IMPATIENT, OUTDATED):
-            cluster.start_worker(changed=changed)
-        wait_for_workers(cluster, 3)
         yield cluster
     finally:
         cluster.stop()
+
+
+@pytest.fixture
+def cluster(empty: DaskCluster) -> DaskCluster:
+    """A scheduler and two workers, and one with another Python."""
+    for changed in (IMPATIENT, IMPATIENT, OUTDATED):
+        empty.start_worker(changed=changed)
+    wait_for_workers(empty, 3)
+    return empty
+
+
+@pytest.fixture
+def learner(tmp_path: Path, cluster: DaskCluster) -> Iterator[Learner]:
+    """A learner that has completed a round on the cluster."""
+    learner = Learner(new_run(tmp_path / "run"), cluster, tmp_path / "learner.log")
+    try:
+        yield learner
+    finally:
+        learner.kill()
 
 
 class Learner:
@@ -51,19 +72,28 @@ class Learner:
             more = ("--dask", cluster.address)
             self.process: Command = started(folder, "run", 1000, 1, *more, stdout=out)
 
+    def kill(self) -> None:
+        self.process.kill()
+        finish(self.process)
+
     @property
     def log(self) -> str:
         return self._log.read_text()
 
+    def worker_that(self, said: str) -> str:
+        """The address of the worker of which that was said."""
+        (address,) = re.findall(rf"Worker (\S+) {said}", self.log)
+        return str(address)
+
     def until_said(self, text: str) -> None:
-        self._until(lambda: text in self.log, text)
+        self.until(lambda: text in self.log, text)
 
     def until_rounds(self, more: int) -> None:
         """Wait until so many more rounds are complete."""
         wanted = len(self.folder.records()) + more
-        self._until(lambda: len(self.folder.records()) >= wanted, f"{wanted} rounds")
+        self.until(lambda: len(self.folder.records()) >= wanted, f"{wanted} rounds")
 
-    def _until(self, condition: Callable[[], bool], what: str) -> None:
+    def until(self, condition: Callable[[], bool], what: str) -> None:
         wait_until(lambda: condition() or self.process.poll() is not None, what, PATIENCE_S)
         assert self.process.poll() is None, self.log
 
@@ -83,16 +113,21 @@ def evaluated(folder: RunFolder, *more: str) -> EvaluationRecord:
 
 
 def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_as_on_one_machine(
-    tmp_path: Path, cluster: DaskCluster
+    cluster: DaskCluster, learner: Learner
 ) -> None:
-    folder = new_run(tmp_path / "run")
-    learner = Learner(folder, cluster, tmp_path / "learner.log")
+    folder = learner.folder
     assert "it runs Python 3.9.1, and the runner" in learner.log
     assert "Playing on 2 workers, 2 cores" in learner.log
     cluster.kill_worker(0)
     learner.until_said("is gone: 1 core left")
     learner.until_rounds(1)
+    cluster.start_worker(changed=SILENT)  # nobody waits for it
+    cluster.start_worker(changed=STUCK)
+    learner.until_said("has joined: 2 cores")
     cluster.kill_worker(0)
+    stuck = learner.worker_that("has joined: 2 cores")
+    learner.until(lambda: shards_started(cluster, stuck) > 0, "a shard on the worker that is left")
+    cluster.kill_worker(-1)
     learner.until_said("is gone: none is left; waiting for one to join")
     cluster.start_worker(changed=IMPATIENT)
     learner.until_said("has joined: 1 core")
@@ -103,8 +138,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
     cluster.start_worker(changed=IMPATIENT)
     learner.until_said("The scheduler of Dask is back")
     learner.until_rounds(2)  # all shards of one round may have been back before
-    learner.process.kill()
-    finish(learner.process)
+    learner.kill()
     wait_until(lambda: not playing(cluster), "the end of self-play without a learner", PATIENCE_S)
     assert_each_shard_counts_once(folder)
     shards = {path.name: read_shard(path, games.load(GAME)) for _, path in folder.all_shards()}
@@ -114,11 +148,24 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
     assert evaluated(folder) == evaluated(folder, "--dask", cluster.address)
 
 
-def test_dask_without_a_scheduler_or_workers_is_one_line(tmp_path: Path) -> None:
+def test_dask_without_a_scheduler_is_one_line(tmp_path: Path) -> None:
     folder = new_run(tmp_path / "run")
     words = ("run", str(folder.path), "--dask", "tcp://127.0.0.1:1")
     impatient = {"server.cluster.connection.CONNECT_S": 0.5}
     code, output = run("playout-train", *words, changed=impatient)
     assert code == 1
     assert "there is no scheduler of Dask at tcp://127.0.0.1:1" in output
+    assert "Traceback" not in output
+
+
+def test_a_worker_that_does_not_answer_gets_no_tasks(tmp_path: Path, empty: DaskCluster) -> None:
+    empty.start_worker(changed=SILENT)
+    wait_for_workers(empty, 1)
+    folder = new_run(tmp_path / "run")
+    impatient = {"server.cluster.connection.ANSWER_S": 0.5}
+    words = ("run", str(folder.path), "--dask", empty.address)
+    code, output = run("playout-train", *words, changed=impatient)
+    assert code == 1
+    assert "it cannot be checked: it has not answered for 0.5 s" in output
+    assert "no worker of the cluster can play games with nets" in output
     assert "Traceback" not in output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
+import threading
 import time
 import venv
 from collections.abc import Mapping
@@ -140,6 +141,21 @@ def environment_without_playout(folder: Path) -> Path:
         if "playout" not in each.name and each.name not in _PACKAGES:
             (packages / each.name).symlink_to(each)
     return folder
+
+
+def shards_started(cluster: DaskCluster, worker: str) -> int:
+    """How many shards of trainings have begun on a worker, as the scheduler knows."""
+
+    from distributed import Client
+
+    with Client(cluster.address, timeout=PATIENCE_S, set_as_default=False) as client:
+        messages = [event for events in client.get_events().values() for _, event in events]
+    return sum(each.get("started") == worker for each in messages)
+
+
+def play_for_ever(*_: object) -> None:
+    """A shard that a worker never completes."""
+    threading.Event().wait()
 
 
 _time = time.time

@@ -7,12 +7,13 @@ counts when it is here, and only once.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from players.training.workers import ATTEMPTS
 from server.cluster import on_worker
 from server.cluster.connection import DaskConnection, Message
 from server.cluster.local import connected
+from server.cluster.worker_checks import WorkerChecks
 from server.tournament.report.words import counted
 
 
@@ -50,14 +52,17 @@ class ClusterTask:
 class _Submitted:
     """A task as it is handed out; `attempt` is part of the name that Dask knows.
 
-    `failures` counts its errors, `worker` is where it began last, and `evaluations` what was
-    reported from there.
+    `result` fetches what the attempt has returned. `failures` counts errors. `has_begun` tells
+    whether the attempt has, on any worker; `worker` is where it runs, None while it waits, and
+    `evaluations` what was reported from there.
     """
 
     task: ClusterTask
     future: Any = None
+    result: Future[Any] | None = None
     attempt: int = 0
     failures: int = 0
+    has_begun: bool = False
     worker: str | None = None
     evaluations: int = 0
     is_done: bool = False
@@ -99,23 +104,26 @@ class ClusterTasks:
         #: Identifies these tasks among those of others on the cluster.
         self.run = secrets.token_hex(8)
         self._connection = connection
-        self._settings = settings
+        self._most_cores = settings.workers
         self._say = say
         self._workers = {each.address: each.cores for each in workers}
         self._tasks: dict[str, _Submitted] = {}
         #: Files, by their paths: the content with its digest, and Dask's future.
         self._files: dict[str, tuple[bytes, str]] = {}
         self._kept: dict[str, Any] = {}
-        self._checks: list[Future[list[TrainingWorker]]] = []
+        #: How many files the cluster was given.
+        self._files_given = 0
+        self._changed = threading.Event()
+        check = functools.partial(requirements.check, connection, settings)
+        self._checks = WorkerChecks(connection, check, self._changed.set)
         self._is_connected = True
         self._again = 0
-        self._changed = threading.Event()
         connection.subscribe(topic(self.run))
 
     @property
     def cores(self) -> int:
         """The number of cores that do tasks, at most that of the settings; 0 without workers."""
-        return min(self._settings.workers or self._all_cores, self._all_cores)
+        return min(self._most_cores or self._all_cores, self._all_cores)
 
     @property
     def evaluations(self) -> int:
@@ -154,7 +162,9 @@ class ClusterTasks:
         """
         content, digest = self._files[path]
         if path not in self._kept:
-            self._kept[path] = self._connection.keep(content, key=f"playout-net-{digest}")
+            self._files_given += 1
+            key = f"playout-net-{self.run}-{self._files_given}"
+            self._kept[path] = self._connection.keep(content, key, on_worker.TRAINING_CORES)
         return digest, self._kept[path]
 
     def poll(self, timeout_s: float) -> None:
@@ -168,7 +178,8 @@ class ClusterTasks:
         if self._is_connected:
             for message in self._connection.messages():
                 self._received(message)
-            self._take_checks()
+            for worker in self._checks.ended():
+                self._joined(worker)
             self._advance()
 
     def on_all_workers(self, call: Callable[..., Any], patience_s: float) -> None:
@@ -193,8 +204,10 @@ class ClusterTasks:
         for each in self._tasks.values():
             if each.is_done:
                 continue
-            if each.future is not None and each.future.status == "finished":
-                self._take(each)
+            if each.result is not None:
+                self._take(each, each.result)
+            elif each.future is not None and each.future.status == "finished":
+                self._fetch(each)
             elif each.future is not None and each.future.status == "error":
                 self._failed(each, each.future.exception())
             elif each.future is not None and each.future.status != "pending":
@@ -214,23 +227,30 @@ class ClusterTasks:
 
     def _lost(self, each: _Submitted) -> None:
         """Forget an attempt; the next one has another name."""
-        each.future = each.worker = None
+        each.future = each.result = each.worker = None
         each.attempt += 1
         each.evaluations = 0
+        each.has_begun = False
         self._again += 1
 
-    def _take(self, each: _Submitted) -> None:
-        try:
-            result = self._connection.result(each.future)
-        except Exception as error:  # the worker with the result was lost, or the connection
-            self._failed(each, error)
+    def _fetch(self, each: _Submitted) -> None:
+        each.result = self._connection.later(self._connection.result, each.future)
+        each.result.add_done_callback(lambda _: self._changed.set())
+
+    def _take(self, each: _Submitted, result: Future[Any]) -> None:
+        if not result.done():
             return
-        if result is None:  # its worker is about to leave
+        error = result.exception()
+        if isinstance(error, OSError | CancelledError):  # its worker was lost with it
             self._lost(each)
-            return
-        each.task.take(result)
-        each.is_done = True
-        each.future = None
+        elif error:
+            self._failed(each, error)
+        elif result.result() is None:  # its worker is about to leave
+            self._lost(each)
+        else:
+            each.task.take(result.result())
+            each.is_done = True
+            each.future = each.result = None
 
     def _failed(self, each: _Submitted, error: BaseException) -> None:
         each.failures += 1
@@ -252,15 +272,14 @@ class ClusterTasks:
                     self._lost(each)
         elif self._is_connected and not was_connected:
             self._say("The scheduler of Dask is back")
-            self._check(None)
+            self._checks.start(None)
 
     def _received(self, message: Message) -> None:
         match message:
             case {"action": "add-worker", "worker": address}:
-                self._check([address])
-            case {"action": "remove-worker", "worker": address} if address in self._workers:
-                del self._workers[address]
-                self._tell_of_loss(address)
+                self._checks.start([address])
+            case {"action": "remove-worker", "worker": address}:
+                self._worker_lost(address)
             case {"task": name, "attempt": attempt} if name in self._tasks:
                 if attempt == self._tasks[name].attempt:
                     self._progressed(self._tasks[name], message)
@@ -268,34 +287,26 @@ class ClusterTasks:
     def _progressed(self, each: _Submitted, message: Message) -> None:
         match message:
             case {"started": worker}:
-                if each.worker is not None:  # Dask has moved it
-                    each.evaluations = 0
-                    self._again += 1
+                self._again += each.has_begun  # Dask has moved it
+                each.has_begun = True
                 each.worker = worker
+                each.evaluations = 0
             case {"evaluations": evaluations}:
                 each.evaluations = evaluations
+
+    def _worker_lost(self, address: str) -> None:
+        self._checks.worker_lost(address)
+        for each in self._tasks.values():
+            if each.worker == address and not each.is_done:
+                each.worker = None  # Dask moves it; without another worker it waits
+                each.evaluations = 0
+        if self._workers.pop(address, None) is not None:
+            self._tell_of_loss(address)
 
     def _tell_of_loss(self, address: str) -> None:
         left = f"{counted(self._all_cores, 'core')} left"
         rest = left if self._all_cores else "none is left; waiting for one to join"
         self._say(f"Worker {address} is gone: {rest}")
-
-    def _check(self, workers: Sequence[str] | None) -> None:
-        """Check workers that have come."""
-        check = self._connection.later(
-            requirements.check, self._connection, self._settings, workers
-        )
-        check.add_done_callback(lambda _: self._changed.set())
-        self._checks.append(check)
-
-    def _take_checks(self) -> None:
-        done = [each for each in self._checks if each.done()]
-        self._checks = [each for each in self._checks if not each.done()]
-        for check in done:
-            if check.cancelled() or check.exception():
-                continue  # it has gone again, or the connection has
-            for worker in check.result():
-                self._joined(worker)
 
     def _joined(self, worker: TrainingWorker) -> None:
         for fault in worker.faults:
@@ -307,10 +318,11 @@ class ClusterTasks:
 
     def _submit_waiting_again(self) -> None:
         """Use the cores that a worker has offered: Dask places no task that waited before."""
+        self._kept = {path: it for path, it in self._kept.items() if it.status == "finished"}
         waiting = [e for e in self._tasks.values() if e.future is not None and e.worker is None]
         self._connection.cancel(each.future for each in waiting)
         for each in waiting:
-            each.future = None
+            each.future = each.result = None
             each.attempt += 1
 
 

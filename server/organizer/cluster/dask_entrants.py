@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.cluster.connection import DaskConnection, Message
+from server.cluster.worker_checks import WorkerChecks
 from server.model.messages import Fixture, ReportCluster, Tournament
 from server.model.tournament_spec import Openings
 from server.organizer import estimate
@@ -72,7 +72,7 @@ class DaskEntrants:
         #: The matches on each core set, and those to abort, with the time of the next attempt.
         self._played: dict[int, set[str]] = {}
         self._void: dict[str, float] = {}
-        self._checks: list[Future[list[CheckedWorker]]] = []
+        self._checks = WorkerChecks(connection, self._check)
         #: Entrants with crashes that the core sets count.
         self._crashed: set[str] = set()
         self._is_begun = False
@@ -108,7 +108,7 @@ class DaskEntrants:
                 self._is_begun = True
             for message in self._connection.messages():
                 self._received(message)
-            self._take_checks()
+            self._joined(self._checks.ended())
             for each in self._core_sets.values():
                 self._keep_submitted(each, now)
         if reachable:
@@ -184,7 +184,7 @@ class DaskEntrants:
                 each.future = None
         elif self._is_connected and not was_connected:
             self._runner.show("The scheduler of Dask is back")
-            self._check(None)
+            self._checks.start(None)
 
     def _tell(self, call: Any, name: str) -> None:
         if self._is_connected:
@@ -193,29 +193,22 @@ class DaskEntrants:
     def _received(self, message: Message) -> None:
         match message:
             case {"action": "add-worker", "worker": address}:
-                self._check([address])
+                self._checks.start([address])
             case {"action": "remove-worker", "worker": address}:
                 self._worker_lost(address)
             case {"core_set": number, "run": run} if number in self._core_sets:
                 self._reported(self._core_sets[number], run, message)
 
-    def _check(self, workers: Sequence[str] | None) -> None:
-        """Check workers that have come."""
-        check = self._connection.later(preflight.check, self._connection, self._job, workers)
-        self._checks.append(check)
+    def _check(self, workers: Sequence[str] | None) -> list[CheckedWorker]:
+        return preflight.check(self._connection, self._job, workers)
 
-    def _take_checks(self) -> None:
-        done = [each for each in self._checks if each.done()]
-        self._checks = [each for each in self._checks if not each.done()]
-        for each in done:
-            if each.cancelled() or each.exception():
-                continue  # it has gone again, or the connection has
-            if any(worker.cores for worker in each.result()):
-                self._submit_waiting_again()
-            for worker in each.result():
-                self._workers[worker.address] = worker
-                for fault in worker.faults:
-                    self._runner.show(f"Worker {worker.address} gets no entrants: {fault}")
+    def _joined(self, workers: Sequence[CheckedWorker]) -> None:
+        if any(each.cores for each in workers):
+            self._submit_waiting_again()
+        for each in workers:
+            self._workers[each.address] = each
+            for fault in each.faults:
+                self._runner.show(f"Worker {each.address} gets no entrants: {fault}")
 
     # Core sets.
 
@@ -228,6 +221,7 @@ class DaskEntrants:
             each.attempt += 1
 
     def _worker_lost(self, address: str) -> None:
+        self._checks.worker_lost(address)
         if self._workers.pop(address, None) is not None:
             self._runner.show(f"Worker {address} is gone")
         for each in self._core_sets.values():

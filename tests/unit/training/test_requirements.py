@@ -37,7 +37,7 @@ def installed(**changes: Any) -> FakeWorker:
         (installed(has_onnx=False), "auto", "it lacks the package onnx, which nets need"),
         (installed(backends=()), "auto", "it lacks the package onnxruntime or openvino, "),
         (installed(), "openvino", "which nets need: pip install 'playout[nets,openvino]'"),
-        (FakeWorker(TimeoutError("30 s")), "auto", "it cannot be checked: TimeoutError: 30 s"),
+        (FakeWorker(TimeoutError("no answer")), "auto", "it cannot be checked: no answer"),
     ],
 )
 def test_what_is_missing_is_one_sentence(worker: FakeWorker, backend: str, sentence: str) -> None:
