@@ -14,7 +14,7 @@ class Checked(Protocol):
 
     @property
     def address(self) -> str:
-        """Where Dask finds it."""
+        """The address at which Dask finds it."""
 
 
 C = TypeVar("C", bound=Checked)

@@ -16,7 +16,7 @@ from server.cluster.worker_checks import WorkerChecks
 
 
 @dataclass(frozen=True)
-class Worker:
+class PlainWorker:
     address: str
 
 
@@ -43,10 +43,10 @@ class LaterCalls:
         self._calls.pop(number)()
 
 
-def check(workers: Sequence[str] | None) -> list[Worker]:
+def check(workers: Sequence[str] | None) -> list[PlainWorker]:
     if workers == ["broken"]:
         raise OSError("the connection was lost")
-    return [Worker(each) for each in workers or ("a", "b")]
+    return [PlainWorker(each) for each in workers or ("a", "b")]
 
 
 @pytest.fixture
@@ -55,44 +55,44 @@ def calls() -> LaterCalls:
 
 
 @pytest.fixture
-def checks(calls: LaterCalls) -> WorkerChecks[Worker]:
+def checks(calls: LaterCalls) -> WorkerChecks[PlainWorker]:
     return WorkerChecks(cast(DaskConnection, calls), check)
 
 
-def test_no_check_waits_for_another(calls: LaterCalls, checks: WorkerChecks[Worker]) -> None:
+def test_no_check_waits_for_another(calls: LaterCalls, checks: WorkerChecks[PlainWorker]) -> None:
     checks.start(["slow"])
     checks.start(["quick"])
     calls.make(1)
-    assert checks.ended() == [Worker("quick")]
+    assert checks.ended() == [PlainWorker("quick")]
     calls.make()
-    assert checks.ended() == [Worker("slow")]
+    assert checks.ended() == [PlainWorker("slow")]
     assert checks.ended() == []
 
 
 def test_a_worker_that_was_lost_meanwhile_is_left_out(
-    calls: LaterCalls, checks: WorkerChecks[Worker]
+    calls: LaterCalls, checks: WorkerChecks[PlainWorker]
 ) -> None:
     checks.start(None)
     checks.worker_lost("a")
     calls.make()
-    assert checks.ended() == [Worker("b")]
+    assert checks.ended() == [PlainWorker("b")]
 
 
 def test_a_worker_that_comes_back_was_not_lost(
-    calls: LaterCalls, checks: WorkerChecks[Worker]
+    calls: LaterCalls, checks: WorkerChecks[PlainWorker]
 ) -> None:
     checks.start(["a"])
     checks.worker_lost("a")
     checks.start(["a"])
     calls.make(1)
-    assert checks.ended() == [Worker("a")]
+    assert checks.ended() == [PlainWorker("a")]
 
 
 def test_a_check_that_fails_leaves_the_others(
-    calls: LaterCalls, checks: WorkerChecks[Worker]
+    calls: LaterCalls, checks: WorkerChecks[PlainWorker]
 ) -> None:
     checks.start(["broken"])
     checks.start(["a"])
     calls.make()
     calls.make()
-    assert checks.ended() == [Worker("a")]
+    assert checks.ended() == [PlainWorker("a")]
