@@ -27,9 +27,11 @@ from server.runtime.restarts import BackOff, Restarts
 CONNECT_S = 10
 #: Seconds in which a worker must answer.
 ANSWER_S = 30
-#: The calls that wait at a time: other workers join while one does not answer.
-_CALLS = 16
-#: Seconds between two messages that show whether it comes back.
+#: Seconds in which a result must come from its worker: several share the network.
+RESULT_S = 60
+#: The calls that wait at a time: other workers join while some do not answer.
+_CALLS = 64
+#: Seconds between two messages that the client sends to itself.
 _PAUSE_S = 0.01
 _BACK_OFF = BackOff(first_s=0.2, longest_s=10.0)
 #: The topic of Dask with the workers that come and go.
@@ -37,6 +39,10 @@ _ALL = "all"
 
 #: A message of a core set, or of the scheduler about a worker.
 Message = Mapping[str, Any]
+
+
+class NoAnswerError(TimeoutError):
+    """A worker has not answered in time."""
 
 
 class DaskConnection:
@@ -51,17 +57,25 @@ class DaskConnection:
         self._threads = ThreadPoolExecutor(_CALLS, "playout-dask")
         self._attempt: Future[Client] | None = None
         self._restarts = Restarts(_BACK_OFF)
+        #: Dask's stream from the scheduler: it makes another by itself, without our topics.
+        self._stream: Any = None
+        self._silent: set[str] = set()
         self._client: Client | None = self._connected()
 
     def poll(self, now: float) -> bool:
-        """Whether it is connected; if not, connect again when that is due. To be called often."""
-        if self._client and self._client.status == "running":
-            return True
-        if self._client:
-            self._threads.submit(self._client.close, CONNECT_S)
+        """Whether it is connected; if not, connect again when that is due. To be called often.
+
+        It is not for one call at least after each loss, also if Dask has connected again meanwhile:
+        the scheduler may be another one. Once it is back, there is a message for each worker.
+        """
+        if client := self._client:
+            if client.status == "running" and client.scheduler_comm is self._stream:
+                return True
+            self._threads.submit(client.close, CONNECT_S)
             self._client = None
+            return False
         if self._attempt is None and self._restarts.is_due(now):
-            self._attempt = self._threads.submit(self._connected)
+            self._attempt = self._threads.submit(self._reconnected)
         if self._attempt and self._attempt.done():
             attempt, self._attempt = self._attempt, None
             if attempt.exception():
@@ -110,8 +124,14 @@ class DaskConnection:
         return self._client.submit(bytes, content, key=key, resources={resource: 0}, pure=False)
 
     def result(self, future: Any) -> Any:
-        """The result of a task that is done; raises TimeoutError if it is lost. It waits for it."""
-        return future.result(timeout=CONNECT_S)
+        """The result of a task that is done. It waits, at most `RESULT_S` seconds.
+
+        Raises TimeoutError, and other errors of Dask if its worker is lost.
+        """
+        try:
+            return future.result(timeout=RESULT_S)
+        except TimeoutError as error:
+            raise TimeoutError(f"it has not come within {RESULT_S:g} s") from error
 
     def run(
         self, call: Callable[..., Any], *arguments: object, workers: Iterable[str] | None = None
@@ -119,13 +139,19 @@ class DaskConnection:
         """Call a function on workers, all of them by default; returns the results by address.
 
         It waits for them, at most `ANSWER_S` seconds for each. An error on a worker is its result,
-        as is TimeoutError without an answer. Raises OSError.
+        as is NoAnswerError without an answer. Raises OSError.
         """
         assert self._client
         addresses = list(self._client.nthreads() if workers is None else workers)
         each = functools.partial(_answer, self._client, call, arguments)
         found: list[Mapping[str, Any]] = self._client.sync(_gathered, each, addresses)
-        return {address: answer for one in found for address, answer in one.items()}
+        answers = {address: answer for one in found for address, answer in one.items()}
+        self._note_silent(answers)
+        return answers
+
+    def is_silent(self, worker: str) -> bool:
+        """Whether a worker has not answered the last question."""
+        return worker in self._silent
 
     def later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
         """Call a function that waits, in another thread; calls may overtake each other."""
@@ -163,24 +189,48 @@ class DaskConnection:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions that differ: the checks tell
             client = Client(self.address, timeout=CONNECT_S, set_as_default=False)
+        self._stream = client.scheduler_comm
         self._messages = SimpleQueue()
         for topic in self._topics:
             self._listen(client, topic)
-        try:
+        with _closed_on_error(client):
             _wait_for_messages(client)
-        except OSError:
-            client.close(CONNECT_S)
-            raise
         return client
+
+    def _reconnected(self) -> Client:
+        """A new client, with a message for each worker that is there. Raises OSError."""
+        client = self._connected()
+        with _closed_on_error(client):
+            workers = client.sync(client.scheduler.ncores, callback_timeout=CONNECT_S)
+        for address in workers:
+            self._messages.put({"action": "add-worker", "worker": address})
+        return client
+
+    def _note_silent(self, answers: Mapping[str, Any]) -> None:
+        for address, answer in answers.items():
+            if isinstance(answer, NoAnswerError):
+                self._silent.add(address)
+            else:
+                self._silent.discard(address)
 
     def _listen(self, client: Client, topic: str) -> None:
         client.subscribe_topic(topic, functools.partial(_put, self._messages))
 
 
-def _wait_for_messages(client: Client) -> None:
-    """Wait until what the client listens to comes: of a worker that joins from now on, it hears.
+@contextlib.contextmanager
+def _closed_on_error(client: Client) -> Iterator[None]:
+    """Close the client if the block raises OSError."""
+    try:
+        yield
+    except OSError:
+        client.close(CONNECT_S)
+        raise
 
-    The scheduler does not say when it has noted who listens. Raises OSError.
+
+def _wait_for_messages(client: Client) -> None:
+    """Wait until the messages of the topics that were subscribed come to the client.
+
+    The scheduler does not say when it has noted a subscription. Raises OSError.
     """
     heard = threading.Event()
     topic = f"playout-{client.id}"
@@ -189,7 +239,8 @@ def _wait_for_messages(client: Client) -> None:
     while not heard.wait(_PAUSE_S):
         if time.monotonic() > give_up_at:
             raise TimeoutError(f"the scheduler sends no messages for {CONNECT_S} s")
-        client.log_event(topic, {})
+        send = client.scheduler.log_event
+        client.sync(send, topic=topic, msg={}, callback_timeout=CONNECT_S)
     client.unsubscribe_topic(topic)
 
 
@@ -202,12 +253,16 @@ async def _gathered(
 async def _answer(
     client: Client, call: Callable[..., Any], arguments: Iterable[object], address: str
 ) -> Mapping[str, Any]:
-    """What a function returns on a worker, by its address; empty if the worker is gone."""
+    """What a function returns on a worker, or the error, by its address. Raises OSError."""
     answer = client.run(call, *arguments, workers=[address], on_error="return")
     try:
         return await asyncio.wait_for(answer, ANSWER_S)
     except TimeoutError:
-        return {address: TimeoutError(f"it has not answered for {ANSWER_S:g} s")}
+        return {address: NoAnswerError(f"it has not answered for {ANSWER_S:g} s")}
+    except OSError:
+        raise
+    except Exception as error:  # of any class: the answer cannot be read
+        return {address: error}
 
 
 def _put(messages: SimpleQueue[Message], event: tuple[float, Message]) -> None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from server.client import program_files
+from server.cluster import on_worker
 from server.cluster.connection import DaskConnection
 
 _PACKAGES = ("server", "games", "players")
@@ -58,6 +59,21 @@ def other_sources(code: str) -> str:
         f"its Playout {version(_NAME)} has other games or players than the runner's: install the "
         "same sources and plugins"
     )
+
+
+def not_offered(
+    connection: DaskConnection, resource: str, workers: Iterable[str], extras: str = "cluster"
+) -> Mapping[str, str]:
+    """Have workers offer their cores as a resource; why some did not, by address. Raises OSError.
+
+    `extras` of Playout are needed there.
+    """
+    answers = connection.run(on_worker.offer, resource, workers=workers)
+    return {
+        address: no_answer(answer, extras)
+        for address, answer in answers.items()
+        if answer is not None
+    }
 
 
 def no_answer(answer: object, extras: str = "cluster") -> str:

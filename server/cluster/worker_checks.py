@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from server.cluster.connection import DaskConnection
@@ -20,43 +21,75 @@ class Checked(Protocol):
 C = TypeVar("C", bound=Checked)
 
 
+@dataclass
+class _Check(Generic[C]):
+    """The check of a worker; `is_lost` if the worker was lost since it began."""
+
+    worker: str
+    result: Future[list[C]]
+    is_lost: bool = False
+
+
 class WorkerChecks(Generic[C]):
-    """The checks that have not ended. Each waits for its own workers, and for no others."""
+    """The checks that have not ended, one for each worker: none waits for another.
+
+    A worker that has not answered is checked again until it does, or is lost.
+    """
 
     def __init__(
         self,
         connection: DaskConnection,
-        check: Callable[[Sequence[str] | None], list[C]],
-        changed: Callable[[], None] | None = None,
+        check: Callable[[Sequence[str]], list[C]],
+        changed: Callable[[], object] = lambda: None,
     ) -> None:
-        """`check` gets addresses, None for all workers; `changed` is called as a check ends."""
+        """`check` gets the address of one worker; `changed` is called as a check ends."""
         self._connection = connection
         self._check = check
         self._changed = changed
-        self._running: list[Future[list[C]]] = []
-        #: Workers that were lost since the checks began.
-        self._gone: set[str] = set()
+        self._running: list[_Check[C]] = []
+        #: The workers that were named as silent, and still are.
+        self._named: set[str] = set()
 
-    def start(self, workers: Sequence[str] | None) -> None:
-        """Check workers that have come, None for all."""
-        self._gone.difference_update(workers or ())
-        check = self._connection.later(self._check, workers)
-        self._running.append(check)
-        if changed := self._changed:
-            check.add_done_callback(lambda _: changed())
+    def start(self, workers: Iterable[str]) -> None:
+        """Check workers that have come."""
+        for worker in workers:
+            result = self._connection.later(self._check, [worker])
+            self._running.append(_Check(worker, result))
+            result.add_done_callback(lambda _: self._changed())
 
     def worker_lost(self, address: str) -> None:
-        """Leave a worker out of the checks that run: it was lost."""
-        self._gone.add(address)
+        """Forget the checks of a worker that was lost; one at its address may come later."""
+        self._named.discard(address)
+        for each in self._running:
+            each.is_lost |= each.worker == address
+
+    def clear(self) -> None:
+        """Forget all checks: the connection was lost."""
+        self._running = []
+        self._named.clear()
 
     def ended(self) -> list[C]:
-        """The workers whose checks have ended since the last call, but for those that were lost."""
-        done = [each for each in self._running if each.done()]
+        """The workers whose checks have ended since the last call, but for those that were lost.
+
+        One that does not answer is among them once.
+        """
+        done = [each for each in self._running if each.result.done()]
         self._running = [each for each in self._running if each not in done]
         # A check that fails has lost its connection: that is made again, with new checks.
-        good = [each for each in done if not each.cancelled() and not each.exception()]
-        found = [worker for each in good for worker in each.result()]
-        here = [each for each in found if each.address not in self._gone]
-        if not self._running:
-            self._gone.clear()
-        return here
+        good = [each.result for each in done if not each.is_lost and not _has_failed(each.result)]
+        return [worker for each in good for worker in each.result() if self._is_new(worker)]
+
+    def _is_new(self, worker: C) -> bool:
+        """Whether it has not been named before; check it again if it is silent."""
+        address = worker.address
+        if not self._connection.is_silent(address):
+            self._named.discard(address)
+            return True
+        self.start([address])
+        is_new = address not in self._named
+        self._named.add(address)
+        return is_new
+
+
+def _has_failed(result: Future[list[C]]) -> bool:
+    return result.cancelled() or result.exception() is not None

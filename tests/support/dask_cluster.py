@@ -149,7 +149,9 @@ def shards_started(cluster: DaskCluster, worker: str) -> int:
     from distributed import Client
 
     with Client(cluster.address, timeout=PATIENCE_S, set_as_default=False) as client:
-        messages = [event for events in client.get_events().values() for _, event in events]
+        events = client.get_events()
+    topics = [each for each in events if each.startswith("playout-train-")]
+    messages = [message for topic in topics for _, message in events[topic]]
     return sum(each.get("started") == worker for each in messages)
 
 

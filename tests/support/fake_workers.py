@@ -14,9 +14,10 @@ from server.cluster.connection import DaskConnection
 
 @dataclass(frozen=True)
 class FakeWorker:
-    """What a worker answers to each question; None if it is gone."""
+    """What a worker answers to each question, None if it is gone, and to offering its cores."""
 
     answer: object
+    offered: object = None
     python: object = platform.python_version()
     playout: object = version("playout")
 
@@ -38,7 +39,8 @@ class FakeWorkers:
         asked = list(self._workers if workers is None else workers)
         here = {name: self._workers[name] for name in asked}
         if call is on_worker.offer:
-            self.offering = asked
+            self.offering = [name for name, each in here.items() if each.offered is None]
+            return {name: each.offered for name, each in here.items()}
         if call is platform.python_version:
             return {name: each.python for name, each in here.items()}
         if call is version:

@@ -13,7 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,9 +52,9 @@ class ClusterTask:
 class _Submitted:
     """A task as it is handed out; `attempt` is part of the name that Dask knows.
 
-    `result` fetches what the attempt has returned. `failures` counts errors. `has_begun` tells
-    whether the attempt has, on any worker; `worker` is where it runs, None while it waits, and
-    `evaluations` what was reported from there.
+    `result` fetches what the attempt has returned. `failures` counts errors of the task.
+    `has_begun` tells whether the attempt has, on any worker; `worker` is where it runs, None while
+    it waits, and `evaluations` what was reported from there.
     """
 
     task: ClusterTask
@@ -116,6 +116,7 @@ class ClusterTasks:
         self._changed = threading.Event()
         check = functools.partial(requirements.check, connection, settings)
         self._checks = WorkerChecks(connection, check, self._changed.set)
+        self._checks.start(each for each in self._workers if connection.is_silent(each))
         self._is_connected = True
         self._again = 0
         connection.subscribe(topic(self.run))
@@ -240,17 +241,20 @@ class ClusterTasks:
     def _take(self, each: _Submitted, result: Future[Any]) -> None:
         if not result.done():
             return
-        error = result.exception()
-        if isinstance(error, OSError | CancelledError):  # its worker was lost with it
-            self._lost(each)
-        elif error:
-            self._failed(each, error)
+        if error := result.exception():
+            self._not_fetched(each, error)
         elif result.result() is None:  # its worker is about to leave
             self._lost(each)
         else:
             each.task.take(result.result())
             each.is_done = True
             each.future = each.result = None
+
+    def _not_fetched(self, each: _Submitted, error: BaseException) -> None:
+        if each.worker in self._workers:  # otherwise its loss was told
+            why = str(error) or type(error).__name__
+            self._say(f"The result of {each.task.name} is lost ({why}): it is played again")
+        self._lost(each)
 
     def _failed(self, each: _Submitted, error: BaseException) -> None:
         each.failures += 1
@@ -266,13 +270,13 @@ class ClusterTasks:
         if was_connected and not self._is_connected:
             self._say("The connection to the scheduler of Dask is lost; trying again ...")
             self._workers.clear()
+            self._checks.clear()
             self._kept.clear()
             for each in self._tasks.values():
                 if not each.is_done:
                     self._lost(each)
         elif self._is_connected and not was_connected:
             self._say("The scheduler of Dask is back")
-            self._checks.start(None)
 
     def _received(self, message: Message) -> None:
         match message:
@@ -319,11 +323,19 @@ class ClusterTasks:
     def _submit_waiting_again(self) -> None:
         """Use the cores that a worker has offered: Dask places no task that waited before."""
         self._kept = {path: it for path, it in self._kept.items() if it.status == "finished"}
-        waiting = [e for e in self._tasks.values() if e.future is not None and e.worker is None]
+        waiting = [each for each in self._tasks.values() if _waits(each)]
         self._connection.cancel(each.future for each in waiting)
         for each in waiting:
+            self._again += each.has_begun
+            each.has_begun = False
             each.future = each.result = None
             each.attempt += 1
+
+
+def _waits(task: _Submitted) -> bool:
+    """Whether a task was handed out and is on no worker, nor is its result here."""
+    is_here = task.result is not None and task.result.done()
+    return task.future is not None and task.worker is None and not is_here
 
 
 def _read(path: str) -> tuple[bytes, str]:

@@ -6,7 +6,7 @@ import asyncio
 import importlib.util
 import socket
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from distributed import Worker
 
@@ -74,8 +74,11 @@ def check(
         for address, fault in sorted(other.items())
     ]
     good = [each.address for each in found if each.cores]
-    connection.run(on_worker.offer, on_worker.TRAINING_CORES, workers=good)
-    return found
+    failed = faults.not_offered(connection, on_worker.TRAINING_CORES, good, _EXTRAS)
+    return [
+        replace(each, cores=0, faults=(failed[each.address],)) if each.address in failed else each
+        for each in found
+    ]
 
 
 def table(workers: Sequence[TrainingWorker]) -> str:

@@ -73,6 +73,7 @@ class DaskEntrants:
         self._played: dict[int, set[str]] = {}
         self._void: dict[str, float] = {}
         self._checks = WorkerChecks(connection, self._check)
+        self._checks.start(each for each in self._workers if connection.is_silent(each))
         #: Entrants with crashes that the core sets count.
         self._crashed: set[str] = set()
         self._is_begun = False
@@ -179,12 +180,12 @@ class DaskEntrants:
         if was_connected and not self._is_connected:
             self._runner.show("The connection to the scheduler of Dask is lost; trying again ...")
             self._workers.clear()
+            self._checks.clear()
             for each in self._core_sets.values():
                 self._lost(each)
                 each.future = None
         elif self._is_connected and not was_connected:
             self._runner.show("The scheduler of Dask is back")
-            self._checks.start(None)
 
     def _tell(self, call: Any, name: str) -> None:
         if self._is_connected:
@@ -199,7 +200,7 @@ class DaskEntrants:
             case {"core_set": number, "run": run} if number in self._core_sets:
                 self._reported(self._core_sets[number], run, message)
 
-    def _check(self, workers: Sequence[str] | None) -> list[CheckedWorker]:
+    def _check(self, workers: Sequence[str]) -> list[CheckedWorker]:
         return preflight.check(self._connection, self._job, workers)
 
     def _joined(self, workers: Sequence[CheckedWorker]) -> None:

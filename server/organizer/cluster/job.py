@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from games.core import spec as notation
 from server.client.tls import TlsSettings
-from server.model.tournament_spec import Entrant, TournamentSpec
+from server.model.tournament_spec import Entrant, Openings, TournamentSpec
 
 #: Where the certificate of a private authority is written, in the folder of the entrants.
 _CA_FILE = "playout-ca.pem"
@@ -48,6 +48,15 @@ class ClusterJob:
     def key(self, number: int, attempt: int) -> str:
         """The name of a core set's task: Dask runs a task of one name once at a time."""
         return f"playout-{self.tournament}-core-set-{number}-{attempt}"
+
+    @property
+    def outline(self) -> ClusterJob:
+        """The same without what is large: the content of files, and openings.
+
+        It travels to each worker anew.
+        """
+        files = {path: replace(file, content=b"") for path, file in self.files.items()}
+        return replace(self, files=files, spec=replace(self.spec, openings=Openings()))
 
     def write_files(self, folder: Path) -> None:
         """Write the files into a folder. Raises OSError."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from server.cluster import faults, on_worker
 from server.cluster.connection import DaskConnection
@@ -42,7 +42,7 @@ def check(
     other = faults.other_software(connection, workers)
     able = [address for address, fault in other.items() if not fault]
     began = time.time()
-    answers = connection.run(worker_check.ask, job, workers=able)
+    answers = connection.run(worker_check.ask, job.outline, workers=able)
     ended = time.time()
     found = []
     for address, fault in sorted(other.items()):
@@ -53,8 +53,11 @@ def check(
         else:
             found.append(CheckedWorker(address, None, (fault or faults.no_answer(answer),)))
     good = [each.address for each in found if each.cores]
-    connection.run(on_worker.offer, on_worker.ENTRANT_CORES, workers=good)
-    return found
+    failed = faults.not_offered(connection, on_worker.ENTRANT_CORES, good)
+    return [
+        replace(each, faults=(failed[each.address],)) if each.address in failed else each
+        for each in found
+    ]
 
 
 def _faults(answer: WorkerAnswer, job: ClusterJob, began: float, ended: float) -> Iterator[str]:

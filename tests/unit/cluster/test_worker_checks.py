@@ -21,9 +21,10 @@ class PlainWorker:
 
 
 class LaterCalls:
-    """Calls that wait, until the test makes them."""
+    """A connection whose calls wait, until the test makes them."""
 
     def __init__(self) -> None:
+        self.silent: set[str] = set()
         self._calls: list[Callable[[], None]] = []
 
     def later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
@@ -38,15 +39,18 @@ class LaterCalls:
         self._calls.append(make)
         return future
 
+    def is_silent(self, worker: str) -> bool:
+        return worker in self.silent
+
     def make(self, number: int = 0) -> None:
         """Make the call of this number of those that wait."""
         self._calls.pop(number)()
 
 
-def check(workers: Sequence[str] | None) -> list[PlainWorker]:
+def check(workers: Sequence[str]) -> list[PlainWorker]:
     if workers == ["broken"]:
         raise OSError("the connection was lost")
-    return [PlainWorker(each) for each in workers or ("a", "b")]
+    return [PlainWorker(each) for each in workers]
 
 
 @pytest.fixture
@@ -60,8 +64,7 @@ def checks(calls: LaterCalls) -> WorkerChecks[PlainWorker]:
 
 
 def test_no_check_waits_for_another(calls: LaterCalls, checks: WorkerChecks[PlainWorker]) -> None:
-    checks.start(["slow"])
-    checks.start(["quick"])
+    checks.start(["slow", "quick"])
     calls.make(1)
     assert checks.ended() == [PlainWorker("quick")]
     calls.make()
@@ -72,27 +75,55 @@ def test_no_check_waits_for_another(calls: LaterCalls, checks: WorkerChecks[Plai
 def test_a_worker_that_was_lost_meanwhile_is_left_out(
     calls: LaterCalls, checks: WorkerChecks[PlainWorker]
 ) -> None:
-    checks.start(None)
+    checks.start(["a", "b"])
     checks.worker_lost("a")
+    calls.make()
     calls.make()
     assert checks.ended() == [PlainWorker("b")]
 
 
-def test_a_worker_that_comes_back_was_not_lost(
+def test_a_worker_at_the_address_of_a_lost_one_waits_for_its_own_check(
     calls: LaterCalls, checks: WorkerChecks[PlainWorker]
 ) -> None:
     checks.start(["a"])
+    calls.make()
     checks.worker_lost("a")
     checks.start(["a"])
-    calls.make(1)
+    assert checks.ended() == []
+    calls.make()
     assert checks.ended() == [PlainWorker("a")]
+
+
+def test_checks_of_a_connection_end_with_it(
+    calls: LaterCalls, checks: WorkerChecks[PlainWorker]
+) -> None:
+    checks.start(["a", "b"])
+    calls.make()
+    checks.clear()
+    calls.make()
+    assert checks.ended() == []
 
 
 def test_a_check_that_fails_leaves_the_others(
     calls: LaterCalls, checks: WorkerChecks[PlainWorker]
 ) -> None:
-    checks.start(["broken"])
-    checks.start(["a"])
+    checks.start(["broken", "a"])
     calls.make()
     calls.make()
     assert checks.ended() == [PlainWorker("a")]
+
+
+def test_a_silent_worker_is_named_once_and_again_when_it_answers(
+    calls: LaterCalls, checks: WorkerChecks[PlainWorker]
+) -> None:
+    calls.silent.add("a")
+    checks.start(["a"])
+    calls.make()
+    assert checks.ended() == [PlainWorker("a")]
+    calls.make()
+    assert checks.ended() == []
+    calls.silent.clear()
+    calls.make()
+    assert checks.ended() == [PlainWorker("a")]
+    with pytest.raises(IndexError):  # no check is left
+        calls.make()

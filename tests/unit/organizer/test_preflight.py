@@ -25,10 +25,11 @@ from server.organizer.cluster.worker_check import WorkerAnswer
 NOW = 1_800_000_000.0
 JOB = ClusterJob(spec(), ("10.1.2.3", 4242), {}, {}, {})
 
+GOOD = WorkerAnswer("lab1", program_files.installed(), NOW, (), "", 100.0, 4)
+
 
 def answered(**changes: Any) -> FakeWorker:
-    good = WorkerAnswer("lab1", program_files.installed(), NOW, (), "", 100.0, 4)
-    return FakeWorker(replace(good, **changes))
+    return FakeWorker(replace(GOOD, **changes))
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +64,7 @@ def checked(**given: FakeWorker) -> list[preflight.CheckedWorker]:
         (FakeWorker(ModuleNotFoundError("no", name="server")), "Playout is not installed there"),
         (FakeWorker(AttributeError("no ask")), "it has another version of Playout (no ask)"),
         (FakeWorker(TimeoutError("no answer")), "it cannot be checked: no answer"),
+        (FakeWorker(GOOD, TimeoutError("too late")), "it cannot be checked: too late"),
         (FakeWorker(None), "it cannot be checked: it is gone"),
     ],
 )

@@ -38,6 +38,7 @@ def installed(**changes: Any) -> FakeWorker:
         (installed(backends=()), "auto", "it lacks the package onnxruntime or openvino, "),
         (installed(), "openvino", "which nets need: pip install 'playout[nets,openvino]'"),
         (FakeWorker(TimeoutError("no answer")), "auto", "it cannot be checked: no answer"),
+        (FakeWorker(GOOD, TimeoutError("too late")), "auto", "it cannot be checked: too late"),
     ],
 )
 def test_what_is_missing_is_one_sentence(worker: FakeWorker, backend: str, sentence: str) -> None:
