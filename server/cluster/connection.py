@@ -34,6 +34,8 @@ _CALLS = 64
 #: Seconds between two messages that the client sends to itself.
 _PAUSE_S = 0.01
 _BACK_OFF = BackOff(first_s=0.2, longest_s=10.0)
+#: The loggers of Dask that write to the terminal, each with a level of its own.
+_LOGGERS = ("distributed", "distributed.client")
 #: The topic of Dask with the workers that come and go.
 _ALL = "all"
 
@@ -50,7 +52,8 @@ class DaskConnection:
 
     def __init__(self, address: str) -> None:
         """Connect. Raises OSError, and ValueError for an address that is none."""
-        logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # the runner tells the user
+        for logger in _LOGGERS:
+            logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # the runner tells the user
         self.address = address
         self._topics: list[str] = [_ALL]
         self._messages = SimpleQueue[Message]()

@@ -138,6 +138,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
     cluster.start_worker(changed=IMPATIENT)
     learner.until_said("The scheduler of Dask is back")
     learner.until_rounds(2)  # all shards of one round may have been back before
+    assert "Traceback" not in learner.log
     learner.kill()
     wait_until(lambda: not playing(cluster), "the end of self-play without a learner", PATIENCE_S)
     assert_each_shard_counts_once(folder)
