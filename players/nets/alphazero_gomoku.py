@@ -78,6 +78,8 @@ def _layers(path: Path, game: Game) -> list[Layer]:
     if [array.shape for array in arrays] != _shapes(rows * columns):
         wrong = f"{path} is not a net of AlphaZero_Gomoku for {game}"
         raise NetError(f"{wrong}; expected its 16 arrays for a board of {rows}x{columns}")
+    if not all(np.isfinite(each).all() for each in arrays):
+        raise NetError(f"{path} has NaN or infinity among its weights; expected finite numbers")
     arrays = [each[:, :, ::-1, ::-1] if each.ndim == 4 else each for each in arrays]
     first, policy = arrays[0], arrays[8:10]
     arrays[0] = np.zeros((len(first), planes, 3, 3), np.float32)

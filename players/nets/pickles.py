@@ -23,6 +23,7 @@ from players.nets.files import read_limited
 #: Largest file, in bytes, and most instructions; a list of 16 arrays has about 400.
 LARGEST = 32 << 20
 _MOST_INSTRUCTIONS = 100_000
+_MOST_DIMENSIONS = 4
 
 #: The names that a pickle of arrays refers to, of old and new versions of numpy and Python.
 _ARRAY, _ARRAY_TYPE, _NUMBER_TYPE, _ENCODE = "array", "array type", "number type", "encode"
@@ -72,7 +73,9 @@ class _Described(NamedTuple):
 
     def array(self) -> NDArray[np.float32]:
         flat = np.frombuffer(self.numbers, self.number_type)
-        return flat.reshape(self.shape, order="F" if self.by_columns else "C").astype(np.float32)
+        shaped = flat.reshape(self.shape, order="F" if self.by_columns else "C")
+        with np.errstate(over="ignore"):  # what is too large becomes infinity
+            return shaped.astype(np.float32)
 
 
 _MARK = object()
@@ -87,9 +90,11 @@ def read_arrays(path: Path) -> list[NDArray[np.float32]]:
         if not isinstance(content, list):
             raise ValueError("it holds something else")
         return list(_arrays(content, len(data)))
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+    except ValueError as error:
         reason = " ".join(str(error).split())[:200]
         raise NetError(f"{path} is refused ({reason}); expected {kind}") from error
+    except (TypeError, LookupError, AttributeError) as error:
+        raise NetError(f"{path} is refused (it is not a pickle); expected {kind}") from error
 
 
 def _interpret(data: bytes) -> Any:
@@ -138,8 +143,7 @@ def _change(stack: list[Any], name: str, argument: Any) -> None:
         case "GLOBAL":
             stack.append(_named(argument))
         case "STACK_GLOBAL":
-            module, attribute = stack[-2:]
-            stack[-2:] = [_named(f"{module} {attribute}")]
+            stack[-2:] = [_named(" ".join(map(_text, stack[-2:])))]
         case "REDUCE":
             made, arguments = stack[-2:]
             stack[-2:] = [_call(made, arguments)]
@@ -152,10 +156,10 @@ def _change(stack: list[Any], name: str, argument: Any) -> None:
 
 def _since_mark(stack: list[Any]) -> list[Any]:
     """Remove and return what is above the topmost mark, and remove the mark."""
-    start = max(place for place, value in enumerate(stack) if value is _MARK)
-    found = stack[start + 1 :]
-    del stack[start:]
-    return found
+    found = []
+    while (value := stack.pop()) is not _MARK:
+        found.append(value)
+    return found[::-1]
 
 
 def _named(name: str) -> _Name:
@@ -192,6 +196,8 @@ def _describe(value: Any) -> _Described:
         raise ValueError("the type of an array is neither float32 nor float64")
     if not isinstance(shape, tuple) or not all(isinstance(n, int) and n > 0 for n in shape):
         raise ValueError("an array has no shape")
+    if len(shape) > _MOST_DIMENSIONS:
+        raise ValueError(f"an array has more than {_MOST_DIMENSIONS} dimensions")
     if isinstance(numbers, _Built) and numbers.meaning == _ENCODE:
         numbers = numbers.arguments[0].encode("latin-1")
     if not isinstance(numbers, bytes) or math.prod(shape) * int(kind[1]) != len(numbers):
@@ -200,4 +206,7 @@ def _describe(value: Any) -> _Described:
 
 
 def _text(value: Any) -> str:
-    return value.decode("ascii") if isinstance(value, bytes) else str(value)
+    """A name. Raises ValueError for other values, which may be nested as deep as they like."""
+    if not isinstance(value, str | bytes):
+        raise ValueError("a name is no text")
+    return value.decode("ascii") if isinstance(value, bytes) else value

@@ -54,7 +54,7 @@ class TrainingLoop:
         self._trainer = Trainer(game, settings.learning, seed, start)
         self._replay = ReplayBuffer(game, settings.learning)
         self._last: RoundRecord | None = None
-        if checkpoint := folder.read_checkpoint():
+        if checkpoint := folder.read_checkpoint(settings):
             self._last = checkpoint.record
             self._trainer.restore(checkpoint.state, checkpoint.record.steps)
         folder.restore_records(self._last)
@@ -91,7 +91,7 @@ class TrainingLoop:
         stale = sum(each.net is not None and each.net < number - 1 for each in shards)
         self._last = self._record(number, played, learned, rate, times, stale)
         self._write_net(number)
-        self._folder.write_checkpoint(Checkpoint(self._trainer.state, self._last))
+        self._folder.write_checkpoint(Checkpoint(self._trainer.state, self._last), self._settings)
         self._folder.append_record(self._last)
         self._folder.forget_nets(number, processes.keep_every)
         self._folder.forget_shards(self._first_needed(number))

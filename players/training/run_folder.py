@@ -74,6 +74,7 @@ class RunFolder:
         self._metrics = path / "metrics.jsonl"
         self._evaluations = path / "evaluations.jsonl"
         self._checkpoint = path / "checkpoint.npz"
+        self._lock = path / "lock"
         self._shards = path / "shards"
         self._nets = path / "nets"
         self._events = path / "tensorboard" / _EVENTS
@@ -93,17 +94,30 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """Return the folder of an existing run. Raises TrainingError if it is none."""
+        """Return the folder of an existing run.
+
+        Raises TrainingError if it is none, and with all faults of its settings.
+        """
         folder = cls(path)
         if not folder.settings_file.is_file():
             raise TrainingError(
                 f"{path}: has no settings.toml, so it is not the folder of a run; "
                 "make one: playout-train new GAME DIR"
             )
+        folder.settings()  # before anything is made in a folder of something else
         with clear_errors(path):
             for each in (folder._shards, folder._nets, folder._events.parent):
                 each.mkdir(exist_ok=True)
         return folder
+
+    def refuse_own(self, output: Path) -> None:
+        """Raises TrainingError if a file that is to be written is one that the run needs."""
+        files = (self.settings_file, self.log, self._metrics, self._evaluations, self._checkpoint)
+        folders = (self._shards, self._nets, self._events.parent)
+        real = output.resolve()
+        own = {each.resolve() for each in (*files, *folders, self._lock)}
+        if own & {real, real.parent}:
+            raise TrainingError(f"{output}: belongs to the run; choose another name")
 
     def settings(self) -> TrainingSettings:
         """Read the settings. Raises TrainingError with all faults of the file."""
@@ -115,8 +129,8 @@ class RunFolder:
 
         Raises InTraining if one does, and TrainingError if that cannot be found out.
         """
-        with clear_errors(self.path / "lock"):
-            descriptor = os.open(self.path / "lock", os.O_RDONLY | os.O_CREAT, 0o644)
+        with clear_errors(self._lock):
+            descriptor = os.open(self._lock, os.O_RDONLY | os.O_CREAT, 0o644)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,13 +202,16 @@ class RunFolder:
 
     # The checkpoint and the records.
 
-    def write_checkpoint(self, checkpoint: Checkpoint) -> None:
+    def write_checkpoint(self, checkpoint: Checkpoint, settings: TrainingSettings) -> None:
         """Store a complete round: afterwards it counts. Raises TrainingError."""
-        about = {"format": _FORMAT, "record": asdict(checkpoint.record)}
+        about = {"format": _FORMAT, "record": asdict(checkpoint.record)} | _fixed(settings)
         complete_files.write_arrays(self._checkpoint, checkpoint.state, about)
 
-    def read_checkpoint(self) -> Checkpoint | None:
-        """Return the last complete round, None before the first. Raises TrainingError."""
+    def read_checkpoint(self, settings: TrainingSettings) -> Checkpoint | None:
+        """Return the last complete round, None before the first.
+
+        Raises TrainingError, also if it is of another game or seed than the settings.
+        """
         if not self._checkpoint.exists():
             if records := self.records():
                 rounds = "1 round" if len(records) == 1 else f"{len(records)} rounds"
@@ -205,9 +222,16 @@ class RunFolder:
         try:
             if about["format"] != _FORMAT:
                 raise ValueError(f"format {about['format']}, expected {_FORMAT}")
-            return Checkpoint(state, msgspec.convert(about["record"], RoundRecord))
+            checkpoint = Checkpoint(state, msgspec.convert(about["record"], RoundRecord))
         except (KeyError, ValueError) as error:
             raise TrainingError(f"{self._checkpoint}: is of another version: {error}") from error
+        for key, now in _fixed(settings).items():
+            if about.get(key, now) != now:  # checkpoints of earlier snapshots do not have it
+                raise TrainingError(
+                    f"{self.settings_file}: {key} is {now}, but the run began with {about[key]}; "
+                    "restore it, or begin a new run in another folder"
+                )
+        return checkpoint
 
     def records(self) -> list[RoundRecord]:
         """Return the records of all rounds; a line that was not written to its end is left out."""
@@ -237,6 +261,11 @@ class RunFolder:
         """Append the result of an evaluation. Raises TrainingError."""
         with clear_errors(self._evaluations), self._evaluations.open("ab") as file:
             file.write(record.line())
+
+
+def _fixed(settings: TrainingSettings) -> dict[str, Any]:
+    """The settings that a run keeps, besides the size of its net."""
+    return {"game": str(settings.game), "seed": settings.seed}
 
 
 def _lines(path: Path, kind: type[T]) -> list[T]:

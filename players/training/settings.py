@@ -27,6 +27,9 @@ from server.tournament.validators import Check, number, one_of, truth, visible, 
 #: The ways in which the learning rate changes during a run.
 SCHEDULES = ("constant", "cosine")
 _MANY = 10**9
+#: Largest values of options that are settings, too.
+MOST_SEED, MOST_ROUNDS, MOST_EVALUATIONS, MOST_MINUTES = 2**63 - 1, _MANY, 10**15, 10_000_000
+MOST_WORKERS = 1024
 #: Bytes that a worker reserves for its games at most, of which it uses few; and the fewest games.
 _RESERVED, _LEAST_GAMES = 2**32, 8
 
@@ -92,7 +95,7 @@ class Key(NamedTuple):
 
 #: The keys above the tables, besides the game.
 TOP: Mapping[str, Key] = {
-    "seed": Key(whole(0, 2**63 - 1), "the same seed and one worker give the same nets"),
+    "seed": Key(whole(0, MOST_SEED), "the same seed and one worker give the same nets"),
     "author": Key(visible(200), "for the metadata of the nets: your name"),
     "licence": Key(visible(200), "and what others may do with them, as in MIT"),
 }
@@ -137,12 +140,14 @@ TABLES: Mapping[str, Mapping[str, Key]] = {
         "symmetries": Key(truth, "turn and reflect samples at random"),
     },
     "limits": {
-        "rounds": Key(whole(0, _MANY), "rounds of self-play and learning"),
-        "evaluations": Key(whole(0, 10**15), "positions that the net evaluates in self-play"),
-        "minutes": Key(number(0, 10_000_000), "of running; interruptions are not counted"),
+        "rounds": Key(whole(0, MOST_ROUNDS), "rounds of self-play and learning"),
+        "evaluations": Key(
+            whole(0, MOST_EVALUATIONS), "positions that the net evaluates in self-play"
+        ),
+        "minutes": Key(number(0, MOST_MINUTES), "of running; interruptions are not counted"),
     },
     "processes": {
-        "workers": Key(whole(0, 1024), "processes that play; 0: one for each core"),
+        "workers": Key(whole(0, MOST_WORKERS), "processes that play; 0: one for each core"),
         "backend": Key(
             one_of("backend", ("auto", *EXTRAS)), "what evaluates nets; auto: the faster"
         ),

@@ -42,16 +42,21 @@ class JobPlayers(Protocol):
 
 
 class Workers:
-    """Processes that play against themselves, as many as `count`."""
+    """Processes that play against themselves."""
 
-    def __init__(self, count: int, settings: Path, log: Path) -> None:
+    def __init__(self, settings: Path, log: Path) -> None:
         self._settings = settings
         self._log = log
         self._reports = SimpleQueue[WorkerMessage]()
         self._waiting = deque[Job]()
         self._attempts: dict[Job, int] = {}
         self._evaluations: dict[Job, int] = {}
-        self._processes = [self._new() for _ in range(count)]
+        self._processes: list[WorkerProcess] = []
+
+    def start(self, count: int) -> None:
+        """Start so many processes; if one cannot start, `close` ends those before it."""
+        for _ in range(count):
+            self._processes.append(self._new())
 
     @property
     def count(self) -> int:

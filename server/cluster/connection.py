@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from distributed import Client
+from distributed.comm.addressing import get_address_host_port
 
 from server.cluster.on_worker import ENTRANT_CORES
 from server.runtime.restarts import BackOff, Restarts
@@ -52,6 +53,7 @@ class DaskConnection:
 
     def __init__(self, address: str) -> None:
         """Connect. Raises OSError, and ValueError for an address that is none."""
+        get_address_host_port(address)  # Dask's client would first wait for 20 seconds
         for logger in _LOGGERS:
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # the runner tells the user
         self.address = address

@@ -16,10 +16,18 @@ def dask_option(purpose: str) -> Callable[[F], F]:
     return click.option(
         "--dask",
         metavar="ADDRESS",
+        callback=_not_empty,
         help=f"{purpose} on the workers of a Dask cluster: the address of its scheduler, "
         "as in tcp://10.0.0.1:8786, or local for a cluster on this machine, with a worker for each "
         "core. Needs: pip install 'playout[cluster]'",
     )
+
+
+def _not_empty(_: click.Context, __: click.Parameter, address: str | None) -> str | None:
+    """Return the address. Raises BadParameter if it is empty, as a variable that is not set."""
+    if address == "":
+        raise click.BadParameter("needs the address of a scheduler, or local")
+    return address
 
 
 def require_dask() -> None:

@@ -152,7 +152,8 @@ def trained_twice(path: Path) -> Iterator[bytes]:
         ):
             code, output = run("playout-train", *words)
             assert code == 0, output
-        checkpoint = RunFolder.open(folder).read_checkpoint()
+        opened = RunFolder.open(folder)
+        checkpoint = opened.read_checkpoint(opened.settings())
         assert checkpoint
         yield b"".join(value.tobytes() for value in checkpoint.parameters.values())
 
@@ -181,6 +182,31 @@ def test_a_net_that_no_option_could_name_is_not_written(folder: RunFolder, tmp_p
     assert code == 2
     assert "has a comma" in output
     assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("export", "{run}", "{run}/settings.toml"), "does not end in .onnx"),
+        (("export", "{run}", "{run}/nets/0000.onnx"), "belongs to the run"),
+        (("resume", "{run}", "--rounds", "0"), "0 is not in the range"),
+        (("resume", "{run}", "--minutes", "0"), "0.0 is not in the range"),
+        (("resume", "{run}", "--evaluations", "0.5"), "0.5 is not in the range"),
+        (("resume", "{run}", "--workers", "2000"), "2000 is not in the range"),
+        (("new", "nim", "{run}2", "--seed", str(2**63)), "is not in the range"),
+        (("evaluate", "{run}"), "there is no net yet"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_and_changes_nothing(
+    folder: RunFolder, words: tuple[str, ...], fault: str
+) -> None:
+    before = (folder.path / "settings.toml").read_bytes()
+    code, output = run("playout-train", *(each.format(run=folder.path) for each in words))
+    assert code in (1, 2)
+    assert fault in " ".join(output.split())
+    assert "Traceback" not in output
+    assert (folder.path / "settings.toml").read_bytes() == before
+    assert list(folder.nets()) == []
 
 
 def test_a_net_is_evaluated_and_the_report_has_its_elo(folder: RunFolder) -> None:

@@ -60,7 +60,7 @@ def assert_nothing_is_lost(folder: RunFolder, rounds: int) -> None:
     assert_each_shard_counts_once(folder)
     records = folder.records()
     assert folder.unfinished() == []
-    checkpoint = folder.read_checkpoint()
+    checkpoint = folder.read_checkpoint(folder.settings())
     assert checkpoint
     assert checkpoint.record == records[-1]
     assert checkpoint.record.steps == records[-1].positions // LearningSettings.positions_per_step

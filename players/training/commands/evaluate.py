@@ -116,7 +116,11 @@ def _net(folder: RunFolder, number: int) -> Path:
     """The net after a round. Raises TrainingError if it was not kept."""
     nets = folder.nets()
     if number not in nets:
-        kept = ", ".join(map(str, nets)) or "none"
+        if not nets:
+            raise TrainingError(
+                f"{folder.path}: there is no net yet; `playout-train run` makes one"
+            )
+        kept = ", ".join(map(str, nets))
         raise TrainingError(f"{folder.path}: there is no net of round {number}; kept are: {kept}")
     return nets[number]
 

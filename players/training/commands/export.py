@@ -23,11 +23,12 @@ from players.training.run_folder import RunFolder
 def export(path: Path, output: Path, author: str | None, licence: str | None, half: bool) -> None:
     """Write the newest net of the run in DIR to the ONNX file OUT.onnx."""
     folder = RunFolder.open(path)
+    folder.refuse_own(output)
     settings = folder.settings()
     settings = replace(
         settings, author=author or settings.author, licence=licence or settings.licence
     )
-    checkpoint = folder.read_checkpoint()
+    checkpoint = folder.read_checkpoint(settings)
     if checkpoint is None:
         raise TrainingError(f"{path}: no round is complete, so there is no net that has learned")
     record = checkpoint.record

@@ -38,7 +38,11 @@ can be changed before a run and between two.
 @click.argument("game")
 @click.argument("path", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of the run."
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0, settings.MOST_SEED),
+    help="Seed of the run.",
 )
 @click.option(
     "--set",

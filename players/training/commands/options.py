@@ -24,7 +24,9 @@ def output_argument(command: F) -> F:
 
 
 def _loadable(_: click.Context, __: click.Parameter, path: Path) -> Path:
-    """Return the path if a player's option can name it. Raises BadParameter."""
+    """Return the path if a player's option can name it as a net. Raises BadParameter."""
+    if path.suffix != ".onnx":
+        raise click.BadParameter(f"{path} does not end in .onnx; choose a name that does")
     if "," in str(path):
         raise click.BadParameter(
             f"{path} has a comma, which separates the options of alphazero(net=...); "

@@ -28,6 +28,7 @@ def report(path: Path, output: Path | None) -> None:
     if not records:
         raise TrainingError(f"{path}: no round is complete, so there is nothing to report")
     output = output or path / "report.html"
+    folder.refuse_own(output)
     text = page.write(folder.settings(), records, folder.evaluations())
     complete_files.write(output, text.encode())
     click.echo(f"{output}: {len(records)} rounds")

@@ -19,7 +19,14 @@ from players.training.display import TrainingDisplay, duration, showing
 from players.training.errors import TrainingError, require_learning
 from players.training.record import RoundRecord
 from players.training.run_folder import RunFolder
-from players.training.settings import Limits, TrainingSettings
+from players.training.settings import (
+    MOST_EVALUATIONS,
+    MOST_MINUTES,
+    MOST_ROUNDS,
+    MOST_WORKERS,
+    Limits,
+    TrainingSettings,
+)
 from players.training.workers import JobPlayers, Workers
 from server.client.finite_range import FiniteRange
 from server.cluster.options import dask_option, require_dask
@@ -46,12 +53,24 @@ to move, from -1 to 1. Ctrl-C ends it at any time; complete rounds are stored.
 def _limit_options(command: F) -> F:
     """Add the options that replace the limits of the settings."""
     for option in (
-        click.option("--minutes", type=FiniteRange(0), help="Stop after this time in all."),
-        click.option("--evaluations", type=FiniteRange(0), help="Stop after so many in all: 25e6."),
-        click.option("--rounds", type=click.IntRange(0), help="Stop after so many rounds in all."),
+        click.option(
+            "--minutes",
+            type=FiniteRange(0, MOST_MINUTES, min_open=True),
+            help="Stop after this time in all.",
+        ),
+        click.option(
+            "--evaluations",
+            type=FiniteRange(1, MOST_EVALUATIONS),
+            help="Stop after so many in all: 25e6.",
+        ),
+        click.option(
+            "--rounds",
+            type=click.IntRange(1, MOST_ROUNDS),
+            help="Stop after so many rounds in all.",
+        ),
         click.option(
             "--workers",
-            type=click.IntRange(0),
+            type=click.IntRange(0, MOST_WORKERS),
             help="Processes that play; with --dask, the cores of the cluster at most.",
         ),
         dask_option("Play the games"),
@@ -85,7 +104,7 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
         folder.locked(),
         showing(f"Continue: playout-train resume {shlex.quote(str(path))}") as shown,
     ):
-        found = folder.read_checkpoint()
+        found = folder.read_checkpoint(settings)
         if is_new and found:
             raise TrainingError(
                 f"{path}: {found.record.round} rounds are complete; continue: "
@@ -159,10 +178,9 @@ def _workers(
         with cluster.opened(dask, settings, shown.say) as players:
             yield players
         return
-    workers = Workers(
-        settings.processes.workers or usable_cores(), folder.settings_file, folder.log
-    )
+    workers = Workers(folder.settings_file, folder.log)
     try:
+        workers.start(settings.processes.workers or usable_cores())
         yield workers
     finally:
         workers.close()

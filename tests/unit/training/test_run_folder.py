@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def test_a_new_folder_can_be_opened_and_has_the_settings(folder: RunFolder) -> N
     found = RunFolder.open(folder.path).settings()
     assert found.game.spec == SETTINGS.game.spec  # another object, if many were loaded meanwhile
     assert replace(found, game=SETTINGS.game) == SETTINGS
-    assert folder.read_checkpoint() is None
+    assert folder.read_checkpoint(SETTINGS) is None
     assert folder.records() == []
 
 
@@ -37,6 +38,23 @@ def test_a_new_run_needs_an_empty_folder(tmp_path: Path) -> None:
 def test_another_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=r"has no settings.toml.*playout-train new"):
         RunFolder.open(tmp_path)
+
+
+def test_nothing_is_made_in_a_folder_with_other_settings(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('colour = "green"\n')
+    with pytest.raises(TrainingError, match="colour"):
+        RunFolder.open(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["settings.toml"]
+
+
+@pytest.mark.parametrize(
+    "name", ["settings.toml", "checkpoint.npz", "metrics.jsonl", "lock", "nets/0001.onnx"]
+)
+def test_no_file_of_a_run_is_written_over(folder: RunFolder, name: str) -> None:
+    with pytest.raises(TrainingError, match="belongs to the run; choose another name"):
+        folder.refuse_own(folder.path / "nets" / ".." / name)
+    folder.refuse_own(folder.path / "mine.onnx")
+    folder.refuse_own(folder.path / "report.html")
 
 
 def test_a_folder_is_locked_by_one_process_at_a_time(folder: RunFolder) -> None:
@@ -57,25 +75,43 @@ def test_a_lock_that_cannot_be_opened_says_nothing_about_a_training(folder: RunF
 def test_a_lost_checkpoint_does_not_begin_the_run_again(folder: RunFolder) -> None:
     folder.append_record(round_record(1))
     with pytest.raises(TrainingError, match=r"checkpoint.npz: is gone, but .* 1 round; restore"):
-        folder.read_checkpoint()
+        folder.read_checkpoint(SETTINGS)
 
 
 def test_a_checkpoint_is_read_as_it_was_written(folder: RunFolder) -> None:
     state = {"net/stem/w": np.ones(3, np.float32), "optimizer/0": np.array(7)}
-    folder.write_checkpoint(Checkpoint(state, round_record(4)))
-    read = folder.read_checkpoint()
+    folder.write_checkpoint(Checkpoint(state, round_record(4)), SETTINGS)
+    read = folder.read_checkpoint(SETTINGS)
     assert read
     assert read.record == round_record(4)
     assert read.parameters.keys() == {"stem/w"}
     assert read.state["optimizer/0"] == 7
 
 
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            {"game": games.load("mnk(m=3,n=4,k=3)")},
+            r"game is mnk.*n=4.*, but the run began with mnk",
+        ),
+        ({"seed": 2}, "seed is 2, but the run began with 1; restore it"),
+    ],
+)
+def test_a_run_keeps_its_game_and_its_seed(
+    folder: RunFolder, change: dict[str, Any], fault: str
+) -> None:
+    folder.write_checkpoint(Checkpoint({}, round_record(4)), SETTINGS)
+    with pytest.raises(TrainingError, match=fault):
+        folder.read_checkpoint(replace(SETTINGS, **change))
+
+
 def test_a_torn_checkpoint_is_refused(folder: RunFolder) -> None:
-    folder.write_checkpoint(Checkpoint({}, round_record(4)))
+    folder.write_checkpoint(Checkpoint({}, round_record(4)), SETTINGS)
     path = folder.path / "checkpoint.npz"
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(TrainingError, match=r"checkpoint.npz: is damaged"):
-        folder.read_checkpoint()
+        folder.read_checkpoint(SETTINGS)
 
 
 def test_the_record_that_was_not_written_is_restored_from_the_checkpoint(folder: RunFolder) -> None:

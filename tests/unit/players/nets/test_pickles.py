@@ -27,6 +27,19 @@ ARRAYS = [
 ]
 
 
+#: A tuple of two that are the same tuple of two, and so on: 2**60 letters as text.
+DOUBLED = b"\x80\x02X\x01\x00\x00\x00a" + b"q\x00h\x00\x86" * 60
+#: A number of 255 bytes.
+LONG = b"\x8a\xff" + b"\xff" * 254 + b"\x7f"
+
+
+def array_of(shape: bytes, number_type: bytes = b"U\x02f4") -> bytes:
+    """The pickle of a list with an array, whose shape and type are instructions."""
+    kind = b"cnumpy\ndtype\n" + number_type + b"\x85R(K\x03U\x01<tb"
+    made = b"cnumpy.core.multiarray\n_reconstruct\n)R"
+    return b"\x80\x02](" + made + b"(K\x01" + shape + kind + b"\x89U\x01atbe."
+
+
 def refusal(path: Path) -> str:
     with pytest.raises(NetError) as caught:
         read_arrays(path)
@@ -107,6 +120,13 @@ def test_other_contents_are_refused(tmp_path: Path) -> None:
         pickle.dumps(ARRAYS, 5): "it refers to",  # numpy writes them in another way
         pickle.dumps([ARRAYS[0]] * 9, 2): "it holds an array several times",
         pickle.dumps([()] * 200_000, 2): "more than 100,000 instructions",
+        DOUBLED + b"X\x01\x00\x00\x00a\x93.": "a name is no text",
+        b"\x80\x02])" + b"\x85" * 50_000 + b"X\x01\x00\x00\x00a\x93.": "a name is no text",
+        array_of(b"K\x01\x85", DOUBLED[2:]): "a name is no text",
+        array_of(b"(" + LONG + b"q\x01" + b"h\x01" * 90_000 + b"t"): "more than 4 dimensions",
+        array_of(LONG + b"\x85"): "not as many numbers as its shape says",
+        b"\x80\x02" + b")" * 49_000 + b"(t" * 25_000 + b".": "it holds something else",
+        b"hello world": "it is not a pickle",
         b"\x80\x02]r\xff\xff\xff\xff.": "",  # the memo of pickle would get 4 G places
     }
     for data, text in contents.items():
