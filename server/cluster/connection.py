@@ -26,11 +26,11 @@ from server.runtime.restarts import BackOff, Restarts
 
 #: Seconds in which the scheduler must answer.
 CONNECT_S = 10
-#: Seconds in which a worker must answer.
-ANSWER_S = 30
+#: Seconds in which a worker must answer: less than Dask takes to give up connecting to it.
+ANSWER_S = 20
 #: Seconds in which a result must come from its worker: several share the network.
 RESULT_S = 60
-#: The calls that wait at a time: other workers join while some do not answer.
+#: The questions, and the other calls, that wait at a time: some workers do not answer.
 _CALLS = 64
 #: Seconds between two messages that the client sends to itself.
 _PAUSE_S = 0.01
@@ -60,6 +60,8 @@ class DaskConnection:
         self._topics: list[str] = [_ALL]
         self._messages = SimpleQueue[Message]()
         self._threads = ThreadPoolExecutor(_CALLS, "playout-dask")
+        #: Silent workers are asked again and again: nothing else waits behind them.
+        self._questions = ThreadPoolExecutor(_CALLS, "playout-dask-questions")
         self._attempt: Future[Client] | None = None
         self._restarts = Restarts(_BACK_OFF)
         #: Dask's stream from the scheduler: it makes another by itself, without our topics.
@@ -162,6 +164,10 @@ class DaskConnection:
         """Call a function that waits, in another thread; calls may overtake each other."""
         return self._threads.submit(call, *arguments)
 
+    def ask_later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
+        """Call a function that asks workers, as `later` does; many may not answer."""
+        return self._questions.submit(call, *arguments)
+
     @property
     def threads(self) -> int:
         """The number of threads of all workers at this moment."""
@@ -187,7 +193,8 @@ class DaskConnection:
                 client.unsubscribe_topic(topic)
         if client:
             client.close(CONNECT_S)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._questions):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     def _connected(self) -> Client:
         """A new client. Raises OSError, ValueError."""

@@ -17,6 +17,7 @@ from server.cluster.connection import DaskConnection
 
 #: The address that stands for a new cluster on this machine.
 LOCAL = "local"
+_HELP = "--dask needs the address that dask scheduler prints, as in tcp://10.0.0.1:8786"
 
 
 @contextlib.contextmanager
@@ -31,17 +32,35 @@ def connected(address: str, workers: int = 0) -> Iterator[DaskConnection]:
             address = stack.enter_context(_local_cluster(workers or usable_cores()))
         try:
             connection = DaskConnection(address)
+        except TypeError as error:  # of Dask, for tls:// without settings
+            raise click.ClickException(
+                f"Dask has no certificates for {address}: give their files as distributed.comm.tls "
+                "in its configuration"
+            ) from error
         except (OSError, ValueError) as error:
             raise click.ClickException(
-                f"there is no scheduler of Dask at {address} ({error}): --dask needs the address "
-                "that dask scheduler prints, as in tcp://10.0.0.1:8786"
+                f"there is no scheduler of Dask at {address} ({error}): {_HELP}"
             ) from error
         stack.callback(connection.close)
-        if not connection.threads:
+        with clear_loss(connection):
+            has_workers = connection.threads > 0
+        if not has_workers:
             raise click.ClickException(
                 f"the cluster at {connection.address} has no workers: start some with dask worker"
             )
         yield connection
+
+
+@contextlib.contextmanager
+def clear_loss(connection: DaskConnection) -> Iterator[None]:
+    """Raises ClickException if the scheduler is lost in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(
+            f"the connection to the scheduler of Dask at {connection.address} is lost: start it "
+            "again, and then this command"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -53,9 +53,15 @@ class WorkerChecks(Generic[C]):
     def start(self, workers: Iterable[str]) -> None:
         """Check workers that have come."""
         for worker in workers:
-            result = self._connection.later(self._check, [worker])
+            result = self._connection.ask_later(self._check, [worker])
             self._running.append(_Check(worker, result))
             result.add_done_callback(lambda _: self._changed())
+
+    def start_silent(self, workers: Iterable[str]) -> None:
+        """Check those of these workers again that have not answered, and were named for it."""
+        silent = [each for each in workers if self._connection.is_silent(each)]
+        self._named.update(silent)
+        self.start(silent)
 
     def worker_lost(self, address: str) -> None:
         """Forget the checks of a worker that was lost; one at its address may come later."""

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 from support.commands import PATIENCE_S, Command, finish, run
-from support.dask_cluster import DaskCluster, play_for_ever, shards_started, wait_for_workers
+from support.dask_cluster import (
+    DaskCluster,
+    answer_later,
+    play_for_ever,
+    shards_started,
+    wait_for_workers,
+)
 from support.requirements import need_packages
 from support.training import GAME, assert_each_shard_counts_once, new_run, started
 from support.waiting import wait_until
@@ -65,12 +71,13 @@ def learner(tmp_path: Path, cluster: DaskCluster) -> Iterator[Learner]:
 class Learner:
     """A learner on the cluster, whose output is a file."""
 
-    def __init__(self, folder: RunFolder, cluster: DaskCluster, log: Path) -> None:
+    def __init__(self, folder: RunFolder, cluster: DaskCluster, log: Path, rounds: int = 1) -> None:
+        """Wait until so many rounds are complete."""
         self.folder = folder
         self._log = log
         with log.open("ab") as out:
             more = ("--dask", cluster.address)
-            self.process: Command = started(folder, "run", 1000, 1, *more, stdout=out)
+            self.process: Command = started(folder, "run", 1000, rounds, *more, stdout=out)
 
     def kill(self) -> None:
         self.process.kill()
@@ -156,6 +163,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
         ("Local", "missing port number in address 'Local'"),
         ("http://127.0.0.1:1", "unknown address scheme 'http'"),
         ("tcp://127.0.0.1:1", "there is no scheduler of Dask at tcp://127.0.0.1:1"),
+        ("tls://127.0.0.1:1", "Dask has no certificates for tls://127.0.0.1:1"),
     ],
 )
 def test_dask_without_a_scheduler_is_one_line(tmp_path: Path, address: str, fault: str) -> None:
@@ -180,3 +188,17 @@ def test_a_worker_that_does_not_answer_gets_no_tasks(tmp_path: Path, empty: Dask
     assert "it cannot be checked: it has not answered for 0.5 s" in output
     assert "no worker of the cluster can play games with nets" in output
     assert "Traceback" not in output
+
+
+def test_a_scheduler_that_is_lost_at_the_start_is_one_line(
+    tmp_path: Path, empty: DaskCluster
+) -> None:
+    empty.start_worker(changed={"platform.python_version": partial(answer_later, tmp_path)})
+    wait_for_workers(empty, 1)
+    learner = Learner(new_run(tmp_path / "run"), empty, tmp_path / "learner.log", rounds=0)
+    learner.until((tmp_path / "asked").exists, "the first question to the worker")
+    empty.kill_scheduler()
+    finish(learner.process)
+    assert learner.process.returncode == 1
+    assert f"the scheduler of Dask at {empty.address} is lost: start it again" in learner.log
+    assert "Traceback" not in learner.log

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import subprocess
 import threading
 import time
@@ -158,6 +159,16 @@ def shards_started(cluster: DaskCluster, worker: str) -> int:
 def play_for_ever(*_: object) -> None:
     """A shard that a worker never completes."""
     threading.Event().wait()
+
+
+_python = platform.python_version
+
+
+def answer_later(folder: Path) -> str:
+    """The version of Python of a worker that makes the file `asked`, and then waits for `ready`."""
+    (folder / "asked").touch()
+    wait_until((folder / "ready").exists, "the file that a worker waits for")
+    return _python()
 
 
 _time = time.time

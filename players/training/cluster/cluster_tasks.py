@@ -29,7 +29,7 @@ from players.training.settings import ProcessSettings
 from players.training.workers import ATTEMPTS
 from server.cluster import on_worker
 from server.cluster.connection import DaskConnection, Message
-from server.cluster.local import connected
+from server.cluster.local import clear_loss, connected
 from server.cluster.worker_checks import WorkerChecks
 from server.tournament.report.words import counted
 
@@ -52,7 +52,8 @@ class ClusterTask:
 class _Submitted:
     """A task as it is handed out; `attempt` is part of the name that Dask knows.
 
-    `result` fetches what the attempt has returned. `failures` counts errors of the task.
+    `result` fetches what the attempt has returned. `failures` counts errors of the task, and
+    results that did not come from a worker that is there.
     `has_begun` tells whether the attempt has, on any worker; `worker` is where it runs, None while
     it waits, and `evaluations` what was reported from there.
     """
@@ -77,7 +78,8 @@ def opened(
     Those with faults are shown and get no tasks. Raises ClickException if none is without.
     """
     with connected(address, settings.workers) as connection:
-        checked = requirements.check(connection, settings)
+        with clear_loss(connection):
+            checked = requirements.check(connection, settings)
         if table := requirements.table(checked):
             say(f"These workers get no tasks:\n{table}")
         if not any(each.cores for each in checked):
@@ -106,7 +108,8 @@ class ClusterTasks:
         self._connection = connection
         self._most_cores = settings.workers
         self._say = say
-        self._workers = {each.address: each.cores for each in workers}
+        #: The cores of the workers that do tasks.
+        self._workers = {each.address: each.cores for each in workers if each.cores}
         self._tasks: dict[str, _Submitted] = {}
         #: Files, by their paths: the content with its digest, and Dask's future.
         self._files: dict[str, tuple[bytes, str]] = {}
@@ -116,7 +119,7 @@ class ClusterTasks:
         self._changed = threading.Event()
         check = functools.partial(requirements.check, connection, settings)
         self._checks = WorkerChecks(connection, check, self._changed.set)
-        self._checks.start(each for each in self._workers if connection.is_silent(each))
+        self._checks.start_silent(each.address for each in workers)
         self._is_connected = True
         self._again = 0
         connection.subscribe(topic(self.run))
@@ -141,9 +144,10 @@ class ClusterTasks:
         """The workers and their cores, and how many tasks had to be handed out again."""
         if not self._is_connected:
             return "no worker: there is no connection to the scheduler"
-        playing = sum(1 for cores in self._workers.values() if cores)
         again = [f"{counted(self._again, 'task')} handed out again"] if self._again else []
-        return ", ".join((counted(playing, "worker"), counted(self._all_cores, "core"), *again))
+        return ", ".join(
+            (counted(len(self._workers), "worker"), counted(self._all_cores, "core"), *again)
+        )
 
     def start(self, tasks: Iterable[ClusterTask], files: Iterable[str]) -> None:
         """Hand out tasks; those before are done. `files`: the paths that `file` may be asked for.
@@ -186,7 +190,7 @@ class ClusterTasks:
     def on_all_workers(self, call: Callable[..., Any], patience_s: float) -> None:
         """Call a function with `run` on all workers that answer in time."""
         if self._is_connected:
-            done = self._connection.later(self._connection.run, call, self.run)
+            done = self._connection.ask_later(self._connection.run, call, self.run)
             with contextlib.suppress(Exception):
                 done.result(patience_s)
 
@@ -203,18 +207,22 @@ class ClusterTasks:
     def _advance(self) -> None:
         """Hand out the tasks that are not, and take the results of those that are done."""
         for each in self._tasks.values():
-            if each.is_done:
-                continue
-            if each.result is not None:
-                self._take(each, each.result)
-            elif each.future is not None and each.future.status == "finished":
-                self._fetch(each)
-            elif each.future is not None and each.future.status == "error":
-                self._failed(each, each.future.exception())
-            elif each.future is not None and each.future.status != "pending":
-                self._lost(each)  # or cancelled
+            if each.future is not None:
+                self._notice_end(each)
             if each.future is None and not each.is_done:
                 self._hand_out(each)
+
+    def _notice_end(self, each: _Submitted) -> None:
+        """Take or fetch the result of a task that is handed out, or note that there is none."""
+        status = each.future.status
+        if each.result is not None and each.result.done():
+            self._take(each, each.result)
+        elif status == "finished":
+            self._fetch(each)
+        elif status == "error":
+            self._failed(each, each.future.exception())
+        elif status != "pending":
+            self._lost(each)  # or cancelled
 
     def _hand_out(self, each: _Submitted) -> None:
         each.future = self._connection.submit(
@@ -235,12 +243,11 @@ class ClusterTasks:
         self._again += 1
 
     def _fetch(self, each: _Submitted) -> None:
-        each.result = self._connection.later(self._connection.result, each.future)
-        each.result.add_done_callback(lambda _: self._changed.set())
+        if each.result is None:
+            each.result = self._connection.later(self._connection.result, each.future)
+            each.result.add_done_callback(lambda _: self._changed.set())
 
     def _take(self, each: _Submitted, result: Future[Any]) -> None:
-        if not result.done():
-            return
         if error := result.exception():
             self._not_fetched(each, error)
         elif result.result() is None:  # its worker is about to leave
@@ -251,16 +258,19 @@ class ClusterTasks:
             each.future = each.result = None
 
     def _not_fetched(self, each: _Submitted, error: BaseException) -> None:
-        if each.worker in self._workers:  # otherwise its loss was told
-            why = str(error) or type(error).__name__
-            self._say(f"The result of {each.task.name} is lost ({why}): it is played again")
-        self._lost(each)
+        if each.worker not in self._workers:  # its loss was told
+            self._lost(each)
+            return
+        why = str(error) or type(error).__name__
+        self._failed(each, f"its result is lost: {why}")
+        self._say(f"The result of {each.task.name} is lost ({why}): it is played again")
 
-    def _failed(self, each: _Submitted, error: BaseException) -> None:
+    def _failed(self, each: _Submitted, why: object) -> None:
+        """Count a failure. Raises TrainingError for the last that is allowed."""
         each.failures += 1
         if each.failures >= ATTEMPTS:
             where = each.worker or "a worker"
-            raise TrainingError(f"{where} cannot play {each.task.name}: {error}")
+            raise TrainingError(f"{where} cannot play {each.task.name}: {why}")
         self._lost(each)
 
     # The cluster.
@@ -333,9 +343,8 @@ class ClusterTasks:
 
 
 def _waits(task: _Submitted) -> bool:
-    """Whether a task was handed out and is on no worker, nor is its result here."""
-    is_here = task.result is not None and task.result.done()
-    return task.future is not None and task.worker is None and not is_here
+    """Whether a task was handed out, and is neither on a worker nor done."""
+    return task.future is not None and task.worker is None and task.future.status == "pending"
 
 
 def _read(path: str) -> tuple[bytes, str]:

@@ -15,7 +15,7 @@ import dask
 
 from server.client.tls import TlsSettings
 from server.cluster.connection import DaskConnection
-from server.cluster.local import LOCAL, connected
+from server.cluster.local import LOCAL, clear_loss, connected
 from server.model.messages import Tournament
 from server.model.tournament_spec import Entrant, TournamentSpec
 from server.organizer import machine
@@ -38,7 +38,8 @@ def opened(address: str, files: Iterable[str]) -> Iterator[Cluster]:
     """
     with connected(address) as connection:
         if address == LOCAL:
-            connection.run(keep_to_one)
+            with clear_loss(connection):
+                connection.run(keep_to_one)
         yield Cluster(connection, tuple(files))
 
 
@@ -79,7 +80,8 @@ class Cluster:
         mine = {name: token for name, token in tokens.items() if name in names}
         spec = replace(spec, entrants=entrants)
         self._job = ClusterJob(spec, address, mine, variables, files)
-        with contextlib.nullcontext() if is_running else listening(address):
+        placeholder = contextlib.nullcontext() if is_running else listening(address)
+        with placeholder, clear_loss(self._connection):
             self._workers = preflight.check(self._connection, self._job)
         if table := preflight.table(self._workers):
             click.echo(f"These workers get no entrants:\n{table}", err=True)

@@ -73,7 +73,7 @@ class DaskEntrants:
         self._played: dict[int, set[str]] = {}
         self._void: dict[str, float] = {}
         self._checks = WorkerChecks(connection, self._check)
-        self._checks.start(each for each in self._workers if connection.is_silent(each))
+        self._checks.start_silent(self._workers)
         #: Entrants with crashes that the core sets count.
         self._crashed: set[str] = set()
         self._is_begun = False
@@ -189,7 +189,7 @@ class DaskEntrants:
 
     def _tell(self, call: Any, name: str) -> None:
         if self._is_connected:
-            self._connection.later(self._connection.run, call, self._job.tournament, name)
+            self._connection.ask_later(self._connection.run, call, self._job.tournament, name)
 
     def _received(self, message: Message) -> None:
         match message:

@@ -27,7 +27,7 @@ class LaterCalls:
         self.silent: set[str] = set()
         self._calls: list[Callable[[], None]] = []
 
-    def later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
+    def ask_later(self, call: Callable[..., Any], *arguments: object) -> Future[Any]:
         future: Future[Any] = Future()
 
         def make() -> None:
@@ -120,6 +120,19 @@ def test_a_silent_worker_is_named_once_and_again_when_it_answers(
     checks.start(["a"])
     calls.make()
     assert checks.ended() == [PlainWorker("a")]
+    until_it_answers(calls, checks)
+
+
+def test_a_worker_that_was_named_as_silent_is_not_named_again_until_it_answers(
+    calls: LaterCalls, checks: WorkerChecks[PlainWorker]
+) -> None:
+    calls.silent.add("a")
+    checks.start_silent(["a", "b"])
+    until_it_answers(calls, checks)
+
+
+def until_it_answers(calls: LaterCalls, checks: WorkerChecks[PlainWorker]) -> None:
+    """Check worker "a", which is silent and was named."""
     calls.make()
     assert checks.ended() == []
     calls.silent.clear()
