@@ -1,14 +1,14 @@
 """Games: their rules, loaded by name.
 
-    import games
+    from playout import games
     game = games.load("mnk(m=8,n=8,k=5)")
     state = game.initial_state()
     state = game.next_state(state, game.legal_actions(state)[0])
     print(game.show(state))
 
-Each plain module of this package is a game; `games.core` holds the base classes and the compiler.
-Games of other packages are found through the entry point group `playout.games`, and those of files
-of the user through `register`.
+Each plain module of this package is a game; `playout.games.core` holds the base classes and the
+compiler. Games of other packages are found through the entry point group `playout.games`, and those
+of files of the user through `register`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-from games.core import own_games, plugins, spec
-from games.core.compilation_cache import announce_compilation
-from games.core.description import Description, described
-from games.core.game import (
+from playout.games.core import plugins, spec
+from playout.games.core.compilation_cache import announce_compilation
+from playout.games.core.description import Description, described
+from playout.games.core.game import (
     RETURNS,
     TIE,
     Game,
@@ -32,10 +32,10 @@ from games.core.game import (
     checked,
     square_name,
 )
-from games.core.kernels import Board, Kernels, Vector, helper, kernel
-from games.core.spec import SpecError
-from games.core.symmetries import Symmetry
-from games.core.view import BoardView
+from playout.games.core.kernels import Board, Kernels, Vector, helper, kernel
+from playout.games.core.spec import SpecError
+from playout.games.core.symmetries import Symmetry
+from playout.games.core.view import BoardView
 
 __all__ = [
     "RETURNS",
@@ -74,7 +74,7 @@ def names() -> list[str]:
 
 
 def _all_names() -> list[str]:
-    return sorted({*_installed(), *own_games.registered()})
+    return sorted({*_installed(), *plugins.registered()})
 
 
 def _installed() -> list[str]:
@@ -90,15 +90,15 @@ def register(text: str, folder: str = "") -> str:
 
     Call it only with what the user of this process has typed: it imports a module.
     """
-    if not own_games.is_target(text):
+    if not plugins.is_target(text):
         return text
     wanted = spec.parse(text)
-    found = own_games.OwnGame(wanted.name, os.path.abspath(folder))
-    make = own_games.load_class(found)
-    name = own_games.name_of(make)
-    if own_games.registered().get(name, found).target != found.target or name in _installed():
+    found = plugins.OwnGame(wanted.name, os.path.abspath(folder))
+    make = plugins.load_class(found)
+    name = plugins.name_of(make)
+    if plugins.registered().get(name, found).target != found.target or name in _installed():
         raise SpecError(f"the game {wanted.name!r} cannot be called {name!r}, as another game is")
-    own_games.add(name, found)
+    plugins.add(name, found)
     given = text.strip()[len(wanted.name) :].strip()
     load(f"{name}{given}" if given else described(name, make).example)
     return f"{name}{given}"
@@ -137,6 +137,6 @@ def describe(name: str) -> Description:
 def _class_of(name: str) -> type[Game]:
     if name not in _all_names():
         raise spec.unknown("game", name, _all_names())
-    if own := own_games.registered().get(name):
-        return own_games.load_class(own)
+    if own := plugins.registered().get(name):
+        return plugins.load_class(own)
     return plugins.find(sys.modules[__name__], _GROUP, Game, "game", name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import ClassVar
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -22,8 +22,8 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import of_grid
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import of_grid
 
 SIZES = (6, 8, 10)
 QUEENS = 4

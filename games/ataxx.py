@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -24,10 +24,10 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.bits import count, lowest, nth
-from games.core.neighbours import spread
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import of_clicks
+from playout.games.core.bits import count, lowest, nth
+from playout.games.core.lines import spread
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import of_clicks
 
 # board: player, outcome, pieces of player 1, pieces of player 2, size, plies since the last new
 # piece, the cells in play. Pieces are the bits of a word, eight per row for every size: cell (row,

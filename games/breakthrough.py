@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -25,10 +25,10 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.bits import count, lowest, nth
-from games.core.kernels import inlined
-from games.core.moves import cells_of_moves, symmetries_of_moves
-from games.core.random import GAMMA, Rng, below
+from playout.games.core.bits import count, lowest, nth
+from playout.games.core.kernels import inlined
+from playout.games.core.moves import cells_of_moves, symmetries_of_moves
+from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, pieces of player 1, pieces of player 2, rows, columns, the cells in play.
 # Pieces are the bits of a word, eight per row for every size: cell (row, column) is bit

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
-from games.core.bits import count, lowest, without_lowest
-from games.core.random import GAMMA, Rng, below
+from playout.games import Board, BoardView, KernelGame, Kernels, State, Vector, helper, kernel
+from playout.games.core.bits import count, lowest, without_lowest
+from playout.games.core.random import GAMMA, Rng, below
 
 SIDE = 8
 CELLS = SIDE * SIDE

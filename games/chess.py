@@ -1,7 +1,7 @@
 """Chess with the actions of OpenSpiel, and its ends: a tie is a tie without a claim.
 
-`games.chessboard.layout` describes states and actions, `games.chessboard.moves` how the legal moves
-are found.
+`playout.games.chessboard.squares` describes states and actions, `playout.games.chessboard.moves`
+how the legal moves are found.
 """
 
 from __future__ import annotations
@@ -10,10 +10,19 @@ import functools
 from collections.abc import Mapping
 from typing import ClassVar
 
-from games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
-from games.chessboard.fen import FIRST, LETTERS, position
-from games.chessboard.heavy import heavy
-from games.chessboard.layout import (
+from playout.games import BoardView, IllegalAction, KernelGame, Kernels, SpecError, State
+from playout.games.chessboard.heavy import heavy
+from playout.games.chessboard.notation import (
+    FIRST,
+    LETTERS,
+    cells_of,
+    in_check,
+    names,
+    position,
+    uci_name,
+)
+from playout.games.chessboard.position import legal, play, playout, read, start, write
+from playout.games.chessboard.squares import (
     ACTIONS,
     BOARD_WORDS,
     CELLS,
@@ -23,8 +32,6 @@ from games.chessboard.layout import (
     STATE_QUIET,
     STATE_WORDS,
 )
-from games.chessboard.notation import cells_of, in_check, names, uci_name
-from games.chessboard.position import legal, play, playout, read, start, write
 
 #: OpenSpiel's bound; each move of a pawn and each capture begins another QUIET_PLIES.
 PLIES = 17695

@@ -12,7 +12,7 @@ import string
 
 import numpy as np
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -23,9 +23,9 @@ from games import (
     helper,
     kernel,
 )
-from games.core.bits import count, lowest, without_lowest
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import identity
+from playout.games.core.bits import count, lowest, without_lowest
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import identity
 
 SIDE = 8
 CELLS = SIDE * SIDE

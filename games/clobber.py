@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import ClassVar
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -22,9 +22,9 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.bits import count, lowest, nth
-from games.core.moves import cells_of_moves, symmetries_of_moves
-from games.core.random import GAMMA, Rng, below
+from playout.games.core.bits import count, lowest, nth
+from playout.games.core.moves import cells_of_moves, symmetries_of_moves
+from playout.games.core.random import GAMMA, Rng, below
 
 # board: the header below, then two words for each player: the pieces of rows 0 to 4 and of rows 5
 # to 9, a bit each. A row takes eleven bits, of which the last is empty, so that the last cell of a

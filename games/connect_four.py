@@ -7,10 +7,20 @@ import functools
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from games import Board, BoardView, KernelGame, Kernels, State, Symmetry, Vector, helper, kernel
-from games.core.lines import rows_of_pieces
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import identity
+from playout.games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    State,
+    Symmetry,
+    Vector,
+    helper,
+    kernel,
+)
+from playout.games.core.lines import rows_of_pieces
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import identity
 
 ROWS, COLUMNS = 6, 7
 

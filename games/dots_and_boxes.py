@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterator
 from typing import ClassVar
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -22,8 +22,8 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import of_placements
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import of_placements
 
 MAX_SIDE = 7
 BOXES = MAX_SIDE * MAX_SIDE

@@ -8,13 +8,12 @@ from __future__ import annotations
 import functools
 from typing import ClassVar
 
-from games import BoardView, KernelGame, Kernels, SpecError, State, Symmetry, checked
-from games.core.symmetries import of_placements
-from games.goban.heavy import heavy
-from games.goban.layout import MAX_SIDE, board_words
-from games.goban.playouts import playout
-from games.goban.position import area_lead, legal, play, read, start, write
-from games.goban.prior import prior
+from playout.games import BoardView, KernelGame, Kernels, SpecError, State, Symmetry, checked
+from playout.games.core.symmetries import of_placements
+from playout.games.goban.heavy import heavy, playout
+from playout.games.goban.points import MAX_SIDE, board_words
+from playout.games.goban.position import area_lead, legal, play, read, start, write
+from playout.games.goban.prior import prior
 
 #: The letters of columns: Go players leave out I.
 LETTERS = "ABCDEFGHJKLMNOPQRST"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from games import checked
-from games.mnk import MAX_SIDE, MNK
+from playout.games import checked
+from playout.games.mnk import MAX_SIDE, MNK
 
 
 class Gomoku(MNK):

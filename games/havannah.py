@@ -11,7 +11,7 @@ import string
 from collections.abc import Mapping
 from typing import ClassVar
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -24,9 +24,9 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.bits import count
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import Triple, of_triples
+from playout.games.core.bits import count
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import Triple, of_triples
 
 # board: player, outcome, rows (as many as columns), 1 if rings win, the distance of a cell from its
 # third neighbour, and the empty cells. Then the cells, with a border around them: 0 empty, 1 and 2

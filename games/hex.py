@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import ClassVar
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -21,10 +21,10 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.bits import lowest
-from games.core.kernels import inlined
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import identity
+from playout.games.core.bits import lowest
+from playout.games.core.kernels import inlined
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import identity
 
 # board: the header below, then a word for each row with its empty cells. Then for each player the
 # rows of stones and, of these, the rows of reached stones: those connected to the player's first

@@ -9,10 +9,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from games import Board, BoardView, KernelGame, Kernels, State, Vector, checked, helper, kernel
-from games.core.counts import read_counts
-from games.core.pits import pit_name, pits_view
-from games.core.random import GAMMA, Rng, below
+from playout.games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    State,
+    Vector,
+    checked,
+    helper,
+    kernel,
+)
+from playout.games.core.pits import pit_name, pits_view, read_counts
+from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, pits of each player, all seeds, then those in each pit and store
 _HOUSES, _TOTAL, _PITS = 2, 3, 4

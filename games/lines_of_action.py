@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -23,10 +23,10 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.bits import count, nth
-from games.core.neighbours import spread
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import of_clicks
+from playout.games.core.bits import count, nth
+from playout.games.core.lines import spread
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import of_clicks
 
 SIDE = 8
 CELLS = SIDE * SIDE

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -24,10 +24,10 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.kernels import inlined, inlined_helper, uncompiled
-from games.core.lines import rows_of_pieces
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import of_placements
+from playout.games.core.kernels import inlined, inlined_helper, uncompiled
+from playout.games.core.lines import rows_of_pieces
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import of_placements
 
 # board: the header below, then for each player the lines of all four directions, a word each:
 # rows, columns, falling diagonals, rising diagonals. A stone is one bit in each of its four lines,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -20,8 +20,8 @@ from games import (
     helper,
     kernel,
 )
-from games.core.counts import read_counts
-from games.core.random import GAMMA, Rng, below
+from playout.games.core.pits import read_counts
+from playout.games.core.random import GAMMA, Rng, below
 
 # board: player, outcome, max_take, 1 if the last chip loses, all chips at the start, then the chips
 # of each heap

@@ -11,10 +11,10 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from games.core import spec
-from games.core.game import TIE, State, checked
-from games.core.history_game import MOST_PLIES, HistoryGame
-from games.core.view import BoardView
+from playout.games.core import spec
+from playout.games.core.game import TIE, State, checked
+from playout.games.core.history_game import MOST_PLIES, HistoryGame
+from playout.games.core.view import BoardView
 
 if TYPE_CHECKING:
     import pyspiel

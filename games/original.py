@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from games.core import plugins, spec
-from games.core.game import TIE, IllegalAction, State
-from games.core.history_game import MOST_PLIES, HistoryGame
-from games.core.plugins import ORIGINAL_BOARDS
-from games.core.view import BoardView
+from playout.games.core import plugins, spec
+from playout.games.core.game import TIE, IllegalAction, State
+from playout.games.core.history_game import MOST_PLIES, HistoryGame
+from playout.games.core.plugins import ORIGINAL_BOARDS
+from playout.games.core.view import BoardView
 
 #: Legal actions of a position, at most.
 MOST_ACTIONS = 1024

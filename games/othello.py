@@ -3,7 +3,7 @@
 The game ends when neither player can move. With passes=false it ends as soon as the player to move
 cannot, an older rule. The player with more discs wins.
 
-Boards up to 8x8 are words of bits, larger ones arrays of cells: see `games.discs.layout`.
+Boards up to 8x8 are words of bits, larger ones arrays of cells: see `playout.games.othello`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -27,14 +27,204 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.bits import count, lowest, nth
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import of_placements
-from games.discs.cells import list_moves, place_of, play_cells, playout_cells
-from games.discs.layout import CELLS, MAX_SIDE, PASSES, SIZE, SMALL, STRIDE, winner
-from games.discs.lines import flips, mobility
+from playout.games.core.bits import count, lowest, nth
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import of_placements
 
-_0, _1 = np.uint64(0), np.uint64(1)
+# The board of Othello for compiled code.
+#
+# After the player to move and the outcome come the discs of player 1, those of player 2, the size,
+# whether players pass, and the cells in play. Discs are the bits of a word, eight per row for every
+# size: cell (row, column) is bit 8 * row + column. Words are stored as int64 and processed as
+# uint64.
+#
+# Boards above 8x8 keep the cells of a state instead, after these numbers, with an empty border:
+# cell (row, column) is number `FIRST + row * STRIDE + column`.
+
+
+SIZE, PASSES, CELLS = 4, 5, 6
+
+MAX_SIDE = 16
+#: The largest side whose cells are bits of a word.
+SMALL = 8
+STRIDE = MAX_SIDE + 2
+FIRST = 7 + STRIDE + 1
+
+
+@helper
+def winner(lead: int) -> int:
+    """Return the outcome of a finished game; player 1 has `lead` discs more than player 2."""
+    return -1 if lead == 0 else 1 if lead > 0 else 2
+
+
+# Othello on boards above 8x8, which are arrays of cells.
+
+
+_WAYS = np.array([-STRIDE - 1, -STRIDE, -STRIDE + 1, -1, 1, STRIDE - 1, STRIDE, STRIDE + 1])
+
+
+@helper
+def place_of(cell: int, size: int) -> int:
+    """Return the number of a cell in the board."""
+    return FIRST + cell // size * STRIDE + cell % size
+
+
+@helper
+def enclosed(board: Board, place: int, way: int, player: int) -> int:
+    """Return how many discs a disc of the player on `place` encloses in one direction."""
+    n = 0
+    place += way
+    while board[place] == 3 - player:
+        n += 1
+        place += way
+    return n if board[place] == player else 0
+
+
+@helper
+def next_move(board: Board, player: int, cell: int) -> int:
+    """Return the first cell from `cell` on where a player may put a disc, or size² for none."""
+    size = board[SIZE]
+    while cell < size * size:
+        place = place_of(cell, size)
+        if board[place] == 0:
+            for way in _WAYS:
+                if enclosed(board, place, way, player):
+                    return cell
+        cell += 1
+    return cell
+
+
+@helper
+def list_moves(board: Board, actions: Vector, begin: int) -> int:
+    """Write the moves of the player to move to actions[begin:], without a pass; return how many."""
+    player, cells = board[0], board[SIZE] ** 2
+    n = 0
+    cell = next_move(board, player, 0)
+    while cell < cells:
+        actions[begin + n] = cell
+        n += 1
+        cell = next_move(board, player, cell + 1)
+    return n
+
+
+@helper
+def play_cells(board: Board, action: int) -> None:
+    """Play a move or a pass, and set the outcome if the game is over."""
+    player, size = board[0], board[SIZE]
+    board[0] = 3 - player
+    if action == size * size:
+        return
+    place = place_of(action, size)
+    for way in _WAYS:
+        for n in range(enclosed(board, place, way, player)):
+            board[place + (n + 1) * way] = player
+    board[place] = player
+    if next_move(board, 3 - player, 0) < size * size:
+        return
+    if board[PASSES] and next_move(board, player, 0) < size * size:
+        return
+    lead = 0
+    for cell in range(size * size):
+        owner = board[place_of(cell, size)]
+        lead += (owner == 1) - (owner == 2)
+    board[1] = winner(lead)
+
+
+@helper
+def playout_cells(board: Board, rng: Rng, trace: Vector) -> int:
+    """Play random moves to the end; return their number.
+
+    `trace` has room for two plies a cell, so the moves to choose from fit behind those played.
+    """
+    state = rng[0]
+    ply = 0
+    while board[1] == 0:
+        n = list_moves(board, trace, ply)
+        state += GAMMA
+        action = trace[ply + below(state, n)] if n else board[SIZE] ** 2
+        trace[ply] = action
+        ply += 1
+        play_cells(board, action)
+    rng[0] = state
+    return ply
+
+
+# Lines of discs in words of bits, eight per row: moves and turned discs of Othello up to 8x8.
+
+
+_0 = np.uint64(0)
+#: The step in each direction, and the cells that a line may cross without leaving its row.
+_STEPS = tuple(np.uint64(step) for step in (1, 8, 7, 9))
+_INNER = np.uint64(0x7E7E7E7E7E7E7E7E)
+
+
+@helper
+def run_up(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
+    """Return the `crossed` discs that follow `begin` without a gap, towards the higher bits.
+
+    Parallel prefix: the first two lines find runs of two; each later line adds two more.
+    """
+    run = crossed & begin << step
+    run |= crossed & run << step
+    pairs = crossed & crossed << step
+    run |= pairs & run << (step + step)
+    run |= pairs & run << (step + step)
+    return run
+
+
+@helper
+def run_down(begin: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
+    """Return what `run_up` returns, but towards the lower bits."""
+    run = crossed & begin >> step
+    run |= crossed & run >> step
+    pairs = crossed & crossed >> step
+    run |= pairs & run >> (step + step)
+    run |= pairs & run >> (step + step)
+    return run
+
+
+@helper
+def line_moves(own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
+    """Return the cells at the end of a run of `crossed` next to `own`, in both directions."""
+    return run_up(own, crossed, step) << step | run_down(own, crossed, step) >> step
+
+
+@helper
+def mobility(own: np.uint64, other: np.uint64, cells: np.uint64) -> np.uint64:
+    """Return the cells where `own` may put a disc."""
+    inner = other & _INNER
+    moves = line_moves(own, inner, _STEPS[0])
+    moves |= line_moves(own, other, _STEPS[1])
+    moves |= line_moves(own, inner, _STEPS[2])
+    moves |= line_moves(own, inner, _STEPS[3])
+    return moves & cells & ~(own | other)
+
+
+@helper
+def line_flips(disc: np.uint64, own: np.uint64, crossed: np.uint64, step: np.uint64) -> np.uint64:
+    """Return the discs between `disc` and the nearest of `own`, both ways along `step`."""
+    up = run_up(disc, crossed, step)
+    down = run_down(disc, crossed, step)
+    if up << step & own == _0:
+        up = _0
+    if down >> step & own == _0:
+        down = _0
+    return up | down
+
+
+@helper
+def flips(disc: np.uint64, own: np.uint64, other: np.uint64) -> np.uint64:
+    """Return the discs that change sides when `own` puts `disc`."""
+    inner = other & _INNER
+    return (
+        line_flips(disc, own, inner, _STEPS[0])
+        | line_flips(disc, own, other, _STEPS[1])
+        | line_flips(disc, own, inner, _STEPS[2])
+        | line_flips(disc, own, inner, _STEPS[3])
+    )
+
+
+_1 = np.uint64(1)
 
 
 @helper

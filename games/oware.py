@@ -12,11 +12,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from games import Board, BoardView, KernelGame, Kernels, State, Vector, checked, helper, kernel
-from games.core.bits import count, nth
-from games.core.counts import read_counts
-from games.core.pits import pit_name, pits_view
-from games.core.random import GAMMA, Rng, below
+from playout.games import (
+    Board,
+    BoardView,
+    KernelGame,
+    Kernels,
+    State,
+    Vector,
+    checked,
+    helper,
+    kernel,
+)
+from playout.games.core.bits import count, nth
+from playout.games.core.pits import pit_name, pits_view, read_counts
+from playout.games.core.random import GAMMA, Rng, below
 
 MAX_HOUSES = MAX_SEEDS = 6
 #: Moves in a row without a capture that end the game.

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -18,9 +18,9 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.lines import rows_of_pieces
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import of_placements
+from playout.games.core.lines import rows_of_pieces
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import of_placements
 
 LINES = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
 FULL = 0o777

@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from games import (
+from playout.games import (
     Board,
     BoardView,
     KernelGame,
@@ -22,9 +22,9 @@ from games import (
     kernel,
     square_name,
 )
-from games.core.random import GAMMA, Rng, below
-from games.core.symmetries import of_placements
-from games.tic_tac_toe import FULL, WINS
+from playout.games.core.random import GAMMA, Rng, below
+from playout.games.core.symmetries import of_placements
+from playout.games.tic_tac_toe import FULL, WINS
 
 ANYWHERE = 9
 

@@ -10,9 +10,9 @@ import functools
 from collections.abc import Mapping
 from typing import ClassVar
 
-from games import Symmetry, checked
-from games.core.symmetries import Triple, of_triples
-from games.havannah import Havannah
+from playout.games import Symmetry, checked
+from playout.games.core.symmetries import Triple, of_triples
+from playout.games.havannah import Havannah
 
 MAX_SIZE = 19
 

@@ -1,23 +1,23 @@
 """Players: programs that choose actions, loaded by name.
 
-    import games, players
+    from playout import games, players
     game = games.load("connect_four")
     player = players.load("uct(c=1.2,seed=7)", game)
     choice = player.choose([game.initial_state()], players.Limit(seconds=0.1))
 
-Each plain module of this package is a player. `players.core` defines the interface of a player,
-`players.mcts` and `players.alphabeta` are the searches, `players.client` connects players to a
-server. Players of other packages are found through the entry point group `playout.players`.
+Each plain module of this package is a player. `playout.players.core` defines the interface of a
+player, `playout.players.mcts` and `playout.players.alphabeta` are the searches,
+`playout.players.client` connects players to a server. Players of other packages are found through
+the entry point group `playout.players`.
 """
 
 from __future__ import annotations
 
 import sys
 
-from games import Game, SpecError
-from games.core import plugins, spec
-from players.core.node import Node
-from players.core.player import (
+from playout.games import Game, SpecError
+from playout.games.core import plugins, spec
+from playout.players.core.player import (
     ActionStats,
     Cancelled,
     Info,
@@ -25,6 +25,7 @@ from players.core.player import (
     MatchClock,
     MatchRequest,
     MatchRequested,
+    Node,
     Player,
     PlayerError,
     PlayResult,

@@ -9,15 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from games import Game, State
-from players.core.moves import action_between
-from players.core.player import Info
-from players.mcts.noise import add_noise
-from players.mcts.puct import PuctConfig
-from players.mcts.searcher import TreeSearch
-from players.mcts.selection import HAND_SELECTED, PUCT, Selection
-from players.mcts.simulate import SearchConfig
-from players.mcts.worker import Worker
+from playout.games import Game, State
+from playout.players.core.player import Info, action_between
+from playout.players.mcts.priors import add_noise
+from playout.players.mcts.puct_simulation import PuctConfig
+from playout.players.mcts.searcher import TreeSearch
+from playout.players.mcts.selection import HAND_SELECTED, PUCT, Selection
+from playout.players.mcts.uct_simulation import SearchConfig
+from playout.players.mcts.uct_worker import Worker
 
 MAX_BATCH = 1024
 #: Of the noise at the root: for the usual number of legal actions n, alpha is 10 / n.
@@ -69,8 +68,8 @@ class AlphaZero(TreeSearch):
         seed: int | None = None,
         memory_mb: int = 256,
     ) -> None:
-        from players.nets import choice
-        from players.nets.errors import NetError
+        from playout.players.nets.files import NetError
+        from playout.players.nets.net import load_chosen
 
         self.game = game  # for the messages of errors
         self._require(0 <= c_puct < np.inf, f"c_puct must be 0 or more, not {c_puct}")
@@ -81,7 +80,7 @@ class AlphaZero(TreeSearch):
         )
         self._require(0 <= noise <= 1, f"noise must be from 0 to 1, not {noise}")
         try:
-            self._net = choice.load(net, game, backend=backend, batch=batch)
+            self._net = load_chosen(net, game, backend=backend, batch=batch)
         except NetError as error:
             raise self._error(str(error)) from error
         self._batch, self._temperature, self._noise = batch, temperature, noise
@@ -109,7 +108,7 @@ class AlphaZero(TreeSearch):
         megabytes: float,
         neighbours: NDArray[np.int64],
     ) -> Worker:
-        from players.mcts.net_worker import NetWorker
+        from playout.players.mcts.puct_worker import NetWorker
 
         worker = NetWorker(self.game, self._net, self._batch, self._puct, seed, megabytes)
         if self._noise > 0:

@@ -8,17 +8,15 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from games import Game, SpecError, State
-from players.core.moves import actions_between
-from players.core.player import Limit, Player, PlayResult
-from players.engines import config
-from players.engines.client import EngineClient, Position, is_short
-from players.engines.gomocup import GomocupClient
-from players.engines.gtp import GtpClient
-from players.engines.lines import LinesClient
-from players.engines.original import OriginalEngineClient
-from players.engines.process import EngineError
-from players.engines.uci import UciClient
+from playout.games import Game, SpecError, State
+from playout.players.core.player import Limit, Player, PlayResult, actions_between
+from playout.players.engines import config
+from playout.players.engines.client import EngineClient, Position, is_short
+from playout.players.engines.gomocup_client import GomocupClient
+from playout.players.engines.gtp_client import GtpClient
+from playout.players.engines.original import OriginalEngineClient
+from playout.players.engines.process import EngineError, LinesClient
+from playout.players.engines.uci_client import UciClient
 
 _CLIENTS: dict[str, type[EngineClient]] = {
     "gtp": GtpClient,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from games import Game
-from players.mcts.searcher import TreeSearch
-from players.mcts.selection import FLAT, HAND_SELECTED, UNTRIED_FIRST, Selection
+from playout.games import Game
+from playout.players.mcts.searcher import TreeSearch
+from playout.players.mcts.selection import FLAT, HAND_SELECTED, UNTRIED_FIRST, Selection
 
 
 class Flat(TreeSearch):

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from games import Game, SpecError, State
-from games.core.random import seeded
-from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
-from players.core.rules import rules_of
+from playout.games import Game, SpecError, State
+from playout.games.core.random import seeded
+from playout.players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
+from playout.players.core.rules import rules_of
 
 
 class Greedy(Player):

@@ -7,9 +7,9 @@ import select
 import sys
 from collections.abc import Sequence
 
-from games import Game, IllegalAction, SpecError, State
-from players.core import rendering
-from players.core.player import (
+from playout.games import Game, IllegalAction, SpecError, State
+from playout.players.core import rendering
+from playout.players.core.player import (
     MATCH_REQUESTS,
     Cancelled,
     Limit,

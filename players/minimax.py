@@ -13,12 +13,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from games import Game, SpecError, State
-from players.alphabeta import search as core
-from players.alphabeta import transposition
-from players.core.limits import tighter
-from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
-from players.core.rules import rules_of
+from playout.games import Game, SpecError, State
+from playout.players.alphabeta import search as core
+from playout.players.alphabeta import transposition
+from playout.players.core.player import (
+    ActionStats,
+    Cancelled,
+    Info,
+    Limit,
+    Player,
+    PlayResult,
+    tighter,
+)
+from playout.players.core.rules import rules_of
 
 #: Seconds that the compiled search runs before it reads the clock again.
 SLICE_S = 0.001

@@ -8,10 +8,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from games import Game, SpecError, State, checked
-from games.open_spiel import OpenSpiel
-from players.core.limits import tighter
-from players.core.player import Cancelled, Limit, Player, PlayResult
+from playout.games import Game, SpecError, State, checked
+from playout.games.open_spiel import OpenSpiel
+from playout.players.core.player import Cancelled, Limit, Player, PlayResult, tighter
 
 _NAME = "open_spiel_mcts"
 MAX_MEMORY_MB = 10**6

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import ClassVar
 
-from games import Game, State
-from players.core.player import Limit, Player, PlayResult
+from playout.games import Game, State
+from playout.players.core.player import Limit, Player, PlayResult
 
 
 class Random(Player):

@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from games import Game, KernelGame
-from players.mcts.searcher import TreeSearch
-from players.mcts.selection import HAND_SELECTED, MINIMUM_MSE, RAVE, UNTRIED_FIRST, Selection
+from playout.games import Game, KernelGame
+from playout.players.mcts.searcher import TreeSearch
+from playout.players.mcts.selection import (
+    HAND_SELECTED,
+    MINIMUM_MSE,
+    RAVE,
+    UNTRIED_FIRST,
+    Selection,
+)
 
 #: The weight of exploration in games that assume no results.
 EXPLORATION = 0.2

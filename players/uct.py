@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from games import Game
-from players.mcts.searcher import TreeSearch
-from players.mcts.selection import HAND_SELECTED, TUNED, UCB1, UNTRIED_FIRST, Selection
+from playout.games import Game
+from playout.players.mcts.searcher import TreeSearch
+from playout.players.mcts.selection import HAND_SELECTED, TUNED, UCB1, UNTRIED_FIRST, Selection
 
 
 class UCT(TreeSearch):

@@ -18,20 +18,8 @@ from twisted.internet import error
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-import games
-from server.core.assembly import make_hub
-from server.core.policy import Policy
-from server.ladder.state import StoredLadder
-from server.model.records import Account, StoredMatch, StoredTournament
-from server.net.analysts import Analysts
-from server.net.bot_processes import BotProcesses
-from server.net.driver import Driver
-from server.net.ladder_ratings import LadderRatings
-from server.net.loop_lag import DelayMeter
-from server.net.rating_updates import RatingUpdates
-from server.net.tcp import TcpConnectionFactory
-from server.runtime import browser, collector, logs
-from server.runtime.endpoints import (
+from playout import games
+from playout.protocol.endpoints import (
     TlsError,
     encrypted,
     endpoint,
@@ -41,23 +29,34 @@ from server.runtime.endpoints import (
     spelled,
     why_not_listening,
 )
-from server.runtime.game_compilation import compile_games
-from server.runtime.loop_time import LoopTime
-from server.runtime.open_files import ConnectionRoom, TooFewFiles, connection_room, raise_limit
-from server.runtime.reactor import install as install_reactor
-from server.runtime.scheduler import LoopScheduler
-from server.storage import Database, StorageError
-from server.storage.client import StorageClient
-from server.storage.engine import first_line
-from server.storage.ladders import stored_ladders
-from server.web.api import Api, error_as_json
-from server.web.archive import Archive
-from server.web.http import HandlerResource
-from server.web.match_lookup import MatchLookup
-from server.web.pages import pages
-from server.web.pages.source import error_as_page
-from server.web.site import MAX_CONNECTIONS, make_site
-from server.web.websocket import WebSocketResource
+from playout.server.core.assembly import make_hub
+from playout.server.core.policy import Policy
+from playout.server.ladder.state import StoredLadder
+from playout.server.model.records import Account, StoredMatch, StoredTournament
+from playout.server.net.analysts import Analysts
+from playout.server.net.bot_processes import BotProcesses
+from playout.server.net.driver import Driver
+from playout.server.net.rating_updates import LadderRatings, RatingUpdates
+from playout.server.net.stalls import DelayMeter
+from playout.server.net.tcp import TcpConnectionFactory
+from playout.server.runtime import process
+from playout.server.runtime.game_compilation import compile_games
+from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room, raise_limit
+from playout.server.runtime.reactor import LoopTime
+from playout.server.runtime.reactor import install as install_reactor
+from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.storage import Database, StorageError
+from playout.server.storage.client import StorageClient
+from playout.server.storage.engine import first_line
+from playout.server.storage.ladders import stored_ladders
+from playout.server.web.api import Api, error_as_json
+from playout.server.web.archive import Archive
+from playout.server.web.http import HandlerResource
+from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.pages import pages
+from playout.server.web.pages.source import error_as_page
+from playout.server.web.site import MAX_CONNECTIONS, make_site
+from playout.server.web.websocket import WebSocketResource
 
 _log = Logger(namespace="server")
 
@@ -97,7 +96,7 @@ def serve(settings: Settings, policy: Policy) -> None:
     """Run a server until it is asked to stop, then exit the process."""
     loop_time = LoopTime()
     install_reactor(loop_time)
-    logs.begin(as_json=settings.log_json)
+    process.begin(as_json=settings.log_json)
     try:
         room = _room(settings, policy)
     except TooFewFiles as fault:
@@ -224,7 +223,7 @@ class _Server:
 
     def _show(self, page: str | None) -> None:
         if page:
-            browser.show(page)
+            process.show(page)
         else:
             click.echo("playout-server: there is no page to open, because its port is in use; "
                        "choose another with --http", err=True)  # fmt: skip
@@ -382,4 +381,4 @@ def _warm_up() -> None:
                 games.load(name)
         except games.SpecError as fault:
             _log.warn("a game cannot be loaded: {fault}", fault=str(fault))
-    collector.exclude_existing_objects()
+    process.exclude_existing_objects()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
+
 from support import scale
 from support.requirements import IN_CI, skip_without
 
@@ -19,12 +20,12 @@ from support.requirements import IN_CI, skip_without
 # many units need none of it.
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+    from playout.server.storage import Database
     from support.browser import BrowserSite, BrowserUsers, UsedContexts
     from support.commands import RunningServer
     from support.http_site import HttpSite
     from testbed.postgres import Postgres
-
-    from server.storage import Database
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -129,7 +130,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
     """A database with empty tables."""
-    from server.storage import Database
+    from playout.server.storage import Database
 
     database = Database(url)
     database.migrate()
@@ -150,7 +151,7 @@ def spec_folder(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A Chromium, shared by the tests of a file."""
-    from testbed import chromium as system_chromium
+    from benchmarks import page as system_chromium
 
     try:
         with system_chromium.chromium() as browser:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from server.runtime.subprocesses import (
+from playout.commands.subprocesses import (
     Process,
     Program,
     how_it_ended,

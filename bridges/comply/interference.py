@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-from bridges.comply.frames import Frame
-from bridges.comply.proxy import Link
+from playout.bridges.comply.frames import Frame
+from playout.bridges.comply.proxy import Link
 
 #: An action that every game refuses, and every message can hold.
 _NO_ACTION = 2**31 - 1

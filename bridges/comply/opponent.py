@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import random
 
-from bridges.comply import frames
-from bridges.comply.frames import Frame, Message
-from bridges.comply.private_server import REFEREE, PrivateServer
+from playout.bridges.comply import frames
+from playout.bridges.comply.frames import Frame, Message
+from playout.bridges.comply.private_server import REFEREE, PrivateServer
 
 _RETRY_S = 0.05
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from server.organizer.accounts import prepare_accounts
-from server.organizer.local_server import LocalServer, LocalServerError
-from server.runtime.subprocesses import LogFolder
+from playout.commands.subprocesses import LogFolder
+from playout.server.organizer.accounts import prepare_accounts
+from playout.server.organizer.local_server import LocalServer, LocalServerError
 
 #: The accounts of the referee, who is an administrator, and of the bot.
 REFEREE, BOT = "referee", "bot"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from bridges.comply import frames
-from bridges.comply.frames import Frame, NotAFrame
+from playout.bridges.comply import frames
+from playout.bridges.comply.frames import Frame, NotAFrame
 
 HOST = "127.0.0.1"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bridges.comply.interference import (
+from playout.bridges.comply.interference import (
     AbortedMatch,
     IllegalMove,
     Interference,

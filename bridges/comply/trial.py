@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bridges.comply.bot_process import BotCommand, BotProcess
-from bridges.comply.frames import Frame, Message
-from bridges.comply.opponent import Opponent
-from bridges.comply.private_server import BOT, REFEREE, PrivateServer
-from bridges.comply.proxy import HOST, Link, Proxy
-from bridges.comply.situations import Situation
-from bridges.comply.transcript import Transcript
+from playout.bridges.comply.bot_process import BotCommand, BotProcess
+from playout.bridges.comply.frames import Frame, Message, Transcript
+from playout.bridges.comply.opponent import Opponent
+from playout.bridges.comply.private_server import BOT, REFEREE, PrivateServer
+from playout.bridges.comply.proxy import HOST, Link, Proxy
+from playout.bridges.comply.situations import Situation
 
 T = TypeVar("T")
 

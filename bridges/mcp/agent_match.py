@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from games.core.view import cell_text, symbol
-from server.model.messages import (
+from playout.games.core.view import cell_text, symbol
+from playout.protocol.messages import (
     Board,
     ClockState,
     Ended,

@@ -9,11 +9,10 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from bridges.mcp.agent_match import AgentMatch
-from players.client.identity import Identity
-from players.client.tokens import TokenError
-from server.client.connection import ServerConnection
-from server.model.messages import (
+from playout.bridges.mcp.agent_match import AgentMatch
+from playout.players.client.identity import Identity, TokenError
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import (
     Ended,
     Error,
     Event,

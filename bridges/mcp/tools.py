@@ -12,9 +12,9 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from bridges.mcp.agent_match import AgentMatch
-from bridges.mcp.agent_session import AgentError, AgentSession
-from server.model.messages import (
+from playout.bridges.mcp.agent_match import AgentMatch
+from playout.bridges.mcp.agent_session import AgentError, AgentSession
+from playout.protocol.messages import (
     AnswerOffer,
     Cancel,
     ChallengeBot,

@@ -11,7 +11,9 @@ import math
 
 import numpy as np
 
-from games.chessboard.layout import (
+from playout.games.chessboard.moves import Moves, legal_moves
+from playout.games.chessboard.position import chosen, how_many, key_of, move_to, outcome, turn
+from playout.games.chessboard.squares import (
     CASTLE_LEFT,
     DIAGONAL,
     KINGS,
@@ -27,18 +29,9 @@ from games.chessboard.layout import (
     UNDERPROMOTIONS,
     source_of,
 )
-from games.chessboard.moves import Moves, legal_moves
-from games.chessboard.position import (
-    chosen,
-    how_many,
-    key_of,
-    move_to,
-    outcome,
-    turn,
-)
-from games.core.bits import count
-from games.core.kernels import Board, Vector, helper, kernel
-from games.core.random import Rng, draw
+from playout.games.core.bits import count
+from playout.games.core.kernels import Board, Vector, helper, kernel
+from playout.games.core.random import Rng, draw
 
 #: Plies of a playout. From two on, no judgement can be taken for a win that was played.
 PLIES = 4

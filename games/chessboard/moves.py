@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from games.chessboard.layout import (
+from playout.games.chessboard.squares import (
     ALL,
     CASTLING,
     DIAGONAL,
@@ -37,7 +37,7 @@ from games.chessboard.layout import (
     UP,
     turned,
 )
-from games.core.kernels import Board, helper
+from playout.games.core.kernels import Board, helper
 
 Squares = np.uint64
 Eight = tuple[Squares, Squares, Squares, Squares, Squares, Squares, Squares, Squares]

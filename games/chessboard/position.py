@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.chessboard.layout import (
+from playout.games.chessboard.moves import Moves, Squares, legal_moves, step
+from playout.games.chessboard.squares import (
     AXIS_PLANES,
     BISHOP,
     CASTLE_LEFT,
@@ -48,10 +49,9 @@ from games.chessboard.layout import (
     action_from,
     source_of,
 )
-from games.chessboard.moves import Moves, Squares, legal_moves, step
-from games.core.bits import count, lowest, nth
-from games.core.kernels import Board, Vector, helper, inlined_helper, kernel
-from games.core.random import GAMMA, Rng, below
+from playout.games.core.bits import count, lowest, nth
+from playout.games.core.kernels import Board, Vector, helper, inlined_helper, kernel
+from playout.games.core.random import GAMMA, Rng, below
 
 _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _29, _32, _11 = (np.uint64(n) for n in (29, 32, 11))

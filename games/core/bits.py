@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from games.core.kernels import helper
+from playout.games.core.kernels import helper
 
 _1 = np.uint64(1)
 

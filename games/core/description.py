@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
-from games.core import spec
-from games.core.game import Game
+from playout.games.core import spec
+from playout.games.core.game import Game
 
 Value = int | float | bool | str
 

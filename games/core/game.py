@@ -11,10 +11,10 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from games.core import spec
-from games.core.kernels import Board, Kernels
-from games.core.symmetries import Symmetry, identity
-from games.core.view import BoardView, draw
+from playout.games.core import spec
+from playout.games.core.kernels import Board, Kernels
+from playout.games.core.symmetries import Symmetry, identity
+from playout.games.core.view import BoardView, draw
 
 State = tuple[int, ...]
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections import OrderedDict
 from typing import Any, Generic, TypeVar
 
-from games.core.game import TIE, Game, IllegalAction, State
+from playout.games.core.game import TIE, Game, IllegalAction, State
 
 #: Positions that are kept for all games together, at most: a search revisits those that it has seen
 #: last. Some have kilobytes, and strangers may choose many games.

@@ -52,7 +52,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from games.core import compilation_cache
+from playout.games.core import compilation_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from games.core.symmetries import Symmetry, of_grid
+from playout.games.core.symmetries import Symmetry, of_grid
 
 Step = tuple[int, int]
 

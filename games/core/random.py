@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from games.core.kernels import compiled, helper
+from playout.games.core.kernels import compiled, helper
 
 Rng = NDArray[np.uint64]
 

@@ -1,1 +1,1 @@
-"""The kernels of Go: `games.go` is the game."""
+"""The kernels of Go: `playout.games.go` is the game."""

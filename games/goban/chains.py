@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.core.kernels import Board, at, helper, inlined_helper
-from games.core.random import Rng, draw
-from games.goban.layout import (
+from playout.games.core.kernels import Board, at, helper, inlined_helper
+from playout.games.core.random import Rng, draw
+from playout.games.goban.points import (
     BORDER,
     EMPTIES,
     EMPTY,
@@ -38,7 +38,7 @@ from games.goban.layout import (
     point_at,
     stone_key,
 )
-from games.goban.position import has_been
+from playout.games.goban.position import has_been
 
 # At most 4 * 361 pseudo-liberties, and points are records below 426: 11, 22 and 30 bits.
 _SUM, _NUMBER = 30, 52

@@ -7,9 +7,9 @@ looks at two moves, and not always, and at ladders is from Baudis' michi).
 
 from __future__ import annotations
 
-from games.core.kernels import Board, Vector, helper, kernel
-from games.core.random import Rng, draw
-from games.goban.chains import (
+from playout.games.core.kernels import Board, Vector, helper, inlined_helper, kernel
+from playout.games.core.random import Rng, draw
+from playout.games.goban.chains import (
     captures,
     fills_no_eye,
     in_atari,
@@ -17,22 +17,91 @@ from games.goban.chains import (
     liberties_after,
     liberties_of,
     only_liberty,
+    prepare,
+    put,
     random_point,
 )
-from games.goban.ladders import is_caught_at
-from games.goban.layout import (
+from playout.games.goban.ladders import is_caught_at
+from playout.games.goban.points import (
     BLACK,
     EMPTY,
+    HASH,
     HEAD,
+    KO,
     LAST,
+    LEAD,
     LIBERTIES,
     NEXT,
     PASS,
+    PLY,
+    SIZE,
     STEPS,
     WHITE,
+    action_of,
+    point_at,
 )
-from games.goban.patterns import matches
-from games.goban.playouts import begin, is_decided, step
+from playout.games.goban.position import has_been, outcome_by_area, remember
+from playout.games.goban.prior import matches
+
+# Random matches of Go: legal moves that fill no eye of the player, to the end by the rules.
+#
+# A playout passes when there is no such move, and also when one side has more stones than the other
+# by a third of the points: both players then pass, and the position is scored.
+
+
+@helper
+def begin(board: Board) -> None:
+    """Find the chains, the empty points, and the lead of Black in stones."""
+    prepare(board)
+    size, lead = board[SIZE], 0
+    for row in range(size):
+        for column in range(size):
+            colour = board[point_at(board, row, column)]
+            if colour != EMPTY:
+                lead += 3 - 2 * colour
+    board[LEAD] = lead
+
+
+@inlined_helper
+def is_decided(board: Board) -> bool:
+    """Return whether one side has more stones than the other by a third of the points."""
+    return 3 * abs(board[LEAD]) > board[SIZE] * board[SIZE]
+
+
+@inlined_helper
+def step(board: Board, point: int) -> int:
+    """Play on a point or pass, and return the action."""
+    player, cells = board[0], board[SIZE] * board[SIZE]
+    board[0] = 3 - player
+    board[PLY] += 1
+    if point == PASS:
+        board[KO] = 0
+        if board[LAST] == PASS:
+            board[1] = outcome_by_area(board)
+    else:
+        stones = 1 + put(board, point, player)
+        board[LEAD] += stones if player == BLACK else -stones
+        if has_been(board, board[HASH]):
+            board[1] = -1
+        remember(board, board[HASH])
+    board[LAST] = point
+    if board[1] == 0 and board[PLY] >= 2 * cells:
+        board[1] = outcome_by_area(board)
+    return action_of(board, point)
+
+
+@kernel
+def playout(board: Board, rng: Rng, trace: Vector) -> int:
+    if board[1]:
+        return 0
+    begin(board)
+    ply = 0
+    while board[1] == 0:
+        point = PASS if is_decided(board) else random_point(board, rng, board[0])
+        trace[ply] = step(board, point)
+        ply += 1
+    return ply
+
 
 #: Of this many random moves, one may put its own chain into atari.
 _CARELESS = 20

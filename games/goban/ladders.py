@@ -10,8 +10,8 @@ are, so they are found here by flood fill.
 
 from __future__ import annotations
 
-from games.core.kernels import Board, at, helper
-from games.goban.layout import EMPTY, FIRST, MARK, SIZE, STACK, STEPS
+from playout.games.core.kernels import Board, at, helper
+from playout.games.goban.points import EMPTY, FIRST, MARK, SIZE, STACK, STEPS
 
 #: A ladder is given up after this many attacks, in all lines together.
 _MOST_ATTACKS = 60

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.core.kernels import Board, Vector, at, helper, inlined_helper, kernel
-from games.goban.layout import (
+from playout.games.core.kernels import Board, Vector, at, helper, inlined_helper, kernel
+from playout.games.goban.points import (
     BLACK,
     BORDER,
     EMPTY,

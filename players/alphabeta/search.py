@@ -23,11 +23,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from games import Game
-from games.core.kernels import SIGNATURES, compiled, inlined, uncompiled
-from players.alphabeta import transposition
-from players.alphabeta.transposition import NEVER, WIN, Rows, find, known_result, store
-from players.core.rules import Rules
+from playout.games import Game
+from playout.games.core.kernels import SIGNATURES, compiled, inlined, uncompiled
+from playout.players.alphabeta import transposition
+from playout.players.alphabeta.transposition import NEVER, WIN, Rows, find, known_result, store
+from playout.players.core.rules import Rules
 
 Ints = NDArray[np.int64]
 

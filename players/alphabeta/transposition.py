@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from games.core.kernels import compiled
+from playout.games.core.kernels import compiled
 
 Rows = NDArray[np.int64]
 

@@ -7,19 +7,17 @@ from typing import Any
 
 from msgspec import structs
 
-from games import IllegalAction, SpecError, State
-from games.core import own_games
-from players.client.active_match import ActiveMatch, MoveQuery, ResultCounts
-from players.client.console import PlayerConsole
-from players.client.identity import Identity
-from players.client.match_driver import MatchDriver
-from players.client.offers import OfferAnswers
-from players.client.play_request import PlayRequest
-from players.client.takeover import TakeOvers
-from players.client.tokens import TokenError
-from players.core.player import Player
-from server.client.connection import ServerConnection
-from server.model.messages import (
+from playout.games import IllegalAction, SpecError, State
+from playout.games.core import plugins
+from playout.players.client.active_match import ActiveMatch, MoveQuery, ResultCounts, TakeOvers
+from playout.players.client.console import PlayerConsole
+from playout.players.client.identity import Identity, TokenError
+from playout.players.client.match_driver import MatchDriver
+from playout.players.client.offers import OfferAnswers
+from playout.players.client.play_request import PlayRequest
+from playout.players.core.player import Player
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import (
     Closing,
     Code,
     Ended,
@@ -434,7 +432,7 @@ class Agent:
         self._console.error(error)
         if advice := self._identity.advice(error):
             self._console.show(advice)
-        if error.code is Code.BAD_GAME and (own := own_games.registered()):
+        if error.code is Code.BAD_GAME and (own := plugins.registered()):
             options = " ".join(f"--game {each.target}" for each in own.values())
             self._console.show(f"A server knows the game if it was started with {options}")
         self._finish(1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from games import State
-from players.client import report
-from players.client.active_match import ActiveMatch
-from players.client.trees import TreeFile
-from players.core import rendering
-from players.core.player import Info, Player
-from server.model.messages import Closing, Ended, Error, Seeking, Started
+from playout.games import State
+from playout.players.client import report
+from playout.players.client.active_match import ActiveMatch
+from playout.players.client.trees import TreeFile
+from playout.players.core import rendering
+from playout.players.core.player import Info, Player
+from playout.protocol.messages import Closing, Ended, Error, Seeking, Started
 
 
 class PlayerConsole:

@@ -12,12 +12,12 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
-from games import State
-from players.client import report
-from players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
-from players.client.budget import limit_for_move
-from players.client.console import PlayerConsole
-from players.core.player import (
+from playout.games import State
+from playout.players.client import report
+from playout.players.client.active_match import ActiveMatch, Doing, MoveQuery, ResultCounts, Step
+from playout.players.client.console import PlayerConsole
+from playout.players.core.budget import limit_for_move
+from playout.players.core.player import (
     Cancelled,
     Info,
     MatchRequest,
@@ -26,8 +26,8 @@ from players.core.player import (
     PlayResult,
     Resigned,
 )
-from server.client.connection import ServerConnection
-from server.model.messages import Move, Resign
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import Move, Resign
 
 #: The id of the request to resign; those of moves are their plies.
 _RESIGN = "resign"

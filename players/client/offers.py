@@ -5,11 +5,11 @@ A program declines draws. It agrees to takebacks if it was started so, as the bo
 
 from __future__ import annotations
 
-from players.client.active_match import ActiveMatch
-from players.client.console import PlayerConsole
-from players.core.player import MatchRequest
-from server.client.connection import ServerConnection
-from server.model.messages import (
+from playout.players.client.active_match import ActiveMatch
+from playout.players.client.console import PlayerConsole
+from playout.players.core.player import MatchRequest
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import (
     Abort,
     AnswerOffer,
     Error,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.model.messages import ChallengeBot, EnterLadder, Join, LeaveLadder, Seek
+from playout.protocol.messages import ChallengeBot, EnterLadder, Join, LeaveLadder, Seek
 
 
 @dataclass(frozen=True)

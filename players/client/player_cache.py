@@ -5,10 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 
-import games
-import players
-from games.core import spec
-from players.core.player import Player
+from playout import games, players
+from playout.games.core import spec
+from playout.players.core.player import Player
 
 
 class PlayerCache:

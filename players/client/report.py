@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from players.core.player import Info
-from server.model.messages import Analysis, ClockState, TimeControl
+from playout.players.core.player import Info
+from playout.protocol.messages import Analysis, ClockState, TimeControl
 
 #: How much of an analysis is sent: moves of the principal variation, and actions.
 _PV_LENGTH, _ACTIONS = 20, 50

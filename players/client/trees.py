@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from games import Game, State
-from players.core.node import Node
-from players.core.player import Info, Player
-from players.core.rendering import PROOFS
+from playout.games import Game, State
+from playout.players.core.player import Info, Node, Player
+from playout.players.core.rendering import PROOFS
 
 #: By default a node is written if it has this share of the visits of the root.
 LEAST_SHARE = 0.01

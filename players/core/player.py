@@ -5,11 +5,43 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar, Literal, get_args
 
-from games import Game, State
-from players.core.node import Node
+from playout.games import Game, State
+
+# An exported search tree: plain values, without nodes that have too few visits or lie too deep.
+
+
+#: Depth of an exported tree, in plies below the root. Python and most JSON readers fail on much
+#: deeper nesting.
+MAX_DEPTH = 100
+
+
+@dataclass(frozen=True)
+class Node:
+    """A position that a search has visited.
+
+    `win_rate`, `amaf` (from 0 to 1, a tie counts one half) and `proven` (1, 0, -1 for a win, a tie,
+    a loss with best play) are from the view of the player who made the last move. `amaf` is the
+    mean of the `amaf_visits` playouts in which that player chose the action at any later time; None
+    if the search does not record it.
+
+    A search guided by a net has in `prior` the policy's probability of the action, and in
+    `exploration` what PUCT adds to its value, on a scale from -1 to 1, when it selects the action.
+    """
+
+    action: int | None  # None at the root
+    visits: int
+    win_rate: float
+    amaf: float | None = None
+    amaf_visits: int = 0
+    proven: int | None = None
+    children: tuple[Node, ...] = ()  # the most visited first
+    prior: float | None = None
+    exploration: float | None = None
+
 
 #: What a player may ask for beside moving and resigning: to offer a draw or to take a move back, to
 #: accept or decline what the opponent offers, to withdraw its own offer, or, before its first move,
@@ -176,8 +208,8 @@ class Player(ABC):
     def tree(self, min_visits: int = 1) -> Node | None:
         """Return the search tree of the last choice: the nodes with at least `min_visits` visits.
 
-        Its depth is at most `players.core.node.MAX_DEPTH`. Returns None for players without a tree.
-        It is never called while the player thinks.
+        Its depth is at most `playout.players.core.player.MAX_DEPTH`. Returns None for players
+        without a tree. It is never called while the player thinks.
         """
         return None
 
@@ -219,3 +251,35 @@ class Player(ABC):
     def interrupt(self) -> bool:
         """Handle Ctrl-C. Returns whether the player handled it; if not, the program ends."""
         return False
+
+
+# The limit of a search: that of the match and that of the player's own options together.
+
+
+#: Seconds for a move without any limit.
+DEFAULT_S = 1.0
+
+
+def tighter(given: Limit, own: Limit) -> Limit:
+    """Return the smaller of both limits; without any limit, DEFAULT_S seconds."""
+    seconds = min((s for s in (given.seconds, own.seconds) if s is not None), default=None)
+    simulations = min(
+        (n for n in (given.simulations, own.simulations) if n is not None), default=None
+    )
+    if seconds is None and simulations is None:
+        seconds = DEFAULT_S
+    return replace(given, seconds=seconds, simulations=simulations)
+
+
+# The moves between the positions of a match.
+
+
+def action_between(game: Game, before: State, after: State) -> int:
+    """Return the legal action that leads from one state to the next; -1 if there is none."""
+    legal = game.legal_actions(before)
+    return next((each for each in legal if game.next_state(before, each) == after), -1)
+
+
+def actions_between(game: Game, states: Sequence[State]) -> tuple[int, ...]:
+    """Return the actions that lead from each state to the next one; -1 where there is none."""
+    return tuple(action_between(game, before, after) for before, after in pairwise(states))

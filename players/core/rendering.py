@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.text import Text
 
-from games import BoardView, Game, State
-from games.core.view import pieces
-from players.core.player import ActionStats, Info
+from playout.games import BoardView, Game, State
+from playout.games.core.view import pieces
+from playout.players.core.player import ActionStats, Info
 
 #: The words for the values of `proven`, from the view of the player that they are about.
 PROOFS: Mapping[int, str] = {1: "win", 0: "tie", -1: "loss"}

@@ -13,13 +13,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from games import Game, KernelGame, State
-from games.core.random import Rng, draw
-from players.core.hashing import board_key
+from playout.games import Board, Game, KernelGame, State
+from playout.games.core.kernels import compiled
+from playout.games.core.random import Rng, draw
+
+# A 64-bit key of a position, for hash tables.
+
+
+_START, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_32 = np.uint64(32)
+
+
+@compiled("int64(int64[::1])", allocates=False)
+def board_key(board: Board) -> int:
+    """Return a 64-bit hash of all the words of a board.
+
+    Every intermediate value has 64 bits, so that no two boards collide by a narrower sum.
+    """
+    key = _START
+    for i in range(len(board)):
+        key = (key ^ np.uint64(board[i])) * _MIX
+        key ^= key >> _32
+    return np.int64(key)  # type: ignore[return-value]
 
 
 class Rules(NamedTuple):
-    """The functions of a game for searches; `games.core.kernels` describes them."""
+    """The functions of a game for searches; `playout.games.core.kernels` describes them."""
 
     board: Callable[[State], Any]
     legal: Callable[..., int]

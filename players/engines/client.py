@@ -8,10 +8,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from games import Game, State
-from players.core.player import Limit, MatchClock, PlayResult, TimeLeft
-from players.engines.config import EngineConfig
-from players.engines.process import PING_S, EngineError, EngineProcess
+from playout.games import Game, State
+from playout.players.core.player import Limit, MatchClock, PlayResult, TimeLeft
+from playout.players.engines.config import EngineConfig
+from playout.players.engines.process import PING_S, EngineError, EngineProcess
+
+# Evaluations of engines as win rates.
+
+
+def win_rate(centipawns: float) -> float:
+    """Return a win rate from 0 to 1 for an evaluation in hundredths of a pawn.
+
+    The expectation of the Elo model, 1 / (1 + 10^(-centipawns / 400)).
+    """
+    bounded = max(-10_000.0, min(10_000.0, centipawns))
+    return float(1 / (1 + 10.0 ** (-bounded / 400)))
+
 
 #: Seconds after a player's time for a move is up, until an engine counts as hanging.
 MARGIN_S = 10.0

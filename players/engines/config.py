@@ -12,11 +12,11 @@ from pathlib import Path
 
 from platformdirs import user_config_path
 
-import games
-from games import Game, SpecError
-from games.core import spec
-from server.tournament import toml_text, validators
-from server.tournament.toml_table import Faults, TomlTable
+from playout import games
+from playout.commands import toml_table
+from playout.commands.toml_table import Faults, TomlTable
+from playout.games import Game, SpecError
+from playout.games.core import spec
 
 FILE = "engines.toml"
 #: Seconds that an engine may take to start, by default.
@@ -121,12 +121,12 @@ def default_files() -> tuple[Path, Path]:
 def read(path: Path) -> dict[str, EngineConfig]:
     """Return the engines of a file by name. Raises SpecError with a line for each fault."""
     try:
-        values, faults = toml_text.load(path.read_bytes().decode(), str(path))
+        values, faults = toml_table.load(path.read_bytes().decode(), str(path))
     except OSError as error:
         raise SpecError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise SpecError(f"{path}: is not encoded in UTF-8") from error
-    except toml_text.TomlSyntaxError as error:
+    except toml_table.TomlSyntaxError as error:
         raise SpecError(str(error)) from error
     root = TomlTable(values, (), "the file", faults)
     engines = {name: _engine(name, root, path, faults) for name in values}
@@ -140,19 +140,19 @@ def _engine(name: str, root: TomlTable, path: Path, faults: Faults) -> EngineCon
     table = root.table(name, f"the engine {name}")
     if not _NAME.fullmatch(name):
         table.fault(f"the name {name!r} must be letters of English, digits, - and _, at most 27")
-    protocol = table.need("protocol", validators.one_of("protocol", PROTOCOLS), "gtp")
+    protocol = table.need("protocol", toml_table.one_of("protocol", PROTOCOLS), "gtp")
     config = EngineConfig(
         name=name,
-        command=tuple(shlex.split(table.need("command", validators.command, "false"))),
+        command=tuple(shlex.split(table.need("command", toml_table.command, "false"))),
         protocol=protocol,
-        folder=path.absolute().parent / table.take("folder", validators.text, "."),
+        folder=path.absolute().parent / table.take("folder", toml_table.text, "."),
         games=tuple(table.elements("games", _game, "")) if "games" in table else (),
         options=_options(table, "options"),
-        short_s=table.take("short_s", validators.number(0, 3600), SHORTEST_S[protocol]),
+        short_s=table.take("short_s", toml_table.number(0, 3600), SHORTEST_S[protocol]),
         short=_options(table, "short"),
-        start_s=table.take("start_s", validators.number(0.1, 3600), START_S),
-        variant=table.take("variant", validators.visible(100), ""),
-        first_row=table.take("first_row", validators.one_of("first_row", ("top", "bottom")), ""),
+        start_s=table.take("start_s", toml_table.number(0.1, 3600), START_S),
+        variant=table.take("variant", toml_table.visible(100), ""),
+        first_row=table.take("first_row", toml_table.one_of("first_row", ("top", "bottom")), ""),
     )
     table.close()
     for key, text in (*_misplaced(config), *_unusable(config)):
@@ -164,7 +164,7 @@ def _options(table: TomlTable, key: str) -> Options:
     """The options in a table within an engine's."""
     options: dict[str, Value] = {}
     nothing: dict[str, object] = {}
-    for name, value in table.take(key, validators.table, nothing).items():
+    for name, value in table.take(key, toml_table.table, nothing).items():
         if not isinstance(value, Value):
             table.fault(f"{key}: {name} must be text, a number, true or false", key, name)
         elif "\n" in f"{name}{value}" or "\r" in f"{name}{value}":
@@ -209,7 +209,7 @@ def _options_of(game: Game) -> Mapping[str, str]:
 
 def _game(value: object) -> str:
     """A game, with or without parameters. Raises SpecError."""
-    text = validators.text(value)
+    text = toml_table.text(value)
     name = spec.parse(text).name
     if name not in games.names():
         raise spec.unknown("game", name, games.names())

@@ -12,12 +12,11 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 
-from games import Game, State
-from players.core.moves import actions_between
-from players.core.player import Info, Limit, PlayResult
-from players.engines.client import EngineClient, Position, move_deadline, shown
-from players.engines.config import EngineConfig
-from players.engines.original_messages import (
+from playout.games import Game, State
+from playout.players.core.player import Info, Limit, PlayResult, actions_between
+from playout.players.engines.client import EngineClient, Position, move_deadline, shown
+from playout.players.engines.config import EngineConfig
+from playout.players.engines.original_messages import (
     ClientFault,
     IllegalMessage,
     answer_of,
@@ -25,9 +24,9 @@ from players.engines.original_messages import (
     position_fields,
     result_fields,
 )
-from players.engines.original_rules import rules_named
-from players.engines.process import ConnectingProcess, EngineError, EngineProcess
-from server.model.messages import Analysis
+from playout.players.engines.original_rules import rules_named
+from playout.players.engines.process import ConnectingProcess, EngineError, EngineProcess
+from playout.protocol.messages import Analysis
 
 #: Seconds for a move without any limit: the default of the original players.
 _UNLIMITED_S = 30.0

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from games import IllegalAction, State
-from players.engines.original_rules import OriginalRules, UnknownAction, win_values
-from server.model.messages import Analysis
+from playout.games import IllegalAction, State
+from playout.players.engines.original_rules import OriginalRules, UnknownAction, win_values
+from playout.protocol.messages import Analysis
 
 Fields = dict[str, Any]
 

@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import games
-from games import TIE, Game, IllegalAction, State
-from games.core import plugins
-from games.core import spec as specs
-from games.core.plugins import ORIGINAL_BOARDS
-from games.original import Original
+from playout import games
+from playout.games import TIE, Game, IllegalAction, State
+from playout.games.core import plugins
+from playout.games.core import spec as specs
+from playout.games.core.plugins import ORIGINAL_BOARDS
+from playout.games.original import Original
 
 Json = dict[str, Any]
 

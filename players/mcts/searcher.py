@@ -13,16 +13,23 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-import players
-from games import Game, SpecError, State
-from players.core.limits import tighter
-from players.core.node import Node
-from players.core.player import ActionStats, Cancelled, Info, Limit, Player, PlayResult
-from players.mcts import analysis
-from players.mcts.selection import Selection
-from players.mcts.simulate import SearchConfig
-from players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS
-from players.mcts.worker import Worker
+from playout import players
+from playout.games import Game, SpecError, State
+from playout.players.core.player import (
+    ActionStats,
+    Cancelled,
+    Info,
+    Limit,
+    Node,
+    Player,
+    PlayResult,
+    tighter,
+)
+from playout.players.mcts import analysis
+from playout.players.mcts.selection import Selection
+from playout.players.mcts.tree import MAX_ACTIONS, MAX_SIMULATIONS
+from playout.players.mcts.uct_simulation import SearchConfig
+from playout.players.mcts.uct_worker import Worker
 
 MAX_THREADS = 256
 #: The largest share of the time for a move in which `minimax` may look for a proof.

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from games.core.kernels import inlined
-from players.mcts.tree import LOST_MEAN, Tree
+from playout.games.core.kernels import inlined
+from playout.players.mcts.tree import LOST_MEAN, Tree
 
 #: The selection rules, as numbers for compiled code.
 UCB1, TUNED, RAVE, FLAT, PUCT = 0, 1, 2, 3, 4

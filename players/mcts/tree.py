@@ -9,6 +9,46 @@ import numpy as np
 from numba import from_dtype, types
 from numpy.typing import NDArray
 
+from playout.games.core.kernels import inlined
+
+# A table of proven positions by their hash: a proof on one path is used on all others.
+#
+# Games such as nim reach positions by many paths. A tree has a node for each path, and alone could
+# not prove such games.
+
+
+#: A proof is a word: the hash of the position, with the outcome in its lowest bits.
+Proofs = NDArray[np.int64]
+
+ENTRIES = 2**18
+#: Boards with more words are not hashed: that costs more time than the proofs save.
+MAX_WORDS = 64
+_OUTCOME, _TIE = 3, 3
+_INDEX = 20
+
+
+def new_proofs(words: int) -> Proofs:
+    """Return an empty table for boards of that many words; of length 0 if they are too large."""
+    return np.zeros(ENTRIES if words <= MAX_WORDS else 0, dtype=np.int64)
+
+
+@inlined
+def look_up(proofs: Proofs, key: int) -> int:
+    """Return the proven outcome of a position: 1, 2, -1 for a tie, 0 if unknown."""
+    word = proofs[(key >> _INDEX) & (len(proofs) - 1)]
+    if (word ^ key) & ~_OUTCOME != 0:
+        return 0
+    outcome = word & _OUTCOME
+    return -1 if outcome == _TIE else outcome
+
+
+@inlined
+def remember(proofs: Proofs, key: int, outcome: int) -> None:
+    """Store a proof, and overwrite the one with the same index."""
+    found = _TIE if outcome < 0 else outcome
+    proofs[(key >> _INDEX) & (len(proofs) - 1)] = key & ~_OUTCOME | found
+
+
 ROOT = 0
 
 #: The proof of a node, for the player who moved into it.
@@ -60,7 +100,7 @@ class Tree(NamedTuple):
     nodes: Any  # [row] of NODE
     amaf: Any  # [row] of AMAF; empty for a search without RAVE
     guide: Any  # [row] of GUIDE; empty for a search without a net
-    owner: NDArray[np.int32]  # [row] working memory of `players.mcts.pruning`
+    owner: NDArray[np.int32]  # [row] working memory of `playout.players.mcts.uct_worker`
     used: NDArray[np.int64]  # [1] number of rows in use
 
 

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-import games
-from games import Game
-from players.nets.architecture import outputs
-from players.nets.contract import INPUT, POLICY, VALUE
-from players.nets.encoding import board_shape
-from players.nets.errors import NetError
-from players.nets.graph import GraphBuilder, Layer
-from players.nets.pickles import read_arrays
+from playout import games
+from playout.games import Game
+from playout.players.nets.architecture import outputs
+from playout.players.nets.contract import INPUT, POLICY, VALUE
+from playout.players.nets.encoding import board_shape
+from playout.players.nets.files import NetError
+from playout.players.nets.graph import GraphBuilder, Layer
+from playout.players.nets.pickles import read_arrays
 
 #: For each plane of theirs, the number of ours.
 _PLANES = (0, 1, 2, 4)

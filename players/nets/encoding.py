@@ -31,9 +31,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from games import Board, Game, KernelGame, Vector, helper
-from games.core.kernels import SIGNATURES, compiled
-from players.nets.layout import block_side, layout_of
+from playout.games import Board, Game, KernelGame, Vector, helper
+from playout.games.core.kernels import SIGNATURES, compiled
+from playout.players.nets.planes import block_side, layout_of
 
 PLANES, BLOCK_PLANES = 6, 2
 NAME = "cells"

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import re
 import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 
-from players.nets.errors import NetError
+# The error of everything that reads, writes or runs nets.
+
+
+class NetError(Exception):
+    """Raised for a net that cannot be used; the message is one sentence for people.
+
+    It names the file, what is wrong, and what was expected.
+    """
+
+
+def require(package: str, extra: str) -> ModuleType:
+    """Import and return an optional package.
+
+    Raises NetError with the command that installs it, as an extra of Playout.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        text = f"nets need the package {package} ({error}): pip install 'playout[{extra}]'"
+        raise NetError(text.replace("'", '"')) from error
+
 
 _MIB = 1 << 20
 #: A dot, the name of the file with its extension, a dot, and the characters of `mkstemp`.

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games import Game
-from players.nets import contract
-from players.nets.architecture import bias_of
-from players.nets.errors import NetError, require
-from players.nets.files import why_not_written, write_atomically
+from playout.games import Game
+from playout.players.nets import contract
+from playout.players.nets.architecture import bias_of
+from playout.players.nets.files import NetError, require, why_not_written, write_atomically
 
 if TYPE_CHECKING:
     import onnx

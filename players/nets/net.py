@@ -1,6 +1,6 @@
 """A net: an ONNX file that has been checked, with the runtime that evaluates positions by it.
 
-net = players.nets.net.load("gomoku.onnx", games.load("gomoku"))
+net = playout.players.nets.net.load("gomoku.onnx", games.load("gomoku"))
 logits, values = net.evaluate(encoding.encode(states, last))
 """
 
@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from games import Game
-from players.nets import contract
-from players.nets.backends import EXTRAS, PRECISIONS, Backend, Outputs, installed
-from players.nets.contract import CheckedModel
-from players.nets.errors import NetError
+from playout.games import Game
+from playout.players.nets import contract
+from playout.players.nets.backends import EXTRAS, PRECISIONS, Backend, Outputs, installed
+from playout.players.nets.contract import CheckedModel
+from playout.players.nets.files import NetError
 
 __all__ = ["Net", "NetError", "load"]
 
@@ -117,10 +117,10 @@ def _start(
 
 def _backend(model: bytes, name: str, precision: str, batch: int, threads: int) -> Backend:
     if name == "onnxruntime":
-        from players.nets.backends.onnxruntime import OnnxRuntimeBackend
+        from playout.players.nets.backends import OnnxRuntimeBackend
 
         return OnnxRuntimeBackend(model, threads)
-    from players.nets.backends.openvino import OpenVinoBackend
+    from playout.players.nets.backends import OpenVinoBackend
 
     return OpenVinoBackend(model, threads, batch, precision)
 
@@ -168,3 +168,27 @@ def _fastest(ready: list[Backend], game: Game, batch: int) -> Backend:
                 backend.close()
         return chosen
     return ready[0]
+
+
+# The net that a player uses: a file, or the one that comes with its game.
+
+
+#: The nets that come with Playout; each has the name of its game.
+FOLDER = Path(__file__).parent / "trained"
+
+
+def load_chosen(file: str | None, game: Game, *, backend: str, batch: int) -> Net:
+    """Return the net in `file`, by default the one that comes with `game`. Raises NetError."""
+    path = shipped(game) if file is None else Path(file).expanduser()
+    if path is None:
+        raise NetError(
+            f"no net comes with {game}; name one with net=FILE, or train one: "
+            f'playout-train new "{game}" FOLDER'
+        )
+    return load(path, game, backend=backend, batch=batch)
+
+
+def shipped(game: Game) -> Path | None:
+    """Return the file of the net that comes with a game, or None."""
+    path = FOLDER / f"{game}.onnx"
+    return path if path.is_file() else None

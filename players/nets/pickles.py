@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from players.nets.errors import NetError
-from players.nets.files import read_limited
+from playout.players.nets.files import NetError, read_limited
 
 #: Largest file, in bytes, and most instructions; a list of 16 arrays has about 400.
 LARGEST = 32 << 20

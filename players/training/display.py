@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from players.training.record import RoundRecord
+from playout.players.training.record import RoundRecord
 
 #: Seconds without a line after which one is printed where there is no terminal: before the first
 #: round, and later.

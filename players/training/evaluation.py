@@ -1,6 +1,6 @@
 """How strong a net is: pairs of matches against a player, from random openings, colours swapped.
 
-The statistics are those of tournaments (`server.tournament.evidence`).
+The statistics are those of tournaments (`playout.ratings.evidence`).
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import games
-import players
-from games import Game, SpecError, State
-from games.core import spec
-from players import Limit, Player, Resigned
-from players.alphazero import AlphaZero
-from server.model.tournament_spec import Openings
-from server.tournament.evidence import evidence, pentanomial
-from server.tournament.openings import Book
-from server.tournament.pairs import Pair, PairScore
+from playout import games, players
+from playout.games import Game, SpecError, State
+from playout.games.core import spec
+from playout.players import Limit, Player, Resigned
+from playout.players.alphazero import AlphaZero
+from playout.protocol.tournament_spec import Openings
+from playout.ratings.evidence import evidence, pentanomial
+from playout.ratings.openings import Book
+from playout.ratings.pairs import Pair, PairScore
 
 
 @dataclass(frozen=True)

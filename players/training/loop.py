@@ -12,17 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from players.training import limits
-from players.training.display import TrainingDisplay
-from players.training.nets import write_net
-from players.training.record import RoundRecord
-from players.training.replay import ReplayBuffer, window
-from players.training.run_folder import Checkpoint, RunFolder
-from players.training.samples import Played, joined
-from players.training.settings import TrainingSettings
-from players.training.trainer import Learned, Trainer, learning_rate
-from players.training.worker import Job
-from players.training.workers import JobPlayers
+from playout.players.training import record
+from playout.players.training.display import TrainingDisplay
+from playout.players.training.record import RoundRecord
+from playout.players.training.run_folder import Checkpoint, RunFolder
+from playout.players.training.samples import Played, ReplayBuffer, joined, window
+from playout.players.training.selfplay_process import Job
+from playout.players.training.selfplay_workers import JobPlayers
+from playout.players.training.settings import TrainingSettings
+from playout.players.training.trained_net import write_net
+from playout.players.training.trainer import Learned, Trainer, learning_rate
 
 #: Seconds between two looks at the workers.
 _POLL_S = 0.1
@@ -68,7 +67,7 @@ class TrainingLoop:
 
     def run(self, workers: JobPlayers) -> None:
         """Play and learn until a limit is reached. Raises TrainingError and NetError."""
-        while not limits.is_over(self._settings.limits, self._last):
+        while not record.is_over(self._settings.limits, self._last):
             self._round(workers)
 
     def _round(self, workers: JobPlayers) -> None:
@@ -95,7 +94,7 @@ class TrainingLoop:
         self._folder.append_record(self._last)
         self._folder.forget_nets(number, processes.keep_every)
         self._folder.forget_shards(self._first_needed(number))
-        self._display.round(self._last, limits.remaining_s(self._settings.limits, self._last))
+        self._display.round(self._last, record.remaining_s(self._settings.limits, self._last))
 
     def _start(self, workers: JobPlayers, number: int, net: int) -> None:
         """Hand out what is missing of a round, one shard for each worker."""
@@ -136,7 +135,7 @@ class TrainingLoop:
         # The difference of two counts, so that a setting that was changed holds from now on.
         each = learning.positions_per_step
         due = (before + positions) // each - before // each
-        rate = learning_rate(learning, limits.progress(self._settings.limits, self._last))
+        rate = learning_rate(learning, record.progress(self._settings.limits, self._last))
 
         def tell(done: int) -> None:
             self._display.phase(f"round {number}, learning: step {done} of {due}")

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from players.nets.architecture import BLOCK_STEM, bias_of, stem_of
-from players.training.replay import Batch
+from playout.players.nets.architecture import BLOCK_STEM, bias_of, stem_of
+from playout.players.training.samples import Batch
 
 Parameters = Mapping[str, jax.Array]
 

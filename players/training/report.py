@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from players.training.display import duration
-from players.training.record import EvaluationRecord, RoundRecord
-from players.training.settings import TrainingSettings
-from server.tournament.report import html, plot
-from server.tournament.report.plot import Plane
+from playout.commands.html_page import page, section
+from playout.players.training.display import duration
+from playout.players.training.record import EvaluationRecord, RoundRecord
+from playout.players.training.settings import TrainingSettings
+from playout.ratings import plot
+from playout.ratings.plot import Plane
 
 _HEIGHT = 220
 #: Each curve: a title, the number of a record, and the bounds of the axis where they are given.
@@ -36,11 +37,11 @@ def write(
     body.append("</ul>")
     for opponent, terms in dict.fromkeys((each.opponent, each.terms) for each in evaluations):
         own = [each for each in evaluations if (each.opponent, each.terms) == (opponent, terms)]
-        body.append(html.section(f"Elo against {opponent}, {terms}", _elo(records, own)))
+        body.append(section(f"Elo against {opponent}, {terms}", _elo(records, own)))
     for title, name, bounds in _CURVES:
         points = [(_millions(each), float(getattr(each, name))) for each in records]
-        body.append(html.section(title, _curve(title, points, bounds)))
-    return html.page(f"Training of {settings.game}", body)
+        body.append(section(title, _curve(title, points, bounds)))
+    return page(f"Training of {settings.game}", body)
 
 
 def _summary(settings: TrainingSettings, last: RoundRecord) -> Iterator[str]:

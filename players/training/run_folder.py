@@ -22,6 +22,7 @@ import contextlib
 import fcntl
 import os
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -31,14 +32,78 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from games import Game
-from players.training import complete_files, event_file
-from players.training import settings as settings_file
-from players.training.complete_files import clear_errors
-from players.training.errors import InTraining, TrainingError
-from players.training.record import EvaluationRecord, RoundRecord
-from players.training.samples import Shard, read_shard
-from players.training.settings import TrainingSettings
+from playout.games import Game
+from playout.players.training import run_files
+from playout.players.training import settings as settings_file
+from playout.players.training.record import EvaluationRecord, RoundRecord
+from playout.players.training.run_files import InTraining, TrainingError, clear_errors
+from playout.players.training.samples import Shard, read_shard
+from playout.players.training.settings import TrainingSettings
+
+# Numbers over time as an event file, which TensorBoard shows.
+#
+# An event file is a sequence of records (TFRecord): the length, a masked CRC-32C of it, a protocol
+# buffer `Event`, and a masked CRC-32C of that. Only the four fields of `Event` that scalars need
+# are written, so neither TensorFlow nor protobuf is imported.
+
+
+_VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5
+
+
+def header(wall_time: float) -> bytes:
+    """Return the first record of a file, which names the version of the format."""
+    return _record(_double(1, wall_time) + _bytes(3, b"brain.Event:2"))
+
+
+def scalars(wall_time: float, step: int, values: Mapping[str, float]) -> bytes:
+    """Return a record with the values of a step; `wall_time` is in seconds since 1970."""
+    summary = b"".join(
+        _bytes(1, _bytes(1, tag.encode()) + _key(2, _FLOAT) + struct.pack("<f", value))
+        for tag, value in values.items()
+    )
+    return _record(_double(1, wall_time) + _key(2, _VARINT) + _varint(step) + _bytes(5, summary))
+
+
+def masked_crc(content: bytes) -> int:
+    """Return the CRC-32C (Castagnoli) of bytes as TFRecord masks it."""
+    crc = 0xFFFFFFFF
+    for byte in content:
+        crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _table_entry(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+_TABLE = tuple(map(_table_entry, range(256)))
+
+
+def _record(content: bytes) -> bytes:
+    length = struct.pack("<Q", len(content))
+    crcs = (struct.pack("<I", masked_crc(each)) for each in (length, content))
+    return length + next(crcs) + content + next(crcs)
+
+
+def _key(field: int, kind: int) -> bytes:
+    return _varint(field << 3 | kind)
+
+
+def _varint(number: int) -> bytes:
+    low, rest = number & 0x7F, number >> 7
+    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
+
+
+def _double(field: int, value: float) -> bytes:
+    return _key(field, _DOUBLE) + struct.pack("<d", value)
+
+
+def _bytes(field: int, content: bytes) -> bytes:
+    return _key(field, _BYTES) + _varint(len(content)) + content
+
 
 T = TypeVar("T")
 
@@ -89,7 +154,7 @@ class RunFolder:
                 raise TrainingError(f"{path}: is not empty; choose a new folder for a new run")
             for each in (folder._shards, folder._nets, folder._events.parent):
                 each.mkdir()
-        complete_files.write(folder.settings_file, settings_file.text_of(settings).encode())
+        run_files.write(folder.settings_file, settings_file.text_of(settings).encode())
         return folder
 
     @classmethod
@@ -143,7 +208,7 @@ class RunFolder:
     def unfinished(self) -> list[Path]:
         """Return the files that killed processes were writing."""
         folders = (self.path, self._shards, self._nets, self._events.parent)
-        return [each for folder in folders for each in complete_files.unfinished(folder)]
+        return [each for folder in folders for each in run_files.unfinished(folder)]
 
     def remove_unfinished(self) -> None:
         """Remove the files that killed processes were writing."""
@@ -205,7 +270,7 @@ class RunFolder:
     def write_checkpoint(self, checkpoint: Checkpoint, settings: TrainingSettings) -> None:
         """Store a complete round: afterwards it counts. Raises TrainingError."""
         about = {"format": _FORMAT, "record": asdict(checkpoint.record)} | _fixed(settings)
-        complete_files.write_arrays(self._checkpoint, checkpoint.state, about)
+        run_files.write_arrays(self._checkpoint, checkpoint.state, about)
 
     def read_checkpoint(self, settings: TrainingSettings) -> Checkpoint | None:
         """Return the last complete round, None before the first.
@@ -218,7 +283,7 @@ class RunFolder:
                 text = f"is gone, but {self._metrics.name} has {rounds}; {_RESTORE}"
                 raise TrainingError(f"{self._checkpoint}: {text}")
             return None
-        state, about = complete_files.read_arrays(self._checkpoint, _RESTORE)
+        state, about = run_files.read_arrays(self._checkpoint, _RESTORE)
         try:
             if about["format"] != _FORMAT:
                 raise ValueError(f"format {about['format']}, expected {_FORMAT}")
@@ -241,10 +306,10 @@ class RunFolder:
         """Write the records up to the last complete round anew, and the event file from them."""
         records = [each for each in self.records() if last and each.round < last.round]
         records += [last] if last else []
-        complete_files.write(self._metrics, b"".join(each.line() for each in records))
+        run_files.write(self._metrics, b"".join(each.line() for each in records))
         start = records[0].time if records else 0.0
-        events = [event_file.header(start), *map(_event, records)]
-        complete_files.write(self._events, b"".join(events))
+        events = [header(start), *map(_event, records)]
+        run_files.write(self._events, b"".join(events))
         return records
 
     def append_record(self, record: RoundRecord) -> None:
@@ -279,4 +344,4 @@ def _lines(path: Path, kind: type[T]) -> list[T]:
 
 
 def _event(record: RoundRecord) -> bytes:
-    return event_file.scalars(record.time, record.round, record.scalars())
+    return scalars(record.time, record.round, record.scalars())

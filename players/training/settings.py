@@ -12,17 +12,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import games
-from games import Game
-from players.nets.architecture import Architecture
-from players.nets.backends import EXTRAS, PRECISIONS
-from players.nets.layout import block_side
-from players.training.errors import TrainingError
-from players.training.selfplay import SelfPlaySettings
-from server.tournament import toml_text, validators
-from server.tournament.toml_table import TomlTable
-from server.tournament.toml_text import TomlSyntaxError
-from server.tournament.validators import Check, number, one_of, truth, visible, whole
+from playout import games
+from playout.commands import toml_table
+from playout.commands.toml_table import (
+    Check,
+    TomlSyntaxError,
+    TomlTable,
+    number,
+    one_of,
+    truth,
+    visible,
+    whole,
+)
+from playout.games import Game, KernelGame
+from playout.players.nets.architecture import Architecture
+from playout.players.nets.backends import EXTRAS, PRECISIONS
+from playout.players.nets.planes import block_side
+from playout.players.training.run_files import TrainingError
+from playout.players.training.self_play import SelfPlaySettings
 
 #: The ways in which the learning rate changes during a run.
 SCHEDULES = ("constant", "cosine")
@@ -218,11 +225,11 @@ def parse(text: str, where: str) -> TrainingSettings:
     A key that is missing has the default of the game.
     """
     try:
-        values, faults = toml_text.load(text, where)
+        values, faults = toml_table.load(text, where)
     except TomlSyntaxError as error:
         raise TrainingError(str(error)) from None
     top = TomlTable(values, (), "the settings", faults)
-    game = top.need("game", validators.game, games.load("tic_tac_toe"))
+    game = top.need("game", toml_table.game, games.load("tic_tac_toe"))
     settings = defaults(game)
     settings = replace(
         settings,
@@ -267,3 +274,23 @@ def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return json.dumps(value) if isinstance(value, str) else str(value)
+
+
+# The games for which a net can be trained.
+
+
+def trainable(game: Game) -> KernelGame:
+    """Return a game for which a net can be trained. Raises TrainingError for any other."""
+    if not isinstance(game, KernelGame):
+        raise TrainingError(
+            f"{game}: training needs compiled rules, as all games that come with Playout have; "
+            "see docs/writing-a-game.md"
+        )
+    view = game.view(game.initial_state())
+    if any(view.kinds):
+        raise TrainingError(
+            f"{game}: has pieces of several kinds, and the input of a net does not tell them apart"
+        )
+    if view.counts:
+        raise TrainingError(f"{game}: has several pieces on a cell, which a net is not told")
+    return game

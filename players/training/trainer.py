@@ -12,13 +12,13 @@ import optax
 from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
-from games import Game
-from players.nets.encoding import Encoding
-from players.training import model
-from players.training.errors import TrainingError
-from players.training.replay import ReplayBuffer
-from players.training.run_folder import NET
-from players.training.settings import LearningSettings
+from playout.games import Game
+from playout.players.nets.encoding import Encoding
+from playout.players.training import model
+from playout.players.training.run_files import TrainingError
+from playout.players.training.run_folder import NET
+from playout.players.training.samples import ReplayBuffer
+from playout.players.training.settings import LearningSettings
 
 Parameters = Mapping[str, NDArray[np.float32]]
 #: Begins the names of the parameters that the next step starts from.

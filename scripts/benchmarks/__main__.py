@@ -10,11 +10,10 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from testbed.bench import Bench, in_writable_folder, output
-from testbed.machine import described, headline
-from testbed.result_table import ResultTable
 
-from server.runtime import interrupts
+from playout.commands import interrupts
+from testbed.bench import Bench, ResultTable, in_writable_folder, output
+from testbed.machine import described, headline
 
 FOLDER = Path(__file__).parent
 ALL = "all"

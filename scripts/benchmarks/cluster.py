@@ -16,13 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from testbed.bench import Bench
-from testbed.killed_tournament import COMMAND, TournamentProcess, run_tournament, stored
-from testbed.measure import alternate
-from testbed.overhead import lost_on_time, simulations, span_s, thinking_s
-from testbed.result_table import Column, ResultTable, Target
-
 from benchmarks.tournament import THINKING_S, TWO
+from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.killed_tournament import COMMAND, TournamentProcess, run_tournament, stored
+from testbed.measure import alternate, lost_on_time, simulations, span_s, thinking_s
 
 OVERHEAD = Target("ratio", at_most=1.05)
 COLUMNS = (

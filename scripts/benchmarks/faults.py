@@ -19,12 +19,18 @@ the process to the first `welcome`, with all matches restored.
 from __future__ import annotations
 
 import click
-from testbed.bench import Bench
-from testbed.kill_run import FaultOutcome, FaultPlan, with_new_postgres, with_sqlite
+
+from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.disturbed_run import (
+    FaultOutcome,
+    FaultPlan,
+    StallPlan,
+    play_with_stalls,
+    with_new_postgres,
+    with_sqlite,
+)
 from testbed.measure import Sample
 from testbed.postgres import PostgresMissing
-from testbed.result_table import Column, ResultTable, Target
-from testbed.stall_run import StallPlan, play_with_stalls
 
 TARGET = Target("lost", at_most=0)
 

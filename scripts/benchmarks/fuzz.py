@@ -16,12 +16,12 @@ import time
 from collections import Counter
 
 import click
-from testbed.bench import Bench
+
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.fuzzer import Fuzzer
 from testbed.honest_players import NAMES, HonestPlayersReport, playing
 from testbed.machine import resident_kib
 from testbed.measure import percentile
-from testbed.result_table import Column, ResultTable, Target
 from testbed.server_process import PLAYOUT, UNLIMITED, serving, stored
 
 SEED = 1

@@ -14,15 +14,14 @@ from collections.abc import Callable
 import numpy as np
 import pyspiel
 from numba import types
-from testbed.bench import Bench
+
+from playout import games
+from playout.games import Board, KernelGame, Vector
+from playout.games.core.kernels import SIGNATURES, compiled
+from playout.games.core.random import Rng, seeded
+from testbed.bench import Bench, Column, ResultTable
 from testbed.measure import GAMES, alternate, rate
 from testbed.openspiel import mcts
-from testbed.result_table import Column, ResultTable
-
-import games
-from games import Board, KernelGame, Vector
-from games.core.kernels import SIGNATURES, compiled
-from games.core.random import Rng, seeded
 
 COLUMNS = (
     Column("game", "game"),

@@ -25,15 +25,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import click
-from testbed.bench import Bench
-from testbed.machine import own_processor_seconds, processor_seconds
-from testbed.made_history import LADDER_GAME, MadeHistory
-from testbed.measure import Sample
-from testbed.result_table import Column, ResultTable, Target
-from testbed.server_process import PAGE, PLAYOUT, UNLIMITED, serving
-from testbed.site_addresses import Site, api_addresses, page_addresses
 
-from server.storage import Database
+from playout.server.storage import Database
+from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.machine import own_processor_seconds, processor_seconds
+from testbed.made_history import LADDER_GAME, MadeHistory, Site, api_addresses, page_addresses
+from testbed.measure import Sample
+from testbed.server_process import PAGE, PLAYOUT, UNLIMITED, serving
 
 SIZES, QUICK_SIZES = (20_000, 100_000, 400_000), (1_000, 4_000)
 COLD = Target("worst", at_most=0.3)

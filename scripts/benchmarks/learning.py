@@ -12,20 +12,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from testbed.bench import Bench
-from testbed.measure import Sample, alternate, rate
-from testbed.result_table import Column, ResultTable, Target
 
-import games
-from games import KernelGame
-from players import Limit
-from players.alphazero import AlphaZero
-from players.nets import writer
-from players.nets.architecture import Architecture
-from players.nets.backends import installed
-from players.nets.encoding import Encoding
-from players.nets.net import Net, load
-from players.training.selfplay import SelfPlay, SelfPlayResult, SelfPlaySettings
+from playout import games
+from playout.games import KernelGame
+from playout.players import Limit
+from playout.players.alphazero import AlphaZero
+from playout.players.nets import architecture
+from playout.players.nets.architecture import Architecture
+from playout.players.nets.backends import installed
+from playout.players.nets.encoding import Encoding
+from playout.players.nets.net import Net, load
+from playout.players.training.self_play import SelfPlay, SelfPlayResult, SelfPlaySettings
+from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.measure import Sample, alternate, rate
 
 PLAY_BATCHES = (1, 8, 64)
 SELF_PLAY_BATCHES = (64, 128)
@@ -92,7 +91,7 @@ def _write(folder: Path, spec: str, size: Architecture) -> Path:
     """Write a net with random weights."""
     game, path = games.load(spec), folder / f"{spec}.onnx"
     about = {"author": "a benchmark", "licence": "MIT", "trained": "not at all"}
-    writer.write(path, game, size.initial(game, np.random.default_rng(1)), about)
+    architecture.write(path, game, size.initial(game, np.random.default_rng(1)), about)
     return path
 
 

@@ -16,11 +16,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 
-from testbed.bench import Bench
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample, median_interval, percentile
 from testbed.paced_matches import PacedLoad, pace
-from testbed.result_table import Column, ResultTable, Target
-from testbed.server_memory import kib_a_match, kib_a_session
 from testbed.server_process import (
     NOTHING_STORED,
     REPACKING_RELAY,
@@ -30,7 +28,15 @@ from testbed.server_process import (
     serving,
     stored,
 )
-from testbed.traffic import Dialogue, Load, RelayDialogue, connected, drive
+from testbed.traffic import (
+    Dialogue,
+    Load,
+    RelayDialogue,
+    connected,
+    drive,
+    kib_a_match,
+    kib_a_session,
+)
 
 STEADY_GAME = "connect_four"
 FAST_GAMES = ("connect_four", "tic_tac_toe")

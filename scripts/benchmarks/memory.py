@@ -16,14 +16,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
-from testbed.bench import Bench
-from testbed.machine import resident_kib
-from testbed.result_table import Column, ResultTable, Target
 
-import games
-import players
-from games import Game, State
-from players import Limit
+from playout import games, players
+from playout.games import Game, State
+from playout.players import Limit
+from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.machine import resident_kib
 
 PLAYED = "gomoku"
 MEMORY_MB = 256

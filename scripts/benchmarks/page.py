@@ -10,22 +10,61 @@ the board of the match is in the page; bytes are those transferred, with headers
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 import subprocess
 import sys
 import urllib.request
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
-from playwright.sync_api import Browser, Page
-from testbed.bench import Bench
-from testbed.chromium import ChromiumMissing, chromium
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample
-from testbed.result_table import Column, ResultTable, Target
 from testbed.server_process import PAGE, UNLIMITED, ServerProcess, serving, stored
+
+# The Chromium of the system, driven by playwright without a browser of its own.
+
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+#: Without a sandbox, which root cannot use, and without network requests of the browser itself.
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class ChromiumMissing(Exception):
+    """Raised if this machine has no Chromium."""
+
+    def __init__(self) -> None:
+        super().__init__("it needs Chromium; install with: apt install chromium")
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """Run a browser until the end of the block. Raises ChromiumMissing."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        raise ChromiumMissing
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
 
 #: The last one has the most cells and moves: a full row hardly ever happens.
 GAMES = ("connect_four", "othello", "gomoku", "mnk(m=19,n=19,k=19)")

@@ -18,16 +18,12 @@ import random
 import time
 from typing import NamedTuple
 
-from testbed.bench import Bench
-from testbed.forced_wins import Judge, forced_wins
+from playout import games, players
+from playout.games import Game, State
+from playout.players import Info, Limit, Player
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample
-from testbed.result_table import Column, ResultTable, Target
-from testbed.solved_positions import SolvedPosition, solved
-
-import games
-import players
-from games import Game, State
-from players import Info, Limit, Player
+from testbed.positions import Judge, SolvedPosition, forced_wins, solved
 
 SOLVED = "connect_four"
 ENDS = "othello"

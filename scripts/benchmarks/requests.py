@@ -15,13 +15,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import msgspec
-from testbed.bench import Bench
-from testbed.request_timing import TimedHub
-from testbed.result_table import Column, ResultTable, Target
 
-import games
-from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, encode
-from server.model.messages import (
+from playout import games
+from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, encode
+from playout.protocol.messages import (
     REQUESTS,
     Abort,
     Adjudicate,
@@ -53,11 +50,13 @@ from server.model.messages import (
     WatchTournament,
     Withdraw,
 )
-from server.model.offered_bots import parse_offered_bots
-from server.model.tournament_spec import Entrant, Openings, TournamentSpec
-from server.runtime import collector
-from server.tournament.formats.swiss import MOST_ROUNDS
-from server.tournament.spec_validation import MOST_ENTRANTS
+from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec
+from playout.server.model.offered_bots import parse_offered_bots
+from playout.server.runtime import process
+from playout.server.tournament.formats.swiss import MOST_ROUNDS
+from playout.server.tournament.spec_validation import MOST_ENTRANTS
+from testbed.bench import Bench, Column, ResultTable, Target
+from testbed.request_timing import TimedHub
 
 LONGEST_MS = Target("worst_ms", at_most=20)
 COLUMNS = (
@@ -87,7 +86,7 @@ def run(bench: Bench) -> list[ResultTable]:
         games.load(games.describe(name).example)
     games.load(LARGEST)
     table = ResultTable("How long a request holds the event loop", COLUMNS)
-    collector.exclude_existing_objects()
+    process.exclude_existing_objects()
     for name in bench.track(list(LEGAL)):
         made = LEGAL[name]
         worst_s = max(_legal_s(made(bench)) for _ in range(rounds))

@@ -15,14 +15,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from testbed.bench import Bench
+from playout import games, players
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import alternate, rate
 from testbed.openspiel import mcts, position
 from testbed.positions import middle, states_after
-from testbed.result_table import Column, ResultTable, Target
-
-import games
-import players
 
 C = 0.5
 OURS = f"uct(seed=1,c={C},solver=false,decisive=false,reuse=false)"

@@ -20,10 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from testbed.bench import Bench
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample, percentile
 from testbed.paced_matches import PairedDialogue, pace
-from testbed.result_table import Column, ResultTable, Target
 from testbed.server_process import (
     PAGE,
     UNLIMITED,

@@ -11,13 +11,12 @@ import subprocess
 import sys
 import time
 
-from testbed.bench import Bench
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.measure import Sample, alternate
-from testbed.result_table import Column, ResultTable, Target
 
 FIRST = "first move of uct at connect_four"
 FIRST_MOVE = """
-import games, players
+from playout import games, players
 game = games.load("connect_four")
 player = players.load("uct(seed=1)", game)
 player.choose([game.initial_state()], players.Limit(simulations=100))

@@ -7,7 +7,7 @@ limit; the table shows the time that both have used.
 
 Openings are random, two plies long, and each is played twice with colours swapped. One match runs
 on each core, and the players of a match take turns on it. The score is the share of the points, a
-tie counts one half; `scripts/testbed/score.py` defines its confidence interval.
+tie counts one half; `scripts/testbed/local_matches.py` defines its confidence interval.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from testbed.bench import Bench
+from playout.players import Limit
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.local_matches import RESULT, LocalPairing, PlayedPair, pairings, played, result
-from testbed.result_table import Column, ResultTable, Target
-
-from players import Limit
 
 OURS = "uct"
 PEER = "testbed.openspiel:MCTSBot"

@@ -15,10 +15,10 @@ import tempfile
 from pathlib import Path
 
 import click
-from testbed.bench import Bench
+
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.killed_tournament import VICTIMS, run_tournament, stored, violations
-from testbed.overhead import lost_on_time, span_s, thinking_s
-from testbed.result_table import Column, ResultTable, Target
+from testbed.measure import lost_on_time, span_s, thinking_s
 
 LOST = Target("lost", at_most=0)
 OVERHEAD = Target("ratio", at_most=1.15)

@@ -17,14 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from testbed.bench import Bench
+
+from playout.commands.subprocesses import usable_cores
+from playout.players.training.record import RoundRecord
+from playout.players.training.run_folder import RunFolder
+from testbed.bench import Bench, Column, ResultTable, Target
 from testbed.machine import reserve_port
 from testbed.measure import Sample, alternate
-from testbed.result_table import Column, ResultTable, Target
-
-from games.core.cores import usable_cores
-from players.training.record import RoundRecord
-from players.training.run_folder import RunFolder
 
 GAME = "mnk(m=6,n=6,k=4)"
 #: The overhead of a cluster of one machine.
@@ -125,7 +124,7 @@ def _start(*words: str) -> subprocess.Popen[bytes]:
 
 def _playout_train(*words: str) -> None:
     """Run `playout-train` to its end. Raises ClickException with its output if it fails."""
-    program = "from server.runtime import entry_points; entry_points.training()"
+    program = "from playout.server.runtime import entry_points; entry_points.training()"
     command = [sys.executable, "-P", "-c", program, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -17,13 +17,12 @@ from collections.abc import Callable
 import numpy as np
 import pyspiel
 from numba import types
-from testbed.bench import Bench
-from testbed.measure import GAMES, alternate, calls_a_second
-from testbed.result_table import Column, ResultTable
 
-import games
-from games import Game, State, Vector
-from games.core.kernels import compiled
+from playout import games
+from playout.games import Game, State, Vector
+from playout.games.core.kernels import compiled
+from testbed.bench import Bench, Column, ResultTable
+from testbed.measure import GAMES, alternate, calls_a_second
 
 NO_PEER = ("ultimate_tic_tac_toe", "nim")
 

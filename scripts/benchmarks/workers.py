@@ -18,14 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from testbed.bench import Bench
+
+from testbed.bench import Bench, Column, ResultTable
 from testbed.killed_tournament import COMMAND as RUNNER
-from testbed.machine import own_processor_seconds
-from testbed.many_workers import ManyWorkers, many_workers
-from testbed.process_names import children, runs
-from testbed.result_table import Column, ResultTable
+from testbed.machine import children, own_processor_seconds, runs
+from testbed.many_workers import (
+    COMMAND,
+    ManyWorkers,
+    SleepingPlayers,
+    many_workers,
+    sleeping_players,
+)
 from testbed.server_process import allow_connections
-from testbed.sleeping_players import COMMAND, SleepingPlayers, sleeping_players
 
 SPEC = """
 name = "sleepers"
@@ -135,7 +139,9 @@ class _Tournament:
         self, players: SleepingPlayers, size: int, thinking_s: float, seconds: float
     ) -> dict[str, float]:
         """The rates and the loads during that many seconds from now."""
-        (server,) = (pid for pid in children(self.runner.pid) if runs(pid, "server.main"))
+        (server,) = (
+            pid for pid in children(self.runner.pid) if runs(pid, "playout.server.server_command")
+        )
         processes = {
             "runner": [self.runner.pid],
             "server": [server],

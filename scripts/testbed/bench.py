@@ -6,15 +6,172 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
+import rich.table
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-import games
-import players
+from playout import games, players
+from testbed.measure import Sample
+
+# A table of results with targets, as text for terminals, as Markdown and as JSON.
+
+
+Cell = str | int | float | Sample | None
+
+NOTHING = "-"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: `key` in JSON, `title` for people, `form` the format of its numbers."""
+
+    key: str
+    title: str
+    form: str = ",.0f"
+
+    def show(self, cell: Cell) -> str:
+        """Return a cell as text; of several rounds, the median."""
+        if cell is None:
+            return NOTHING
+        return cell if isinstance(cell, str) else format(_number(cell), self.form)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A limit for the number in a column: a least or a greatest value."""
+
+    column: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def met(self, cell: Cell) -> bool:
+        """Return whether a cell meets the target."""
+        value = _number(cell)
+        return (self.at_least is None or value >= self.at_least) and (
+            self.at_most is None or value <= self.at_most
+        )
+
+
+@dataclass
+class ResultRow:
+    """A row: the cells by key, and the target of one of them, if any."""
+
+    cells: dict[str, Cell]
+    target: Target | None
+
+    @property
+    def met(self) -> bool:
+        """Whether the row meets its target; true without a target."""
+        return self.target is None or self.target.met(self.cells[self.target.column])
+
+
+@dataclass
+class ResultTable:
+    """Rows under columns; the first column is the label of a row."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: list[ResultRow] = field(default_factory=list)
+
+    def add(self, target: Target | None = None, /, **cells: Cell) -> None:
+        """Add a row; omitted columns stay empty."""
+        self.rows.append(ResultRow({c.key: cells.get(c.key) for c in self.columns}, target))
+
+    def missed(self) -> list[str]:
+        """Return a line for each row that misses its target."""
+        return [
+            f"{self._shown(row)[0]}: {self._column(row.target).title} is "
+            f"{self._column(row.target).show(row.cells[row.target.column])}, "
+            f"and should be {self._wanted(row.target)}"
+            for row in self.rows
+            if row.target and not row.met
+        ]
+
+    def as_rich(self) -> rich.table.Table:
+        """Return the table for a terminal; rows that miss their target are red."""
+        table = rich.table.Table(title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
+        for index, heading in enumerate(self._headings()):
+            text = index in self._texts()
+            side: Literal["left", "right"] = "left" if text else "right"
+            # Long texts take several lines rather than the place of the numbers.
+            table.add_column(heading, justify=side, no_wrap=not text, overflow="fold")
+        for row in self.rows:
+            style = None if row.met else "red"
+            table.add_row(*self._shown(row), style=style)
+        return table
+
+    def as_markdown(self) -> str:
+        """Return the table as Markdown."""
+        headings = self._headings()
+        rules = ["---" if i in self._texts() else "--:" for i in range(len(headings))]
+        lines = [headings, rules, *(self._shown(row) for row in self.rows)]
+        return "\n".join(
+            [f"{self.title}:", "", *("| " + " | ".join(line) + " |" for line in lines)]
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the table for JSON, with unrounded numbers and every round."""
+        return {
+            "title": self.title,
+            "columns": {column.key: column.title for column in self.columns},
+            "rows": [_row_as_json(row) for row in self.rows],
+        }
+
+    def _headings(self) -> list[str]:
+        titles = [column.title for column in self.columns]
+        return [*titles, "target"] if self._has_targets() else titles
+
+    def _shown(self, row: ResultRow) -> list[str]:
+        cells = [column.show(row.cells[column.key]) for column in self.columns]
+        if not self._has_targets():
+            return cells
+        if row.target is None:
+            return [*cells, NOTHING]
+        return [*cells, f"{self._wanted(row.target)} {'met' if row.met else 'missed'}"]
+
+    def _has_targets(self) -> bool:
+        return any(row.target for row in self.rows)
+
+    def _texts(self) -> set[int]:
+        return {
+            index
+            for index, column in enumerate(self.columns)
+            if any(isinstance(row.cells[column.key], str) for row in self.rows)
+        }
+
+    def _wanted(self, target: Target) -> str:
+        if target.at_least is not None:
+            return f"≥ {target.at_least:,.10g}"
+        return f"≤ {target.at_most:,.10g}"
+
+    def _column(self, target: Target) -> Column:
+        return next(column for column in self.columns if column.key == target.column)
+
+
+def _number(cell: Cell) -> float:
+    if isinstance(cell, Sample):
+        return cell.median
+    assert isinstance(cell, int | float), cell
+    return cell
+
+
+def _row_as_json(row: ResultRow) -> dict[str, Any]:
+    cells: dict[str, Any] = {
+        key: {"median": cell.median, "rounds": list(cell)} if isinstance(cell, Sample) else cell
+        for key, cell in row.cells.items()
+    }
+    if row.target:
+        limits = {"at_least": row.target.at_least, "at_most": row.target.at_most}
+        given = {key: value for key, value in limits.items() if value is not None}
+        cells["target"] = {"column": row.target.column, **given, "met": row.met}
+    return cells
+
 
 T = TypeVar("T")
 

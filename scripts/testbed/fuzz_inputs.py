@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import msgpack
 import msgspec
 
-from server.model.messages import REQUESTS, Request
-from server.tournament import formats
+from playout.protocol.messages import REQUESTS, Request
+from playout.server.tournament import formats
 
 Message = dict[str, Any]
 

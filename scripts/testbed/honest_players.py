@@ -13,9 +13,9 @@ from multiprocessing.connection import Connection
 
 import click
 
-import games
-from games import Game
-from testbed.piped_process import piped_process
+from playout import games
+from playout.games import Game
+from testbed.machine import piped_process
 from testbed.traffic import Message, TrafficPlayer
 
 NAMES = ("Honest first", "Honest second")

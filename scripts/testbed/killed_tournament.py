@@ -17,19 +17,19 @@ from typing import Any, Protocol
 
 import click
 
-import games
-from server.model.records import StoredMatch, StoredTournament
-from server.model.tournament_spec import TournamentSpec, loads
-from server.storage import Database
-from server.tournament import formats
-from server.tournament.openings import Book
-from server.tournament.state import LEGS, MatchSlot, parse_slot
-from testbed.process_names import children, runs
+from playout import games
+from playout.protocol.tournament_spec import TournamentSpec, loads
+from playout.ratings.openings import Book
+from playout.server.model.records import StoredMatch, StoredTournament
+from playout.server.storage import Database
+from playout.server.tournament import formats
+from playout.server.tournament.state import LEGS, MatchSlot, parse_slot
+from testbed.machine import children, runs
 
 COMMAND = str(Path(sys.executable).with_name("playout-tournament"))
 #: Time limit of a tournament.
 PATIENCE_S = 1800.0
-_SERVER = "server.main"
+_SERVER = "playout.server.server_command"
 VICTIMS = ("the runner", "the server", "an entrant")
 
 

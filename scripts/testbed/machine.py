@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import platform
 import random
+import signal
 import socket
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +149,100 @@ def _processor() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or "unknown processor"
+
+
+# Load on all cores, by processes that never wait.
+
+
+#: A program that runs until its parent process ends, for whatever reason.
+SPIN = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(100_000):
+        pass
+"""
+
+
+@contextlib.contextmanager
+def busy_cores() -> Iterator[None]:
+    """Run a busy process per core until the end of the block."""
+    with contextlib.ExitStack() as stack:
+        for _ in os.sched_getaffinity(0):
+            stack.enter_context(_spinning())
+        yield
+
+
+@contextlib.contextmanager
+def _spinning() -> Iterator[None]:
+    command = [sys.executable, "-P", "-S", "-c", SPIN]
+    with subprocess.Popen(command, start_new_session=True) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+# Which program of Playout a process runs, by what Linux tells of it in /proc.
+
+
+#: Linux keeps so many characters of a name.
+_LENGTH = 15
+
+
+def set_name(module: str) -> None:
+    """Name this process, which is a copy of another and has its command line, by a module."""
+    Path("/proc/self/comm").write_text(module[:_LENGTH])
+
+
+def runs(process: int, module: str) -> bool:
+    """Return whether a process, given by its number, runs the module."""
+    folder = Path(f"/proc/{process}")
+    with contextlib.suppress(OSError):
+        name, _, state = (folder / "stat").read_text().partition("(")[2].rpartition(") ")
+        if state[0] in "ZX":  # it has ended
+            return False
+        if name.startswith("python"):
+            return module in (folder / "cmdline").read_text()
+        return name == module[:_LENGTH]
+    return False
+
+
+def children(process: int) -> list[int]:
+    """Return the processes that a process has started and has not waited for; [] if it is gone."""
+    with contextlib.suppress(OSError):
+        tasks = list(Path(f"/proc/{process}/task").iterdir())
+        listed = [Path(task, "children").read_text().split() for task in tasks]
+        return [int(each) for line in listed for each in line]
+    return []
+
+
+# A helper process with a pipe to it, for work that must not share the benchmark's process.
+
+
+@contextlib.contextmanager
+def piped_process(
+    run: Callable[..., None], *arguments: object, method: str = "spawn"
+) -> Iterator[Connection]:
+    """Call `run(*arguments, pipe)` in a process until the end of the block; yield our end.
+
+    `method`: how multiprocessing starts the process.
+    """
+    context = multiprocessing.get_context(method)
+    here, there = context.Pipe()
+    process = context.Process(  # type: ignore[attr-defined]
+        target=run, args=(*arguments, there), daemon=True
+    )
+    # A terminal sends Ctrl-C to all its processes; the helper inherits that it is ignored.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.start()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        there.close()
+    try:
+        yield here
+    finally:
+        process.terminate()
+        process.join()
+        here.close()

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import pyspiel
 
-from games import Game, SpecError, State
-from games.core.spec import parse
-from players import Limit, Player, PlayResult
+from playout.games import Game, SpecError, State
+from playout.games.core.spec import parse
+from playout.players import Limit, Player, PlayResult
 
 #: OpenSpiel's names of games and parameters where they are not ours, and our defaults where they
 #: differ.

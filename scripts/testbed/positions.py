@@ -5,10 +5,16 @@ from __future__ import annotations
 import itertools
 import random
 import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
-from games import Game, State
+from playout import games, players
+from playout.games import Game, State
+from playout.games.connect_four import ConnectFour
+from playout.players import Limit
 
 ATTEMPTS = 1000
 #: The middle of a match, in per cent of the median plies of random matches.
@@ -65,3 +71,141 @@ def _quiet(game: Game, state: State) -> bool:
     return not game.winner(state) and all(
         game.winner(game.next_state(state, action)) != mover for action in game.legal_actions(state)
     )
+
+
+# Positions with forced wins, those of `tests/data/forced_wins.txt`, and a judge of moves in them.
+#
+# The file was made by this command, once for each game, with JUDGEMENT = 3_000_000; another run may
+# find other positions, because `minimax` divides its work by the clock:
+#
+#     PYTHONPATH=scripts python -m testbed.positions "mnk(m=6,n=6,k=4)" 400
+
+
+FORCED_WINS = Path(__file__).parents[2] / "tests" / "data" / "forced_wins.txt"
+#: A win within this many plies counts if minimax proves it with this many positions.
+WITHIN_PLIES, PROOF = 9, 100_000
+#: Flat Monte Carlo with this many playouts does not find it.
+FLAT = "flat(simulations=1000,seed=1)"
+#: The matches: random first moves, at most this many; then this player, and some random moves.
+OPENING_PLIES = 4
+PLAYER, RANDOM_SHARE = "uct(simulations=50,seed=1,reuse=false)", 0.15
+#: With this many positions minimax decides whether another move than the known one wins, too.
+JUDGEMENT = 30_000_000
+
+
+class Judge:
+    """Decides by minimax whether a position is won, and whether a move preserves the win."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        self._short = players.load(f"minimax(depth={WITHIN_PLIES},seed=1)", game)
+        self._long = players.load("minimax(seed=1,memory_mb=256)", game)
+
+    def winning_action(self, state: State, positions: int = PROOF) -> int | None:
+        """Return an action that wins within WITHIN_PLIES, or None if no proof is found."""
+        info = self._short.choose([state], Limit(simulations=positions)).info
+        return info.pv[0] if info is not None and info.proven == 1 else None
+
+    def wins(self, state: State, action: int) -> bool:
+        """Return whether it is proven that `action` wins."""
+        after = self._game.next_state(state, action)
+        if winner := self._game.winner(after):
+            return winner == self._game.current_player(state)
+        if action == self.winning_action(state):
+            return True
+        info = self._long.choose([after], Limit(simulations=JUDGEMENT)).info
+        return info is not None and info.proven == -1
+
+    def close(self) -> None:
+        """Release the memory of the players."""
+        self._short.close()
+        self._long.close()
+
+
+def forced_wins(game: Game) -> list[list[State]]:
+    """Return the positions of a game, each as the states of the match up to it."""
+    lines = [line.split(": ") for line in FORCED_WINS.read_text().splitlines() if ": " in line]
+    return [_states(game, moves.split()) for name, moves in lines if name == str(game)]
+
+
+def _states(game: Game, names: list[str]) -> list[State]:
+    states = [game.initial_state()]
+    for name in names:
+        states.append(game.next_state(states[-1], game.parse_action(states[-1], name)))
+    return states
+
+
+def find(game: Game, seed: int = 1) -> Iterator[list[int]]:
+    """Yield the moves that lead to such positions: of a match the first one, no two alike."""
+    choose, judge, found = random.Random(seed), Judge(game), set[State]()
+    player, flat = players.load(PLAYER, game), players.load(FLAT, game)
+    while True:
+        moves, state = list[int](), game.initial_state()
+        plies = choose.randint(1, OPENING_PLIES)
+        while actions := game.legal_actions(state):
+            action = judge.winning_action(state)
+            if action is not None and state not in found:
+                tried = flat.choose([state], Limit()).action
+                if not judge.wins(state, tried):
+                    found.add(state)
+                    yield moves
+                    break
+            drawn = len(moves) < plies or choose.random() < RANDOM_SHARE
+            moves.append(
+                choose.choice(actions) if drawn else player.choose([state], Limit()).action
+            )
+            state = game.next_state(state, moves[-1])
+
+
+@click.command()
+@click.argument("spec", metavar="GAME")
+@click.argument("count", type=click.IntRange(min=1))
+def main(spec: str, count: int) -> None:
+    """Print COUNT positions of GAME, a line each."""
+    game = games.load(spec)
+    for moves, _ in zip(find(game), range(count), strict=False):
+        states = states_after(game, moves)
+        names = [game.action_name(*each) for each in zip(states[:-1], moves, strict=True)]
+        click.echo(f"{game}: {' '.join(names)}")
+
+
+if __name__ == "__main__":
+    main()
+
+
+# Positions of Connect Four with known values; `tests/data/connect_four.txt` names the source.
+
+
+SOLVED = Path(__file__).parents[2] / "tests" / "data" / "connect_four.txt"
+_VALUES = {"+": 1, "=": 0, "-": -1}
+
+
+@dataclass(frozen=True)
+class SolvedPosition:
+    """The match so far, and its value for the player to move: 1, 0 or -1.
+
+    `values` are the values of the legal actions, for the same player.
+    """
+
+    states: tuple[State, ...]
+    value: int
+    values: Mapping[int, int]
+
+    def kept_by(self, action: int) -> bool:
+        """Return whether `action` preserves the value of the position."""
+        return self.values[action] == self.value
+
+
+def solved(kind: str) -> list[SolvedPosition]:
+    """Return the positions of a kind: `hard` or `easy`."""
+    game = ConnectFour()
+    lines = [line.split() for line in SOLVED.read_text().splitlines() if not line.startswith("#")]
+    return [
+        SolvedPosition(
+            tuple(states_after(game, [int(column) - 1 for column in moves])),
+            _VALUES[value],
+            {action: _VALUES[each] for action, each in enumerate(values) if each in _VALUES},
+        )
+        for moves, value, values, its_kind in lines
+        if its_kind == kind
+    ]

@@ -2,8 +2,8 @@
 
 A request leads to a call of the hub, and perhaps to more of them later: slices of its work, and the
 confirmation that its records are stored. Each call is timed with the codec's work for it, as
-`server.net.driver` does it, in seconds that the processor spends on it: those can be compared on a
-machine that does other work too.
+`playout.server.net.driver` does it, in seconds that the processor spends on it: those can be
+compared on a machine that does other work too.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import random
 import time
 from collections.abc import Callable, Iterable
 
-from server.core.accounts import digest
-from server.core.assembly import make_hub
-from server.core.effects import Effect, Send, SendToSpectators, Store, WakeAt
-from server.core.policy import Policy
-from server.model.codec import Unreadable, decode_json_request, decode_request, encode
-from server.model.messages import Event, Hello, Request, Welcome
-from server.model.records import Account
+from playout.protocol.codec import Unreadable, decode_json_request, decode_request, encode
+from playout.protocol.messages import Event, Hello, Request, Welcome
+from playout.server.core.accounts import digest
+from playout.server.core.assembly import make_hub
+from playout.server.core.effects import Effect, Send, SendToSpectators, Store, WakeAt
+from playout.server.core.policy import Policy
+from playout.server.model.records import Account
 
 TOKEN = "0" * 32
 #: Calls that come within this time after a request are counted as its work.

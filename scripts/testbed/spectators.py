@@ -19,7 +19,7 @@ from typing import Any
 
 import click
 
-from testbed.piped_process import piped_process
+from testbed.machine import piped_process
 
 SILENCE_S = 20.0
 #: After this many seconds without a message, all messages have arrived.

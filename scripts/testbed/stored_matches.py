@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-import games
+from playout import games
 from testbed.scripted_clients import ReceivedMatch
 
 SQLITE = "sqlite:///"

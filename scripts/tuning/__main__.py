@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from testbed.bench import Bench, in_writable_folder, output
-from testbed.local_matches import RESULT, LocalPairing, PlayedPair, pairings, played, result
-from testbed.machine import described, headline
-from testbed.result_table import Column, ResultTable
-from testbed.score import score
 
-import games
-import players
-from games import Game
-from players import Limit
-from server.runtime import interrupts
+from playout import games, players
+from playout.commands import interrupts
+from playout.games import Game
+from playout.players import Limit
+from testbed.bench import Bench, Column, ResultTable, in_writable_folder, output
+from testbed.local_matches import RESULT, LocalPairing, PlayedPair, pairings, played, result, score
+from testbed.machine import described, headline
 
 EPILOG = """
 \b

@@ -11,12 +11,12 @@ from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 
-from server.cli.database import opened
-from server.cli.options import its_database_option
-from server.core.accounts import Directory, digest
-from server.model.names import BadName, normalised
-from server.model.records import Account
-from server.storage import Database
+from playout.protocol.names import BadName, normalised
+from playout.server.cli.database import opened
+from playout.server.cli.server_options import its_database_option
+from playout.server.core.accounts import Directory, digest
+from playout.server.model.records import Account
+from playout.server.storage import Database
 
 EPILOG = """
 \b

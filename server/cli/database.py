@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.runtime import interrupts
-from server.storage import Database, StorageError
-from server.storage.engine import first_line
+from playout.commands import interrupts
+from playout.server.cli.server_options import its_database_option
+from playout.server.storage import Database, StorageError
+from playout.server.storage.engine import first_line
 
 
 @contextlib.contextmanager
@@ -38,3 +40,20 @@ def opened(url: str, *, create: bool = False, of_any_version: bool = False) -> I
         raise click.ClickException(str(error)) from error
     except SQLAlchemyError as error:
         raise click.ClickException(first_line(error)) from error
+
+
+# `playout-server backup`: copies a SQLite database while the server runs.
+
+
+@click.command(epilog="\b\nExample:\n  playout-server backup monday.db")
+@its_database_option
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def backup(database: str, file: Path) -> None:
+    """Copy the database to FILE, while the server runs.
+
+    FILE must not exist. To restore it, stop the server and replace its database with the copy, or
+    name the copy with --database. For PostgreSQL, use pg_dump.
+    """
+    with opened(database, of_any_version=True) as stored:
+        stored.backup(file)
+    click.echo(f"{file}: {file.stat().st_size:,} bytes")

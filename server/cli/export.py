@@ -11,13 +11,13 @@ from typing import IO
 import click
 from rich.console import Console
 
-from server.cli.database import opened
-from server.cli.options import its_database_option
-from server.export import FORMATS, jsonl, writer
-from server.model.records import StoredMatch
-from server.storage import Database
-from server.storage.queries import Reader
-from server.storage.rating_keeper import RatingKeeper
+from playout.server.cli.database import opened
+from playout.server.cli.server_options import its_database_option
+from playout.server.export import FORMATS, jsonl, writer
+from playout.server.model.records import StoredMatch
+from playout.server.storage import Database
+from playout.server.storage.queries import Reader
+from playout.server.storage.rating_keeper import RatingKeeper
 
 #: Bad lines after which no more are read.
 _BAD_LINES = 20

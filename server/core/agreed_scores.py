@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from games import TIE
-from server.model.messages import Analysis, Seat
-from server.model.tournament_spec import Adjudication
+from playout.games import TIE
+from playout.protocol.messages import Analysis, Seat
+from playout.protocol.tournament_spec import Adjudication
 
 #: The win rate of what is proven: a win, a tie, a loss.
 _PROVEN = {1: 1.0, 0: 0.5, -1: 0.0}

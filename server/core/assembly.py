@@ -5,11 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
-from server.core.accounts import Directory
-from server.core.bot_accounts import BotAccounts
-from server.core.context import Context
-from server.core.dispatch import handlers_of
-from server.core.events import (
+from playout.server.core.accounts import BotAccounts, Directory
+from playout.server.core.context import Context
+from playout.server.core.events import (
     HubEvent,
     MatchOver,
     SeekClosed,
@@ -17,29 +15,25 @@ from server.core.events import (
     SessionDisconnected,
     TournamentOver,
 )
-from server.core.handlers.admin import Administration
-from server.core.handlers.analyses import Analyses
-from server.core.handlers.bots import BotManager
-from server.core.handlers.hello import Greeting
-from server.core.handlers.ladder_feed import LadderFeed
-from server.core.handlers.ladders import Ladders
-from server.core.handlers.lobby_feed import LobbyFeed
-from server.core.handlers.offers import OfferRequests
-from server.core.handlers.pairing import Pairing
-from server.core.handlers.play import Play
-from server.core.handlers.seeks import Seeks
-from server.core.handlers.tournament_director import TournamentDirector
-from server.core.handlers.tournaments import TournamentRequests
-from server.core.handlers.watch import WatchMatches
-from server.core.hub import Hub, Listener
-from server.core.policy import Policy
-from server.core.rejections import Rejections
-from server.core.restore import Restorer
-from server.core.rooms import Rooms
-from server.core.seeks import Lobby
-from server.core.session_manager import SessionManager
-from server.core.sessions import SessionRegistry
-from server.model.records import Account
+from playout.server.core.handlers.admin import Administration
+from playout.server.core.handlers.analyses import Analyses
+from playout.server.core.handlers.bots import BotManager
+from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
+from playout.server.core.handlers.hello import Greeting
+from playout.server.core.handlers.ladders import Ladders
+from playout.server.core.handlers.play import OfferRequests, Play, WatchMatches
+from playout.server.core.handlers.seeks import Pairing, Seeks
+from playout.server.core.handlers.tournament_director import TournamentDirector
+from playout.server.core.handlers.tournaments import TournamentRequests
+from playout.server.core.hub import Hub, Listener
+from playout.server.core.policy import Policy
+from playout.server.core.rejections import Rejections
+from playout.server.core.restore import Restorer
+from playout.server.core.rooms import Rooms
+from playout.server.core.seeks import Lobby
+from playout.server.core.session_manager import SessionManager
+from playout.server.core.sessions import SessionRegistry, handlers_of
+from playout.server.model.records import Account
 
 
 def make_hub(

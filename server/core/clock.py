@@ -1,14 +1,14 @@
 """The clock of a match: the remaining time of two players.
 
 The current time is a parameter, `now`, in seconds on any scale whose values never decrease. The
-notation of time controls is in server/model/time_control.py.
+notation of time controls is in protocol/time_control.py.
 """
 
 from __future__ import annotations
 
 import math
 
-from server.model.messages import ClockState, TimeControl
+from playout.protocol.messages import ClockState, TimeControl
 
 
 class Clock:

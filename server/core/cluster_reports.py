@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from server.core.sessions import Session
-from server.model.messages import ReportCluster
+from playout.protocol.messages import ReportCluster
+from playout.server.core.sessions import Session
 
 
 @dataclass(frozen=True)

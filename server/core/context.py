@@ -9,16 +9,24 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
-from server.core.effects import Close, Effect, Log, Send, SendToSpectators, Stopped, Store, WakeAt
-from server.core.events import HubEvent
-from server.core.jobs import JobQueue
-from server.core.match import Refused
-from server.core.outbox import Outbox
-from server.core.policy import Policy
-from server.core.sessions import Session
-from server.core.timers import Timers
-from server.model.messages import Error, Event, RequestId
-from server.model.records import Record
+from playout.protocol.messages import Error, Event, RequestId
+from playout.server.core.effects import (
+    Close,
+    Effect,
+    Log,
+    Send,
+    SendToSpectators,
+    Stopped,
+    Store,
+    WakeAt,
+)
+from playout.server.core.events import HubEvent
+from playout.server.core.match import Refused
+from playout.server.core.outbox import Outbox
+from playout.server.core.policy import Policy
+from playout.server.core.sessions import Session
+from playout.server.core.timers import JobQueue, Timers
+from playout.server.model.records import Record
 
 #: An effect that may have to wait for records.
 _Held = Send | SendToSpectators | Close | Stopped

@@ -1,4 +1,4 @@
-"""What the hub wants done, as values; `server.net.driver` carries them out.
+"""What the hub wants done, as values; `playout.server.net.driver` carries them out.
 
 Structs, because a dozen are made for each move, and dataclasses take six times as long.
 """
@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from server.ladder.ratings import RatingProblem
-from server.model.analyst import AnalysisOrder
-from server.model.messages import Event
-from server.model.records import Record
+from playout.protocol.analyst import AnalysisOrder
+from playout.protocol.messages import Event
+from playout.ratings.bradley_terry import RatingProblem
+from playout.server.model.records import Record
 
 
 class Send(Struct, frozen=True, gc=False):

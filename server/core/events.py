@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.core.match_room import MatchRoom
-from server.core.seeks import OpenSeek
-from server.core.sessions import Session
-from server.model.records import MatchEnded
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.seeks import OpenSeek
+from playout.server.core.sessions import Session
+from playout.server.model.records import MatchEnded
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ call. The times of other calls never decrease.
 
 The hub itself only receives calls, finds the handler of a request, and hands the events that
 features have queued to the features that listen for them. What the features are, and which events
-each listens for, is said in `server.core.assembly`.
+each listens for, is said in `playout.server.core.assembly`.
 """
 
 from __future__ import annotations
@@ -16,32 +16,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from server.core.accounts import Directory
-from server.core.cluster_reports import ClusterReports
-from server.core.context import Context
-from server.core.dispatch import Handler
-from server.core.effects import Effect
-from server.core.events import HubEvent, MatchOver
-from server.core.handlers.analyses import Analyses
-from server.core.handlers.bots import BotManager
-from server.core.handlers.ladder_feed import LadderFeed
-from server.core.handlers.ladders import Ladders
-from server.core.handlers.lobby_feed import LobbyFeed
-from server.core.handlers.seeks import Seeks
-from server.core.match import Refused
-from server.core.match_room import MatchRoom
-from server.core.policy import Policy
-from server.core.rejections import Rejections
-from server.core.restore import Restorer
-from server.core.rooms import Rooms
-from server.core.seeks import Lobby
-from server.core.session_manager import SessionManager
-from server.core.sessions import RequestContext
-from server.ladder.state import StoredLadder
-from server.model.analyst import AnalysisReport
-from server.model.messages import Closing, Code, Request, RequestId, Sender
-from server.model.records import Account, Record, StoredMatch, StoredTournament
-from server.tournament.ratings import Ratings
+from playout.protocol.analyst import AnalysisReport
+from playout.protocol.messages import Closing, Code, Request, RequestId, Sender
+from playout.ratings.bradley_terry import Ratings
+from playout.server.core.accounts import Directory
+from playout.server.core.cluster_reports import ClusterReports
+from playout.server.core.context import Context
+from playout.server.core.effects import Effect
+from playout.server.core.events import HubEvent, MatchOver
+from playout.server.core.handlers.analyses import Analyses
+from playout.server.core.handlers.bots import BotManager
+from playout.server.core.handlers.feeds import LadderFeed, LobbyFeed
+from playout.server.core.handlers.ladders import Ladders
+from playout.server.core.handlers.seeks import Seeks
+from playout.server.core.match import Refused
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.policy import Policy
+from playout.server.core.rejections import Rejections
+from playout.server.core.restore import Restorer
+from playout.server.core.rooms import Rooms
+from playout.server.core.seeks import Lobby
+from playout.server.core.session_manager import SessionManager
+from playout.server.core.sessions import Handler, RequestContext
+from playout.server.ladder.state import StoredLadder
+from playout.server.model.records import Account, Record, StoredMatch, StoredTournament
 
 Listener = Callable[[Any, float], None]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from server.core.sessions import Session
-from server.ladder.openings import LadderOpenings
-from server.ladder.pairing import Meeting, meeting
-from server.ladder.state import LadderState
+from playout.server.core.sessions import Session
+from playout.server.ladder.pairing import LadderOpenings, Meeting, meeting
+from playout.server.ladder.state import LadderState
 
 
 @dataclass(eq=False)

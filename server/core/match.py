@@ -6,10 +6,10 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from games import RETURNS, TIE, Game, IllegalAction, State
-from server.core.clock import Clock
-from server.model.messages import ClockState, Code, Reason, Seat, TimeControl
-from server.model.time_control import spell_time_controls
+from playout.games import RETURNS, TIE, Game, IllegalAction, State
+from playout.protocol.messages import ClockState, Code, Reason, Seat, TimeControl
+from playout.protocol.time_control import spell_time_controls
+from playout.server.core.clock import Clock
 
 
 class Refused(Exception):

@@ -7,13 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from server.core.agreed_scores import AgreedScores
-from server.core.match import Match, Status
-from server.core.offers import How, MatchOffers
-from server.core.sessions import Session
-from server.core.timers import Timer
-from server.core.view import MatchView
-from server.model.messages import (
+from playout.protocol.messages import (
     Analysis,
     ClockState,
     Ended,
@@ -27,7 +21,13 @@ from server.model.messages import (
     TakenBack,
     Update,
 )
-from server.model.records import (
+from playout.server.core.agreed_scores import AgreedScores
+from playout.server.core.match import Match, Status
+from playout.server.core.offers import How, MatchOffers
+from playout.server.core.sessions import Session
+from playout.server.core.timers import Timer
+from playout.server.core.view import MatchView
+from playout.server.model.records import (
     LadderMatch,
     MatchEnded,
     MatchStarted,

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from server.core.match import Match, Refused
-from server.model.messages import Code, OfferKind, OpenOffer, Seat
+from playout.protocol.messages import Code, OfferKind, OpenOffer, Seat
+from playout.server.core.match import Match, Refused
 
 How = Literal["declined", "withdrawn"]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from server.ladder.hours import LadderHours
-from server.model.messages import OfferedBot
+from playout.protocol.messages import OfferedBot
+from playout.server.ladder.pairing import LadderHours
 
 Registration = Literal["open", "guests", "closed"]
 

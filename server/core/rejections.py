@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from server.core.accounts import Directory
-from server.core.context import Context
-from server.core.handlers.tournament_director import TournamentDirector
-from server.core.rooms import Rooms
-from server.core.session_manager import SessionManager
-from server.model.messages import Ended, Event, Reason, TakenBack, Update
-from server.model.records import (
+from playout.protocol.messages import Ended, Event, Reason, TakenBack, Update
+from playout.server.core.accounts import Directory
+from playout.server.core.context import Context
+from playout.server.core.handlers.tournament_director import TournamentDirector
+from playout.server.core.rooms import Rooms
+from playout.server.core.session_manager import SessionManager
+from playout.server.model.records import (
     NOT_STORED,
     Account,
     EntrantWithdrawn,

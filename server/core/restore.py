@@ -6,23 +6,23 @@ from collections.abc import Iterable
 
 from msgspec import DecodeError
 
-import games
-from server.core.accounts import Directory
-from server.core.context import Context
-from server.core.handlers.bots import BotManager
-from server.core.handlers.ladders import Ladders
-from server.core.handlers.tournament_director import TournamentDirector
-from server.core.match import Match, Result, Status, Terms
-from server.core.match_room import MatchRoom
-from server.core.rooms import Rooms
-from server.core.session_manager import SessionManager
-from server.core.sessions import Session, SessionRegistry
-from server.ladder.state import StoredLadder
-from server.model.messages import PROTOCOL, Hello, Seat
-from server.model.records import StoredMatch, StoredTournament
-from server.model.time_control import parse_time_controls
-from server.tournament.openings import OpeningError
-from server.tournament.state import restore_tournament
+from playout import games
+from playout.protocol.messages import PROTOCOL, Hello, Seat
+from playout.protocol.time_control import parse_time_controls
+from playout.ratings.openings import OpeningError
+from playout.server.core.accounts import Directory
+from playout.server.core.context import Context
+from playout.server.core.handlers.bots import BotManager
+from playout.server.core.handlers.ladders import Ladders
+from playout.server.core.handlers.tournament_director import TournamentDirector
+from playout.server.core.match import Match, Result, Status, Terms
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.rooms import Rooms
+from playout.server.core.session_manager import SessionManager
+from playout.server.core.sessions import Session, SessionRegistry
+from playout.server.ladder.state import StoredLadder
+from playout.server.model.records import StoredMatch, StoredTournament
+from playout.server.tournament.state import restore_tournament
 
 
 class Restorer:

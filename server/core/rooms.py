@@ -7,13 +7,7 @@ from functools import partial
 
 from msgspec import structs
 
-from server.core.context import Context
-from server.core.effects import CallWhenIdle
-from server.core.events import MatchOver
-from server.core.match import Match, Refused, Status
-from server.core.match_room import MatchRoom
-from server.core.sessions import Session
-from server.model.messages import (
+from playout.protocol.messages import (
     Code,
     Ended,
     OfferClosed,
@@ -23,7 +17,13 @@ from server.model.messages import (
     Seat,
     SpectatorCount,
 )
-from server.model.records import MovePlayed, SeatTakenOver
+from playout.server.core.context import Context
+from playout.server.core.effects import CallWhenIdle
+from playout.server.core.events import MatchOver
+from playout.server.core.match import Match, Refused, Status
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.sessions import Session
+from playout.server.model.records import MovePlayed, SeatTakenOver
 
 #: Matches that have ended and are still told from unknown ones.
 ENDED_KEPT = 1000

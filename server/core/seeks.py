@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
-from server.core.sessions import Session
-from server.model.messages import RequestId, Seek, Seeking
-from server.model.names import skeleton
+from playout.protocol.messages import RequestId, Seek, Seeking
+from playout.protocol.names import skeleton
+from playout.server.core.sessions import Session
 
 
 @dataclass(eq=False)

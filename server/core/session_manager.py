@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from server.core.context import Context
-from server.core.effects import PauseReading, Send, SetFrameLimit
-from server.core.events import SessionClosed, SessionDisconnected
-from server.core.match import Refused
-from server.core.match_room import MatchRoom
-from server.core.rate_limits import BURST_S, TokenBucket
-from server.core.rooms import Rooms
-from server.core.sessions import Connection, Session, SessionRegistry
-from server.model.messages import Code, Notice, Seat, ServerPing
+from playout.protocol.messages import Code, Notice, Seat, ServerPing
+from playout.server.core.context import Context
+from playout.server.core.effects import PauseReading, Send, SetFrameLimit
+from playout.server.core.events import SessionClosed, SessionDisconnected
+from playout.server.core.match import Refused
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.rate_limits import BURST_S, TokenBucket
+from playout.server.core.rooms import Rooms
+from playout.server.core.sessions import Connection, Session, SessionRegistry
 
 #: Seconds in which a peer must answer the server's ping.
 PING_ANSWER_S = 60.0

@@ -6,16 +6,17 @@ A session outlives its connection: its matches go on, and its player may come ba
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from server.core.rate_limits import TokenBucket, network
-from server.core.timers import Timer
-from server.model.messages import Ended, Hello, Person, Sender
-from server.model.names import skeleton
-from server.model.records import Account
+from playout.protocol.messages import Ended, Hello, Person, Request, Sender
+from playout.protocol.names import skeleton
+from playout.server.core.rate_limits import TokenBucket, network
+from playout.server.core.timers import Timer
+from playout.server.model.records import Account
 
 #: Results of matches that are kept for a session, at most.
 _RESULTS = 100
@@ -169,3 +170,41 @@ class SessionRegistry:
     def present(self) -> Iterable[Session]:
         """The sessions that are connected."""
         return [each.session for each in self.connections.values() if each.session]
+
+
+# Which method handles which request.
+#
+# A feature marks its methods with `handles`. What each request needs of its sender stands in the
+# request's declaration, in `playout.protocol.messages`.
+
+
+Handler = Callable[[Any, RequestContext], None]
+M = TypeVar("M", bound=Callable[..., None])
+
+_MARK = "_handled_request"
+
+
+def handles(kind: type[Request]) -> Callable[[M], M]:
+    """Mark a method `(self, request, origin)` as the handler of a request. It may raise Refused."""
+
+    def mark(method: M) -> M:
+        setattr(method, _MARK, kind)
+        return method
+
+    return mark
+
+
+def handlers_of(features: Iterable[object]) -> dict[type[Request], Handler]:
+    """The marked methods of these features, by the request that each handles.
+
+    Raises TypeError if a request has two handlers.
+    """
+    found: dict[type[Request], Handler] = {}
+    for feature in features:
+        for name, method in vars(type(feature)).items():
+            kind = getattr(method, _MARK, None)
+            if kind in found:
+                raise TypeError(f"{kind.__name__} is handled twice, also by {name}")
+            if kind is not None:
+                found[kind] = getattr(feature, name)
+    return found

@@ -14,10 +14,10 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from games import Game, State
-from games.core.view import BoardView, draw
-from server.core.match import Match
-from server.model.messages import Analysis, Board, Candidate, LegalMove, PositionView
+from playout.games import Game, State
+from playout.games.core.view import BoardView, draw
+from playout.protocol.messages import Analysis, Board, Candidate, LegalMove, PositionView
+from playout.server.core.match import Match
 
 #: Moves of a principal variation that are named, and candidates that are shown.
 NAMED = 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from server.export import jsonl, pgn, sgf
-from server.model.records import StoredMatch
+from playout.server.export import jsonl, pgn, sgf
+from playout.server.model.records import StoredMatch
 
 #: Writes a match as text; the texts of several matches, one after the other, are a file.
 Writer = Callable[[StoredMatch], str]

@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct, structs
 
-from server.export.replay import Contradiction, Replay, check_result, replay
-from server.export.text import plain
-from server.model.messages import (
+from playout.commands.text import plain
+from playout.protocol.messages import (
     Action,
     Analysis,
     ClockState,
@@ -27,8 +26,15 @@ from server.model.messages import (
     Seconds,
     Speed,
 )
-from server.model.records import LadderMatch, MatchEnded, MatchStarted, MovePlayed, StoredMatch
-from server.model.time_control import spell_time_controls
+from playout.protocol.time_control import spell_time_controls
+from playout.server.export.replay import Contradiction, Replay, check_result, replay
+from playout.server.model.records import (
+    LadderMatch,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    StoredMatch,
+)
 
 VERSION = 1
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from games import TIE
-from games.core import spec
-from server.export.replay import Replay, replay
-from server.export.text import filled, plain, shown_s, utc
-from server.model.messages import Reason, TimeControl
-from server.model.records import MatchEnded, MovePlayed, StoredMatch
-from server.model.time_control import decimal, spell_time_control
+from playout.commands.text import filled, plain, utc
+from playout.games import TIE
+from playout.games.core import spec
+from playout.protocol.messages import Reason, TimeControl
+from playout.protocol.time_control import decimal, shown_s, spell_time_control
+from playout.server.export.replay import Replay, replay
+from playout.server.model.records import MatchEnded, MovePlayed, StoredMatch
 
 _RESULTS = {0: "*", 1: "1-0", 2: "0-1", TIE: "1/2-1/2"}
 

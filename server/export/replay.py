@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import games
-from games import RETURNS, TIE, Game, IllegalAction, State
-from server.model.messages import Reason, TimeControl
-from server.model.records import MatchEnded, MovePlayed, StoredMatch
-from server.model.time_control import TimeControlError, parse_time_controls
+from playout import games
+from playout.games import RETURNS, TIE, Game, IllegalAction, State
+from playout.protocol.messages import Reason, TimeControl
+from playout.protocol.time_control import TimeControlError, parse_time_controls
+from playout.server.model.records import MatchEnded, MovePlayed, StoredMatch
 
 _WITHOUT_WINNER = {Reason.VOID, Reason.ADMINISTRATOR, Reason.ABORTED}
 _LOST_BY_THE_PLAYER_TO_MOVE = {Reason.TIME, Reason.ILLEGAL_MOVES}

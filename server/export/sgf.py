@@ -11,13 +11,13 @@ import string
 from collections.abc import Iterator
 from itertools import pairwise
 
-from games import TIE, BoardView, Game
-from games.core import spec
-from server.export.replay import Replay, replay
-from server.export.text import filled, plain, shown_s, utc
-from server.model.messages import Reason, TimeControl
-from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
-from server.model.time_control import decimal, spell_time_controls
+from playout.commands.text import filled, plain, utc
+from playout.games import TIE, BoardView, Game
+from playout.games.core import spec
+from playout.protocol.messages import Reason, TimeControl
+from playout.protocol.time_control import decimal, shown_s, spell_time_controls
+from playout.server.export.replay import Replay, replay
+from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 
 _LETTERS = string.ascii_letters  # a is the first column or row, A the 27th
 _COLOURS = {1: "B", 2: "W"}

@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from server.ladder.comparison import (
+from playout.ratings.bradley_terry import AVERAGE
+from playout.ratings.comparison import (
     VersionComparison,
     difference_error,
     error_of_its_own,
     matches_needed,
 )
-from server.ladder.ratings import AVERAGE
-from server.ladder.state import LadderState
+from playout.server.ladder.state import LadderState
 
 #: A rating is provisional as long as its error is larger, in Elo: for about 25 matches.
 PROVISIONAL: Final = 150.0

@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from games import TIE
-from server.ladder.pairing import Contender, Meeting, meeting, next_pair
-from server.ladder.ratings import RatingProblem
-from server.tournament.ratings import Outcomes, Ratings
+from playout.games import TIE
+from playout.ratings.bradley_terry import Outcomes, RatingProblem, Ratings
+from playout.server.ladder.pairing import Contender, Meeting, meeting, next_pair
 
 #: The share by which the matches of a player grow between two points of its history.
 _GROWTH = 1.05

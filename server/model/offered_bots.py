@@ -14,10 +14,10 @@ from typing import cast, get_args
 
 from msgspec import structs
 
-import games
-from games.core import spec
-from server.model.messages import Level, OfferedBot
-from server.model.names import LONGEST, BadName, normalised, skeleton
+from playout import games
+from playout.games.core import spec
+from playout.protocol.messages import Level, OfferedBot
+from playout.protocol.names import LONGEST, BadName, normalised, skeleton
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from server.model.messages import Action, Analysis, ClockState, Int32, Reason, Seat
+from playout.protocol.messages import Action, Analysis, ClockState, Int32, Reason, Seat
 
 
 class Account(Struct, frozen=True, kw_only=True, gc=False, tag=True):

@@ -14,8 +14,7 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
-from server.model.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
-from server.runtime.subprocesses import (
+from playout.commands.subprocesses import (
     FEW_THREADS,
     LOWEST_NICENESS,
     Process,
@@ -26,8 +25,9 @@ from server.runtime.subprocesses import (
     start_own,
     stop,
 )
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
 
-_ANALYST = "players.analyst.main:main"
+_ANALYST = "playout.players.analyst.analyst_process:main"
 ANALYST_NICENESS = LOWEST_NICENESS
 #: Seconds without an order after which a process is ended: its trees take memory.
 IDLE_S = 60.0

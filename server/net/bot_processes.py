@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any
 
-from server.core.effects import StartBot
-from server.runtime.subprocesses import (
+from playout.commands.subprocesses import (
     FEW_THREADS,
     PLAYER_NICENESS,
     Process,
@@ -20,9 +19,10 @@ from server.runtime.subprocesses import (
     start_own,
     stop,
 )
+from playout.server.core.effects import StartBot
 
 _HOST = "127.0.0.1"
-_PLAYER = "players.client.main:main"
+_PLAYER = "playout.players.client.player_command:main"
 #: Seconds between two checks whether a process has exited.
 _POLL_S = 0.1
 #: The same after one was killed: another bot may wait for its place.

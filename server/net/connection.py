@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet import tcp
 
-from server.model.codec import MessageFormat
-from server.runtime.scheduler import LoopScheduler
-from server.runtime.twisted_internals import has_queued_output
+from playout.protocol.codec import MessageFormat
+from playout.server.runtime.reactor import has_queued_output
+from playout.server.runtime.scheduler import LoopScheduler
 
 if TYPE_CHECKING:
-    from server.net.driver import Driver
+    from playout.server.net.driver import Driver
 
 #: The longest frame in bytes that a client may send before hello.
 MAX_FIRST_FRAME = 4 * 1024

@@ -13,7 +13,11 @@ from typing import Protocol
 
 from twisted.logger import Logger
 
-from server.core.effects import (
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport
+from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
+from playout.protocol.messages import Code, Error, Event, Move
+from playout.ratings.bradley_terry import Ratings, solve
+from playout.server.core.effects import (
     CallWhenIdle,
     Close,
     Effect,
@@ -31,17 +35,12 @@ from server.core.effects import (
     Store,
     WakeAt,
 )
-from server.core.hub import Hub
-from server.ladder.ratings import solve
-from server.model.analyst import AnalysisOrder, AnalysisReport
-from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, MessageFormat, Unreadable
-from server.model.messages import Code, Error, Event, Move
-from server.model.records import Account, MatchEnded, MovePlayed, Record
-from server.net.stall_log import StallLog
-from server.runtime.loop_time import LoopTime
-from server.runtime.metrics import Metrics
-from server.runtime.scheduler import LoopScheduler
-from server.tournament.ratings import Ratings
+from playout.server.core.hub import Hub
+from playout.server.model.records import Account, MatchEnded, MovePlayed, Record
+from playout.server.net.stalls import StallLog
+from playout.server.runtime.metrics import Metrics
+from playout.server.runtime.reactor import LoopTime
+from playout.server.runtime.scheduler import LoopScheduler
 
 #: The longest time between two calls of `Hub.wake` while one is scheduled.
 LONGEST_SLEEP_S = 1.0

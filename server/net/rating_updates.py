@@ -16,18 +16,47 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
-from server.model.records import Record
-from server.storage.engine import first_line
-from server.storage.queries import Reader
-from server.storage.rating_keeper import RatingKeeper
+from playout.ratings.bradley_terry import Ratings, solve
+from playout.server.core.effects import RateLadder
+from playout.server.model.records import Record
+from playout.server.storage.engine import first_line
+from playout.server.storage.queries import Reader
+from playout.server.storage.rating_keeper import RatingKeeper
+
+# Computes the ratings of ladders in a thread, so that matches go on meanwhile.
+
+
+_log = Logger(namespace="server")
+
+
+class LadderRatings:
+    """One thread, which ends when the reactor stops."""
+
+    def __init__(self, reactor: Any, rated: Callable[[str, Ratings | None], None]) -> None:
+        """`rated` is called with each game and its ratings, None if they cannot be computed."""
+        self._reactor = reactor
+        self._rated = rated
+        self._pool = ThreadPool(0, 1, name="ladder")
+        reactor.callWhenRunning(self._pool.start)
+        reactor.addSystemEventTrigger("during", "shutdown", self._pool.stop)
+
+    def start(self, order: RateLadder) -> None:
+        """Compute the ratings of a ladder when those before are done."""
+
+        def failed(failure: Failure) -> None:
+            _log.failure("cannot rate the ladder of {game}", failure, game=order.game)
+
+        solved = deferToThreadPool(self._reactor, self._pool, solve, order.problem)
+        solved.addErrback(failed)
+        solved.addCallback(lambda ratings: self._rated(order.game, ratings))
+        solved.addErrback(failed)
+
 
 #: The least seconds between the end of a computation and the next one, and how many times as long
 #: as it took that is at least.
 PAUSE_S, _PAUSE_TIMES = 1.0, 20.0
 #: The most records that are stored at once, so that moves do not wait for them.
 _MOST = 500
-
-_log = Logger(namespace="server")
 
 
 class RatingUpdates:

@@ -10,14 +10,14 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
-from server.model.codec import MAX_FRAME, MessageFormat, decode_request, encode
-from server.model.messages import Code, Event
-from server.net.connection import MAX_FIRST_FRAME, StreamConnection
-from server.runtime.scheduler import LoopScheduler
-from server.runtime.twisted_internals import has_partial_frame
+from playout.protocol.codec import MAX_FRAME, MessageFormat, decode_request, encode
+from playout.protocol.messages import Code, Event
+from playout.server.net.connection import MAX_FIRST_FRAME, StreamConnection
+from playout.server.runtime.reactor import has_partial_frame
+from playout.server.runtime.scheduler import LoopScheduler
 
 if TYPE_CHECKING:
-    from server.net.driver import Driver
+    from playout.server.net.driver import Driver
 
 _LENGTH = struct.Struct(">I").pack
 

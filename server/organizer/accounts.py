@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Iterable
+from importlib.metadata import version
 
+import click
 from msgspec import structs
 
-from server.core.accounts import Directory, digest
-from server.model.names import skeleton
-from server.model.records import Account
-from server.storage import Database
-from server.storage.engine import InUse
+from playout.protocol.messages import PROTOCOL, Code, Error, Hello
+from playout.protocol.names import skeleton
+from playout.server.core.accounts import Directory, digest
+from playout.server.model.records import Account
+from playout.server.storage import Database
+from playout.server.storage.engine import InUse
+
+# How the organizer logs in to a server.
+
+
+HELLO = "hello"
+#: Refusals after which the same request may succeed later.
+TEMPORARY = (Code.TOO_MANY, Code.RATE_LIMITED, Code.CLOSING, Code.TIMEOUT)
+
+
+def organizer_hello(name: str, token: str) -> Hello:
+    """The first message of an organizer with that account: it plays no matches itself."""
+    return Hello(
+        id=HELLO,
+        protocol_min=PROTOCOL,
+        protocol_max=PROTOCOL,
+        name=name,
+        token=token,
+        role="spectator",
+        software=f"playout-tournament {version('playout')}",
+    )
+
+
+def organizers_token(name: str) -> str:
+    """The token of the organizer's account, from the environment. Raises UsageError."""
+    token = os.environ.get("PLAYOUT_TOKEN")
+    if not token:
+        raise click.UsageError(f"with --server, PLAYOUT_TOKEN must hold the token of {name}")
+    return token
+
+
+def refusal(error: Error) -> str:
+    """What to tell the user when the server refused the organizer's `hello`."""
+    return f"the server does not let the organizer in: {error.text}"
+
 
 #: Seconds to wait until the server of a tournament that was killed releases the database.
 _PATIENCE_S = 10.0

@@ -1,7 +1,7 @@
 """Adjudicates matches whose result is certain: a prover process finds proofs, the server gets them.
 
-The prover is `python -m players.prover`. It gets positions as lines of JSON and answers each with
-a line of JSON.
+The prover is `python -m playout.players.prover`. It gets positions as lines of JSON and answers
+each with a line of JSON.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from twisted.internet.error import ProcessExitedAlready
 from twisted.internet.process import reapAllProcesses
 from twisted.internet.protocol import ProcessProtocol
 
-from server.model.messages import Adjudicate, Event, Fixture, Request, Started, Update, Watch
-from server.runtime.restarts import BackOff, Restarts
-from server.runtime.subprocesses import LogFolder, own_environment
+from playout.commands.restarts import BackOff, Restarts
+from playout.commands.subprocesses import LogFolder, own_environment
+from playout.protocol.messages import Adjudicate, Event, Fixture, Request, Started, Update, Watch
 
 #: How long the prover searches a position.
 _SECONDS = 0.05
-PROVER = (sys.executable, "-P", "-m", "players.prover", "--seconds", str(_SECONDS))
+PROVER = (sys.executable, "-P", "-m", "playout.players.prover", "--seconds", str(_SECONDS))
 _BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 _LOG = "prover"
 _WATCH, _ADJUDICATE = "watch", "adjudicate"

@@ -17,11 +17,11 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from server.export.text import plain
-from server.model.messages import Fixture
-from server.model.time_control import decimal
-from server.organizer.progress import TournamentProgress
-from server.tournament.report import words
+from playout.commands.text import UNKNOWN, counted, percent, plain
+from playout.protocol.messages import Fixture
+from playout.protocol.time_control import decimal
+from playout.server.organizer.progress import TournamentProgress
+from playout.server.tournament.report import words
 
 #: What commands do first, for `busy`.
 CHECKING = "Checking that the entrants can be started"
@@ -179,7 +179,7 @@ def result(fixture: Fixture) -> str:
     """The result of a match that has ended, as a line of text."""
     first, second = fixture.players
     reason = fixture.reason.value.replace("_", " ") if fixture.reason else ""
-    how = f"({reason}), {words.counted(fixture.plies, 'ply').replace('plys', 'plies')}"
+    how = f"({reason}), {counted(fixture.plies, 'ply').replace('plys', 'plies')}"
     if fixture.winner in (1, 2):
         winner, loser = (first, second) if fixture.winner == 1 else (second, first)
         outcome = f"{winner} beat {loser} {how}"
@@ -223,12 +223,12 @@ def _rows(progress: TournamentProgress) -> Iterator[tuple[str, ...]]:
     ratings = progress.results.elo() if _is_rated(progress) else ()
     for each in progress.results.standings():
         counts = each.counts
-        score = words.percent(counts.points / counts.matches if counts.matches else None)
+        score = percent(counts.points / counts.matches if counts.matches else None)
         name = progress.spec.entrants[each.entrant].name
         if each.entrant in progress.withdrawn:
             name += " (withdrawn)"
         played = map(str, (counts.matches, counts.won, counts.tied, counts.lost))
-        rated = (words.elo(ratings[each.entrant]) if ratings else words.UNKNOWN,)
+        rated = (words.elo(ratings[each.entrant]) if ratings else UNKNOWN,)
         elo = rated if _is_rated(progress) else ()
         yield (str(each.place), name, *elo, decimal(each.points), *played, score)
 

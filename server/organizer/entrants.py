@@ -5,13 +5,19 @@ There are two: this machine (`local_entrants`) and the workers of a Dask cluster
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from server.model.messages import Fixture, Reason, ReportCluster, Tournament
-from server.model.tournament_spec import Entrant
-from server.organizer.progress import TournamentProgress
+from playout.commands.subprocesses import LogFolder
+from playout.protocol.messages import Fixture, Reason, ReportCluster, Tournament
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.server.organizer.cores import Cores
+from playout.server.organizer.progress import TournamentProgress
+from playout.server.organizer.supervisor import Start, Supervisor
+from playout.server.tournament import formats
 
 #: The process of a player that loses for one of these reasons may have crashed.
 _ABSENT = (Reason.TIME, Reason.ABANDONMENT)
@@ -70,3 +76,80 @@ def remaining(event: Tournament) -> list[Entrant]:
 def may_have_crashed(fixture: Fixture, seat: int) -> bool:
     """Whether the player in a seat, 1 or 2, lost as one whose process has ended."""
     return fixture.reason in _ABSENT and fixture.winner == 3 - seat
+
+
+# Entrants that are started on this machine: how many processes each has, and on which cores.
+
+
+class LocalEntrants:
+    """Keeps enough processes running for each entrant, and places them on cores."""
+
+    def __init__(
+        self,
+        event: Tournament,
+        start: Start,
+        logs: LogFolder,
+        runner: RunnerCalls,
+    ) -> None:
+        """`start` starts a process; its output is written to a file in `logs`."""
+        spec = event.spec
+        entrants = remaining(event)
+        self._supervisor = Supervisor(entrants, start, logs, runner.show, runner.withdraw)
+        self._cores = Cores(spec)
+        for name, count in initial_processes(spec).items():
+            for _ in range(count):
+                self._supervisor.add(name)
+
+    def place(self, fixture: Fixture) -> None:
+        """Give a match that started cores of its own, or take them from one that ended."""
+        if fixture.winner is not None:
+            self._cores.match_ended(fixture.match)
+            return
+        players = zip(fixture.players, fixture.processes, strict=True)
+        found = [self._supervisor.process(name, number) for name, number in players]
+        self._cores.match_started(fixture.match, [each for each in found if each])
+
+    def match_played(self, fixture: Fixture) -> None:
+        """Forget the crashes of a match's players, except of one that seems to have crashed."""
+        for seat, name in enumerate(fixture.players, 1):
+            if not may_have_crashed(fixture, seat):
+                self._supervisor.match_played(name)
+
+    def poll(self, progress: TournamentProgress, now: float, *, reachable: bool) -> None:
+        """Add processes that are of use, and start those that have exited.
+
+        An exit while the server is not `reachable` does not count as a crash.
+        """
+        if progress.is_caught_up:
+            self._reinforce(progress)
+        self._supervisor.poll(now, reachable=reachable)
+
+    def remove(self, name: str) -> None:
+        """End the processes of an entrant that is withdrawn."""
+        self._supervisor.remove(name)
+
+    def stop(self) -> None:
+        """End the processes of all entrants."""
+        self._supervisor.stop()
+
+    def description(self, progress: TournamentProgress, now: float) -> str:
+        """Nothing: the runner shows all that there is to see on one machine."""
+        return ""
+
+    def _reinforce(self, progress: TournamentProgress) -> None:
+        """Add a process for each entrant all of whose processes play, if it could play more."""
+        running = progress.running
+        limit = progress.spec.concurrency
+        total = progress.matches or math.inf
+        if len(running) >= limit or total <= progress.ended + len(running):
+            return
+        busy = Counter(name for each in running.values() for name in each.players)
+        for name, matches in busy.items():
+            if matches >= self._supervisor.count(name) < limit:
+                self._supervisor.add(name)
+
+
+def initial_processes(spec: TournamentSpec) -> Mapping[str, int]:
+    """How many processes of each entrant are started at first: as many as are surely useful."""
+    names = [each.name for each in spec.entrants]
+    return dict(zip(names, formats.load(spec).processes(), strict=True))

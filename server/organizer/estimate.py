@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-import games
-from games.core import spec as spelling
-from games.core.cores import usable_cores
-from server.model.messages import TimeControl
-from server.model.time_control import parse_time_control
-from server.model.tournament_spec import Entrant, TournamentSpec
-from server.tournament import formats
-from server.tournament.pairs import CountRange
-from server.tournament.report import words
+from playout import games
+from playout.commands.subprocesses import usable_cores
+from playout.commands.text import counted
+from playout.games.core import spec as spelling
+from playout.protocol.messages import TimeControl
+from playout.protocol.time_control import parse_time_control
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.ratings.pairs import CountRange
+from playout.server.tournament import formats
 
 _TRUE = ("true", "yes", "1")
 
@@ -54,8 +54,8 @@ def core_shortage(spec: TournamentSpec) -> str | None:
     if threads <= usable_cores():
         return None
     return (
-        f"{words.counted(spec.concurrency, 'match')} at once can keep {threads} threads "
-        f"thinking, and this machine has {words.counted(usable_cores(), 'core')}: players that "
+        f"{counted(spec.concurrency, 'match')} at once can keep {threads} threads "
+        f"thinking, and this machine has {counted(usable_cores(), 'core')}: players that "
         "think by the clock think less"
     )
 

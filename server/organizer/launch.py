@@ -16,31 +16,33 @@ import click
 from click.core import ParameterSource
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.cli.database import opened
-from server.client.connection import ServerConnection
-from server.client.tls import TlsSettings, tls_settings
-from server.model.messages import Tournament
-from server.model.records import StoredMatch
-from server.model.tournament_spec import Entrant, TournamentSpec, dumps
-from server.organizer import estimate, machine, stored_tournaments
-from server.organizer.accounts import organizer_name, prepare_accounts
-from server.organizer.console import display
-from server.organizer.entrants import RunnerCalls
-from server.organizer.local_entrants import LocalEntrants
-from server.organizer.local_server import LocalServer, LocalServerError
-from server.organizer.login import organizer_hello, organizers_token
-from server.organizer.match_files import FindMatch, MatchFile, MatchFiles
-from server.organizer.progress import TournamentProgress
-from server.organizer.run_request import RunRequest
-from server.organizer.runner import Runner
-from server.organizer.supervisor import NOTHING, starter
-from server.runtime.endpoints import spelled
-from server.runtime.subprocesses import LogFolder
-from server.storage import Database, StorageError
-from server.tournament.report import writer
+from playout.commands.subprocesses import LogFolder
+from playout.protocol.connection import ServerConnection
+from playout.protocol.endpoints import spelled
+from playout.protocol.messages import Tournament
+from playout.protocol.tls import TlsSettings, tls_settings
+from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
+from playout.server.cli.database import opened
+from playout.server.model.records import StoredMatch
+from playout.server.organizer import cores, estimate, stored_tournaments
+from playout.server.organizer.accounts import (
+    organizer_hello,
+    organizer_name,
+    organizers_token,
+    prepare_accounts,
+)
+from playout.server.organizer.console import display
+from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
+from playout.server.organizer.local_server import LocalServer, LocalServerError
+from playout.server.organizer.match_files import FindMatch, MatchFile, MatchFiles
+from playout.server.organizer.progress import TournamentProgress
+from playout.server.organizer.runner import Runner, RunRequest
+from playout.server.organizer.supervisor import NOTHING, starter
+from playout.server.storage import Database, StorageError
+from playout.server.tournament.report import writer
 
 if TYPE_CHECKING:  # it imports Dask, which is optional
-    from server.organizer.cluster.cluster import Cluster
+    from playout.server.organizer.cluster.cluster import Cluster
 
 #: Seconds to go on trying to reach a server that is not a local one.
 _PATIENCE_S = 60.0
@@ -114,7 +116,7 @@ def launch(
         cluster.check(request.spec, started, folder.resolve(), server.address, server.tokens, tls,
                       is_running=server.local is None)  # fmt: skip
     if request.tournament is None:
-        where = cluster.description if cluster else machine.description()
+        where = cluster.description if cluster else cores.description()
         request = replace(request, spec=replace(request.spec, machine=where))
 
     def local_entrants(event: Tournament, calls: RunnerCalls) -> LocalEntrants:

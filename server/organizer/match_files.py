@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 from msgspec import DecodeError, Struct, json
 
-from server.export import writer
-from server.model.messages import Fixture
-from server.model.records import StoredMatch
+from playout.protocol.messages import Fixture
+from playout.server.export import writer
+from playout.server.model.records import StoredMatch
 
 #: Returns a stored match by its id, None if it is not stored.
 FindMatch = Callable[[str], StoredMatch | None]

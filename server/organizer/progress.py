@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from server.model.messages import Fixture, Tournament
-from server.model.tournament_spec import TournamentSpec
-from server.tournament.pairs import Key
-from server.tournament.report import Report
-from server.tournament.results import Results
-from server.tournament.state import key_of
+from playout.protocol.messages import Fixture, Tournament
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.ratings.pairs import Key
+from playout.server.tournament.report import Report
+from playout.server.tournament.results import Results
+from playout.server.tournament.state import key_of
 
 
 class TournamentProgress:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from msgspec import structs
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
-from server.client.connection import ServerConnection
-from server.model.codec import MAX_FRAME, encode
-from server.model.messages import (
+from playout.commands.subprocesses import LogFolder
+from playout.protocol.codec import MAX_FRAME, encode
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import (
     Abort,
     Code,
     CreateTournament,
@@ -29,14 +31,37 @@ from server.model.messages import (
     Welcome,
     Withdraw,
 )
-from server.organizer.adjudicator import Adjudicator
-from server.organizer.console import TournamentDisplay
-from server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls
-from server.organizer.local_server import LocalServer, LocalServerError
-from server.organizer.login import HELLO, TEMPORARY, refusal
-from server.organizer.progress import TournamentProgress
-from server.organizer.run_request import RunRequest
-from server.runtime.subprocesses import LogFolder
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.server.organizer.accounts import HELLO, TEMPORARY, refusal
+from playout.server.organizer.adjudicator import Adjudicator
+from playout.server.organizer.console import TournamentDisplay
+from playout.server.organizer.entrants import Entrants, EntrantsFactory, RunnerCalls
+from playout.server.organizer.local_server import LocalServer, LocalServerError
+from playout.server.organizer.progress import TournamentProgress
+
+# Describes the tournament that `playout-tournament` runs.
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A tournament to create, or, with its id, to resume. `notes` are shown in its report.
+
+    `match_ended` is called with each match that has ended, also with those before a resumption.
+
+    The other fields are for a local server, whose database can be read: `created` finds the id of
+    the tournament if the server stored it but its answer was lost, otherwise None; `stored` reads
+    one that the server has forgotten because it is over; `abandoned` are running matches of other
+    tournaments, whose players will not return now.
+    """
+
+    spec: TournamentSpec
+    tournament: str | None = None
+    notes: tuple[str, ...] = ()
+    created: Callable[[], str | None] | None = None
+    stored: Callable[[str], TournamentProgress] | None = None
+    abandoned: tuple[str, ...] = ()
+    match_ended: Callable[[Fixture], None] = lambda fixture: None
+
 
 #: Seconds between two looks at the processes.
 _POLL_INTERVAL_S = 0.2

@@ -2,26 +2,111 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-import games
-from server.client.program_files import files_in, installed
-from server.model import version
-from server.model.codec import ADMINISTRATORS_FRAME, encode
-from server.model.messages import CreateTournament
-from server.model.tournament_spec import Entrant, TournamentSpec
-from server.organizer import entrant_check, estimate
-from server.tournament import spec_parser, validators
-from server.tournament.spec_parser import ClusterSettings
-from server.tournament.toml_table import Faults
-from server.tournament.toml_text import TomlSyntaxError
-from server.tournament.validators import Check
+from playout import games
+from playout.commands import toml_table
+from playout.commands.subprocesses import own, own_environment, usable_cores
+from playout.commands.toml_table import Check, Faults, TomlSyntaxError
+from playout.protocol import versions
+from playout.protocol.codec import ADMINISTRATORS_FRAME, encode
+from playout.protocol.messages import CreateTournament
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.protocol.versions import files_in, installed
+from playout.server.organizer import estimate
+from playout.server.tournament import spec_parser
+from playout.server.tournament.spec_parser import ClusterSettings
+from playout.server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
+
+# Checks before the first match that the entrants of a tournament can be started.
+#
+# A player is created in a process of its own, `playout-player --check`, for all games.
+
+
+#: Longest time to check a player: the first time on a machine, its search is compiled.
+_CHECK_S = 600.0
+#: What `playout-player --check` writes of the program of others that plays.
+_VERSION = re.compile(r"^version: (.+)$", re.MULTILINE)
+_LONGEST_VERSION = 64
+
+
+class EntrantCheck(NamedTuple):
+    """What is wrong with an entrant, and the version that an engine of others says."""
+
+    fault: str | None = None
+    version: str | None = None
+
+
+def checks(spec: TournamentSpec, folder: Path) -> Iterator[tuple[int, EntrantCheck]]:
+    """The checks of all entrants that are started here: the place of each, and the result.
+
+    A specification may have faults: games that are empty texts are passed over, and one with more
+    entrants or games than are allowed is not checked.
+    """
+    games = [game for game in spec.games if game]
+    if len(spec.entrants) > MOST_ENTRANTS or not 0 < len(games) <= MOST_GAMES:
+        return
+    for place, each in enumerate(spec.entrants):
+        if each.command and (fault := _missing(each.command, folder)):
+            yield place, EntrantCheck(fault)
+    places = [place for place, each in enumerate(spec.entrants) if each.player]
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        found = pool.map(lambda place: _check_player(spec.entrants[place], games, folder), places)
+        yield from zip(places, found, strict=True)
+
+
+def _missing(command: str, folder: Path) -> str | None:
+    """What is wrong with a command whose program does not exist."""
+    program = shlex.split(command)[0]
+    where = str(folder / program) if os.sep in program else program
+    return None if shutil.which(where) else f"there is no program {program!r} that can be run"
+
+
+def _check_player(entrant: Entrant, games: Sequence[str], folder: Path) -> EntrantCheck:
+    """Whether a player can play these games."""
+    warm = [word for game in games for word in ("--warm", game)]
+    options = ("--tournament", "any", "--check", *warm)
+    words = own(
+        "playout.players.client.player_command:main", *options, "--", "any", entrant.player or ""
+    )
+    try:
+        done = _run(words, folder)
+        if done.returncode < 0:  # it was killed: no fault of the player
+            done = _run(words, folder)
+    except subprocess.TimeoutExpired:
+        return EntrantCheck(f"is not ready after {_CHECK_S:g} seconds")
+    if done.returncode == 0:
+        version = _VERSION.search(done.stdout)
+        return EntrantCheck(version=version[1][:_LONGEST_VERSION] if version else None)
+    output = (done.stderr or done.stdout).strip().splitlines()
+    last = output[-1].removeprefix("Error: ") if output else f"exit code {done.returncode}"
+    return EntrantCheck(last)
+
+
+def _run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command of Playout to its end. Raises TimeoutExpired."""
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env=own_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_CHECK_S,
+        check=False,
+    )
+
 
 #: Largest tournament in a message: what the server takes, less the other fields of the message.
 _MAX_BYTES = ADMINISTRATORS_FRAME - 100
@@ -55,7 +140,7 @@ def read_and_check(path: Path, cores: int | None = None) -> TournamentSpec:
     """
     spec, faults = _parsed(path)
     said = {}
-    for place, found in entrant_check.checks(spec, path.parent):
+    for place, found in checks(spec, path.parent):
         if found.fault:
             key = "player" if spec.entrants[place].player else "command"
             faults.add(("entrants", place, key), f"{spec.entrants[place].name}: {found.fault}")
@@ -117,7 +202,7 @@ def _games_in(folder: Path) -> Check[games.Game]:
     """The check of a game that the user names, perhaps as module:Class in the folder."""
 
     def check(value: object) -> games.Game:
-        return games.load(games.register(validators.text(value), str(folder)))
+        return games.load(games.register(toml_table.text(value), str(folder)))
 
     return check
 
@@ -144,7 +229,7 @@ def check(spec: TournamentSpec, folder: Path) -> dict[int, str]:
 
     Returns the versions of the engines of others, by the place of the entrant.
     """
-    found = list(entrant_check.checks(spec, folder))
+    found = list(checks(spec, folder))
     faults = [f"{spec.entrants[place].name}: {each.fault}" for place, each in found if each.fault]
     if faults:
         raise SpecFileError("\n".join(faults))
@@ -184,13 +269,13 @@ def differences(spec: TournamentSpec, stored: TournamentSpec) -> list[str]:
     ]
 
 
-def _is_digest(version: str) -> bool:
+def _is_digest(given: str) -> bool:
     """Whether a version was computed, and not given."""
-    return _DIGEST.fullmatch(version) is not None
+    return _DIGEST.fullmatch(given) is not None
 
 
-def _version(entrant: Entrant, files: version.Files) -> str:
+def _version(entrant: Entrant, files: versions.Files) -> str:
     """The present version; of an entrant that is not started here, the one that was given."""
     if entrant.player:
-        return version.of_player(entrant.player, files, installed())
-    return version.of_command(entrant.command, files) if entrant.command else entrant.version
+        return versions.of_player(entrant.player, files, installed())
+    return versions.of_command(entrant.command, files) if entrant.command else entrant.version

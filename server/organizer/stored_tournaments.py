@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-import games
-from server.model.messages import Tournament
-from server.model.records import StoredTournament
-from server.model.tournament_spec import loads
-from server.organizer.progress import TournamentProgress
-from server.storage import Database
-from server.tournament.openings import OpeningError
-from server.tournament.state import fixtures_of
+from playout import games
+from playout.protocol.messages import Tournament
+from playout.protocol.tournament_spec import loads
+from playout.ratings.openings import OpeningError
+from playout.server.model.records import StoredTournament
+from playout.server.organizer.progress import TournamentProgress
+from playout.server.storage import Database
+from playout.server.tournament.state import fixtures_of
 
 
 def find(database: Database, tournament: str | None) -> StoredTournament:

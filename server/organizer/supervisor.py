@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from server.model.tournament_spec import Entrant, TournamentSpec
-from server.runtime.restarts import BackOff, Restarts
-from server.runtime.subprocesses import (
+from playout.commands.restarts import BackOff, Restarts
+from playout.commands.subprocesses import (
     PLAYER_NICENESS,
     LogFolder,
     Process,
@@ -22,6 +21,7 @@ from server.runtime.subprocesses import (
     send,
     stop,
 )
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
 
 BACK_OFF = BackOff(first_s=0.5, longest_s=30.0)
 #: Crashes of a process in a row, without a match played properly, after which its entrant is
@@ -63,7 +63,9 @@ def starter(spec: TournamentSpec, folder: Path, address: tuple[str, int], tourna
             warm = [word for game in spec.games for word in ("--warm", game)]
             options = ("--quiet", "--retry-s", str(_RETRY_S), *warm)
             # Options end at `--`: a player's name may look like one.
-            words = own("players.client.main:main", *options, "--", "any", entrant.player)
+            words = own(
+                "playout.players.client.player_command:main", *options, "--", "any", entrant.player
+            )
             environment = own_environment() | variables
         else:
             words = shlex.split(entrant.command or "")

@@ -17,9 +17,9 @@ import numba
 import numpy as np
 import platformdirs
 
-import games
-from games.core.compilation_cache import announce_compilation
-from games.core.cores import usable_cores
+from playout import games
+from playout.commands.subprocesses import usable_cores
+from playout.games.core.compilation_cache import announce_compilation
 
 #: Most processes that compile at a time; each takes about 300 MB.
 MAX_PROCESSES = 8

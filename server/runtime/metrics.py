@@ -21,7 +21,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 from prometheus_client.utils import INF, floatToGoString
 
-from server.model.messages import Code, Reason
+from playout.protocol.messages import Code, Reason
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 

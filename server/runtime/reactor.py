@@ -2,10 +2,132 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
+from collections.abc import Callable
+from typing import Any
 
-from server.runtime.loop_time import LoopTime
-from server.runtime.twisted_internals import poll_without_log_context
+# The time of the event loop, which stands still while the loop does.
+#
+# A process that is stopped, a machine that is paused, or a request that takes seconds must not take
+# time from players. So the clocks of matches follow this time instead of the system's: it advances
+# with the system's monotonic clock, but from one iteration of the loop to the next by no more than
+# the loop meant to wait, and `STEP_S`. The rest is a stall. It is noticed when the loop wakes,
+# before any input is handled and before any timer fires.
+#
+# While matches are played the loop wakes at least every `TICK_S`, so that a stall is told from a
+# wait even if a message ends both.
+
+
+#: Longest wait of the loop while matches are played. A waiting server with a match takes 1.7 % of a
+#: core with it, and 2.6 % with half of it.
+TICK_S = 0.01
+#: Seconds that handling the events of an iteration may take before the rest counts as a stall.
+STEP_S = 0.005
+
+
+class LoopTime:
+    """Seconds in which the event loop runs, on the scale of `time.monotonic` at its start."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """`monotonic` returns the system's time. Before the first `wait` it is the loop's too."""
+        self.monotonic = monotonic
+        self._must_tick: Callable[[], bool] = lambda: False
+        self._stalled: Callable[[float], None] = lambda seconds: None
+        #: When the loop woke last: by the system's time and by the loop's.
+        self._woke_at = self._time = monotonic()
+        self._arrived = self._time
+        #: Seconds that an iteration may last until it wakes, and until then `now` may advance by.
+        self._allowed_s = self._step_s = math.inf
+
+    def watch(self, must_tick: Callable[[], bool], stalled: Callable[[float], None]) -> None:
+        """Wake every `TICK_S` while `must_tick`, and report the seconds of each stall."""
+        self._must_tick = must_tick
+        self._stalled = stalled
+
+    def now(self) -> float:
+        """Return the present time in seconds."""
+        return self._time + min(self.monotonic() - self._woke_at, self._step_s)
+
+    def arrived(self) -> float:
+        """Return when the input that is handled now had arrived, in seconds, at the earliest.
+
+        That is when the loop woke; after a stall it is when the loop woke before.
+        """
+        return self._arrived if self._step_s < math.inf else self.now()
+
+    def wait(self, timeout: float | None) -> float | None:
+        """Return how long the loop may wait, at most `timeout` seconds; None for no limit."""
+        if self._step_s == math.inf:
+            self._start()
+        if (timeout is None or timeout > TICK_S) and self._must_tick():
+            timeout = TICK_S
+        self._allowed_s = STEP_S + (math.inf if timeout is None else timeout)
+        return timeout
+
+    def wake(self) -> None:
+        """Note that the loop has waited, before it handles what has come."""
+        at = self.monotonic()
+        elapsed_s = at - self._woke_at
+        self._woke_at = at
+        stall_s = elapsed_s - self._allowed_s
+        if stall_s <= 0:
+            self._time += elapsed_s
+            self._arrived = self._time
+        else:
+            self._arrived = self._time
+            self._time += self._allowed_s
+            self._stalled(stall_s)
+
+    def _start(self) -> None:
+        at = self.monotonic()
+        self._time += at - self._woke_at
+        self._woke_at = at
+        self._step_s = STEP_S
+
+
+# The private attributes of Twisted that Playout uses; nothing else in the project uses any.
+#
+# Each use saves time that was measured. tests/unit/runtime/test_twisted_internals.py runs these
+# functions with Twisted's own classes and fails when a new version of Twisted changes them.
+
+
+def poll_without_log_context(reactor: Any, timeout: float | None, loop_time: LoopTime) -> None:
+    """`EPollReactor.doPoll` without a log context: wait for events, then handle them.
+
+    `loop_time` is told before and after the wait.
+
+    Twisted sets up a context around each event, with which a log line says whose event it is. No
+    log line here uses it. Without it the server takes 71 instead of 77 µs a move (without storage).
+    """
+    selectables = reactor._selectables
+    timeout = loop_time.wait(timeout)
+    events = reactor._poller.poll(-1 if timeout is None else timeout)
+    loop_time.wake()
+    for fd, event in events:
+        selectable = selectables.get(fd)  # an earlier event may have removed it
+        if selectable is not None:
+            reactor._doReadOrWrite(selectable, fd, event)
+
+
+def has_queued_output(transport: Any) -> bool:
+    """Whether a TCP transport holds bytes of earlier writes that the system has not taken yet.
+
+    If not, bytes may be sent by the socket directly. Through `transport.write` each message costs
+    another iteration of the loop and two calls of epoll_ctl: 26 instead of 14 µs of processor time
+    to echo 100 bytes.
+    """
+    return bool(transport.dataBuffer or transport._tempDataBuffer)
+
+
+def has_partial_frame(receiver: Any) -> bool:
+    """Whether an Int32StringReceiver holds bytes that came earlier and are not handled yet.
+
+    If not, and if the next bytes are exactly one frame, as they nearly always are, no buffer is
+    needed: 1.7 instead of 3.9 µs a frame.
+    """
+    return bool(receiver._unprocessed)
 
 
 def install(loop_time: LoopTime) -> None:

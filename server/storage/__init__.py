@@ -6,7 +6,7 @@ database has. `database` reads and writes records, over an `engine`, with `rows`
 process in which a `writer` stores them; `ipc` declares the messages between the two.
 """
 
-from server.storage.database import Database
-from server.storage.engine import StorageError
+from playout.server.storage.database import Database
+from playout.server.storage.engine import StorageError
 
 __all__ = ["Database", "StorageError"]

@@ -15,12 +15,12 @@ from twisted.internet.protocol import Factory
 from twisted.protocols.basic import Int32StringReceiver
 from twisted.python.failure import Failure
 
-from server.model.records import Account, Record
-from server.runtime.restarts import BackOff, Restarts
-from server.runtime.scheduler import LoopScheduler
-from server.runtime.subprocesses import python_path
-from server.storage.engine import FileIdentity, StorageError
-from server.storage.ipc import (
+from playout.commands.restarts import BackOff, Restarts
+from playout.commands.subprocesses import python_path
+from playout.server.model.records import Account, Record
+from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.storage.engine import FileIdentity, StorageError
+from playout.server.storage.ipc import (
     CHECK,
     LENGTH,
     AccountChanged,
@@ -105,7 +105,7 @@ class StorageClient:
         ours, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "server.storage.worker"],
+                [sys.executable, "-P", "-m", "playout.server.storage.storage_process"],
                 stdin=its.fileno(),
                 process_group=0,  # the server alone handles the signals of a terminal
                 env=os.environ | {"PYTHONPATH": python_path()},

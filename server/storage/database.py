@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.model.records import (
+from playout.server.model.records import (
     Account,
     MatchEnded,
     MovePlayed,
@@ -22,8 +22,8 @@ from server.model.records import (
     StoredMatch,
     StoredTournament,
 )
-from server.storage import versions
-from server.storage.engine import (
+from playout.server.storage import engine
+from playout.server.storage.engine import (
     FileIdentity,
     InUse,
     StorageError,
@@ -32,8 +32,9 @@ from server.storage.engine import (
     identity_of,
     make_private,
     open_engine,
+    stored_version,
 )
-from server.storage.rows import (
+from playout.server.storage.rows import (
     ROW_OF,
     account_of,
     account_row,
@@ -42,7 +43,7 @@ from server.storage.rows import (
     move_of,
     tournament_of,
 )
-from server.storage.schema import (
+from playout.server.storage.schema import (
     accounts,
     leaderboards,
     matches,
@@ -51,8 +52,7 @@ from server.storage.schema import (
     tournaments,
     withdrawals,
 )
-from server.storage.statements import insert, writes
-from server.storage.versions import stored_version
+from playout.server.storage.statements import insert, writes
 
 #: PostgreSQL's advisory lock that says that a server uses the database. Any number will do.
 _LOCK = 0x706C61796F7574
@@ -102,14 +102,14 @@ class Database:
 
         A process that is killed meanwhile changes nothing, and of several processes one does it.
         """
-        latest = versions.known()[-1]
+        latest = engine.known()[-1]
         with self._usable() as connection:
             if self._version(connection) == latest:
                 return
         with self._usable() as connection:
             connection.exec_driver_sql(_BEGIN_MIGRATION[self.kind])
             if self._version(connection) != latest:
-                versions.upgrade(connection)
+                engine.upgrade(connection)
 
     def require(self, *, create: bool = False) -> None:
         """Check that it has the tables of this version; with `create`, create them if it has none.
@@ -118,7 +118,7 @@ class Database:
         """
         if not create:
             self.require_file()
-        latest = versions.known()[-1]
+        latest = engine.known()[-1]
         with self._usable() as connection:
             found = self._version(connection)
         if found == latest:
@@ -137,11 +137,11 @@ class Database:
 
     def _version(self, connection: sa.Connection) -> str | None:
         """The version of the tables; None without tables. Raises StorageError if it is unknown."""
-        found = versions.version_of(connection)
-        if found is not None and found not in versions.known():
+        found = engine.version_of(connection)
+        if found is not None and found not in engine.known():
             raise StorageError(
                 f"the database {self.shown} is of a newer version of Playout: its tables are of "
-                f"version {found}, and this version knows those up to {versions.known()[-1]}. "
+                f"version {found}, and this version knows those up to {engine.known()[-1]}. "
                 "Install the newer version, or choose another database with --database URL"
             )
         return found

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct
 
-from server.model.records import Account, Record
-from server.storage.engine import FileIdentity
+from playout.server.model.records import Account, Record
+from playout.server.storage.engine import FileIdentity
 
 
 class OpenDatabase(Struct, frozen=True):

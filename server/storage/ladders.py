@@ -7,9 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
-from server.storage.database import Database
-from server.storage.schema import matches, moves
+from playout.server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
+from playout.server.storage.database import Database
+from playout.server.storage.schema import matches, moves
 
 _M = matches.c
 #: Matches of ladders with a result. Imported matches have no accounts, and are on no ladder.

@@ -19,11 +19,8 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import DecodeError
 
-import games
-from server.model.records import Record, StoredLeaderboard, StoredRatingPoint
-from server.storage.queries import Reader
-from server.storage.schema import accounts, leaderboards, matches, rating_points
-from server.tournament.leaderboard import (
+from playout import games
+from playout.ratings.leaderboard import (
     Leaderboard,
     PlayerVersion,
     RatedGame,
@@ -33,9 +30,12 @@ from server.tournament.leaderboard import (
     counted_game,
     due_entries,
 )
-from server.tournament.openings import OpeningError
-from server.tournament.results import Results
-from server.tournament.state import restore_tournament
+from playout.ratings.openings import OpeningError
+from playout.server.model.records import Record, StoredLeaderboard, StoredRatingPoint
+from playout.server.storage.queries import Reader
+from playout.server.storage.schema import accounts, leaderboards, matches, rating_points
+from playout.server.tournament.results import Results
+from playout.server.tournament.state import restore_tournament
 
 #: A history of matches that were stored together, as by an import, has a point after each of so
 #: many equal shares of them.

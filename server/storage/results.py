@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from server.model.messages import Reason
+from playout.protocol.messages import Reason
 
 T = TypeVar("T")
 

@@ -14,9 +14,9 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Struct, defstruct, structs
 
-from server.model.messages import Analysis, ClockState, Reason
-from server.model.names import skeleton
-from server.model.records import (
+from playout.protocol.messages import Analysis, ClockState, Reason
+from playout.protocol.names import skeleton
+from playout.server.model.records import (
     Account,
     EntrantWithdrawn,
     LadderMatch,
@@ -34,7 +34,7 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from server.storage.schema import (
+from playout.server.storage.schema import (
     accounts,
     ladder_ratings,
     leaderboards,

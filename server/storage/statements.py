@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy.dialects import postgresql, sqlite
 
-from games import TIE
-from server.model.records import (
+from playout.games import TIE
+from playout.server.model.records import (
     Account,
     EntrantWithdrawn,
     LadderRating,
@@ -24,7 +24,7 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from server.storage.rows import (
+from playout.server.storage.rows import (
     AccountColumns,
     LadderRatingColumns,
     LeaderboardColumns,
@@ -38,7 +38,7 @@ from server.storage.rows import (
     TournamentEndValues,
     WithdrawalColumns,
 )
-from server.storage.schema import (
+from playout.server.storage.schema import (
     accounts,
     ladder_ratings,
     leaderboards,

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from server.model.records import (
+from playout.server.model.records import (
     NOT_STORED,
     Account,
     EntrantWithdrawn,
@@ -25,9 +25,9 @@ from server.model.records import (
     TournamentEnded,
     match_without_result,
 )
-from server.storage.database import Database
-from server.storage.engine import StorageError, UnstorableError, first_line
-from server.storage.ipc import BrokenRecord, NumberedRecord
+from playout.server.storage.database import Database
+from playout.server.storage.engine import StorageError, UnstorableError, first_line
+from playout.server.storage.ipc import BrokenRecord, NumberedRecord
 
 #: Seconds before a failed transaction is tried again.
 RETRY_S = 0.25

@@ -1,6 +1,6 @@
 """Tournaments: what is played, and what the results mean. No I/O, no timers, no storage.
 
-* A specification (`server.model.tournament_spec`) comes from a file by `spec_parser`, with
+* A specification (`playout.protocol.tournament_spec`) comes from a file by `spec_parser`, with
   `validators` of single values, `toml_text`, `toml_table` and `toml_lines` for faults and their
   lines, and `opening_file`. `spec_validation` checks a whole specification, also that
   of a client.

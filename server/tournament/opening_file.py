@@ -5,16 +5,360 @@ Each kind has a reader, in a module of its own, that finds the written moves; he
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import string
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
-from games import Game, IllegalAction, State
-from server.tournament import opening_list, opening_pgn, opening_sgf
-from server.tournament.written_opening import BadOpening, OpeningReader, WrittenOpening
+from playout import games
+from playout.games import BoardView, Game, IllegalAction, State
+from playout.games.core import spec
+from playout.games.core.spec import SpecError
+from playout.server.export import sgf
+
+# An opening as it is written in a file, before it is played.
+
+
+class BadOpening(ValueError):
+    """An opening that cannot be used: the line of its mistake, from 1, and the reason."""
+
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.line = line
+
+
+class WrittenMove(NamedTuple):
+    """A move in the notation of the file, and its line."""
+
+    line: int
+    text: str
+
+
+class WrittenOpening(NamedTuple):
+    """The moves of an opening that begins at `line`.
+
+    `action` gives the action of a move's text in a state, or raises IllegalAction or BadOpening;
+    `hint` is added to the text of an illegal one.
+    """
+
+    line: int
+    moves: tuple[WrittenMove, ...]
+    action: Callable[[Game, State, str], int]
+    hint: str = ""
+
+
+#: Reads the openings of a file's text; errors stand in the place of their openings.
+OpeningReader = Callable[[str, Game], Iterator[WrittenOpening | BadOpening]]
+
+
+# Lists of openings: one opening on each line.
+#
+#     # notation, with blanks or commas between the moves,
+#     d3 c5 f6
+#     # or the numbers of the actions, in brackets
+#     [19, 34, 45]
+#
+# Brackets distinguish the two, because in some games moves are written as numbers, too.
+
+
+_BETWEEN = re.compile(r"[\s,]+")
+_NUMBER = re.compile("[0-9]{1,9}")
+_HINT = " (numbers of actions are written in brackets)"
+
+
+def read_list(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+    """Yields the opening of each line that is neither empty nor a comment."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        written = line.partition("#")[0].strip()
+        if not written:
+            continue
+        in_brackets = re.fullmatch(r"\[(.*)\]", written)
+        words = _BETWEEN.split(in_brackets[1] if in_brackets else written)
+        moves = tuple(WrittenMove(number, word) for word in words if word)
+        if in_brackets:
+            yield WrittenOpening(number, moves, _number)
+        else:
+            yield WrittenOpening(number, moves, _named, _HINT)
+
+
+def _named(game: Game, state: State, word: str) -> int:
+    return game.parse_action(state, word)
+
+
+def _number(game: Game, state: State, word: str) -> int:
+    if not _NUMBER.fullmatch(word):
+        raise IllegalAction(f"expected the number of an action in brackets, not {word[:50]!r}")
+    return int(word)
+
+
+# Openings from PGN: the moves of each game, without its variations and comments.
+#
+# The grammar is that of PGN (S. J. Edwards, Standard: Portable Game Notation, 1994) and of PDN, its
+# form for draughts; moves are in the notation of the game, as in matches that Playout exports.
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<blank>  \s+ | ;[^\n]* | ^%[^\n]* | \{[^}]*\} | \$[0-9]+ )
+    | (?P<tag>    \[ \s* \w+ \s+ "(?:[^"\\\n]|\\.)*" \s* \] )
+    | (?P<result> (?: 1-0 | 0-1 | 1/2-1/2 | \* | 2-0 | 0-2 | 1-1 ) (?=[\s;{(\[]|\Z) )
+    | (?P<number> [0-9]+\.+ )
+    | (?P<string> "(?:[^"\\\n]|\\.)*" )
+    | (?P<nested> [()] )
+    | (?P<symbol> [^\s{}();"\[\]]+ )
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_TAG = re.compile(r'\[\s*(\w+)\s+"(.*)"\s*\]', re.DOTALL)
+_FAULTS = {"{": "a comment that is not closed", '"': "a string that is not closed"}
+
+
+class _Token(NamedTuple):
+    line: int
+    kind: str
+    text: str
+
+
+def read_pgn(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+    """Yields the moves of each game in the file; games without moves are passed over."""
+    found = _Game()
+    try:
+        for token in _tokens(text):
+            if found.is_complete(token):
+                yield from found.openings(game)
+                found = _Game()
+            found.add(token)
+        if found.depth:
+            raise BadOpening(found.line, "a variation that is not closed")
+    except BadOpening as error:
+        yield error
+        return
+    yield from found.openings(game)
+
+
+class _Game:
+    """The game that is being read: its tags, and the moves outside of variations."""
+
+    def __init__(self) -> None:
+        self.line = 0
+        self.depth = 0
+        self._tags: dict[str, _Token] = {}
+        self._moves: list[WrittenMove] = []
+        self._has_ended = False
+
+    def is_complete(self, token: _Token) -> bool:
+        """Whether a token belongs to the next game."""
+        return self.depth == 0 and (self._has_ended or (token.kind == "tag" and bool(self._moves)))
+
+    def add(self, token: _Token) -> None:
+        """Adds the next token. Raises BadOpening for brackets that do not match."""
+        self.line = self.line or token.line
+        if token.kind == "nested":
+            self.depth += 1 if token.text == "(" else -1
+            if self.depth < 0:
+                raise BadOpening(token.line, "a ')' without a variation")
+        elif self.depth:
+            return
+        elif token.kind == "tag":
+            if tag := _TAG.fullmatch(token.text):
+                self._tags[tag[1]] = token._replace(text=_unescaped(tag[2]))
+        elif token.kind == "result":
+            self._has_ended = True
+        elif token.kind == "string":
+            self._moves.append(WrittenMove(token.line, _unescaped(token.text[1:-1])))
+        elif token.kind == "symbol":
+            self._moves.append(WrittenMove(token.line, token.text))
+
+    def openings(self, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+        """Yields the game as an opening, or why it is none; nothing if it has no moves."""
+        fault = self._fault(game)
+        if fault:
+            yield fault
+        elif self._moves:
+            yield WrittenOpening(self._moves[0].line, tuple(self._moves), _pgn_action)
+
+    def _fault(self, game: Game) -> BadOpening | None:
+        first = spec.parse(str(game)).options.get("fen")  # of chess
+        begun = self._tags.get("FEN")
+        for name in ("FEN", "SetUp"):
+            tag = self._tags.get(name)
+            if tag and tag.text not in ("", "0") and not (begun and begun.text == first):
+                text = f"the tag {name} sets up a position; openings start at the first one"
+                return BadOpening(tag.line, text)
+        variant = self._tags.get("Variant")
+        if variant and _names_another(variant.text, game):
+            text = f"a match of {variant.text}, and the openings are for {game}"
+            return BadOpening(variant.line, text)
+        return None
+
+
+def _names_another(variant: str, game: Game) -> bool:
+    """Whether a text names a game of Playout that is not this one."""
+    try:
+        return spec.parse(variant).name in games.names() and games.load(variant) != game
+    except SpecError:
+        return False
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    """Yields the tokens with their lines. Raises BadOpening for text that is none."""
+    place, line = 0, 1
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            what = _FAULTS.get(text[place], f"{text[place]!r} is not expected here")
+            raise BadOpening(line, what)
+        kind = found.lastgroup or ""
+        if kind != "blank":
+            yield _Token(line, kind, found[0])
+        line += found[0].count("\n")
+        place = found.end()
+
+
+def _pgn_action(game: Game, state: State, word: str) -> int:
+    """The action of a move, whose marks for check and comment may be missing in the game."""
+    plain = word.rstrip("!?")
+    first: IllegalAction | None = None
+    for spelling in dict.fromkeys((word, plain, plain.rstrip("+#"), plain.replace("0-0", "O-O"))):
+        try:
+            return game.parse_action(state, spelling)
+        except IllegalAction as error:
+            first = first or error
+    assert first
+    raise first
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+# Openings from SGF (https://www.red-bean.com/sgf/): each variation of each game is an opening.
+#
+# SGF describes games of placing stones on one grid; Black is the player that moves first.
+
+
+_LETTERS = string.ascii_letters
+_COLOURS = {"B": 1, "W": 2}
+_SETUP = {"AB": 1, "AW": 2}
+#: Boards up to this size have `tt` for a pass in old files.
+_OLD_SIZE = 19
+_PROPERTY = re.compile(r"\s*([A-Za-z]+)\s*(?=\[)")
+_VALUE = re.compile(r"\s*\[((?:[^\]\\]|\\.)*)\]", re.DOTALL)
+_BEGIN = re.compile(r"\(\s*;")
+
+
+class _Property(NamedTuple):
+    line: int
+    name: str
+    values: tuple[str, ...]
+
+
+def read_sgf(text: str, game: Game) -> Iterator[WrittenOpening | BadOpening]:
+    """Yields the moves from the root to each end of the game trees in the file."""
+    if not sgf.suits(game):
+        yield BadOpening(1, f"SGF is for games of placing stones on one grid, not for {game}")
+        return
+    view = game.view(game.initial_state())
+    moves: list[WrittenMove] = []
+    #: For each open tree the moves before it, and whether a tree in it has ended.
+    trees: list[tuple[int, bool]] = []
+    try:
+        for item in _items(text):
+            if item == "(":
+                trees.append((len(moves), False))
+            elif item == ")":
+                before, is_divided = trees.pop()
+                if not is_divided and moves:
+                    yield WrittenOpening(moves[0].line, tuple(moves), _sgf_action)
+                del moves[before:]
+                if trees:
+                    trees[-1] = (trees[-1][0], True)
+            elif isinstance(item, _Property):
+                _check(item, view, has_moves=bool(moves))
+                if item.name in _COLOURS:
+                    moves.append(WrittenMove(item.line, f"{item.name}[{item.values[0]}]"))
+    except BadOpening as error:
+        yield error
+
+
+def _items(text: str) -> Iterator[str | _Property]:
+    """Yields parentheses and properties. Raises BadOpening for text that is no SGF."""
+    begin = _BEGIN.search(text)
+    place = begin.start() if begin else len(text)
+    line, depth = 1 + text.count("\n", 0, place), 0
+    while place < len(text):
+        letter = text[place]
+        if found := _PROPERTY.match(text, place) if depth else None:
+            start, at = line + found[0].count("\n"), found.end()
+            values: list[str] = []
+            while value := _VALUE.match(text, at):
+                values.append(value[1])
+                at = value.end()
+            if not values:
+                raise BadOpening(start, f"the value of {found[1]} is not closed by ']'")
+            yield _Property(start, found[1], tuple(values))
+            line += text.count("\n", place, at)
+            place = at
+            continue
+        if letter in "()":
+            depth += 1 if letter == "(" else -1
+            if depth < 0:
+                raise BadOpening(line, "a ')' without a game")
+            yield letter
+        elif letter == "\n":
+            line += 1
+        elif depth and letter != ";" and not letter.isspace():
+            raise BadOpening(line, f"{letter!r} is not expected here")
+        place += 1
+    if depth:
+        raise BadOpening(line, "a game that is not closed by ')'")
+
+
+def _check(item: _Property, view: BoardView, *, has_moves: bool) -> None:
+    """Raises BadOpening for another board or another first position than those of the game."""
+    if item.name == "SZ":
+        size = item.values[0].strip()
+        allowed = {f"{view.columns}:{view.rows}"}
+        allowed |= {str(view.rows)} if view.rows == view.columns else set()
+        if size not in allowed:
+            text = f"a board of size {size[:20]}, and this game has {' or '.join(sorted(allowed))}"
+            raise BadOpening(item.line, text)
+    elif item.name in _SETUP:
+        own = {cell for cell, owner in enumerate(view.cells) if owner == _SETUP[item.name]}
+        if has_moves or {_cell(each, view) for each in item.values} != own:
+            text = f"{item.name} sets up a position; openings start at the first one"
+            raise BadOpening(item.line, text)
+    elif item.name == "AE":
+        raise BadOpening(item.line, "AE removes stones; openings have moves only")
+
+
+def _cell(point: str, view: BoardView) -> int | None:
+    """The number of the cell at a point; None if there is none."""
+    if len(point) != 2 or not set(point) <= set(_LETTERS):
+        return None
+    column, row = map(_LETTERS.index, point)
+    return row * view.columns + column if column < view.columns and row < view.rows else None
+
+
+def _sgf_action(game: Game, state: State, written: str) -> int:
+    """The action of `B[dd]` in a state. Raises IllegalAction."""
+    colour, point = written[0], written[2:-1].strip()
+    if _COLOURS[colour] != game.current_player(state):
+        raise IllegalAction(f"{written[:20]}: it is the turn of the other player")
+    view = game.view(state)
+    is_old_pass = point == "tt" and max(view.rows, view.columns) <= _OLD_SIZE
+    cell = None if is_old_pass or not point else _cell(point, view)
+    wanted = () if is_old_pass or not point else (cell,)
+    for action, clicks in view.clicks.items():
+        if clicks == wanted:
+            return action
+    raise IllegalAction(f"{written[:20]} is not legal here")
+
 
 _READERS: Mapping[str, OpeningReader] = {
-    "pgn": opening_pgn.read,
-    "pdn": opening_pgn.read,
-    "sgf": opening_sgf.read,
+    "pgn": read_pgn,
+    "pdn": read_pgn,
+    "sgf": read_sgf,
 }
 
 
@@ -27,7 +371,7 @@ def read(
     list. Openings have at most `most` moves, unless that is 0; the first of those that lead to the
     same position is used then. Without `most`, the others are errors.
     """
-    reader = _READERS.get(path.rpartition(".")[2].lower(), opening_list.read)
+    reader = _READERS.get(path.rpartition(".")[2].lower(), read_list)
     seen: dict[State, int] = {}
     for written in reader(text, game):
         try:

@@ -11,12 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from server.model.messages import Fixture, Reason
-from server.model.tournament_spec import Sprt, TournamentSpec
-from server.tournament import evidence, formats, ratings, sprt
-from server.tournament.formats import Format
-from server.tournament.pairs import Key, PairScore
-from server.tournament.report import (
+from playout.commands.text import counted, percent
+from playout.protocol.messages import Fixture, Reason
+from playout.protocol.tournament_spec import Adjudication, Openings, Sprt, TournamentSpec
+from playout.ratings import bradley_terry, evidence, sprt
+from playout.ratings.pairs import Key, PairScore
+from playout.server.tournament import formats
+from playout.server.tournament.formats import Format
+from playout.server.tournament.report import (
     BracketRound,
     CrosstableCell,
     Estimate,
@@ -27,12 +29,63 @@ from server.tournament.report import (
     Report,
     ReportEntrant,
     ReportRound,
+    ReportSetting,
     SequentialTest,
     Standing,
 )
-from server.tournament.setting import setting
-from server.tournament.standings import TIEBREAKS, Played, StandingsRow, crosstable, table
-from server.tournament.state import key_of
+from playout.server.tournament.standings import TIEBREAKS, Played, StandingsRow, crosstable, table
+from playout.server.tournament.state import key_of
+
+# Describes in words what a tournament's specification lets its entrants play.
+
+
+def setting(spec: TournamentSpec) -> ReportSetting:
+    """What was played, for the report."""
+    return ReportSetting(
+        clock=spec.clock,
+        openings=_openings(spec.openings),
+        seed=spec.seed,
+        adjudication=_ended_early(spec),
+        concurrency=spec.concurrency,
+        machine=spec.machine,
+    )
+
+
+def _openings(openings: Openings) -> str:
+    if openings.lines:
+        counts = [len(lines) for lines in openings.lines.values()]
+        order = "shuffled" if openings.order == "shuffled" else "in order"
+        return f"{counted(sum(counts), 'given opening')}, {order}"
+    if not openings.plies:
+        return "none: the first position"
+    near = f", at most {openings.near} cells from the centre" if openings.near else ""
+    return f"{openings.plies} random plies{near}"
+
+
+def _ended_early(spec: TournamentSpec) -> str:
+    agreed = ["a tie when both players agree"] if spec.draw_offers else []
+    return "; ".join([*agreed, *_adjudication(spec.adjudication)]) or "none"
+
+
+def _adjudication(rules: Adjudication) -> list[str]:
+    found = []
+    if rules.max_plies:
+        found.append(f"a tie after {rules.max_plies} plies")
+    if rules.proofs:
+        found.append("proven results")
+    if rules.resign_moves:
+        below = percent(rules.resign_below)
+        found.append(
+            f"a loss when both agree for {rules.resign_moves} moves each (win rate up to {below})"
+        )
+    if rules.draw_moves:
+        within = percent(rules.draw_within)
+        found.append(
+            f"a tie when both agree for {rules.draw_moves} moves each (win rate within {within} of "
+            f"50%, from ply {rules.draw_after})"
+        )
+    return found
+
 
 #: Cores with less than this share of the median speed are reported as slow.
 SLOW = 0.7
@@ -268,12 +321,14 @@ class Results:
         names = [each.name for each in self.spec.entrants]
         return None if self.spec.anchor is None else names.index(self.spec.anchor)
 
-    def _rated(self) -> ratings.Ratings | None:
+    def _rated(self) -> bradley_terry.Ratings | None:
         """The ratings of all entrants; None for two, of which the head to head says more."""
         entrants = len(self.spec.entrants)
         if entrants == 2 or not self.counted_pairs:
             return None
-        return ratings.rate(entrants, ratings.count_outcomes(self.counted_pairs), self._anchor)
+        return bradley_terry.rate(
+            entrants, bradley_terry.count_outcomes(self.counted_pairs), self._anchor
+        )
 
     def _head_to_head(self, one: int, other: int) -> HeadToHead:
         played = [each for each in self.counted_pairs if set(each[0].entrants) == {one, other}]

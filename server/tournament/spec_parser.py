@@ -11,22 +11,15 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
-from games import Game
-from games.core import spec as notation
-from server.model import version
-from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
-from server.model.version import Files
-from server.tournament import (
-    formats,
-    opening_file,
-    spec_validation,
-    toml_text,
-    validators,
-)
-from server.tournament.spec_validation import FIELDS
-from server.tournament.toml_table import Faults, TomlTable
-from server.tournament.toml_text import TomlSyntaxError
-from server.tournament.validators import Check
+from playout.commands import toml_table
+from playout.commands.toml_table import Check, Faults, TomlSyntaxError, TomlTable
+from playout.games import Game
+from playout.games.core import spec as notation
+from playout.protocol import versions
+from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol.versions import Files
+from playout.server.tournament import formats, opening_file, spec_validation
+from playout.server.tournament.spec_validation import FIELDS
 
 #: The longest path and the longest address, in characters.
 _LONGEST_PATH = 500
@@ -54,7 +47,7 @@ def read(
     where: str = "SPEC.toml",
     files: Files = lambda path: None,
     code: str = "",
-    game: Check[Game] = validators.game,
+    game: Check[Game] = toml_table.game,
 ) -> TournamentSpec:
     """The tournament that a file describes. Raises TournamentSpecError with all its faults.
 
@@ -72,14 +65,14 @@ def read_leniently(
     where: str,
     files: Files,
     code: str = "",
-    game: Check[Game] = validators.game,
+    game: Check[Game] = toml_table.game,
 ) -> tuple[TournamentSpec, Faults]:
     """The tournament as far as the file has valid values, and defaults elsewhere; and its faults.
 
     For those who find more faults. Raises TournamentSpecError for a text that is not TOML.
     """
     try:
-        values, faults = toml_text.load(text, where)
+        values, faults = toml_table.load(text, where)
     except TomlSyntaxError as error:
         raise TournamentSpecError(str(error)) from None
     return _checked(values, faults, _Sources(files, code, game)), faults
@@ -90,7 +83,7 @@ def of_values(
     *,
     files: Files = lambda path: None,
     code: str = "",
-    game: Check[Game] = validators.game,
+    game: Check[Game] = toml_table.game,
 ) -> TournamentSpec:
     """The tournament that the values of a file would describe, without the file.
 
@@ -135,7 +128,7 @@ def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
         openings=_openings(top, {str(game): game for game in loaded if game}, sources),
         adjudication=_adjudication(top),
         sprt=_sprt(top) if kind.has_test or "sprt" in top else None,
-        anchor=top.take("anchor", validators.name, None),
+        anchor=top.take("anchor", toml_table.name, None),
     )
     _cluster(top)
     top.close()
@@ -144,18 +137,18 @@ def _tournament(top: TomlTable, sources: _Sources) -> TournamentSpec:
 
 def cluster_settings(text: str) -> ClusterSettings:
     """The table `[cluster]` of a file, as far as it has valid values: `read` reports the others."""
-    values, faults = toml_text.load(text, "")
+    values, faults = toml_table.load(text, "")
     return _cluster(TomlTable(values, (), "a tournament", faults))
 
 
 def _cluster(top: TomlTable) -> ClusterSettings:
     table = top.table("cluster", "cluster")
     settings = ClusterSettings(
-        dask=table.take("dask", validators.visible(_LONGEST_PATH), None),
+        dask=table.take("dask", toml_table.visible(_LONGEST_PATH), None),
         files=tuple(
             each
             for each in (
-                table.elements("files", validators.visible(_LONGEST_PATH), "")
+                table.elements("files", toml_table.visible(_LONGEST_PATH), "")
                 if "files" in table
                 else ()
             )
@@ -191,7 +184,7 @@ def _entrants(top: TomlTable, files: Files, code: str) -> tuple[Entrant, ...]:
     defaults = _Defaults(
         clock=table.take("clock", FIELDS[Entrant]["clock"], None),
         threads=table.take("threads", FIELDS[Entrant]["threads"], None),
-        options=table.take("options", validators.options, dict[str, str]()),
+        options=table.take("options", toml_table.options, dict[str, str]()),
     )
     table.close()
     return tuple(
@@ -200,17 +193,17 @@ def _entrants(top: TomlTable, files: Files, code: str) -> tuple[Entrant, ...]:
 
 
 def _entrant(table: TomlTable, defaults: _Defaults, files: Files, code: str) -> Entrant:
-    if not table.take("defaults", validators.truth, True):
+    if not table.take("defaults", toml_table.truth, True):
         defaults = _Defaults()
     player = _player(table, defaults)
-    command = table.take("command", validators.command, None)
+    command = table.take("command", toml_table.command, None)
     digest = ""
     if player:
-        digest = version.of_player(player, files, code)
+        digest = versions.of_player(player, files, code)
     elif command:
-        digest = version.of_command(command, files)
+        digest = versions.of_command(command, files)
     entrant = Entrant(
-        name=table.need("name", validators.name, ""),
+        name=table.need("name", toml_table.name, ""),
         version=table.take("version", FIELDS[Entrant]["version"], digest),
         player=player,
         command=command,
@@ -226,8 +219,8 @@ def _player(table: TomlTable, defaults: _Defaults) -> str | None:
 
     The first of these that has an option decides, and no option is in both of the first two.
     """
-    player = table.take("player", validators.player, None)
-    own = table.take("options", validators.options, dict[str, str]())
+    player = table.take("player", toml_table.player, None)
+    own = table.take("options", toml_table.options, dict[str, str]())
     if player is None:
         if own:
             table.fault("options: only for an entrant with a player", "options")
@@ -310,7 +303,7 @@ def _sprt(top: TomlTable) -> Sprt:
 def _paths(loaded: Mapping[str, Game], load: Check[Game]) -> Check[dict[str, str]]:
     """For each game the path of its file: one for all, or a table of them."""
 
-    path = validators.visible(_LONGEST_PATH)
+    path = toml_table.visible(_LONGEST_PATH)
 
     def check(value: object) -> dict[str, str]:
         if not isinstance(value, dict):

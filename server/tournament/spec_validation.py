@@ -14,13 +14,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-import games
-from games import BoardView
-from games.core import spec as notation
-from games.core.spec import SpecError
-from server.model.messages import MOST_EXACT
-from server.model.names import skeleton
-from server.model.tournament_spec import (
+from playout import games
+from playout.commands import toml_table
+from playout.commands.toml_lines import Path
+from playout.commands.toml_table import Check
+from playout.games import BoardView
+from playout.games.core import spec as notation
+from playout.games.core.spec import SpecError
+from playout.protocol.messages import MOST_EXACT
+from playout.protocol.names import skeleton
+from playout.protocol.tournament_spec import (
     MODELS,
     ORDERS,
     Adjudication,
@@ -29,10 +32,8 @@ from server.model.tournament_spec import (
     Sprt,
     TournamentSpec,
 )
-from server.tournament import formats, validators
-from server.tournament.openings import Opening, central_cells
-from server.tournament.toml_lines import Path
-from server.tournament.validators import Check
+from playout.ratings.openings import Opening, central_cells
+from playout.server.tournament import formats
 
 #: The highest number of rounds, and of plies after which a match is tied.
 MOST_ROUNDS = 1_000_000
@@ -50,41 +51,41 @@ SHOWN_PLIES = 20
 #: The check of each value by itself, by the class that has it.
 FIELDS: Mapping[type, Mapping[str, Check[Any]]] = {
     TournamentSpec: {
-        "name": validators.visible(200),
-        "format": validators.one_of("format", formats.names()),
-        "clock": validators.clock,
-        "concurrency": validators.whole(0, 1024),
-        "seed": validators.whole(-MOST_EXACT, MOST_EXACT),
-        "draw_offers": validators.truth,
+        "name": toml_table.visible(200),
+        "format": toml_table.one_of("format", formats.names()),
+        "clock": toml_table.clock,
+        "concurrency": toml_table.whole(0, 1024),
+        "seed": toml_table.whole(-MOST_EXACT, MOST_EXACT),
+        "draw_offers": toml_table.truth,
     },
     Entrant: {
-        "name": validators.name,
-        "version": validators.visible(64),
-        "player": validators.player,
-        "command": validators.command,
-        "threads": validators.whole(1, 1024),
-        "clock": validators.clock,
+        "name": toml_table.name,
+        "version": toml_table.visible(64),
+        "player": toml_table.player,
+        "command": toml_table.command,
+        "threads": toml_table.whole(1, 1024),
+        "clock": toml_table.clock,
     },
     Openings: {
-        "plies": validators.whole(0, 100),
-        "near": validators.whole(0, 100),
-        "order": validators.one_of("order", ORDERS),
+        "plies": toml_table.whole(0, 100),
+        "near": toml_table.whole(0, 100),
+        "order": toml_table.one_of("order", ORDERS),
     },
     Adjudication: {
-        "max_plies": validators.whole(0, MOST_ROUNDS),
-        "proofs": validators.truth,
-        "resign_moves": validators.whole(0, 100),
-        "resign_below": validators.number(0, 0.49),
-        "draw_moves": validators.whole(0, 100),
-        "draw_within": validators.number(0, 0.49),
-        "draw_after": validators.whole(0, MOST_ROUNDS),
+        "max_plies": toml_table.whole(0, MOST_ROUNDS),
+        "proofs": toml_table.truth,
+        "resign_moves": toml_table.whole(0, 100),
+        "resign_below": toml_table.number(0, 0.49),
+        "draw_moves": toml_table.whole(0, 100),
+        "draw_within": toml_table.number(0, 0.49),
+        "draw_after": toml_table.whole(0, MOST_ROUNDS),
     },
     Sprt: {
-        "elo0": validators.number(-1000, 1000),
-        "elo1": validators.number(-1000, 1000),
-        "alpha": validators.risk,
-        "beta": validators.risk,
-        "model": validators.one_of("model", MODELS),
+        "elo0": toml_table.number(-1000, 1000),
+        "elo1": toml_table.number(-1000, 1000),
+        "alpha": toml_table.risk,
+        "beta": toml_table.risk,
+        "model": toml_table.one_of("model", MODELS),
     },
 }
 
@@ -170,7 +171,7 @@ def _faults(spec: TournamentSpec) -> Iterator[Fault | None]:
 def _content(spec: TournamentSpec) -> Iterator[Fault | None]:
     yield from _values((), spec)
     if spec.machine:
-        yield from _checked(("machine",), validators.visible(LONGEST_MACHINE), spec.machine)
+        yield from _checked(("machine",), toml_table.visible(LONGEST_MACHINE), spec.machine)
     yield from _values(("openings",), spec.openings)
     yield from _values(("adjudication",), spec.adjudication)
     yield from _games(spec)
@@ -183,7 +184,7 @@ def _content(spec: TournamentSpec) -> Iterator[Fault | None]:
 def rounds_of(format_: str) -> Check[int]:
     """The check of the number of rounds, which depends on the format; any if that is unknown."""
     least = formats.find(format_).least_rounds if format_ in formats.names() else 0
-    return validators.whole(least, MOST_ROUNDS)
+    return toml_table.whole(least, MOST_ROUNDS)
 
 
 def _size(spec: TournamentSpec) -> Iterator[Fault]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from server.tournament.formats import Bye
-from server.tournament.pairs import Pair, PairScore
+from playout.ratings.pairs import Pair, PairScore
+from playout.server.tournament.formats import Bye
 
 Played = tuple[Pair, PairScore]
 

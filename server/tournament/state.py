@@ -10,15 +10,16 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
-import games
-from server.model.messages import Fixture
-from server.model.names import skeleton
-from server.model.records import MatchEnded, MatchStarted, StoredTournament
-from server.model.tournament_spec import Sprt, TournamentSpec, loads
-from server.tournament import formats, spec_validation, sprt
-from server.tournament.formats.core.format import without_left_out
-from server.tournament.openings import Book, Opening
-from server.tournament.pairs import Key, Pair, PairScore
+from playout import games
+from playout.protocol.messages import Fixture
+from playout.protocol.names import skeleton
+from playout.protocol.tournament_spec import Sprt, TournamentSpec, loads
+from playout.ratings import sprt
+from playout.ratings.openings import Book, Opening
+from playout.ratings.pairs import Key, Pair, PairScore
+from playout.server.model.records import MatchEnded, MatchStarted, StoredTournament
+from playout.server.tournament import formats, spec_validation
+from playout.server.tournament.formats.core.format import without_left_out
 
 Leg = Literal[1, 2]
 LEGS: tuple[Leg, Leg] = (1, 2)

@@ -11,14 +11,15 @@ from msgspec import Struct, structs
 from twisted.internet.defer import Deferred
 from twisted.web import http
 
-import games
-from games import Description
-from server.core.hub import Hub
-from server.ladder.standings import LadderTable
-from server.model.messages import Level, Seeking
-from server.model.names import skeleton
-from server.model.offered_bots import for_game
-from server.storage.results import (
+from playout import games
+from playout.games import Description
+from playout.protocol.messages import Level, Seeking
+from playout.protocol.names import skeleton
+from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
+from playout.server.core.hub import Hub
+from playout.server.ladder.standings import LadderTable
+from playout.server.model.offered_bots import for_game
+from playout.server.storage.results import (
     MatchFilter,
     MatchRow,
     PlayerRow,
@@ -26,13 +27,12 @@ from server.storage.results import (
     TournamentRow,
     page_of,
 )
-from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
-from server.tournament.report import Report
-from server.web.archive import Archive, PlayerRecord
-from server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
-from server.web.match_data import MatchData
-from server.web.match_lookup import MatchLookup
-from server.web.parameters import Parameters, parse_game, parse_id, parse_name
+from playout.server.tournament.report import Report
+from playout.server.web.archive import Archive, PlayerRecord
+from playout.server.web.http import JSON, HttpError, HttpRequest, HttpResponse, cacheable_response
+from playout.server.web.match_data import MatchData
+from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.parameters import Parameters, parse_game, parse_id, parse_name
 
 #: All data is public, so that pages of other sites may read it.
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}

@@ -11,14 +11,16 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.web import http
 
-from server.model.messages import Fixture
-from server.model.records import StoredMatch
-from server.model.tournament_spec import TournamentSpec
-from server.storage.engine import first_line
-from server.storage.local_tournaments import LocalReader
-from server.storage.queries import Reader
-from server.storage.rating_keeper import UNREADABLE
-from server.storage.results import (
+from playout.protocol.messages import Fixture
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.ratings import leaderboard
+from playout.ratings.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
+from playout.server.model.records import StoredMatch
+from playout.server.storage.engine import first_line
+from playout.server.storage.local_tournaments import LocalReader
+from playout.server.storage.queries import Reader
+from playout.server.storage.rating_keeper import UNREADABLE
+from playout.server.storage.results import (
     ALL,
     MatchFilter,
     MatchRow,
@@ -27,13 +29,11 @@ from server.storage.results import (
     ResultPage,
     TournamentRow,
 )
-from server.tournament import leaderboard
-from server.tournament.leaderboard import Leaderboard, LeaderboardEntry, RatingPoint
-from server.tournament.report import Report
-from server.tournament.results import Results
-from server.tournament.state import restore_tournament
-from server.web.http import HttpError
-from server.web.worker_pool import WorkerPool, WorkUnavailable
+from playout.server.tournament.report import Report
+from playout.server.tournament.results import Results
+from playout.server.tournament.state import restore_tournament
+from playout.server.web.http import HttpError
+from playout.server.web.worker_pool import WorkerPool, WorkUnavailable
 
 T = TypeVar("T")
 

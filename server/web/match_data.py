@@ -7,11 +7,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from games import Game, State
-from server.core.match_room import MatchRoom
-from server.core.view import best_actions, board_of, position_view_of
-from server.export.replay import replay
-from server.model.messages import (
+from playout.games import Game, State
+from playout.protocol.messages import (
     Analysis,
     Board,
     ClockState,
@@ -20,9 +17,12 @@ from server.model.messages import (
     Seat,
     TimeControl,
 )
-from server.model.records import MatchEnded, MatchStarted, StoredMatch
-from server.model.time_control import parse_time_controls
-from server.storage.results import linked
+from playout.protocol.time_control import parse_time_controls
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.view import best_actions, board_of, position_view_of
+from playout.server.export.replay import replay
+from playout.server.model.records import MatchEnded, MatchStarted, StoredMatch
+from playout.server.storage.results import linked
 
 #: The candidates and the moves of the pv that are shown; bots send about fifty candidates a move.
 #: With a net's policy there are more candidates, for the heat map on the board.

@@ -11,11 +11,11 @@ from msgspec import structs
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.web import http
 
-from server.core.hub import Hub
-from server.core.match_room import MatchRoom
-from server.export.replay import Contradiction
-from server.model.names import skeleton
-from server.storage.results import (
+from playout.protocol.names import skeleton
+from playout.server.core.hub import Hub
+from playout.server.core.match_room import MatchRoom
+from playout.server.export.replay import Contradiction
+from playout.server.storage.results import (
     ALL,
     MatchFilter,
     MatchRow,
@@ -24,11 +24,11 @@ from server.storage.results import (
     page_of,
     result_page,
 )
-from server.web.archive import Archive
-from server.web.http import HttpError
-from server.web.match_data import MatchData, match_data, unstored_match_data
-from server.web.parameters import parse_id
-from server.web.worker_pool import WorkUnavailable
+from playout.server.web.archive import Archive
+from playout.server.web.http import HttpError
+from playout.server.web.match_data import MatchData, match_data, unstored_match_data
+from playout.server.web.parameters import parse_id
+from playout.server.web.worker_pool import WorkUnavailable
 
 #: The most cached matches; a long one takes a megabyte.
 _MAX_CACHED = 32

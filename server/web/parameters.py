@@ -8,10 +8,10 @@ from datetime import date
 
 from twisted.web import http
 
-import games
-from server.model.names import LONGEST
-from server.storage.results import RESULTS, MatchFilter
-from server.web.http import HttpError, HttpRequest
+from playout import games
+from playout.protocol.names import LONGEST
+from playout.server.storage.results import RESULTS, MatchFilter
+from playout.server.web.http import HttpError, HttpRequest
 
 MAX_PAGE = 1_000_000
 PER_PAGE = 50

@@ -12,9 +12,8 @@ from twisted.web.http_headers import Headers
 from twisted.web.resource import Resource
 from twisted.web.server import Request, Site
 
-from server.runtime.metrics import CONTENT_TYPE, Metrics
-from server.web.assets import Assets
-from server.web.http import (
+from playout.server.runtime.metrics import CONTENT_TYPE, Metrics
+from playout.server.web.http import (
     ErrorRenderer,
     Handler,
     HandlerResource,
@@ -24,6 +23,7 @@ from server.web.http import (
     error_as_text,
     send_response,
 )
+from playout.server.web.templates import Assets
 
 #: The time for a request to arrive completely, and for the next one on the same connection.
 REQUEST_S = 10.0

@@ -2,13 +2,81 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import re
+from functools import lru_cache
 from importlib.metadata import version
+from importlib.resources import files
+from pathlib import PurePath
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from twisted.web import http
 
-from server.export.text import utc
-from server.tournament.report.words import counted
+from playout.commands.text import counted, utc
+from playout.server.web.http import HttpError, HttpRequest, HttpResponse
+
+# Scripts and styles of the pages, read and compressed once, when the server starts.
+
+
+#: Media types by suffix; other files are not served.
+_MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".ico": "image/x-icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
+
+
+class Assets:
+    """Serves the files of `server/web/static` by name; no path leads to another folder."""
+
+    def __init__(self) -> None:
+        self._responses = {
+            file.name: _response(file.read_bytes(), media_type)
+            for file in files("playout.server.web").joinpath("static").iterdir()
+            if (media_type := _MEDIA_TYPES.get(PurePath(file.name).suffix))
+        }
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The file that the path names. Raises HttpError if there is none."""
+        response = self._responses.get("/".join(request.path))
+        if response is None:
+            raise HttpError(http.NOT_FOUND, "not found")
+        return response
+
+
+def _response(body: bytes, media_type: str) -> HttpResponse:
+    return HttpResponse(
+        body,
+        media_type=media_type,
+        cache_control="no-cache",
+        etag=hashlib.sha256(body).hexdigest()[:32],
+        gzipped=gzip.compress(body, mtime=0),
+    )
+
+
+# The scripts that a page needs, so that a browser can fetch all of them at once.
+
+
+_IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(?:\./|/static/)([^"]+)";', re.MULTILINE)
+
+
+@lru_cache
+def modules(script: str) -> tuple[str, ...]:
+    """The name of a script of `server/web/static` and of all that it imports, sorted."""
+    folder = files("playout.server.web").joinpath("static")
+    found = {script}
+    unread = [script]
+    while unread:
+        text = folder.joinpath(unread.pop()).read_text(encoding="utf-8")
+        new = set(_IMPORT.findall(text)) - found
+        found |= new
+        unread += new
+    return tuple(sorted(found))
+
 
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -22,7 +90,7 @@ def _duration(seconds: float) -> str:
 
 
 _ENVIRONMENT = Environment(
-    loader=PackageLoader("server.web", "templates"),
+    loader=PackageLoader("playout.server.web", "templates"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,

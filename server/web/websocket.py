@@ -16,15 +16,15 @@ from twisted.web.server import NOT_DONE_YET, Request
 from wsproto.frame_protocol import CloseReason, Frame, FrameProtocol, Opcode, ParseFailed
 from wsproto.utilities import generate_accept_token
 
-from server.core.rate_limits import BURST_S, TokenBucket, is_address
-from server.model.codec import MAX_FRAME, MessageFormat, decode_json_request, encode_json
-from server.model.messages import Code, Event
-from server.net.connection import MAX_FIRST_FRAME, StreamConnection
-from server.runtime.scheduler import LoopScheduler
-from server.web.http import HttpError, error_as_text, send_response
+from playout.protocol.codec import MAX_FRAME, MessageFormat, decode_json_request, encode_json
+from playout.protocol.messages import Code, Event
+from playout.server.core.rate_limits import BURST_S, TokenBucket, is_address
+from playout.server.net.connection import MAX_FIRST_FRAME, StreamConnection
+from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.web.http import HttpError, error_as_text, send_response
 
 if TYPE_CHECKING:
-    from server.net.driver import Driver
+    from playout.server.net.driver import Driver
 
 _UPGRADE_REQUIRED = 426
 

@@ -14,7 +14,7 @@ from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
 from twisted.web import http
 
-from server.web.http import HttpError
+from playout.server.web.http import HttpError
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+
 from support.accessibility import require_axe, serious_faults
 from support.browser import (
     BrowserSite,

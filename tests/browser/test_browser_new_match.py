@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
+
 from support.browser import BrowserSite, BrowserUsers, arrive, running_site
 from support.raw_client import RawClient
 from support.waiting import wait_until

@@ -14,6 +14,13 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+
+from playout import games
+from playout.protocol.tournament_spec import Entrant, Openings, Sprt, TournamentSpec, dumps
+from playout.server.model.records import TournamentCreated
+from playout.server.storage import Database
+from playout.server.storage.queries import Reader
+from playout.server.storage.results import MatchFilter
 from support import scale
 from support.accessibility import require_axe, serious_faults
 from support.browser import BrowserSite, BrowserUsers, my_turn, running_site, start_match
@@ -21,13 +28,6 @@ from support.ladders import LadderPlay
 from support.played_tournaments import store_tournaments
 from support.raw_client import RawClient
 from support.variants import seen
-
-import games
-from server.model.records import TournamentCreated
-from server.model.tournament_spec import Entrant, Openings, Sprt, TournamentSpec, dumps
-from server.storage import Database
-from server.storage.queries import Reader
-from server.storage.results import MatchFilter
 
 PICTURES = Path(__file__).parents[1] / "screenshots"
 #: Returns the faults of a page, in words.

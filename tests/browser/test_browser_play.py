@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
+
+from playout import games
+from playout.protocol.messages import Reason
 from support import scale
 from support.browser import (
     MOVES,
@@ -32,9 +35,6 @@ from support.browser import (
 from support.scale import repetitions
 from support.variants import seen
 from testbed.machine import reserve_port
-
-import games
-from server.model.messages import Reason
 
 #: Small parameters of each game, so that whole matches are short.
 GAMES: dict[str, dict[str, int | str]] = {

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
+
+from playout.server.organizer.accounts import prepare_accounts
 from support.browser import BrowserSite, BrowserUsers, running_site
 from support.raw_client import RawClient
-
-from server.organizer.accounts import prepare_accounts
 
 SPEC = {
     "name": "autumn cup",

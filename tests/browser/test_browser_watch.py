@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
+
 from support.browser import BrowserSite, BrowserUsers, match_of, moves_in, moves_on, result_in
 from support.raw_client import RawClient
 from support.two_clients import WON, TwoClients

@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.http_site import HttpSite
-from support.seeded_database import GAME, SeededDatabase
-from support.tournaments import TOKEN
 
-from games.core.description import Description, Parameter, Variant
-from server.ladder.comparison import VersionComparison
-from server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
-from server.storage.results import MatchRow, PlayerRow, PlayerTotals, ResultPage, TournamentRow
-from server.tournament import report
-from server.tournament.leaderboard import LeaderboardEntry, RatingPoint
-from server.web.api import (
+from playout.games.core.description import Description, Parameter, Variant
+from playout.ratings.comparison import VersionComparison
+from playout.ratings.leaderboard import LeaderboardEntry, RatingPoint
+from playout.server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
+from playout.server.storage.results import (
+    MatchRow,
+    PlayerRow,
+    PlayerTotals,
+    ResultPage,
+    TournamentRow,
+)
+from playout.server.tournament import report
+from playout.server.web.api import (
     Api,
     BotResponse,
     LadderPlayerHistory,
@@ -28,9 +31,12 @@ from server.web.api import (
     Ranking,
     TournamentResponse,
 )
-from server.web.archive import GameRecord, PlayerRecord, VersionRecord
-from server.web.match_data import MatchData, MatchResult, PositionData
-from server.web.parameters import MAX_PAGE, MAX_PER_PAGE, PER_PAGE
+from playout.server.web.archive import GameRecord, PlayerRecord, VersionRecord
+from playout.server.web.match_data import MatchData, MatchResult, PositionData
+from playout.server.web.parameters import MAX_PAGE, MAX_PER_PAGE, PER_PAGE
+from support.http_site import HttpSite
+from support.seeded_database import GAME, SeededDatabase
+from support.tournaments import TOKEN
 
 DOCS = Path(__file__).parents[2] / "docs"
 KINDS: dict[str, Any] = {

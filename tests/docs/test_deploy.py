@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from server.main import main
+from playout.server.server_command import main
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.nets import write_small_net
 
-import games
-from players.nets import contract, encoding
-from players.nets.errors import NetError
-from players.nets.net import load
+from playout import games
+from playout.players.nets import contract, encoding
+from playout.players.nets.files import NetError
+from playout.players.nets.net import load
+from support.nets import write_small_net
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "nets.md").read_text(encoding="utf-8")

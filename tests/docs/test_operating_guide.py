@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from server.main import main
+from playout.server.server_command import main
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "operating.md").read_text()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import games
-from games import Game
-from players.core.rules import rules_of
+from playout import games
+from playout.games import Game
+from playout.players.core.rules import rules_of
 
 TEXT = (Path(__file__).parents[2] / "docs" / "players.md").read_text(encoding="utf-8")
 GAMES = {name: games.load(name) for name in games.names() if name != "open_spiel"}

@@ -19,15 +19,10 @@ from typing import Any
 import msgpack
 import msgspec
 import pytest
-from support.commands import RunningServer
-from support.requirements import skip_without
 
-import games
-from server.core.handlers.lobby_feed import LISTED
-from server.core.hub import Policy
-from server.main import main as server_command
-from server.model.codec import ADMINISTRATORS_FRAME, MAX_FRAME, decode_event, decode_request
-from server.model.messages import (
+from playout import games
+from playout.protocol.codec import ADMINISTRATORS_FRAME, MAX_FRAME, decode_event, decode_request
+from playout.protocol.messages import (
     EVENTS,
     PROTOCOL,
     REQUESTS,
@@ -52,7 +47,12 @@ from server.model.messages import (
     Summary,
     TimeControl,
 )
-from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.server.core.handlers.feeds import LISTED
+from playout.server.core.hub import Policy
+from playout.server.server_command import main as server_command
+from support.commands import RunningServer
+from support.requirements import skip_without
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")

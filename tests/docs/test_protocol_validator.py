@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from support.protocol_validator import event_faults, request_faults
 
 WELCOME = {

@@ -15,18 +15,19 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from server.model.codec import ADMINISTRATORS_FRAME
-from server.model.messages import Reason
-from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
-from server.organizer import estimate
-from server.organizer.main import main
-from server.organizer.supervisor import CRASHES
-from server.tournament import evidence, formats, sprt
-from server.tournament.formats import swiss
-from server.tournament.formats.knockout import MORE_PAIRS
-from server.tournament.report import FORMATS
-from server.tournament.spec_parser import TournamentSpecError, read
-from server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
+from playout.protocol.codec import ADMINISTRATORS_FRAME
+from playout.protocol.messages import Reason
+from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.ratings import evidence, sprt
+from playout.server.organizer import estimate
+from playout.server.organizer.supervisor import CRASHES
+from playout.server.organizer.tournament_command import main
+from playout.server.tournament import formats
+from playout.server.tournament.formats import swiss
+from playout.server.tournament.formats.knockout import MORE_PAIRS
+from playout.server.tournament.report import FORMATS
+from playout.server.tournament.spec_parser import TournamentSpecError, read
+from playout.server.tournament.spec_validation import MOST_ENTRANTS, MOST_GAMES
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "tournaments.md").read_text(encoding="utf-8")

@@ -13,6 +13,17 @@ from typing import Any
 
 import msgspec
 import pytest
+
+from playout import games, players
+from playout.commands.subprocesses import LogFolder, own_environment
+from playout.players import Limit
+from playout.players.prover import prover_process
+from playout.players.prover.prover_process import Proof, ProofFailure, Solver
+from playout.protocol.messages import Adjudicate, Event, Fixture, Reason, Started, Update, Watch
+from playout.protocol.tournament_spec import Adjudication, Openings
+from playout.server.model.records import StoredMatch
+from playout.server.organizer import adjudicator
+from playout.server.organizer.adjudicator import Adjudicator, OpenMatches, ProofAnswer, ProofRequest
 from support.commands import PATIENCE_S, run
 from support.hub_harness import HubHarness, MemoryClient
 from support.tournaments import (
@@ -24,18 +35,6 @@ from support.tournaments import (
     spec_of,
     stored_tournament,
 )
-
-import games
-import players
-from players import Limit
-from players.prover import solver
-from players.prover.solver import Proof, ProofFailure, Solver
-from server.model.messages import Adjudicate, Event, Fixture, Reason, Started, Update, Watch
-from server.model.records import StoredMatch
-from server.model.tournament_spec import Adjudication, Openings
-from server.organizer import adjudicator
-from server.organizer.adjudicator import Adjudicator, OpenMatches, ProofAnswer, ProofRequest
-from server.runtime.subprocesses import LogFolder, own_environment
 
 Message = dict[str, Any]
 
@@ -148,7 +147,7 @@ def test_an_ending_is_proven(
 def test_what_is_not_proven_in_time_is_not_said() -> None:
     quick = Solver(0.01)
     for game in ("connect_four", "othello"):
-        assert quick.solve(solver.MatchPosition("m", game, ())) == Proof("m", 0, None)
+        assert quick.solve(prover_process.MatchPosition("m", game, ())) == Proof("m", 0, None)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ def test_a_fault_of_a_game_is_no_fault_of_the_prover(monkeypatch: pytest.MonkeyP
         raise ZeroDivisionError
 
     monkeypatch.setattr(games, "load", faulty)
-    failure = Solver(1.0).solve(solver.MatchPosition("m", "nim", ()))
+    failure = Solver(1.0).solve(prover_process.MatchPosition("m", "nim", ()))
     assert failure == ProofFailure("m", "ZeroDivisionError()")
 
 

@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from support.commands import RunningServer, running_server
 from support.raw_client import Message, RawClient
 from support.waiting import wait_until
-from testbed.process_names import children, runs
+from testbed.machine import children, runs
 
-ANALYST = "players.analyst.main"
+ANALYST = "playout.players.analyst.analyst_process"
 NICENESS = 1
 #: A process that does not stop is killed at once.
-CHANGED = {"server.net.analysts.ANALYST_NICENESS": NICENESS, "server.net.analysts._STOP_S": 0.1}
+CHANGED = {
+    "playout.server.net.analysts.ANALYST_NICENESS": NICENESS,
+    "playout.server.net.analysts._STOP_S": 0.1,
+}
 BOTS = ("--bot", "Max:strong=uct(seed=1)", "--bot", "Stuck=failing_players:StuckPlayer")
 FINDABLE = {
     "PYTHONPATH": os.pathsep.join(

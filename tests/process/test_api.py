@@ -7,13 +7,13 @@ import html
 import json
 
 import pytest
+
+from playout import games
+from playout.ratings.leaderboard import ANCHOR
 from support.commands import running_server
 from support.http_site import HttpSite
 from support.seeded_database import GAME, MEMBERS, NIM, THOUGHT, TIED, TOURNAMENT_MATCHES
 from support.two_clients import TwoClients
-
-import games
-from server.tournament.leaderboard import ANCHOR
 
 # Lists.
 

@@ -11,19 +11,23 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from testbed.bench import output
-from testbed.local_matches import LocalPairing, PlayedPair, play_pair, result
+
+from playout import games, players
+from playout.games import State
+from playout.players import Limit, Player, PlayResult, Resigned, SpecError
+from testbed.bench import Column, ResultTable, output
+from testbed.local_matches import (
+    LocalPairing,
+    PlayedPair,
+    elo,
+    play_pair,
+    result,
+    run_on_cores,
+    score,
+)
 from testbed.openspiel import position
 from testbed.positions import middle, opening, states_after
-from testbed.result_table import Column, ResultTable
-from testbed.score import elo, score
-from testbed.workers import run_on_cores
 from tuning.__main__ import main
-
-import games
-import players
-from games import State
-from players import Limit, Player, PlayResult, Resigned, SpecError
 
 PEER = "testbed.openspiel:MCTSBot"
 GAMES = ("tic_tac_toe", "connect_four", "othello", "mnk(m=8,n=8,k=5)", "gomoku")

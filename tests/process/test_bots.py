@@ -14,31 +14,11 @@ import pytest
 import trustme
 from click.testing import CliRunner
 from msgspec import structs
-from support.commands import RunningServer, finish, run, running_server, start
-from support.hub_harness import (
-    GAME,
-    WON,
-    HubHarness,
-    MemoryClient,
-    administrator,
-    hello_of,
-    only,
-    play,
-)
-from support.raw_client import Message, RawClient
-from support.restarts import restarted
-from support.waiting import wait_until
-from testbed.process_names import children, runs
 
-from games.core import spec
-from players.client.main import main as playout_player
-from players.client.player_cache import PlayerCache
-from server.cli.options import OFFERED as OFFERED_BY_DEFAULT
-from server.core.effects import StartBot
-from server.core.handlers.bots import CONNECT_S, RETURN_S
-from server.core.policy import Policy
-from server.main import main as playout_server
-from server.model.messages import (
+from playout.games.core import spec
+from playout.players.client.player_cache import PlayerCache
+from playout.players.client.player_command import main as playout_player
+from playout.protocol.messages import (
     Cancel,
     ChallengeBot,
     Code,
@@ -57,8 +37,28 @@ from server.model.messages import (
     Started,
     Welcome,
 )
-from server.model.offered_bots import parse_offered_bots
-from server.model.records import Account, MatchStarted
+from playout.server.cli.server_options import OFFERED as OFFERED_BY_DEFAULT
+from playout.server.core.effects import StartBot
+from playout.server.core.handlers.bots import CONNECT_S, RETURN_S
+from playout.server.core.policy import Policy
+from playout.server.model.offered_bots import parse_offered_bots
+from playout.server.model.records import Account, MatchStarted
+from playout.server.server_command import main as playout_server
+from support.commands import RunningServer, finish, run, running_server, start
+from support.hub_harness import (
+    GAME,
+    WON,
+    HubHarness,
+    MemoryClient,
+    administrator,
+    hello_of,
+    only,
+    play,
+)
+from support.raw_client import Message, RawClient
+from support.restarts import restarted
+from support.waiting import wait_until
+from testbed.machine import children, runs
 
 #: The environment in which a server finds the players that fail.
 FINDABLE = {
@@ -70,10 +70,10 @@ FINDABLE = {
     )
 }
 #: What the processes of bots run.
-PLAYER = "players.client.main"
+PLAYER = "playout.players.client.player_command"
 #: Enough to see that bots are nice; with more of it, they wait for minutes beside busy processes.
 NICENESS = 1
-NICE = {"server.net.bot_processes.PLAYER_NICENESS": NICENESS}
+NICE = {"playout.server.net.bot_processes.PLAYER_NICENESS": NICENESS}
 OFFERED = parse_offered_bots(["Randy:easy=random", "Ursa:medium=uct(time=0.3)"])
 SUMMON = ChallengeBot(player="Ursa", game=GAME, clock="60+1", seat=1)
 
@@ -765,7 +765,9 @@ def test_bots_are_there_where_only_this_machine_can_connect(
     options: list[str], bots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policies: list[Policy] = []
-    monkeypatch.setattr("server.main.serve", lambda settings, policy: policies.append(policy))
+    monkeypatch.setattr(
+        "playout.server.server_command.serve", lambda settings, policy: policies.append(policy)
+    )
     result = CliRunner().invoke(playout_server, options)
     assert result.exit_code == 0, result.output
     assert [policy.bots for policy in policies] == [bots]

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from playout import games
+from playout.server.model.records import StoredMatch
 from support.commands import PATIENCE_S, finish, start
 from support.commands import run as run_command
 from support.dask_cluster import (
@@ -24,9 +27,6 @@ from support.waiting import wait_until
 from testbed.killed_tournament import stored, violations
 from testbed.machine import reserve_port
 
-import games
-from server.model.records import StoredMatch
-
 need_packages("distributed")
 
 WORKERS = 3
@@ -34,7 +34,7 @@ PAIRS = 100
 #: The action follows from the position, so that a match is the same wherever it is played.
 STEADY = '''
 import zlib
-from players.core.player import Player, PlayResult
+from playout.players.core.player import Player, PlayResult
 
 def choice(salt, ply, legal):
     return legal[zlib.crc32(f"{salt} {ply} {legal}".encode()) % len(legal)]

@@ -1,4 +1,4 @@
-"""players.training.cluster.cluster_tasks: tasks on workers that are slow to answer."""
+"""playout.players.training.cluster.cluster_tasks: tasks on workers that are slow to answer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
 from support.commands import PATIENCE_S
 from support.dask_cluster import DaskCluster, answer_later, wait_for_workers
 from support.requirements import need_packages
@@ -16,13 +17,13 @@ pytest.importorskip("distributed")
 
 from distributed import get_worker
 
-from players.training.cluster import requirements
-from players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
-from players.training.cluster.progress import report
-from players.training.errors import TrainingError
-from players.training.settings import ProcessSettings
-from server.cluster import connection as dask
-from server.cluster.connection import DaskConnection
+from playout.cluster import connection as dask
+from playout.cluster.connection import DaskConnection
+from playout.players.training.cluster import requirements
+from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
+from playout.players.training.cluster.progress import report
+from playout.players.training.run_files import TrainingError
+from playout.players.training.settings import ProcessSettings
 
 need_packages("onnx", "onnxruntime")
 

@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
+
+from playout import games
 from support.commands import finish, finish_all, invoke, run, running_server, start
 from testbed.machine import reserve_port
-
-import games
 
 
 @pytest.mark.parametrize("command", ["playout-server", "playout-player"])

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from playout.bridges.comply.bot_process import BotCommand
+from playout.bridges.comply.comply_command import BotReferee
+from playout.bridges.comply.private_server import PrivateServer
+from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS
+from playout.bridges.comply.trial import ComplyTerms, Finding
 from support import scale
 from support.commands import finish, invoke, start
 from support.copying_popen import CopyingPopen
 from support.waiting import wait_until
-
-from bridges.comply.bot_process import BotCommand
-from bridges.comply.private_server import PrivateServer
-from bridges.comply.referee import BotReferee
-from bridges.comply.situations import OWN_ERRORS, SITUATIONS
-from bridges.comply.trial import ComplyTerms, Finding
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "testing-a-bot.md"
 (BOT,) = re.findall(r"```python\n(\"\"\"Plays one match.*?)```", DOCUMENT.read_text(), re.DOTALL)
@@ -170,7 +170,7 @@ def test_the_bot_of_the_document_passes_everything(tmp_path: Path) -> None:
 
 
 def test_a_player_of_ours_passes_in_a_tournament(tmp_path: Path) -> None:
-    player = "import players.client.main as m; m.main()"
+    player = "import playout.players.client.player_command as m; m.main()"
     process = start(
         *("playout-bridge", "comply", "nim", "--tournament"),
         f"{sys.executable} -P -c '{player}' any random",
@@ -221,7 +221,7 @@ def test_ctrl_c_ends_the_bot_and_the_server(tmp_path: Path) -> None:
         "import os, sys, time; print(os.getpid(), file=open(sys.argv[1], 'w')); time.sleep(999)"
     )
     bot = f'{sys.executable} -P -c "{program}" {pid}'
-    at_once = {"bridges.comply.command._QUIET_S": 0.0}
+    at_once = {"playout.bridges.comply.comply_command._QUIET_S": 0.0}
     process = start("playout-bridge", "comply", "nim", bot, changed=at_once)
     number = int(wait_until(lambda: pid.exists() and pid.read_text(), "the bot to start"))
     process.send_signal(signal.SIGINT)

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 from rich.console import Console
+
+from playout.protocol.messages import Reason
+from playout.protocol.tournament_spec import Sprt
+from playout.server.organizer.console import LineDisplay, LiveDisplay, result, tables
 from support.fixtures import fixture
 from support.organizer import KEY, new_progress
-
-from server.model.messages import Reason
-from server.model.tournament_spec import Sprt
-from server.organizer.console import LineDisplay, LiveDisplay, result, tables
 
 
 def test_a_match_on_a_line() -> None:
@@ -44,7 +44,7 @@ def test_lines_now_and_then_have_the_standings(capsys: pytest.CaptureFixture[str
 
 def test_a_tournament_whose_lines_nobody_reads_any_more_is_interrupted() -> None:
     code = (
-        "import signal, sys; from server.organizer.console import LineDisplay;"
+        "import signal, sys; from playout.server.organizer.console import LineDisplay;"
         "signal.signal(signal.SIGTERM, lambda *_: print('terminated', file=sys.stderr));"
         "lines = LineDisplay(); lines.show('first'); input();"
         "lines.show('second'); lines.show('third')"

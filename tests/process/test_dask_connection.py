@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from support.commands import PATIENCE_S
 from support.dask_cluster import DaskCluster
 from support.waiting import wait_until
 
 pytest.importorskip("distributed")
 
-from server.cluster import connection as dask
-from server.cluster.connection import DaskConnection
+from playout.cluster import connection as dask
+from playout.cluster.connection import DaskConnection
 
 
 @pytest.fixture

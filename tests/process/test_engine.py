@@ -1,4 +1,4 @@
-"""players.engine: engines of others as players, well-behaved and not."""
+"""playout.players.engine: engines of others as players, well-behaved and not."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from playout import games, players
+from playout.games import Game, SpecError, State
+from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
+from playout.players.engines import client, process
+from playout.players.engines.uci_client import UciMoves
 from support.engines import TinyEngine
 from support.waiting import PATIENCE_S, wait_until
-
-import games
-import players
-from games import Game, SpecError, State
-from players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
-from players.engines import client, process
-from players.engines.uci_moves import UciMoves
 
 GAME = games.load("mnk(m=5,n=5,k=5)")
 #: UCI engines play games of OpenSpiel only.

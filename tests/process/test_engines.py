@@ -13,20 +13,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
+from playout import games, players
+from playout.games import State
+from playout.players import Player
+from playout.players.engines.config import search_path
+from playout.protocol.messages import Reason
+from playout.protocol.tournament_spec import loads
+from playout.server.storage import Database
 from support.commands import RunningServer, finish, finish_all, run, running_server, start
 from support.engines import TinyEngine, require_gone
 from support.raw_client import Message, RawClient
 from support.requirements import skip_without
 from support.waiting import wait_until
-
-import games
-import players
-from games import State
-from players import Player
-from players.engines.config import search_path
-from server.model.messages import Reason
-from server.model.tournament_spec import loads
-from server.storage import Database
 
 TOURNAMENT = """
 name = "GRhino"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support.commands import RunningServer, finish, run, running_server, start
 from support.raw_client import RawClient
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from msgspec import structs
-from support.stored_game import AT, LOST, PlayedGame
 
-from server.cli.database import opened
-from server.cli.export import export, import_
-from server.export import jsonl, pgn, sgf
-from server.model.records import Account, StoredMatch
-from server.storage.queries import Reader
+from playout.server.cli.database import opened
+from playout.server.cli.export import export, import_
+from playout.server.export import jsonl, pgn, sgf
+from playout.server.model.records import Account, StoredMatch
+from playout.server.storage.queries import Reader
+from support.stored_game import AT, LOST, PlayedGame
 
 
 class MatchDatabase:

@@ -7,11 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from support.scale import repetitions
-from testbed.kill_run import FaultOutcome, FaultPlan, with_postgres, with_sqlite
+from testbed.disturbed_run import (
+    FaultOutcome,
+    FaultPlan,
+    StallPlan,
+    play_with_stalls,
+    with_postgres,
+    with_sqlite,
+)
 from testbed.postgres import Postgres
 from testbed.scripted_clients import ReceivedMatch
-from testbed.stall_run import StallPlan, play_with_stalls
 from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored, violations
 
 

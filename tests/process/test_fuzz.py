@@ -6,14 +6,14 @@ import random
 
 import msgpack
 import pytest
+
+from playout.protocol.codec import Unreadable, decode_request
+from playout.protocol.messages import REQUESTS
 from support.scale import repetitions
 from testbed.fuzz_inputs import KINDS, KnownValues, Mutator, packed
 from testbed.fuzzer import Fuzzer
 from testbed.honest_players import NAMES, playing
 from testbed.server_process import PLAYOUT, UNLIMITED, serving, stored
-
-from server.model.codec import Unreadable, decode_request
-from server.model.messages import REQUESTS
 
 USUAL = {"welcome", "started", "update", "malformed", "invalid"}
 SEED = random.SystemRandom().randrange(2**32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from support.gomocup_manager import GomocupManager
 from support.scale import repetitions
 

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+
 from support.commands import invoke, run
 from support.gtp_controller import GtpController
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgpack
 import pytest
+
 from support.commands import RunningServer, running_server
 from support.raw_client import RawClient
 from support.two_clients import TwoClients

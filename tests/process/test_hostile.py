@@ -10,6 +10,7 @@ import msgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from support.commands import RunningServer
 from support.hostile import HELLO, MOVE, PLAIN, SEEK, error, send_until_refused
 from support.raw_client import TIMEOUT_S, Message, RawClient

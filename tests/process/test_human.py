@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+
 from support.commands import PATIENCE_S, RunningServer, finish, running_server, start
 from support.forked import BIN
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.commands import PATIENCE_S, finish, start
 
 ROOT = Path(__file__).parents[2]
@@ -34,26 +35,26 @@ sys.addaudithook(interrupt)
 """
 #: When the signal comes: at imports that commands need, then while they work.
 POINTS = [
-    ("playout-server", (), "server.main"),
+    ("playout-server", (), "playout.server.server_command"),
     ("playout-server", (), "numba"),
     ("playout-server", (), "sqlalchemy"),
-    ("playout-server", (), "games.othello"),
+    ("playout-server", (), "playout.games.othello"),
     ("playout-server", (), "sqlite3.connect"),
     ("playout-server", ("accounts", "create", "Ada"), "sqlite3.connect"),
     ("playout-player", ("nim", "random"), "click"),
     ("playout-player", ("nim", "random"), "llvmlite.binding"),
-    ("playout-player", ("nim", "random"), "games.nim"),
-    ("playout-tournament", ("list",), "server.organizer.main"),
+    ("playout-player", ("nim", "random"), "playout.games.nim"),
+    ("playout-tournament", ("list",), "playout.server.organizer.tournament_command"),
     ("playout-tournament", ("list",), "sqlalchemy"),
-    ("playout-train", ("status", "."), "players.training.main"),
-    ("playout-train", ("new", "nim"), "games.nim"),
+    ("playout-train", ("status", "."), "playout.players.training.training_command"),
+    ("playout-train", ("new", "nim"), "playout.games.nim"),
 ]
 
 
 def installed(command: str) -> list[str]:
     """The words that run a command as its installed script does."""
     setup = configparser.ConfigParser()
-    setup.read(ROOT / "setup.cfg")
+    setup.read(ROOT / "pyproject.toml")
     scripts = setup["options.entry_points"]["console_scripts"].strip().splitlines()
     module, _, function = dict(each.split(" = ") for each in scripts)[command].partition(":")
     code = f"import sys; from {module} import {function}; sys.exit({function}())"

@@ -9,12 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from playout.server.model.records import StoredMatch
+from playout.server.storage import Database
 from support.commands import RunningServer, finish_all, running_server, start
 from support.waiting import wait_until
 from testbed.machine import reserve_port
-
-from server.model.records import StoredMatch
-from server.storage import Database
 
 GAME, MATCHES = "nim", 6
 

@@ -11,14 +11,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
+from playout import server
+from playout.server.core.handlers.feeds import SHOWN
+from playout.server.web.pages.lobby import RESULTS
 from support.commands import RunningServer, running_server
 from support.hub_harness import GAME, WON
 from support.raw_client import TIMEOUT_S, RawClient
 from support.waiting import wait_until
-
-import server
-from server.core.handlers.lobby_feed import SHOWN
-from server.web.pages.lobby import RESULTS
 
 HOSTILE = "<script>x('1')</script>&amp"
 STATIC = Path(server.__file__).parent / "web" / "static"

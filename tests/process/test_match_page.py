@@ -13,13 +13,13 @@ from typing import Any
 from urllib.error import HTTPError
 
 import pytest
+
+from playout import server
+from playout.server.export import jsonl
+from playout.server.web.templates import modules
 from support.commands import RunningServer
 from support.raw_client import TIMEOUT_S, Message, RawClient
 from support.two_clients import WON, TwoClients
-
-import server
-from server.export import jsonl
-from server.web.modules import modules
 
 STATIC = Path(server.__file__).parent / "web" / "static"
 HOSTILE = "</script><b>{}'\"&amp;"

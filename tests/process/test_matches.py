@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+
 from support.commands import RunningServer, finish_all, running_server, start
 from support.scale import repetitions
 from support.variants import COMPILED, seen

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from support.commands import NOT_NICE, RunningServer, invoke, running_server
 from support.raw_client import RawClient
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:  # it takes a second in each process of the tests
     import mcp
 
 ROOT = Path(__file__).parents[2]
-_RUN = "import sys; sys.argv[0] = 'playout-bridge'; from bridges.main import main; main()"
+_RUN = (
+    "import sys; sys.argv[0] = 'playout-bridge'; "
+    "from playout.bridges.bridge_command import main; main()"
+)
 
 
 class ToolCaller:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pyspiel
 import pytest
+
+from playout.games.open_spiel import GameName
+from playout.server.export import jsonl
+from playout.server.export.replay import check_result, replay
 from support import scale
 from support.commands import RunningServer, running_server
 from support.raw_client import Message, RawClient
-
-from games.open_spiel import GameName
-from server.export import jsonl
-from server.export.replay import check_result, replay
 
 #: One with moves in a row by the same player, and one whose player 1 moves first.
 GAMES = typing.get_args(GameName) if scale.slow else ("breakthrough", "dots_and_boxes", "antichess")

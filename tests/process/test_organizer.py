@@ -18,15 +18,15 @@ from urllib.error import URLError
 import msgspec
 import pytest
 import trustme
+
+from playout.protocol.codec import ADMINISTRATORS_FRAME
+from playout.protocol.tournament_spec import loads
+from playout.server.organizer import spec_file
+from playout.server.organizer.accounts import prepare_accounts
+from playout.server.storage import Database
 from support.commands import RunningServer, finish, run, running_server, start
 from support.organizer import SPEC, book_of_openings
 from support.raw_client import RawClient
-
-from server.model.codec import ADMINISTRATORS_FRAME
-from server.model.tournament_spec import loads
-from server.organizer import spec_file
-from server.organizer.accounts import prepare_accounts
-from server.storage import Database
 
 
 class Elsewhere(NamedTuple):
@@ -52,7 +52,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
 def _organize(file: Path, *options: str, token: str, **env: str) -> tuple[int, str]:
     """`run`, as a process of its own which does not wait for long."""
     environment = os.environ | {"PLAYOUT_TOKEN": token} | env
-    patience = {"server.organizer.launch._PATIENCE_S": 1.5}
+    patience = {"playout.server.organizer.launch._PATIENCE_S": 1.5}
     return run("playout-tournament", "run", str(file), *options, env=environment, changed=patience)
 
 
@@ -111,7 +111,8 @@ def test_over_tls_the_organizer_and_those_that_it_starts_know_the_server(
     spec_folder: Path, secure: tuple[Elsewhere, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, ca = secure
-    own_way = f"{sys.executable} -c 'import players.client.main as it; it.main()' any random"
+    code = "from playout.players.client.player_command import main; main()"
+    own_way = f"{sys.executable} -c '{code}' any random"
     file = spec_folder / "tls.toml"
     file.write_text(
         SPEC.replace(', "nim"', "").replace("rounds = 5", "rounds = 1").replace("0.1/", "30/")
@@ -141,7 +142,7 @@ def test_a_server_of_its_own_that_others_reach_uses_tls(spec_folder: Path) -> No
     code, said = run(
         "playout-tournament", "run", str(file), "--host", "127.0.0.1", "--http", "none",
         "--database", f"sqlite:///{spec_folder}/own.db", env=os.environ | {"TMPDIR": str(folder)},
-        changed={"server.organizer.local_server.is_loopback": partial(operator.eq, "")},
+        changed={"playout.server.organizer.local_server.is_loopback": partial(operator.eq, "")},
     )  # fmt: skip
     assert code == 0, said
     assert "2 of 2  nim" in said

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from support.fixtures import spec
-from support.organizer import SPEC, book_of_openings, database_option, invoke
 
-from server.cli.database import opened
-from server.model.messages import Reason
-from server.model.records import (
+from playout.protocol.messages import Reason
+from playout.protocol.tournament_spec import TournamentSpec, dumps
+from playout.protocol.versions import of_command
+from playout.server.cli.database import opened
+from playout.server.model.records import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -21,12 +21,12 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from server.model.tournament_spec import TournamentSpec, dumps
-from server.model.version import of_command
-from server.organizer import estimate, spec_file
-from server.organizer.main import main
-from server.storage import Database
-from server.tournament.report import FORMATS
+from playout.server.organizer import estimate, spec_file
+from playout.server.organizer.tournament_command import main
+from playout.server.storage import Database
+from playout.server.tournament.report import FORMATS
+from support.fixtures import spec
+from support.organizer import SPEC, book_of_openings, database_option, invoke
 
 
 def test_help_has_examples_for_every_subcommand() -> None:

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from playout.bridges.original.bridged_match import MAX_LINE
+from playout.players.engines.original_rules import RULES
 from support.boards_package import write_package
 from support.commands import Command, RunningServer, finish, invoke, running_server, start
 from support.original_boards import BOARDS, NATIVE
@@ -20,9 +23,6 @@ from support.original_client import OriginalClient
 from support.raw_client import RawClient
 from support.scale import slow
 from support.waiting import wait_until
-
-from bridges.original.client_line import MAX_LINE
-from players.engines.original_rules import RULES
 
 
 class RunningBridge:
@@ -296,7 +296,7 @@ def test_the_bridge_declines_all_when_it_is_stopped(
 def test_without_a_server_a_client_is_declined(host: RunningServer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    changed = {"bridges.original.command.PATIENCE_S": 0.5}
+    changed = {"playout.bridges.original.original_command.PATIENCE_S": 0.5}
     nowhere = ("--server", f"127.0.0.1:{port}")
     with (
         running_bridge(host, "t3", *nowhere, changed=changed) as bridge,

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from playout import games, players
+from playout.games import Game, SpecError, State
+from playout.players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
+from playout.players.engines import client, process
+from playout.players.engines.client import Position
+from playout.players.engines.original import move_seconds
+from playout.players.engines.original_rules import rules_named
 from support.engines import TinyEngine
 from support.original_boards import BOARDS
 from support.waiting import PATIENCE_S, wait_until
-
-import games
-import players
-from games import Game, SpecError, State
-from players import Cancelled, Limit, MatchClock, Player, PlayerError, TimeLeft
-from players.engines import client, process
-from players.engines.client import Position
-from players.engines.original import move_seconds
-from players.engines.original_rules import rules_named
 
 LIMIT = Limit(seconds=50.0)
 NO_TIME = Limit(clock=MatchClock(TimeLeft(0.001), 0.0, (TimeLeft(0.001), TimeLeft(0.001))))

@@ -9,6 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
 from support.commands import RunningServer, finish_all, invoke, run, running_server, start
 from support.raw_client import RawClient
 
@@ -16,7 +17,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-game.md"
 #: A module that tells that it was imported.
 INTRUDER = """
 import pathlib
-from games.nim import Nim
+from playout.games.nim import Nim
 
 pathlib.Path(__file__).with_suffix(".imported").touch()
 
@@ -76,7 +77,9 @@ def test_entrants_know_the_game_of_a_tournament(folder: Path) -> None:
 
 
 def test_training_knows_a_game_with_compiled_rules(folder: Path) -> None:
-    rules = "from games.tic_tac_toe import TicTacToe\n\nclass OwnRules(TicTacToe):\n    pass\n"
+    rules = (
+        "from playout.games.tic_tac_toe import TicTacToe\n\nclass OwnRules(TicTacToe):\n    pass\n"
+    )
     (folder / "compiled.py").write_text(rules)
     code, output = run("playout-train", "new", "compiled:OwnRules", "made", cwd=folder)
     assert code == 0, output

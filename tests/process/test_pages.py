@@ -14,18 +14,18 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
+
+from playout import games
+from playout.protocol.messages import CreateTournament, Join, Tournament
+from playout.protocol.tournament_spec import Entrant, Sprt, dumps
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account, TournamentCreated
+from playout.server.storage import Database
 from support.commands import RunningServer, running_server
 from support.http_site import HttpSite
 from support.hub_harness import administrator
 from support.seeded_database import GAME, MEMBERS, NIM, TIED, SeededDatabase
 from support.tournaments import TOKEN, Bots, member, spec_of
-
-import games
-from server.core.accounts import digest
-from server.model.messages import CreateTournament, Join, Tournament
-from server.model.records import Account, TournamentCreated
-from server.model.tournament_spec import Entrant, Sprt, dumps
-from server.storage import Database
 
 NASTY = "<b>'\"&amp;</b>"
 NASTY_TITLE = "</h1></script><script>alert(1)</script>{{ 7 * 7 }}"

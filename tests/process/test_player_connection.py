@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import trustme
+
 from support.commands import finish, invoke, start
 from support.protocol_validator import require_described_request
 from support.raw_client import TIMEOUT_S, RawClient

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from support.commands import RunningServer, finish_all, run, running_server, start
 from support.raw_client import RawClient
 
@@ -87,7 +88,7 @@ def test_a_player_of_another_package_plays(site: Path, player: str, server: Runn
 
 FAULTY_PLAYER = """
 import numpy as np
-from players import PlayResult, Info, Player
+from playout.players import PlayResult, Info, Player
 
 class Faulty(Player):
     def __init__(self, game, how: str = ""):
@@ -153,7 +154,7 @@ def test_numbers_of_numpy_will_do(tmp_path: Path, server: RunningServer) -> None
 
 
 PLANNER = """
-from players import PlayResult, Node, Player
+from playout.players import PlayResult, Node, Player
 
 class Planner(Player):
     ponders = True
@@ -189,7 +190,7 @@ def test_a_player_of_others_ponders_and_shows_its_tree(
 
 
 FAULTY_GAME = """
-from games import Game
+from playout.games import Game
 
 
 class Faulty(Game):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
 from testbed import postgres
 from testbed.postgres import Postgres, PostgresMissing
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.waiting import PATIENCE_S
 
-import games
-import players
-from players import Limit, Player, PlayerError
-from players.engines import process
+from playout import games, players
+from playout.players import Limit, Player, PlayerError
+from playout.players.engines import process
+from support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 (BOT,) = re.findall(

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+
 from support.commands import RunningServer, running_server
 from support.raw_client import Message, RawClient
 from support.two_clients import WON, TwoClients

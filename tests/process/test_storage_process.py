@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+
+from playout.server.storage import Database
 from support.commands import RunningServer, run, running_server
 from support.processes import is_gone
 from support.raw_client import RawClient
@@ -21,8 +23,6 @@ from support.two_clients import WON, TwoClients
 from support.waiting import wait_until
 from testbed.postgres import Postgres
 from testbed.stored_matches import SQLITE, MoveRow, StoredRow, stored
-
-from server.storage import Database
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_what_was_not_stored_is_stored_at_the_end(url: str) -> None:
 
 
 def test_one_that_hangs_is_noticed_and_players_wait_until_it_works_again(url: str) -> None:
-    soon = {"server.storage.client.CHECK_S": 0.1}
+    soon = {"playout.server.storage.client.CHECK_S": 0.1}
     options = ("--database", url, "--http", "127.0.0.1:0")
     with running_server(*options, changed=soon) as server, dueling(server) as two_clients:
         two_clients.play(2)
@@ -192,7 +192,7 @@ def test_one_that_hangs_is_noticed_and_players_wait_until_it_works_again(url: st
 
 
 def test_an_idle_one_that_hangs_is_noticed_too(url: str) -> None:
-    soon = {"server.storage.client.CHECK_S": 0.1}
+    soon = {"playout.server.storage.client.CHECK_S": 0.1}
     options = ("--database", url, "--http", "127.0.0.1:0")
     with running_server(*options, changed=soon) as server:
         process = the_process(server)
@@ -368,7 +368,7 @@ def test_what_a_terminal_sends_is_for_the_server_to_hear(url: str) -> None:
 
 
 def test_a_server_that_is_stopped_during_an_outage_says_what_is_lost(url: str) -> None:
-    with outage(url, changed={"server.app._PATIENCE_S": 1.0}) as (server, two_clients):
+    with outage(url, changed={"playout.server.app._PATIENCE_S": 1.0}) as (server, two_clients):
         code, log = server.stop()
     assert code == 1
     assert "moves that were not announced yet are lost" in log

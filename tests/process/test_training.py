@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from playout import games
+from playout.players.training.run_folder import RunFolder
 from support import scale
 from support.commands import finish, invoke, run
 from support.processes import is_gone
 from support.requirements import need_packages
 from support.training import GAME, SMALL, assert_nothing_is_lost, new_run, started
 from support.waiting import wait_until
-from testbed.process_names import children
-
-import games
-from players.training.run_folder import RunFolder
+from testbed.machine import children
 
 need_packages("jax", "optax", "onnx", "onnxruntime")
 
@@ -167,7 +167,7 @@ def test_a_trained_net_is_exported_with_its_metadata(folder: RunFolder, tmp_path
     file = tmp_path / "my net (1).onnx"
     code, output = run("playout-train", "export", str(folder.path), str(file), "--author", "Ada")
     assert code == 0, output
-    from players.nets import net
+    from playout.players.nets import net
 
     printed = shlex.split(output.partition("play with it: ")[2])
     assert printed == ["playout-player", GAME, f"alphazero(net={file})"]

@@ -8,6 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
+from playout import games
+from playout.players.training.record import EvaluationRecord
+from playout.players.training.run_folder import RunFolder
+from playout.players.training.samples import read_shard
 from support.commands import PATIENCE_S, Command, finish, run
 from support.dask_cluster import (
     DaskCluster,
@@ -19,21 +24,16 @@ from support.dask_cluster import (
 from support.requirements import need_packages
 from support.training import GAME, assert_each_shard_counts_once, new_run, started
 from support.waiting import wait_until
-from testbed.process_names import children, runs
-
-import games
-from players.training.record import EvaluationRecord
-from players.training.run_folder import RunFolder
-from players.training.samples import read_shard
+from testbed.machine import children, runs
 
 need_packages("jax", "optax", "onnx", "onnxruntime", "distributed")
 
-SELF_PLAY = "players.training.worker"
+SELF_PLAY = "playout.players.training.selfplay_process"
 #: Processes that wait for a job end soon when their learner was killed.
-IMPATIENT = {"players.training.cluster.shard_task._IDLE_S": 0.5}
+IMPATIENT = {"playout.players.training.cluster.dask_selfplay._IDLE_S": 0.5}
 
 #: A worker that begins shards, and completes none.
-STUCK = {"players.training.cluster.shard_task._play": play_for_ever}
+STUCK = {"playout.players.training.cluster.dask_selfplay._play": play_for_ever}
 #: A worker that answers no question.
 SILENT = {"platform.python_version": play_for_ever}
 OUTDATED = {"platform.python_version": partial(str, "3.9.1")}
@@ -168,7 +168,7 @@ def test_a_training_survives_the_loss_of_workers_and_scheduler_and_is_evaluated_
 )
 def test_dask_without_a_scheduler_is_one_line(tmp_path: Path, address: str, fault: str) -> None:
     folder = new_run(tmp_path / "run")
-    impatient = {"server.cluster.connection.CONNECT_S": 0.5}
+    impatient = {"playout.cluster.connection.CONNECT_S": 0.5}
     code, output = run(
         "playout-train", "run", str(folder.path), "--dask", address, changed=impatient
     )
@@ -181,7 +181,7 @@ def test_a_worker_that_does_not_answer_gets_no_tasks(tmp_path: Path, empty: Dask
     empty.start_worker(changed=SILENT)
     wait_for_workers(empty, 1)
     folder = new_run(tmp_path / "run")
-    impatient = {"server.cluster.connection.ANSWER_S": 0.5}
+    impatient = {"playout.cluster.connection.ANSWER_S": 0.5}
     words = ("run", str(folder.path), "--dask", empty.address)
     code, output = run("playout-train", *words, changed=impatient)
     assert code == 1

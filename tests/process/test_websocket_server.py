@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wsproto.frame_protocol import Opcode
+
 from support.commands import RunningServer
 from support.hostile import HELLO, MOVE, PLAIN, error, send_until_refused
 from support.raw_client import TIMEOUT_S, Message, RawClient
 from support.scale import repetitions
 from support.two_clients import WON, TwoClients
 from support.web_client import WebClient, upgrade
-from wsproto.frame_protocol import Opcode
 
 MAX_MESSAGE = 64 * 1024
 MAX_FIRST_MESSAGE = 4 * 1024

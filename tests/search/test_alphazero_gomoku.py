@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.ndimage import convolve
-from support.nets import METADATA
 
-import games
-from games import Game
-from players.nets.alphazero_gomoku import convert, game_of
-from players.nets.encoding import Encoding
-from players.nets.errors import NetError
-from players.nets.net import load
-from players.nets.pickles import read_arrays
+from playout import games
+from playout.games import Game
+from playout.players.nets.alphazero_gomoku import convert, game_of
+from playout.players.nets.encoding import Encoding
+from playout.players.nets.files import NetError
+from playout.players.nets.net import load
+from playout.players.nets.pickles import read_arrays
+from support.nets import METADATA
 
 FOLDER = Path(__file__).parents[1] / "data" / "alphazero_gomoku"
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
+from playout import games
+from playout.games import BoardView, Game, State
+from playout.games.ultimate_tic_tac_toe import UltimateTicTacToe
+from playout.players.nets.encoding import Encoding
+from playout.players.nets.files import NetError
 from support.images import match_and_image
 from support.plain import Plain
 from support.scale import repetitions
 from support.variants import COMPILED, VARIANTS
-
-import games
-from games import BoardView, Game, State
-from games.ultimate_tic_tac_toe import UltimateTicTacToe
-from players.nets.encoding import Encoding
-from players.nets.errors import NetError
 
 every_compiled_game = pytest.mark.parametrize("spec", COMPILED + VARIANTS)
 OWN, OTHER, LAST, ONES, FIRST, LEGAL, OWN_BLOCKS, OTHER_BLOCKS = range(8)

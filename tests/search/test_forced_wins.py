@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from testbed.forced_wins import JUDGEMENT, Judge, forced_wins
 
-import games
-import players
-from players import Limit
+from playout import games, players
+from playout.players import Limit
+from testbed.positions import JUDGEMENT, Judge, forced_wins
 
 #: The games, and how many positions there are of each.
 GAMES = ("mnk(m=6,n=6,k=4)", "mnk(m=8,n=8,k=5)")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support import scale
 
-import games
-import players
-from players import Limit
+from playout import games, players
+from playout.players import Limit
+from support import scale
 
 #: 1 if the first player wins, -1 if the second does, 0 for a tie.
 VALUES = {

@@ -9,17 +9,15 @@ import threading
 import numpy as np
 import pyspiel
 import pytest
+
+from playout import games, players
+from playout.games import Game, KernelGame, State
+from playout.players import Cancelled, Info, Limit, SpecError
+from playout.players.alphabeta import search, transposition
+from playout.players.alphabeta.transposition import NEVER, WIN, new_table
+from playout.players.core.rules import board_key, rules_of
 from support.interpreted import Interpreted, after
 from support.scale import repetitions, sample
-
-import games
-import players
-from games import Game, KernelGame, State
-from players import Cancelled, Info, Limit, SpecError
-from players.alphabeta import search, transposition
-from players.alphabeta.transposition import NEVER, WIN, new_table
-from players.core.hashing import board_key
-from players.core.rules import rules_of
 
 #: A time limit that no test reaches.
 LONG = Limit(seconds=60)

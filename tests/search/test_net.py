@@ -12,13 +12,13 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
-from support.nets import METADATA, random_planes, write_small_net
 
-import games
-from players.nets import contract, net
-from players.nets.backends import Outputs
-from players.nets.errors import NetError
-from players.nets.net import load
+from playout import games
+from playout.players.nets import contract, net
+from playout.players.nets.backends import Outputs
+from playout.players.nets.files import NetError
+from playout.players.nets.net import load
+from support.nets import METADATA, random_planes, write_small_net
 
 GAME = games.load("tic_tac_toe")
 BACKENDS = ["onnxruntime", "openvino"]
@@ -154,7 +154,8 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(
 
 def test_neither_players_nor_nets_import_what_is_optional() -> None:
     program = (
-        "import sys, players, players.nets.net, players.nets.writer, players.nets.encoding;"
+        "import sys, playout.players.nets.net, playout.players.nets.architecture\n"
+        "import playout.players.nets.encoding\n"
         "print({'onnx', 'onnxruntime', 'openvino', 'jax', 'google'} & set(sys.modules))"
     )
     done = subprocess.run(
@@ -175,7 +176,7 @@ watched = "os.fork", "os.posix_spawn", "subprocess.Popen", "socket.connect", "so
 seen = []
 sys.addaudithook(lambda event, arguments: event in watched and seen.append(event))
 import os, games
-from players.nets.net import load
+from playout.players.nets.net import load
 load({str(path)!r}, games.load("tic_tac_toe"), "openvino")
 load({str(path)!r}, games.load("tic_tac_toe"), "onnxruntime")
 print(seen, "openvino_telemetry" in sys.modules, flush=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from support.scale import repetitions, sample
-from testbed.solved_positions import SolvedPosition, solved
 
-import games
-import players
-from games import Game, State
-from players import Info, Limit, Node, Player
+from playout import games, players
+from playout.games import Game, State
+from playout.players import Info, Limit, Node, Player
+from support.scale import repetitions, sample
+from testbed.positions import SolvedPosition, solved
 
 Values = Mapping[State, int]
 

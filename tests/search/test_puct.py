@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.scale import repetitions
 
-import games
-from games import Game, State
-from games.core.kernels import uncompiled
-from players.core.player import Limit
-from players.mcts import analysis
-from players.mcts.net_worker import NetWorker
-from players.mcts.puct import PuctConfig, run_simulations_with_net
-from players.mcts.tree import ROOT
-from players.minimax import Minimax
-from players.nets.encoding import Encoding
+from playout import games
+from playout.games import Game, State
+from playout.games.core.kernels import uncompiled
+from playout.players.core.player import Limit
+from playout.players.mcts import analysis
+from playout.players.mcts.puct_simulation import PuctConfig, run_simulations_with_net
+from playout.players.mcts.puct_worker import NetWorker
+from playout.players.mcts.tree import ROOT
+from playout.players.minimax import Minimax
+from playout.players.nets.encoding import Encoding
+from support.scale import repetitions
 
 #: The search of AlphaZero_Gomoku: unvisited moves have the value 0, and nothing is proven.
 PLAIN = PuctConfig(5.0, 0.0, relative=False, solver=False, decisive=False)

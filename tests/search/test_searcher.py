@@ -6,14 +6,13 @@ import threading
 from collections.abc import Sequence
 
 import pytest
-from support.scale import repetitions
 
-import games
-import players
-from games import Game, SpecError, State
-from players import ActionStats, Cancelled, Info, Limit, Player, PlayResult
-from players.mcts import analysis
-from players.mcts.tree import LOSS
+from playout import games, players
+from playout.games import Game, SpecError, State
+from playout.players import ActionStats, Cancelled, Info, Limit, Player, PlayResult
+from playout.players.mcts import analysis
+from playout.players.mcts.tree import LOSS
+from support.scale import repetitions
 
 GAME = games.load("connect_four")
 

@@ -11,15 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.interpreted import Interpreted, after
-from support.scale import repetitions
 
-import games
-import players
-from games import KernelGame
-from players import Cancelled, Limit, SpecError
-from players.core.rules import rules_of
-from players.mcts.selection import (
+from playout import games, players
+from playout.games import KernelGame
+from playout.players import Cancelled, Limit, SpecError
+from playout.players.core.rules import rules_of
+from playout.players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
     MINIMUM_MSE,
@@ -28,10 +25,12 @@ from players.mcts.selection import (
     UCB1,
     Selection,
 )
-from players.mcts.simulate import SearchConfig
-from players.mcts.tree import MAX_SIMULATIONS
-from players.mcts.worker import Worker
-from players.uct import UCT
+from playout.players.mcts.tree import MAX_SIMULATIONS
+from playout.players.mcts.uct_simulation import SearchConfig
+from playout.players.mcts.uct_worker import Worker
+from playout.players.uct import UCT
+from support.interpreted import Interpreted, after
+from support.scale import repetitions
 
 
 def chosen(spec: str, moves: str, options: str = "seed=1,simulations=20000") -> str:
@@ -111,10 +110,10 @@ def test_plain_python_is_asked_the_same_way() -> None:
 
 
 COUNT_COMPILED = """
-import games, players
+from playout import games, players
 from numba.core.dispatcher import Dispatcher
-from players import Limit
-from players.mcts import selection, simulate
+from playout.players import Limit
+from playout.players.mcts import selection, simulate
 from support.interpreted import Interpreted
 
 def compiled():
@@ -277,7 +276,7 @@ def test_all_threads_end_when_one_is_interrupted(monkeypatch: pytest.MonkeyPatch
     def interrupt(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("players.mcts.analysis.is_decided", interrupt)
+    monkeypatch.setattr("playout.players.mcts.analysis.is_decided", interrupt)
     with pytest.raises(KeyboardInterrupt):
         player.choose([game.initial_state()], Limit(seconds=3600, time_carries_over=True))
     player.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from playwright.sync_api import Page
+
 from support.requirements import skip_without
 
 _AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"

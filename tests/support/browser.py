@@ -18,11 +18,11 @@ from playwright.sync_api import (
     Response,
     expect,
 )
-from support.commands import RunningServer, running_server
 
-import games
-from server.model.records import StoredMatch
-from server.storage.queries import Reader
+from playout import games
+from playout.server.model.records import StoredMatch
+from playout.server.storage.queries import Reader
+from support.commands import RunningServer, running_server
 
 #: Generous, as a bot is a process that has to start; nothing waits that long when all is well.
 PATIENCE_S = 200

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from click.testing import CliRunner
+
 from support.forked import MODULES, ForkedCommand
 
 PATIENCE_S = 200
@@ -21,9 +22,9 @@ Command = subprocess.Popen[str] | ForkedCommand
 #: Bots and entrants run as fast as others: beside two busy processes `nice` leaves them a tenth of
 #: a core, and they take a minute to start.
 NOT_NICE = {
-    "server.net.analysts.ANALYST_NICENESS": 0,
-    "server.net.bot_processes.PLAYER_NICENESS": 0,
-    "server.organizer.supervisor.PLAYER_NICENESS": 0,
+    "playout.server.net.analysts.ANALYST_NICENESS": 0,
+    "playout.server.net.bot_processes.PLAYER_NICENESS": 0,
+    "playout.server.organizer.supervisor.PLAYER_NICENESS": 0,
 }
 
 

@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from testbed.process_names import set_name
+from testbed.machine import set_name
 
-#: How Playout starts Python: see `server.runtime.subprocesses`.
+#: How Playout starts Python: see `playout.commands.subprocesses`.
 _PYTHON = [sys.executable, "-P"]
 #: The modules that a program imports; the last one has its function.
 _IMPORTED = re.compile(r"from ([\w.]+) import")

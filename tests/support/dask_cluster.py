@@ -15,8 +15,7 @@ from pathlib import Path
 from support.commands import PATIENCE_S, Command, start
 from support.forked import OTHERS, ForkedCommand
 from support.waiting import wait_until
-from testbed.machine import reserve_port
-from testbed.process_names import children, runs
+from testbed.machine import children, reserve_port, runs
 
 #: What Playout installs, unless as links to its sources.
 _PACKAGES = ("bridges", "games", "players", "server")
@@ -89,12 +88,16 @@ class DaskCluster:
         """Note which processes of entrants are there."""
         workers = (*self.workers, *self._left)
         here = [child for worker in workers for child in children(worker.pid)]
-        self.entrants.update(each for each in here if runs(each, "players.client.main"))
+        self.entrants.update(
+            each for each in here if runs(each, "playout.players.client.player_command")
+        )
 
     def entrants_left(self) -> list[int]:
         """The processes of entrants that still run, of those that were ever seen."""
         self.see_entrants()
-        return [each for each in self.entrants if runs(each, "players.client.main")]
+        return [
+            each for each in self.entrants if runs(each, "playout.players.client.player_command")
+        ]
 
     def stop(self) -> None:
         """Kill what is left."""

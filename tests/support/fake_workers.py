@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, cast
 
-from server.cluster import on_worker
-from server.cluster.connection import DaskConnection
+from playout.cluster import on_worker
+from playout.cluster.connection import DaskConnection
 
 
 @dataclass(frozen=True)

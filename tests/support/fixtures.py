@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from server.model.messages import Fixture, Reason
-from server.model.tournament_spec import Entrant, TournamentSpec
-from server.tournament.pairs import Key
+from playout.protocol.messages import Fixture, Reason
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.ratings.pairs import Key
 
 NAMES = ("Ann", "Bob", "Cem", "Dee", "Eva", "Fay")
 

@@ -26,21 +26,20 @@ from threading import Lock
 from types import TracebackType
 from typing import IO, Any, Self
 
+from playout import games
+from playout.commands import entry_points
+from playout.games.core import plugins
 from support.copying_popen import CopyingPopen
-from testbed.process_names import set_name
-
-import games
-from games.core import plugins
-from server.runtime import entry_points
+from testbed.machine import set_name
 
 #: The modules of the commands; the function is `main`.
 MODULES = {
-    "playout-bridge": "bridges.main",
-    "playout-engine": "bridges.engine.main",
-    "playout-player": "players.client.main",
-    "playout-server": "server.main",
-    "playout-tournament": "server.organizer.main",
-    "playout-train": "players.training.main",
+    "playout-bridge": "playout.bridges.bridge_command",
+    "playout-engine": "playout.players.engines.engine_command",
+    "playout-player": "playout.players.client.player_command",
+    "playout-server": "playout.server.server_command",
+    "playout-tournament": "playout.server.organizer.tournament_command",
+    "playout-train": "playout.players.training.training_command",
 }
 #: Those of Dask, which are started like commands of Playout.
 OTHERS = {
@@ -50,13 +49,13 @@ OTHERS = {
 #: Where the commands are installed.
 BIN = Path(sys.executable).parent
 _SEARCHES = (
-    "players.analyst.main",
-    "players.minimax",
-    "players.rave",
-    "players.uct",
-    "games.core.lookahead",
+    "playout.players.analyst.analyst_process",
+    "playout.players.minimax",
+    "playout.players.rave",
+    "playout.players.uct",
+    "playout.ratings.openings",
 )
-_STORAGE = ("server.storage.database", "server.storage.writer", "alembic.command")
+_STORAGE = ("playout.server.storage.database", "playout.server.storage.writer", "alembic.command")
 #: `multiprocessing` reads the exit code of a process only once, which two threads may do at a time.
 _lock = Lock()
 

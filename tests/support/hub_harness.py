@@ -8,11 +8,26 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import msgpack
-from support.protocol_validator import require_described_event, require_described_request
 
-from server.core.accounts import digest
-from server.core.assembly import make_hub
-from server.core.effects import (
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport
+from playout.protocol.codec import decode_event, encode
+from playout.protocol.messages import (
+    Analysis,
+    Code,
+    Error,
+    Event,
+    Hello,
+    Move,
+    Request,
+    Seek,
+    Started,
+    Update,
+    Welcome,
+)
+from playout.ratings.bradley_terry import RatingProblem, Ratings, solve
+from playout.server.core.accounts import digest
+from playout.server.core.assembly import make_hub
+from playout.server.core.effects import (
     CallWhenIdle,
     Close,
     Effect,
@@ -30,28 +45,12 @@ from server.core.effects import (
     Store,
     WakeAt,
 )
-from server.core.jobs import PAUSE_S
-from server.core.match import Match
-from server.core.policy import Policy
-from server.core.rooms import ENDED_KEPT
-from server.ladder.ratings import RatingProblem, solve
-from server.model.analyst import AnalysisOrder, AnalysisReport
-from server.model.codec import decode_event, encode
-from server.model.messages import (
-    Analysis,
-    Code,
-    Error,
-    Event,
-    Hello,
-    Move,
-    Request,
-    Seek,
-    Started,
-    Update,
-    Welcome,
-)
-from server.model.records import Account, Record
-from server.tournament.ratings import Ratings
+from playout.server.core.match import Match
+from playout.server.core.policy import Policy
+from playout.server.core.rooms import ENDED_KEPT
+from playout.server.core.timers import PAUSE_S
+from playout.server.model.records import Account, Record
+from support.protocol_validator import require_described_event, require_described_request
 
 E = TypeVar("E", bound=Event)
 

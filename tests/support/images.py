@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from games import Game, State, Symmetry
+from playout.games import Game, State, Symmetry
 
 
 def moved(values: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:

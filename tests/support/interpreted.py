@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import games
-from games import Game, State
+from playout import games
+from playout.games import Game, State
 
 
 def after(spec: str, moves: str) -> tuple[Game, State]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 
-from server.storage import Database
-from server.storage.queries import Reader
-from server.storage.rating_keeper import RatingKeeper
+from playout.server.storage import Database
+from playout.server.storage.queries import Reader
+from playout.server.storage.rating_keeper import RatingKeeper
 
 
 def keep_ratings(database: Database, keeper: RatingKeeper | None = None) -> None:

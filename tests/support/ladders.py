@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from playout.protocol.messages import EnterLadder, Resign, Started
+from playout.server.core.accounts import digest
+from playout.server.core.assembly import make_hub
+from playout.server.core.handlers.ladders import Ladder
+from playout.server.model.records import Account, MatchEnded
+from playout.server.storage import Database
+from playout.server.storage.ladders import stored_ladders
 from support.hub_harness import EPOCH, HubHarness, MemoryClient
 from support.tournaments import TOKEN
-
-from server.core.accounts import digest
-from server.core.assembly import make_hub
-from server.core.handlers.ladders import Ladder
-from server.model.messages import EnterLadder, Resign, Started
-from server.model.records import Account, MatchEnded
-from server.storage import Database
-from server.storage.ladders import stored_ladders
 
 GAME = "connect_four"
 

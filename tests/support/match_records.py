@@ -6,13 +6,8 @@ from typing import Any
 
 from msgspec import structs
 
-from server.model.messages import Reason
-from server.model.records import (
-    MatchEnded,
-    MatchStarted,
-    MovePlayed,
-    Record,
-)
+from playout.protocol.messages import Reason
+from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, Record
 
 GAME = "tic_tac_toe"
 

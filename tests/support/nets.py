@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from games import Game
-from players.nets.architecture import Architecture
-from players.nets.writer import write
+from playout.games import Game
+from playout.players.nets.architecture import Architecture, write
 
 SMALL = Architecture(blocks=1, filters=4, head_planes=2, value_hidden=3)
 METADATA = {"author": "Ada", "licence": "MIT", "trained": "not at all"}

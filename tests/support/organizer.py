@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
-from support.fixtures import spec
 
-from server.model.messages import Tournament
-from server.organizer.main import main
-from server.organizer.progress import TournamentProgress
+from playout.protocol.messages import Tournament
+from playout.server.organizer.progress import TournamentProgress
+from playout.server.organizer.tournament_command import main
+from support.fixtures import spec
 
 SPEC = """\
 name = "a try"

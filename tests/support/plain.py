@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from games import BoardView, Game, State
+from playout.games import BoardView, Game, State
 
 
 class Plain(Game):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from playout.protocol.messages import Analysis, Join, Move
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account
+from playout.server.storage import Database
 from support.hub_harness import HubHarness, MemoryClient
 from support.kept_ratings import keep_ratings
 from support.tournaments import TOKEN, Bots, member, new_tournament
-
-from server.core.accounts import digest
-from server.model.messages import Analysis, Join, Move
-from server.model.records import Account
-from server.model.tournament_spec import TournamentSpec
-from server.storage import Database
 
 #: Names of players that win at once where they can, and send an analysis with each move.
 STRONG = ("uct", "rave")

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgpack
+
 from support.protocol_validator import require_described_event, require_described_request
 
 Message = dict[str, Any]

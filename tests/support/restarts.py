@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import structs
-from support.hub_harness import (
-    EPOCH,
-    HubHarness,
-)
 
-from server.core.assembly import make_hub
-from server.model.records import (
+from playout.server.core.assembly import make_hub
+from playout.server.model.records import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -20,6 +16,10 @@ from server.model.records import (
     Record,
     SeatTakenOver,
     StoredMatch,
+)
+from support.hub_harness import (
+    EPOCH,
+    HubHarness,
 )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from playout.protocol.messages import Analysis, Join, Move, Resign
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account
+from playout.server.storage import Database
 from support.hub_harness import WON, HubHarness, MemoryClient, match_between, play
 from support.kept_ratings import keep_ratings
 from support.tournaments import TOKEN, Bots, account, member, new_tournament, spec_of
-
-from server.core.accounts import digest
-from server.model.messages import Analysis, Join, Move, Resign
-from server.model.records import Account
-from server.storage import Database
 
 GAME, NIM = "tic_tac_toe", "nim(chips=7)"
 TIED = (0, 1, 2, 4, 3, 5, 7, 6, 8)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-import games
-from server.core.match import Match, Terms
-from server.model.messages import Analysis
-from server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
-from server.model.time_control import parse_time_controls
+from playout import games
+from playout.protocol.messages import Analysis
+from playout.protocol.time_control import parse_time_controls
+from playout.server.core.match import Match, Terms
+from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed, StoredMatch
 
 AT = 1_700_000_000.0  # 2023-11-14 22:13:20
 

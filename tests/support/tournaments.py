@@ -6,10 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from support.hub_harness import HubHarness, MemoryClient, administrator
-
-from server.core.accounts import digest
-from server.model.messages import (
+from playout.protocol.messages import (
     CreateTournament,
     Fixture,
     Join,
@@ -18,7 +15,9 @@ from server.model.messages import (
     Tournament,
     Update,
 )
-from server.model.records import (
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.server.core.accounts import digest
+from playout.server.model.records import (
     Account,
     EntrantWithdrawn,
     MatchEnded,
@@ -30,10 +29,7 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from server.model.tournament_spec import (
-    Entrant,
-    TournamentSpec,
-)
+from support.hub_harness import HubHarness, MemoryClient, administrator
 
 TOKEN = "1" * 32
 

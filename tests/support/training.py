@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from playout import games
+from playout.players.training.record import RoundRecord
+from playout.players.training.run_folder import RunFolder
+from playout.players.training.samples import read_shard
+from playout.players.training.settings import LearningSettings
 from support.commands import PATIENCE_S, Command, finish, invoke, start
 from support.waiting import wait_until
-
-import games
-from players.training.record import RoundRecord
-from players.training.run_folder import RunFolder
-from players.training.samples import read_shard
-from players.training.settings import LearningSettings
 
 GAME = "mnk(m=3,n=3,k=3)"
 #: Rounds of a second: a net of 700 weights, few simulations, no time for choosing a runtime.

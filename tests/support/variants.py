@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from support import scale
 
-import games
+from playout import games
+from support import scale
 
 VARIANTS = [
     "nim(chips=1)",

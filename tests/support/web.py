@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.internet.address import IPv4Address
 
-from server.runtime.metrics import Metrics
+from playout.server.runtime.metrics import Metrics
 
 HERE = IPv4Address("TCP", "127.0.0.1", 50000)
 

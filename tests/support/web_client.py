@@ -8,8 +8,9 @@ from collections import deque
 from http.client import HTTPResponse
 from typing import Any
 
-from support.raw_client import Message, RawClient
 from wsproto.frame_protocol import CloseReason, Frame, FrameProtocol, Opcode
+
+from support.raw_client import Message, RawClient
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="  # with its answer, from RFC 6455, section 1.3
 ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="

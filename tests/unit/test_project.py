@@ -103,7 +103,7 @@ def test_a_new_file_of_the_core_that_imports_twisted_breaks_a_contract(tmp_path:
         check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "server.core.brand_new -> twisted" in done.stdout
+    assert "playout.server.core.brand_new -> twisted" in done.stdout
 
 
 def test_the_server_has_no_module_outside_its_folders_but_its_entry_points() -> None:

@@ -20,18 +20,18 @@ from typing import Any
 
 import click
 
-from players.training import complete_files
-from players.training.cluster import requirements
-from players.training.cluster.progress import topic
-from players.training.cluster.requirements import TrainingWorker
-from players.training.errors import TrainingError
-from players.training.settings import ProcessSettings
-from players.training.workers import ATTEMPTS
-from server.cluster import on_worker
-from server.cluster.connection import DaskConnection, Message
-from server.cluster.local import clear_loss, connected
-from server.cluster.worker_checks import WorkerChecks
-from server.tournament.report.words import counted
+from playout.cluster import on_worker
+from playout.cluster.connection import DaskConnection, Message
+from playout.cluster.local import clear_loss, connected
+from playout.cluster.worker_checks import WorkerChecks
+from playout.commands.text import counted
+from playout.players.training import run_files
+from playout.players.training.cluster import requirements
+from playout.players.training.cluster.progress import topic
+from playout.players.training.cluster.requirements import TrainingWorker
+from playout.players.training.run_files import TrainingError
+from playout.players.training.selfplay_workers import ATTEMPTS
+from playout.players.training.settings import ProcessSettings
 
 
 @dataclass(frozen=True)
@@ -349,6 +349,6 @@ def _waits(task: _Submitted) -> bool:
 
 def _read(path: str) -> tuple[bytes, str]:
     """The content of a file, and its digest. Raises TrainingError."""
-    with complete_files.clear_errors(Path(path)):
+    with run_files.clear_errors(Path(path)):
         content = Path(path).read_bytes()
     return content, hashlib.sha256(content).hexdigest()

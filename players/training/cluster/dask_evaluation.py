@@ -4,14 +4,68 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from players.training.cluster import cluster_tasks, pair_task
-from players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
-from players.training.cluster.pair_task import PairTask
-from players.training.evaluation import EvaluationTerms, openings
-from players.training.settings import ProcessSettings
-from server.tournament.pairs import PairScore
+from distributed import Worker, get_worker
+
+from playout import games
+from playout.players import Limit
+from playout.players.nets.files import write_atomically
+from playout.players.training.cluster import cluster_tasks
+from playout.players.training.cluster.cluster_tasks import ClusterTask, ClusterTasks
+from playout.players.training.cluster.progress import report
+from playout.players.training.evaluation import (
+    EvaluatedPlayer,
+    EvaluationTerms,
+    openings,
+    played_pair,
+)
+from playout.players.training.settings import ProcessSettings
+from playout.ratings.pairs import PairScore
+
+# The task of Dask that plays a pair of matches of an evaluation, on a worker.
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """A pair to play: the terms of the evaluation, as values, and the opening.
+
+    `digests` are those of the players' nets, None for players without a file. `run`, `name` and
+    `attempt` are for reports.
+    """
+
+    run: str
+    name: str
+    attempt: int
+    game: str
+    players: tuple[EvaluatedPlayer, EvaluatedPlayer]
+    digests: tuple[str | None, str | None]
+    limit: Limit
+    opening: Sequence[int]
+
+
+def play_pair(task: PairTask, first: bytes | None, second: bytes | None) -> PairScore:
+    """Play a pair; called as a task, with the nets of both players."""
+    worker = get_worker()
+    report(worker, task.run, task.name, task.attempt, started=worker.address)
+    game = games.load(task.game)
+    both = [
+        replace(player, net=_written(worker, digest, net)) if digest and net else player
+        for player, digest, net in zip(task.players, task.digests, (first, second), strict=True)
+    ]
+    terms = EvaluationTerms(game, (both[0], both[1]), task.limit, len(task.opening), 0)
+    return played_pair(terms, task.opening)
+
+
+def _written(worker: Worker, digest: str, net: bytes) -> Path:
+    """The file of a net, whose digest is its name; Dask removes the folder with the worker."""
+    path = Path(worker.local_directory) / f"playout-net-{digest}.onnx"
+    if not path.exists():
+        write_atomically(path, net)
+    return path
+
 
 #: Seconds between two looks at the cluster, while nothing happens.
 _POLL_S = 0.1
@@ -46,7 +100,7 @@ def _task(
     name = f"pair-{number + 1}"
     return ClusterTask(
         name=name,
-        call=pair_task.play_pair,
+        call=play_pair,
         arguments=functools.partial(_arguments, tasks, terms, name, opening),
         take=found.append,
     )

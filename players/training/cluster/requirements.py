@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from distributed import Worker
 
-from players.nets.backends import EXTRAS, installed
-from players.training.settings import ProcessSettings
-from server.client import program_files
-from server.cluster import faults, on_worker
-from server.cluster.connection import DaskConnection
+from playout.cluster import faults, on_worker
+from playout.cluster.connection import DaskConnection
+from playout.players.nets.backends import EXTRAS, installed
+from playout.players.training.settings import ProcessSettings
+from playout.protocol import versions
 
 #: What Playout has to be installed with there.
 _EXTRAS = "nets,cluster"
@@ -50,7 +50,7 @@ def installation(cores: int) -> Installation:
     """Return what is installed for this process, which is to offer so many cores."""
     return Installation(
         host=socket.gethostname(),
-        code=program_files.installed(),
+        code=versions.installed(),
         has_onnx=importlib.util.find_spec("onnx") is not None,
         backends=tuple(installed()),
         cores=cores,

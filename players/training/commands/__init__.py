@@ -1,11 +1,8 @@
 """The subcommands of `playout-train`, one file each."""
 
-from players.training.commands.evaluate import evaluate
-from players.training.commands.export import export
-from players.training.commands.import_ import import_
-from players.training.commands.new import new
-from players.training.commands.report import report
-from players.training.commands.run import resume, run
-from players.training.commands.status import status
+from playout.players.training.commands.evaluate import evaluate
+from playout.players.training.commands.new import import_, new
+from playout.players.training.commands.read import export, report, status
+from playout.players.training.commands.run import resume, run
 
 __all__ = ["evaluate", "export", "import_", "new", "report", "resume", "run", "status"]

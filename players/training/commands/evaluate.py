@@ -10,19 +10,19 @@ from typing import cast
 
 import click
 
-from games import Game, SpecError
-from games.core.cores import usable_cores
-from players import Limit, PlayerError
-from players.training.commands.options import folder_argument
-from players.training.display import TrainingDisplay, showing
-from players.training.errors import TrainingError
-from players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played, score
-from players.training.record import EvaluationRecord
-from players.training.run_folder import RunFolder
-from server.client.finite_range import FiniteRange
-from server.cluster.options import dask_option, require_dask
-from server.tournament.openings import OpeningError
-from server.tournament.pairs import PairScore
+from playout.cluster.cluster_options import dask_option, require_dask
+from playout.commands.options import FiniteRange
+from playout.commands.subprocesses import usable_cores
+from playout.games import Game, SpecError
+from playout.players import Limit, PlayerError
+from playout.players.training.commands.training_options import folder_argument
+from playout.players.training.display import TrainingDisplay, showing
+from playout.players.training.evaluation import EvaluatedPlayer, EvaluationTerms, played, score
+from playout.players.training.record import EvaluationRecord
+from playout.players.training.run_files import TrainingError
+from playout.players.training.run_folder import RunFolder
+from playout.ratings.openings import OpeningError
+from playout.ratings.pairs import PairScore
 
 _EPILOG = """
 \b
@@ -148,7 +148,7 @@ def _pairs(
     if not dask:
         return played(terms, pairs, 1 if terms.limit.seconds else usable_cores())
     require_dask()
-    module = importlib.import_module("players.training.cluster.dask_evaluation")
+    module = importlib.import_module("playout.players.training.cluster.dask_evaluation")
     return cast(Iterator[PairScore], module.played(dask, terms, pairs, shown.say))
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 import click
 import numpy as np
 
-import games
-from games.core import own_games, spec
-from players.training import settings
-from players.training.errors import TrainingError
-from players.training.run_folder import RunFolder
-from players.training.settings import TrainingSettings
-from players.training.trainable import trainable
+from playout import games
+from playout.games.core import plugins, spec
+from playout.players.nets import alphazero_gomoku
+from playout.players.training import settings
+from playout.players.training.commands.training_options import output_argument
+from playout.players.training.run_files import TrainingError
+from playout.players.training.run_folder import RunFolder
+from playout.players.training.settings import TrainingSettings, trainable
 
 #: How to give the keys that are no settings to choose by --set.
 _OTHERWISE = {"game": "GAME", "seed": "--seed"}
@@ -73,7 +74,7 @@ def new(game: str, path: Path | None, seed: int, changes: tuple[str, ...]) -> No
 
 def _own_game(game: str) -> str:
     """The option with which the other commands know a game of a file; "" for other games."""
-    own = own_games.registered().get(spec.parse(game).name)
+    own = plugins.registered().get(spec.parse(game).name)
     return f"--game {own.target} " if own else ""
 
 
@@ -108,3 +109,35 @@ def _line(change: str) -> str:
 
 def _folder_name(game: str) -> str:
     return re.sub(r"[^\w]+", "-", game).strip("-")
+
+
+# `playout-train import`: reads a net of AlphaZero_Gomoku and writes it as ONNX.
+
+
+_IMPORT_EPILOG = """
+\b
+Examples:
+  playout-train import best_policy_8_8_5.model net.onnx
+  playout-train import mine.model net.onnx --game "mnk(m=6,n=6,k=4)"
+
+Nothing of FILE is run: it is a pickle, of which only arrays of numbers are read.
+"""
+
+
+@click.command(name="import", epilog=_IMPORT_EPILOG)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+@output_argument
+@click.option("--game", help="Its game.  [default: what the name of the file tells]")
+@click.option("--author", default="unknown", show_default=True, help="Who trained it.")
+@click.option("--licence", default="unknown", show_default=True, help="What others may do with it.")
+@click.option(
+    "--trained", default="by AlphaZero_Gomoku", show_default=True, help="How, and how long."
+)
+def import_(file: Path, output: Path, game: str | None, **metadata: str) -> None:
+    """Read a net of AlphaZero_Gomoku, and write it to the ONNX file OUT.onnx."""
+    try:
+        rules = games.load(game) if game else alphazero_gomoku.game_of(file)
+    except games.SpecError as error:
+        raise click.UsageError(str(error)) from error
+    alphazero_gomoku.convert(file, output, rules, metadata)
+    click.echo(f"{output}: a net of {rules}")

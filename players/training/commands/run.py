@@ -12,14 +12,17 @@ from typing import Any, TypeVar
 
 import click
 
-from games.core.cores import usable_cores
-from players.training import limits
-from players.training.commands.options import folder_argument
-from players.training.display import TrainingDisplay, duration, showing
-from players.training.errors import TrainingError, require_learning
-from players.training.record import RoundRecord
-from players.training.run_folder import RunFolder
-from players.training.settings import (
+from playout.cluster.cluster_options import dask_option, require_dask
+from playout.commands.options import FiniteRange
+from playout.commands.subprocesses import usable_cores
+from playout.players.training import record
+from playout.players.training.commands.training_options import folder_argument
+from playout.players.training.display import TrainingDisplay, duration, showing
+from playout.players.training.record import RoundRecord
+from playout.players.training.run_files import TrainingError, require_learning
+from playout.players.training.run_folder import RunFolder
+from playout.players.training.selfplay_workers import JobPlayers, Workers
+from playout.players.training.settings import (
     MOST_EVALUATIONS,
     MOST_MINUTES,
     MOST_ROUNDS,
@@ -27,9 +30,6 @@ from players.training.settings import (
     Limits,
     TrainingSettings,
 )
-from players.training.workers import JobPlayers, Workers
-from server.client.finite_range import FiniteRange
-from server.cluster.options import dask_option, require_dask
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,13 +114,13 @@ def _train(path: Path, dask: str | None, options: dict[str, Any], is_new: bool) 
         if not is_new:
             shown.say(_found(folder, last))
         folder.remove_unfinished()
-        if limits.is_over(settings.limits, last):
+        if record.is_over(settings.limits, last):
             shown.say(_reached(path))
             return
         shown.phase("loading jax")
         require_learning()
         with _workers(folder, settings, dask, shown) as workers:  # they start meanwhile
-            from players.training.loop import TrainingLoop
+            from playout.players.training.loop import TrainingLoop
 
             shown.phase("loading the last net and samples")
             TrainingLoop(folder, settings, shown).run(workers)
@@ -174,7 +174,7 @@ def _workers(
     """Worker processes, by default one for each core, or a cluster, until the end of the block."""
     if dask:
         shown.phase("connecting to the cluster")
-        cluster = importlib.import_module("players.training.cluster.dask_workers")
+        cluster = importlib.import_module("playout.players.training.cluster.dask_selfplay")
         with cluster.opened(dask, settings, shown.say) as players:
             yield players
         return

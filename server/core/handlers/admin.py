@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from server.core.context import Context
-from server.core.dispatch import handles
-from server.core.match import Refused
-from server.core.rooms import Rooms
-from server.core.session_manager import SessionManager
-from server.core.sessions import RequestContext
-from server.model.messages import Adjudicate, Code, Kick, Ok
-from server.model.names import skeleton
+from playout.protocol.messages import Adjudicate, Code, Kick, Ok
+from playout.protocol.names import skeleton
+from playout.server.core.context import Context
+from playout.server.core.match import Refused
+from playout.server.core.rooms import Rooms
+from playout.server.core.session_manager import SessionManager
+from playout.server.core.sessions import RequestContext, handles
 
 
 class Administration:

@@ -9,20 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from games.core import spec
-from server.core.bot_accounts import names_of
-from server.core.context import Context
-from server.core.dispatch import handles
-from server.core.effects import EndAnalysis, StartAnalysis
-from server.core.events import SessionClosed, SessionDisconnected
-from server.core.handlers.seeks import normalised_game
-from server.core.match import Refused
-from server.core.rate_limits import Quota, network
-from server.core.rooms import Rooms
-from server.core.sessions import RequestContext, Session
-from server.core.timers import Timer
-from server.model.analyst import AnalysisOrder, AnalysisReport
-from server.model.messages import (
+from playout.games.core import spec
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport
+from playout.protocol.messages import (
     Analyse,
     AnalysisQueued,
     AnalysisUpdate,
@@ -31,8 +20,18 @@ from server.model.messages import (
     Ok,
     StopAnalysis,
 )
-from server.model.names import skeleton
-from server.model.offered_bots import by_strength, for_game
+from playout.protocol.names import skeleton
+from playout.server.core.accounts import names_of
+from playout.server.core.context import Context
+from playout.server.core.effects import EndAnalysis, StartAnalysis
+from playout.server.core.events import SessionClosed, SessionDisconnected
+from playout.server.core.handlers.seeks import normalised_game
+from playout.server.core.match import Refused
+from playout.server.core.rate_limits import Quota, network
+from playout.server.core.rooms import Rooms
+from playout.server.core.sessions import RequestContext, Session, handles
+from playout.server.core.timers import Timer
+from playout.server.model.offered_bots import by_strength, for_game
 
 #: Seconds that an analysis has while others wait.
 TURN_S = 2.0

@@ -9,26 +9,23 @@ from functools import partial
 
 from msgspec import structs
 
-from games.core import spec
-from server.core.accounts import digest
-from server.core.bot_accounts import BotAccounts, names_of
-from server.core.context import Context
-from server.core.dispatch import handles
-from server.core.effects import EndBot, StartBot
-from server.core.events import MatchOver, SeekClosed, SessionClosed, SessionDisconnected
-from server.core.handlers.pairing import Pairing
-from server.core.handlers.seeks import Seeks, normalised, require_account
-from server.core.match import Refused
-from server.core.match_room import MatchRoom
-from server.core.rate_limits import Quota, network
-from server.core.rooms import Rooms
-from server.core.seeks import Lobby, OpenSeek
-from server.core.session_manager import SessionManager
-from server.core.sessions import RequestContext, Session
-from server.core.timers import Timer
-from server.model.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, OfferedBot, Seek
-from server.model.offered_bots import for_game
-from server.model.records import Account
+from playout.games.core import spec
+from playout.protocol.messages import PROTOCOL, ChallengeBot, Code, Hello, Notice, OfferedBot, Seek
+from playout.server.core.accounts import BotAccounts, digest, names_of
+from playout.server.core.context import Context
+from playout.server.core.effects import EndBot, StartBot
+from playout.server.core.events import MatchOver, SeekClosed, SessionClosed, SessionDisconnected
+from playout.server.core.handlers.seeks import Pairing, Seeks, normalised, require_account
+from playout.server.core.match import Refused
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.rate_limits import Quota, network
+from playout.server.core.rooms import Rooms
+from playout.server.core.seeks import Lobby, OpenSeek
+from playout.server.core.session_manager import SessionManager
+from playout.server.core.sessions import RequestContext, Session, handles
+from playout.server.core.timers import Timer
+from playout.server.model.offered_bots import for_game
+from playout.server.model.records import Account
 
 #: Seconds in which a bot must connect after it was started.
 CONNECT_S = 30.0

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from msgspec import structs
 
-import games
-from server.core.accounts import Directory, digest, proves
-from server.core.bot_accounts import BotAccounts
-from server.core.context import Context
-from server.core.dispatch import handles
-from server.core.handlers.bots import BotManager
-from server.core.match import Refused
-from server.core.rate_limits import Quota
-from server.core.rooms import Rooms
-from server.core.seeks import Lobby
-from server.core.session_manager import SessionManager
-from server.core.sessions import RequestContext, Session
-from server.model.codec import ADMINISTRATORS_FRAME
-from server.model.messages import PROTOCOL, Code, Hello, Ping, Pong, Welcome
-from server.model.names import BadName, normalised, skeleton
-from server.model.records import Account
+from playout import games
+from playout.protocol.codec import ADMINISTRATORS_FRAME
+from playout.protocol.messages import PROTOCOL, Code, Hello, Ping, Pong, Welcome
+from playout.protocol.names import BadName, normalised, skeleton
+from playout.server.core.accounts import BotAccounts, Directory, digest, proves
+from playout.server.core.context import Context
+from playout.server.core.handlers.bots import BotManager
+from playout.server.core.match import Refused
+from playout.server.core.rate_limits import Quota
+from playout.server.core.rooms import Rooms
+from playout.server.core.seeks import Lobby
+from playout.server.core.session_manager import SessionManager
+from playout.server.core.sessions import RequestContext, Session, handles
+from playout.server.model.records import Account
 
 
 class Greeting:

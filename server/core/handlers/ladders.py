@@ -1,7 +1,8 @@
 """Runs the ladders of a hub: who is on them, which match begins next, and when to rate again.
 
 A match of a ladder is a rated match like any other, which goes on after a restart. Its place on the
-ladder is stored with it, and all else follows from the stored matches: see `server.ladder.state`.
+ladder is stored with it, and all else follows from the stored matches: see
+`playout.server.ladder.state`.
 """
 
 from __future__ import annotations
@@ -9,34 +10,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-import games
-from server.core.accounts import Directory
-from server.core.context import Context
-from server.core.dispatch import handles
-from server.core.effects import RateLadder
-from server.core.events import MatchOver, SessionDisconnected
-from server.core.handlers.seeks import normalised_game
-from server.core.ladder import Ladder, LadderSession
-from server.core.match import Match, Refused, Terms
-from server.core.match_room import MatchRoom
-from server.core.rooms import Rooms
-from server.core.session_manager import SessionManager
-from server.core.sessions import RequestContext
-from server.ladder.openings import LadderOpenings
-from server.ladder.ratings import AVERAGE
-from server.ladder.standings import LadderTable, LadderTerms, ladder_table
-from server.ladder.state import (
+from playout import games
+from playout.protocol.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
+from playout.protocol.time_control import parse_time_control
+from playout.ratings.bradley_terry import AVERAGE, Ratings
+from playout.ratings.openings import Opening
+from playout.server.core.accounts import Directory
+from playout.server.core.context import Context
+from playout.server.core.effects import RateLadder
+from playout.server.core.events import MatchOver, SessionDisconnected
+from playout.server.core.handlers.seeks import normalised_game
+from playout.server.core.ladder import Ladder, LadderSession
+from playout.server.core.match import Match, Refused, Terms
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.rooms import Rooms
+from playout.server.core.session_manager import SessionManager
+from playout.server.core.sessions import RequestContext, handles
+from playout.server.ladder.pairing import LadderOpenings
+from playout.server.ladder.standings import LadderTable, LadderTerms, ladder_table
+from playout.server.ladder.state import (
     LadderPlayer,
     LadderState,
     OwedMatch,
     StoredLadder,
     restore_ladder,
 )
-from server.model.messages import Code, EnterLadder, LeaveLadder, Notice, Ok, Seat
-from server.model.records import LadderMatch, LadderRating
-from server.model.time_control import parse_time_control
-from server.tournament.openings import Opening
-from server.tournament.ratings import Ratings
+from playout.server.model.records import LadderMatch, LadderRating
 
 #: The most ladders that a session is on at once.
 MOST_LADDERS = 10

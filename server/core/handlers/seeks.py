@@ -4,17 +4,60 @@ from __future__ import annotations
 
 from msgspec import structs
 
-import games
-from server.core.context import Context
-from server.core.dispatch import handles
-from server.core.events import MatchOver, SeekClosed, SessionDisconnected
-from server.core.handlers.pairing import Pairing
-from server.core.match import Refused
-from server.core.seeks import Lobby, OpenSeek
-from server.core.sessions import RequestContext, Session, SessionRegistry
-from server.model.messages import Cancel, Code, Notice, Ok, Seek, Sender
-from server.model.names import skeleton
-from server.model.time_control import TimeControlError, canonical_time_control
+from playout import games
+from playout.protocol.messages import Cancel, Code, Notice, Ok, Seek, Sender
+from playout.protocol.names import skeleton
+from playout.protocol.time_control import (
+    TimeControlError,
+    canonical_time_control,
+    parse_time_control,
+)
+from playout.server.core.context import Context
+from playout.server.core.events import MatchOver, SeekClosed, SessionDisconnected
+from playout.server.core.match import Match, Refused, Terms
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.rooms import Rooms
+from playout.server.core.seeks import Lobby, OpenSeek
+from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
+
+# Begins a match between two open seeks.
+
+
+class Pairing:
+    """Makes matches of open seeks that fit each other."""
+
+    def __init__(self, context: Context, lobby: Lobby, rooms: Rooms) -> None:
+        self._context = context
+        self._lobby = lobby
+        self._rooms = rooms
+
+    def pair(self, older: OpenSeek, newer: OpenSeek, now: float) -> None:
+        """Begin a match between two seeks that fit; seats that neither asked for are drawn."""
+        context, policy = self._context, self._context.policy
+        first, second = older, newer
+        seats = older.request.seat, newer.request.seat
+        any_seat = seats == (None, None)
+        if seats[0] == 2 or seats[1] == 1 or (any_seat and context.random.random() < 0.5):
+            first, second = newer, older
+        text = older.request.clock or newer.request.clock or policy.default_clock
+        sessions = first.session, second.session
+        match = Match(
+            context.new_id(),
+            games.load(older.request.game),
+            (sessions[0].name, sessions[1].name),
+            Terms(
+                time_control=parse_time_control(text),
+                rated=older.request.rated,
+                illegal_moves=policy.illegal_moves,
+                credit_cap_s=policy.credit_cap_s,
+                void_unmoved=True,
+            ),
+        )
+        self._lobby.take(older)
+        self._lobby.take(newer)
+        bots = sessions[0].bot_player, sessions[1].bot_player
+        self._rooms.begin(MatchRoom(match, sessions, bots=bots), now)
+
 
 #: The matches that begin before others have their turn: with views, one takes 1.5 ms.
 MATCHES_A_SLICE = 5

@@ -8,31 +8,31 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-import games
-from server.core.agreed_scores import AgreedScores, decides
-from server.core.cluster_reports import ClusterReports
-from server.core.context import Context
-from server.core.events import MatchOver, SessionDisconnected, TournamentOver
-from server.core.handlers.joined_sessions import FreeSessions, JoinedSessions
-from server.core.match import Match, Refused, Terms
-from server.core.match_room import MatchRoom
-from server.core.rooms import Rooms
-from server.core.session_manager import SessionManager
-from server.core.sessions import Session
-from server.model.messages import Code, Fixture, Join, Notice, ReportCluster, Tournament
-from server.model.names import skeleton
-from server.model.records import (
+from playout import games
+from playout.protocol.messages import Code, Fixture, Join, Notice, ReportCluster, Tournament
+from playout.protocol.names import skeleton
+from playout.protocol.time_control import parse_time_control
+from playout.protocol.tournament_spec import TournamentSpec, dumps
+from playout.ratings.openings import OpeningError
+from playout.server.core.agreed_scores import AgreedScores, decides
+from playout.server.core.cluster_reports import ClusterReports
+from playout.server.core.context import Context
+from playout.server.core.events import MatchOver, SessionDisconnected, TournamentOver
+from playout.server.core.handlers.tournaments import FreeSessions, JoinedSessions
+from playout.server.core.match import Match, Refused, Terms
+from playout.server.core.match_room import MatchRoom
+from playout.server.core.rooms import Rooms
+from playout.server.core.session_manager import SessionManager
+from playout.server.core.sessions import Session
+from playout.server.model.records import (
     NOT_STORED,
     EntrantWithdrawn,
     TournamentCreated,
     TournamentEnded,
     match_without_result,
 )
-from server.model.time_control import parse_time_control
-from server.model.tournament_spec import TournamentSpec, dumps
-from server.tournament import spec_validation
-from server.tournament.openings import OpeningError
-from server.tournament.state import DueMatch, TournamentState
+from playout.server.tournament import spec_validation
+from playout.server.tournament.state import DueMatch, TournamentState
 
 #: The cost of a slice of work, in plies: playing one takes 20 to 60 microseconds.
 SLICE = 200

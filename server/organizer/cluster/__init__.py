@@ -12,6 +12,6 @@ which worker a core set is, and moves it when the worker is lost.
     dask_entrants keeps all core sets submitted; the counterpart of `local_entrants`
     options       the cluster that the option and the settings of the file choose
 
-The connection to Dask is in `server.cluster`. Only the modules that run with a cluster import Dask:
-it is optional.
+The connection to Dask is in `playout.server.cluster`. Only the modules that run with a cluster
+import Dask: it is optional.
 """

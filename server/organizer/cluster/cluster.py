@@ -13,21 +13,21 @@ from pathlib import Path
 import click
 import dask
 
-from server.client.tls import TlsSettings
-from server.cluster.connection import DaskConnection
-from server.cluster.local import LOCAL, clear_loss, connected
-from server.model.messages import Tournament
-from server.model.tournament_spec import Entrant, TournamentSpec
-from server.organizer import machine
-from server.organizer.cluster import preflight
-from server.organizer.cluster.dask_entrants import DaskEntrants
-from server.organizer.cluster.job import ClusterJob, tls_variables, travelling_files
-from server.organizer.cluster.preflight import CheckedWorker
-from server.organizer.cluster.worker_cores import keep_to_one
-from server.organizer.entrants import RunnerCalls
-from server.runtime.endpoints import BACKLOG
-from server.tournament.report import words
-from server.tournament.spec_validation import LONGEST_MACHINE
+from playout.cluster.connection import DaskConnection
+from playout.cluster.local import LOCAL, clear_loss, connected
+from playout.commands.text import counted
+from playout.protocol.endpoints import BACKLOG
+from playout.protocol.messages import Tournament
+from playout.protocol.tls import TlsSettings
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.server.organizer import cores
+from playout.server.organizer.cluster import preflight
+from playout.server.organizer.cluster.core_set import keep_to_one
+from playout.server.organizer.cluster.dask_entrants import DaskEntrants
+from playout.server.organizer.cluster.job import ClusterJob, tls_variables, travelling_files
+from playout.server.organizer.cluster.preflight import CheckedWorker
+from playout.server.organizer.entrants import RunnerCalls
+from playout.server.tournament.spec_validation import LONGEST_MACHINE
 
 
 @contextlib.contextmanager
@@ -96,9 +96,9 @@ class Cluster:
         good = [each for each in self._workers if each.cores]
         hosts = {each.answer.host for each in good if each.answer}
         text = (
-            f"Dask {dask.__version__}: {words.counted(len(good), 'worker')} with "
-            f"{words.counted(sum(each.cores for each in good), 'core')} on "
-            f"{words.counted(len(hosts), 'host')}; runner: {machine.description()}"
+            f"Dask {dask.__version__}: {counted(len(good), 'worker')} with "
+            f"{counted(sum(each.cores for each in good), 'core')} on "
+            f"{counted(len(hosts), 'host')}; runner: {cores.description()}"
         )
         return text[:LONGEST_MACHINE]
 

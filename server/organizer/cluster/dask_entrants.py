@@ -7,20 +7,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from server.cluster.connection import DaskConnection, Message
-from server.cluster.worker_checks import WorkerChecks
-from server.model.messages import Fixture, ReportCluster, Tournament
-from server.model.tournament_spec import Openings
-from server.organizer import estimate
-from server.organizer.cluster import core_set, preflight
-from server.organizer.cluster.job import ClusterJob
-from server.organizer.cluster.preflight import CheckedWorker
-from server.organizer.cluster.server_report import ClusterReporter, report
-from server.organizer.entrants import RunnerCalls, may_have_crashed, remaining
-from server.organizer.progress import TournamentProgress
-from server.organizer.supervisor import BACK_OFF
-from server.runtime.restarts import Restarts
-from server.tournament.report import words
+from playout.cluster.connection import DaskConnection, Message
+from playout.cluster.worker_checks import WorkerChecks
+from playout.commands.restarts import Restarts
+from playout.commands.text import counted
+from playout.protocol.messages import Fixture, ReportCluster, Tournament
+from playout.protocol.tournament_spec import Openings
+from playout.server.organizer import estimate
+from playout.server.organizer.cluster import core_set, preflight
+from playout.server.organizer.cluster.job import ClusterJob
+from playout.server.organizer.cluster.preflight import CheckedWorker
+from playout.server.organizer.cluster.server_report import ClusterReporter, report
+from playout.server.organizer.entrants import RunnerCalls, may_have_crashed, remaining
+from playout.server.organizer.progress import TournamentProgress
+from playout.server.organizer.supervisor import BACK_OFF
 
 #: Seconds after which a match that is still running is aborted once more.
 _ABORT_AGAIN_S = 1.0
@@ -140,8 +140,8 @@ class DaskEntrants:
             return f"cluster {self._connection.address}: no connection to the scheduler"
         waiting = self._waiting
         parts = [
-            f"cluster {self._connection.address}: {words.counted(len(self._workers), 'worker')}",
-            words.counted(sum(each.cores for each in self._workers.values()), "core"),
+            f"cluster {self._connection.address}: {counted(len(self._workers), 'worker')}",
+            counted(sum(each.cores for each in self._workers.values()), "core"),
             f"{len(progress.running)} of {len(self._core_sets)} matches at once",
             *([f"{waiting} wait for free cores"] if waiting else []),
             *self._rate(progress, now),

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from games.core import spec as notation
-from server.client.tls import TlsSettings
-from server.model.tournament_spec import Entrant, Openings, TournamentSpec
+from playout.games.core import spec as notation
+from playout.protocol.tls import TlsSettings
+from playout.protocol.tournament_spec import Entrant, Openings, TournamentSpec
 
 #: Where the certificate of a private authority is written, in the folder of the entrants.
 _CA_FILE = "playout-ca.pem"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec import structs
 
-from server.export.text import plain
-from server.model.messages import ClusterWorker, ReportCluster
-from server.organizer.cluster.preflight import CheckedWorker
+from playout.commands.text import plain
+from playout.protocol.messages import ClusterWorker, ReportCluster
+from playout.server.organizer.cluster.preflight import CheckedWorker
 
 #: Seconds between two reports: after a change, and without one, which a server needs that was
 #: started again.

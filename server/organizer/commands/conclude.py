@@ -9,15 +9,86 @@ from typing import Any
 
 import click
 
-from server.cli.database import opened
-from server.client.connection import ServerConnection
-from server.client.tls import tls_settings
-from server.model.records import Record, TournamentEnded, match_without_result
-from server.organizer import stored_tournaments
-from server.organizer.commands.options import database_option, remote_server_options
-from server.organizer.end_tournament import EndTournamentCall
-from server.organizer.login import organizer_hello, organizers_token
-from server.storage.engine import InUse
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import EndTournament, Error, Event, Hello, Ok, Welcome
+from playout.protocol.tls import tls_settings
+from playout.server.cli.database import opened
+from playout.server.model.records import Record, TournamentEnded, match_without_result
+from playout.server.organizer import stored_tournaments
+from playout.server.organizer.accounts import organizer_hello, organizers_token, refusal
+from playout.server.organizer.commands.tournament_options import (
+    database_option,
+    remote_server_options,
+)
+from playout.server.storage.engine import InUse
+
+# Asks a server to end a tournament, and waits for the answer.
+
+
+_END = "end_tournament"
+
+
+class EndTournamentCall:
+    """Logs in, sends one request and keeps the error, if there is one."""
+
+    def __init__(self, reactor: Any, tournament: str) -> None:
+        self._reactor = reactor
+        self._tournament = tournament
+        self._is_in = False
+        self._error: str | None = "the server has not answered"
+
+    def use(self, connection: ServerConnection, hello: Hello) -> None:
+        """Log in with `hello` over this connection; to be called first."""
+        self._connection = connection
+        self._hello = hello
+
+    def run(self) -> None:
+        """Run the reactor until there is an answer.
+
+        Raises ClickException unless the server confirms.
+        """
+        self._reactor.callWhenRunning(self._connection.open)
+        self._reactor.run(installSignalHandlers=False)
+        if self._error is not None:
+            raise click.ClickException(self._error)
+
+    def connected(self) -> None:
+        """Log in as the organizer."""
+        self._connection.send(self._hello)
+
+    def disconnected(self, reason: str) -> None:
+        """End: the user can try again."""
+        self._end(f"the server cannot be reached: {reason}")
+
+    def retrying(self, server: str, reason: str, patience_s: float) -> None:
+        """Not called, as there is one attempt: its connection has no patience."""
+
+    def unreachable(self, reason: str) -> None:
+        """End: the user can try again."""
+        self._end(f"the server cannot be reached: {reason}")
+
+    def unusable(self, reason: str) -> None:
+        """End: another attempt would fail, too."""
+        self._end(reason)
+
+    def received(self, event: Event) -> None:
+        """Send the request once logged in, and take the answer."""
+        match event:
+            case Welcome():
+                self._is_in = True
+                self._connection.send(EndTournament(id=_END, tournament=self._tournament))
+            case Ok(re=re) if re == _END:
+                self._end(None)
+            case Error() if not self._is_in:
+                self._end(refusal(event))
+            case Error():
+                self._end(event.text)
+
+    def _end(self, error: str | None) -> None:
+        self._error = error
+        self._connection.close()
+        self._reactor.callLater(0.05, self._reactor.stop)
+
 
 _EPILOG = """
 \b

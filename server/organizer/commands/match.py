@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from server.model.names import LONGEST
-from server.organizer import spec_file
-from server.organizer.cluster.options import chosen_cluster
-from server.organizer.commands.options import database_option, server_options
-from server.organizer.console import CHECKING, busy
-from server.organizer.launch import ServerChoice, launch, notes
-from server.organizer.run_request import RunRequest
-from server.tournament.spec_parser import ClusterSettings
+from playout.protocol.names import LONGEST
+from playout.server.organizer import spec_file
+from playout.server.organizer.cluster.dask_options import chosen_cluster
+from playout.server.organizer.commands.tournament_options import database_option, server_options
+from playout.server.organizer.console import CHECKING, busy
+from playout.server.organizer.launch import ServerChoice, launch, notes
+from playout.server.organizer.runner import RunRequest
+from playout.server.tournament.spec_parser import ClusterSettings
 
 _EPILOG = """
 \b

@@ -12,16 +12,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from server.cli.database import opened
-from server.export import FORMATS as MATCH_FORMATS
-from server.export import writer as match_writer
-from server.export.text import utc
-from server.model.records import StoredTournament
-from server.model.tournament_spec import loads
-from server.organizer import estimate, spec_file, stored_tournaments
-from server.organizer.commands.options import database_option, spec_argument
-from server.organizer.console import CHECKING, busy
-from server.tournament.report import FORMATS, writer
+from playout.commands.text import utc
+from playout.protocol.tournament_spec import loads
+from playout.server.cli.database import opened
+from playout.server.export import FORMATS as MATCH_FORMATS
+from playout.server.export import writer as match_writer
+from playout.server.model.records import StoredTournament
+from playout.server.organizer import estimate, spec_file, stored_tournaments
+from playout.server.organizer.commands.tournament_options import database_option, spec_argument
+from playout.server.organizer.console import CHECKING, busy
+from playout.server.tournament.report import FORMATS, writer
 
 _REPORT_EPILOG = """
 \b

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from server.organizer import spec_file
-from server.organizer.cluster.options import chosen_cluster
-from server.organizer.commands.options import database_option, server_options, spec_argument
-from server.organizer.console import CHECKING, busy
-from server.organizer.launch import ServerChoice, launch, notes
-from server.organizer.run_request import RunRequest
+from playout.protocol.tournament_spec import TournamentSpec, loads
+from playout.server.cli.database import opened
+from playout.server.organizer import spec_file, stored_tournaments
+from playout.server.organizer.cluster.dask_options import chosen_cluster
+from playout.server.organizer.commands.tournament_options import (
+    database_option,
+    server_options,
+    spec_argument,
+)
+from playout.server.organizer.console import CHECKING, busy
+from playout.server.organizer.launch import ServerChoice, launch, notes
+from playout.server.organizer.runner import RunRequest
+from playout.server.tournament.report import writer
+from playout.server.tournament.spec_parser import ClusterSettings
+
+if TYPE_CHECKING:
+    from playout.server.organizer.cluster.cluster import Cluster
 
 _EPILOG = """
 \b
@@ -43,3 +54,105 @@ def run(file: Path, **options: Any) -> None:
             spec = spec_file.read_and_check(file, cluster.cores if cluster else None)
         request = RunRequest(spec, notes=notes(spec, cluster))
         launch(request, choice, file.parent, spec.entrants, cluster)
+
+
+# `playout-tournament resume`: continues a tournament that was interrupted.
+
+
+_RESUME_EPILOG = """
+\b
+Examples:
+  playout-tournament resume                      the latest tournament
+  playout-tournament resume 19a3f0c2e10001
+  playout-tournament resume --spec SPEC.toml     when SPEC.toml is in another folder
+"""
+
+
+@click.command(epilog=_RESUME_EPILOG)
+@click.argument("tournament", metavar="[ID]", required=False)
+@click.option(
+    "--spec",
+    "file",
+    metavar="SPEC.toml",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Start players and commands as this file says, in its folder.  "
+    "[default: as they were at the start, in the current folder]",
+)
+@click.option("--anyway", is_flag=True, help="Continue with entrants that have changed.")
+@server_options
+@database_option
+def resume(
+    tournament: str | None,
+    file: Path | None,
+    anyway: bool,
+    **options: Any,
+) -> None:
+    """Continue the tournament ID, or the latest, from where it was interrupted."""
+    choice = ServerChoice(**options)
+    settings = spec_file.cluster_settings(file) if file else ClusterSettings()
+    with chosen_cluster(choice.dask, settings) as cluster:
+        _resume(tournament, file, choice, cluster, anyway=anyway)
+
+
+def _resume(
+    tournament: str | None,
+    file: Path | None,
+    choice: ServerChoice,
+    cluster: Cluster | None,
+    *,
+    anyway: bool,
+) -> None:
+    """Continue a tournament, with its entrants on the cluster if there is one."""
+    folder = file.parent if file else Path.cwd()
+    with busy(CHECKING):
+        given = spec_file.read_and_check(file) if file else None
+    if choice.server:
+        _resume_remote(tournament, given, choice, folder, cluster)
+        return
+    with opened(choice.database) as database:
+        stored = stored_tournaments.find(database, tournament)
+    spec, tournament = loads(stored.created.spec), stored.created.tournament
+    if stored.ended:
+        click.echo(f"Tournament {tournament} is over.\n")
+        click.echo(writer("text")(stored_tournaments.progress(stored).report()), nl=False)
+        return
+    if given and (fields := spec_file.differences(given, spec)):
+        raise click.ClickException(
+            f"{file} is not the file of tournament {tournament}: it differs in {', '.join(fields)}"
+        )
+    if not anyway:
+        _require_unchanged(spec, given, folder)
+    if given is None:
+        with busy(CHECKING):
+            spec_file.check(spec, folder)
+    request = RunRequest(spec, tournament, notes=notes(spec, cluster))
+    launch(request, choice, folder, given.entrants if given else spec.entrants, cluster)
+
+
+def _resume_remote(
+    tournament: str | None,
+    given: TournamentSpec | None,
+    choice: ServerChoice,
+    folder: Path,
+    cluster: Cluster | None,
+) -> None:
+    """Continue a tournament of a running server, which knows the rest about it."""
+    if tournament is None or given is None:
+        raise click.UsageError("with --server, name the tournament's ID and its file, --spec")
+    request = RunRequest(given, tournament, notes=notes(given, cluster))
+    launch(request, choice, folder, given.entrants, cluster)
+
+
+def _require_unchanged(spec: TournamentSpec, given: TournamentSpec | None, folder: Path) -> None:
+    """Raises ClickException if an entrant has another version than at the start."""
+    if given is None:
+        changed = spec_file.changed(spec.entrants, folder)
+    else:
+        versions = {each.name: each.version for each in given.entrants}
+        changed = [each.name for each in spec.entrants if versions[each.name] != each.version]
+    if changed:
+        raise click.ClickException(
+            f"{', '.join(changed)}: not the version with which the tournament began, by the files "
+            f"in {folder.resolve()}. Go to the folder of the tournament's file, or name the file "
+            "with --spec; --anyway continues with the present version"
+        )

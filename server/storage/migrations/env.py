@@ -1,10 +1,10 @@
-"""Runs the migrations over the connection that `server.storage.database` hands over."""
+"""Runs the migrations over the connection that `playout.server.storage.database` hands over."""
 
 from __future__ import annotations
 
 from alembic import context
 
-from server.storage.schema import metadata
+from playout.server.storage.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

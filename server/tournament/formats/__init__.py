@@ -10,9 +10,9 @@ from __future__ import annotations
 import importlib
 import sys
 
-from games.core import plugins, spec
-from server.model.tournament_spec import TournamentSpec
-from server.tournament.formats.core.format import Bye, Format
+from playout.games.core import plugins, spec
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.server.tournament.formats.core.format import Bye, Format
 
 __all__ = ["Bye", "Format", "find", "load", "names"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from server.tournament.formats.core.format import (
+from playout.ratings.pairs import CountRange, Pair, PairScores
+from playout.server.tournament.formats.core.format import (
     Bye,
     Format,
     absent,
@@ -12,7 +13,6 @@ from server.tournament.formats.core.format import (
     finished,
     swapped,
 )
-from server.tournament.pairs import CountRange, Pair, PairScores
 
 #: How many more pairs are played, at most, when an encounter is tied.
 MORE_PAIRS = 8

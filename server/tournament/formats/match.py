@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from server.tournament.formats.core.format import Format, encounter, swapped
-from server.tournament.pairs import Pair, PairScores
+from playout.ratings.pairs import Pair, PairScores
+from playout.server.tournament.formats.core.format import Format, encounter, swapped
 
 
 class MatchFormat(Format):

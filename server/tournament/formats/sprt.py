@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from server.tournament.formats.match import MatchFormat
-from server.tournament.pairs import CountRange, Pair, PairScores
+from playout.ratings.pairs import CountRange, Pair, PairScores
+from playout.server.tournament.formats.match import MatchFormat
 
 #: So many rounds become known at once.
 AHEAD = 64

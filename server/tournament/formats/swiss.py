@@ -8,8 +8,9 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from games.core.spec import SpecError
-from server.tournament.formats.core.format import (
+from playout.games.core.spec import SpecError
+from playout.ratings.pairs import Pair, PairScores
+from playout.server.tournament.formats.core.format import (
     Bye,
     Format,
     absent,
@@ -17,8 +18,7 @@ from server.tournament.formats.core.format import (
     finished,
     left_out,
 )
-from server.tournament.formats.core.matching import maximum_matching
-from server.tournament.pairs import Pair, PairScores
+from playout.server.tournament.formats.core.matching import maximum_matching
 
 #: The most rounds; and the most of more than a few entrants, where a step of the pairing takes up
 #: to 10 ms as soon as all have met 20 others.

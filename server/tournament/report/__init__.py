@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from server.tournament.report import as_csv, as_json, html, markdown, text
-from server.tournament.report.values import (
+from playout.server.tournament.report import as_csv, as_json, html, markdown, text
+from playout.server.tournament.report.values import (
     BracketRound,
     CrosstableCell,
     Estimate,

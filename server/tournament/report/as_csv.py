@@ -6,9 +6,9 @@ import csv
 import io
 from collections.abc import Iterable
 
-from server.export.text import plain
-from server.tournament.report.tables import in_order
-from server.tournament.report.values import CrosstableCell, Estimate, Report
+from playout.commands.text import plain
+from playout.server.tournament.report.tables import in_order
+from playout.server.tournament.report.values import CrosstableCell, Estimate, Report
 
 _Field = str | int | float | None
 #: The first characters with which spreadsheets take a text for a formula.

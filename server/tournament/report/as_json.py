@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from server.tournament.report.values import Report
+from playout.server.tournament.report.values import Report
 
 VERSION = 1
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from server.model.time_control import decimal
-from server.tournament.report import words
-from server.tournament.report.values import Estimate, HeadToHead, Report, SequentialTest
+from playout.commands.text import percent
+from playout.protocol.time_control import decimal
+from playout.server.tournament.report import words
+from playout.server.tournament.report.values import Estimate, HeadToHead, Report, SequentialTest
 
 
 def headline(report: Report) -> str:
@@ -55,7 +56,7 @@ def _of_many(report: Report) -> str:
     los, rival = report.los[first][second], report.entrants[second].name
     if los is None:
         return text
-    return f"{text}; likelihood that it is stronger than {rival}, the next: {words.percent(los)}"
+    return f"{text}; likelihood that it is stronger than {rival}, the next: {percent(los)}"
 
 
 def _sign(elo: Estimate) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from server.export.text import plain
-from server.tournament.report.headline import headline
-from server.tournament.report.tables import TextTable, summary, tables
-from server.tournament.report.values import Report
+from playout.commands.text import plain
+from playout.server.tournament.report.headline import headline
+from playout.server.tournament.report.tables import TextTable, summary, tables
+from playout.server.tournament.report.values import Report
 
 _MARKS = re.compile(r"[\\`*_{}\[\]<>#|~&]")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from server.model.time_control import decimal
-from server.tournament.report import words
-from server.tournament.report.values import (
+from playout.commands.text import counted, percent
+from playout.protocol.time_control import decimal
+from playout.server.tournament.report import words
+from playout.server.tournament.report.values import (
     HeadToHead,
     MatchCounts,
     Report,
@@ -41,9 +42,9 @@ def summary(report: Report) -> list[str]:
     """The lines above the tables: what is played, the progress, and notes on the numbers."""
     lines = [f"{report.format.replace('_', ' ')} of {', '.join(report.games)}", _progress(report)]
     if report.voided:
-        lines.append(f"{words.counted(report.voided, 'pair')} voided and played again")
+        lines.append(f"{counted(report.voided, 'pair')} voided and played again")
     if report.repeated:
-        pairs = words.counted(report.repeated, "pair")
+        pairs = counted(report.repeated, "pair")
         lines.append(f"{pairs} with the same moves as another: not counted as evidence")
     lines += [f"{each.name} was withdrawn" for each in report.entrants if each.withdrawn]
     if report.ratings:
@@ -81,8 +82,8 @@ def in_order(report: Report) -> list[int]:
 def _progress(report: Report) -> str:
     if report.pairs is None:
         decided = any(each.test and each.test.accepted for each in report.head_to_head)
-        return words.counted(report.done, "pair") + ("" if decided else " so far")
-    return f"{report.done} of {words.counted(report.pairs, 'pair')}"
+        return counted(report.done, "pair") + ("" if decided else " so far")
+    return f"{report.done} of {counted(report.pairs, 'pair')}"
 
 
 def _relative_to(report: Report) -> str:
@@ -110,7 +111,7 @@ def _standings(report: Report) -> TextTable:
                 *([words.elo(report.ratings[each.entrant])] if report.ratings else []),
                 *map(decimal, (each.points, *each.tiebreaks)),
                 *map(str, (counts.matches, counts.won, counts.tied, counts.lost)),
-                words.percent(counts.points / counts.matches if counts.matches else None),
+                percent(counts.points / counts.matches if counts.matches else None),
             )
         )
     return TextTable("Standings", tuple(head), rows, names, _named(in_order(report), 1))
@@ -123,7 +124,7 @@ def _crosstable(report: Report) -> TextTable:
 
 
 def _superiority(report: Report) -> TextTable:
-    cells = [[words.percent(each, 2) for each in row] for row in report.los]
+    cells = [[percent(each, 2) for each in row] for row in report.los]
     return _square("Likelihood of superiority", report, cells)
 
 
@@ -165,8 +166,8 @@ def _opponent(report: Report, both: HeadToHead) -> tuple[str, ...]:
         report.entrants[both.second].name,
         words.elo(both.elo),
         words.elo(both.nelo),
-        words.percent(both.los, 2),
-        words.percent(both.draw_ratio),
+        percent(both.los, 2),
+        percent(both.draw_ratio),
         words.cell(report.crosstable[both.first][both.second]),
         str(pairs.count),
         *map(str, (pairs.ll, pairs.ld, pairs.wl, pairs.dd, pairs.wd, pairs.ww)),
@@ -179,8 +180,8 @@ def _head_to_head(report: Report, both: HeadToHead) -> TextTable:
     rows: list[tuple[str, ...]] = [
         ("Elo", words.elo(both.elo)),
         ("normalized Elo", words.elo(both.nelo)),
-        ("likelihood of superiority", words.percent(both.los, 2)),
-        ("tied matches", words.percent(both.draw_ratio)),
+        ("likelihood of superiority", percent(both.los, 2)),
+        ("tied matches", percent(both.draw_ratio)),
         ("pairs", str(pairs.count)),
         (
             "of them LL, LD, WL, DD, WD, WW",
@@ -195,7 +196,7 @@ def _head_to_head(report: Report, both: HeadToHead) -> TextTable:
 def _test(test: SequentialTest) -> list[tuple[str, str]]:
     return [
         ("test", f"{decimal(test.elo0)} against {decimal(test.elo1)} {test.model} Elo"),
-        ("allowed errors", f"{words.percent(test.alpha)}, {words.percent(test.beta)}"),
+        ("allowed errors", f"{percent(test.alpha)}, {percent(test.beta)}"),
         ("LLR", f"{test.llr:.2f} ({test.lower:.2f} to {test.upper:.2f})"),
         ("verdict", _VERDICTS[test.accepted]),
     ]

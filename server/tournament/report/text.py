@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from server.export.text import plain
-from server.tournament.report.headline import headline
-from server.tournament.report.tables import TextTable, summary, tables
-from server.tournament.report.values import Report
+from playout.commands.text import plain
+from playout.server.tournament.report.headline import headline
+from playout.server.tournament.report.tables import TextTable, summary, tables
+from playout.server.tournament.report.values import Report
 
 
 def write(report: Report) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from server.core.hub import Hub
-from server.web.archive import Archive
-from server.web.http import Handler
-from server.web.match_lookup import MatchLookup
-from server.web.pages import games, ladders, match, matches, players, tournaments
-from server.web.pages.lobby import lobby
-from server.web.pages.source import PageSource, index_or_item
-from server.web.site import exact_path
+from playout.server.core.hub import Hub
+from playout.server.web.archive import Archive
+from playout.server.web.http import Handler
+from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.pages import games, ladders, match, matches, players, tournaments
+from playout.server.web.pages.lobby import lobby
+from playout.server.web.pages.source import PageSource, index_or_item
+from playout.server.web.site import exact_path
 
 
 def pages(hub: Hub, archive: Archive, lookup: MatchLookup) -> dict[str, Handler]:

@@ -11,11 +11,11 @@ import msgspec
 from twisted.logger import Logger
 from twisted.web import http
 
-import games
-from games import BoardView, Description, Game, State
-from games.core.description import Variant
-from server.core.view import board_of, position_view_of
-from server.web.http import (
+from playout import games
+from playout.games import BoardView, Description, Game, State
+from playout.games.core.description import Variant
+from playout.server.core.view import board_of, position_view_of
+from playout.server.web.http import (
     JSON,
     Handler,
     HttpError,
@@ -23,7 +23,7 @@ from server.web.http import (
     HttpResponse,
     cacheable_response,
 )
-from server.web.pages.source import PageSource, async_handler, render_page
+from playout.server.web.pages.source import PageSource, async_handler, render_page
 
 #: The most moves before the example position.
 _PLIES = 14

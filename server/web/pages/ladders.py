@@ -7,17 +7,16 @@ import time
 from markupsafe import Markup
 from twisted.web import http
 
-from server.ladder.comparison import SURE
-from server.ladder.ratings import AVERAGE
-from server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
-from server.storage.results import page_of
-from server.tournament.report.charts import RatingRow, rating_rows
-from server.tournament.report.values import Estimate
-from server.web.http import Handler, HttpError, HttpRequest, HttpResponse
-from server.web.pages.response_cache import ResponseCache
-from server.web.pages.source import PageSource, async_handler, render_page
-from server.web.parameters import Parameters, parse_game
-from server.web.rating_plot import COLOURS, rating_plot
+from playout.ratings.bradley_terry import AVERAGE
+from playout.ratings.comparison import SURE
+from playout.ratings.plot import COLOURS, rating_plot
+from playout.server.ladder.standings import LadderMeeting, LadderStanding, LadderTable
+from playout.server.storage.results import page_of
+from playout.server.tournament.report.charts import RatingRow, rating_rows
+from playout.server.tournament.report.values import Estimate
+from playout.server.web.http import Handler, HttpError, HttpRequest, HttpResponse
+from playout.server.web.pages.source import PageSource, ResponseCache, async_handler, render_page
+from playout.server.web.parameters import Parameters, parse_game
 
 _PER_PAGE = 100
 #: The versions in the chart and in the crosstable, the first ones of a page.

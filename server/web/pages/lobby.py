@@ -9,14 +9,14 @@ from msgspec import to_builtins
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-import games
-from server.core.hub import Hub
-from server.model.messages import Outcome, Overview
-from server.storage.results import MatchRow
-from server.web.archive import Archive
-from server.web.http import HTML, Handler, HttpRequest, HttpResponse
-from server.web.templates import render
-from server.web.worker_pool import WorkUnavailable
+from playout import games
+from playout.protocol.messages import Outcome, Overview
+from playout.server.core.hub import Hub
+from playout.server.storage.results import MatchRow
+from playout.server.web.archive import Archive
+from playout.server.web.http import HTML, Handler, HttpRequest, HttpResponse
+from playout.server.web.templates import render
+from playout.server.web.worker_pool import WorkUnavailable
 
 #: The game that is chosen at first: one that most people know.
 FIRST_GAME = "connect_four"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import games
-from server.storage.results import RESULTS, MatchFilter
-from server.web.http import Handler, HttpRequest, HttpResponse
-from server.web.pages.source import PageSource, async_handler, render_page
-from server.web.parameters import Parameters
+from playout import games
+from playout.server.storage.results import RESULTS, MatchFilter
+from playout.server.web.http import Handler, HttpRequest, HttpResponse
+from playout.server.web.pages.source import PageSource, async_handler, render_page
+from playout.server.web.parameters import Parameters
 
 #: The names that the form suggests.
 _SUGGESTED = 100

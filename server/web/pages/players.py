@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from twisted.web import http
 
-from server.storage.results import MatchFilter, page_of
-from server.web.http import Handler, HttpError, HttpRequest, HttpResponse
-from server.web.pages.source import PageSource, async_handler, render_page
-from server.web.parameters import Parameters, parse_name
-from server.web.rating_plot import rating_plot
+from playout.ratings.plot import rating_plot
+from playout.server.storage.results import MatchFilter, page_of
+from playout.server.web.http import Handler, HttpError, HttpRequest, HttpResponse
+from playout.server.web.pages.source import PageSource, async_handler, render_page
+from playout.server.web.parameters import Parameters, parse_name
 
 _PER_PAGE = 100
 #: The number of matches on the page of a player.

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.web import http
 
-from server.core.hub import Hub
-from server.web.archive import Archive
-from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse
-from server.web.match_lookup import MatchLookup
-from server.web.templates import render
+from playout.server.core.hub import Hub
+from playout.server.web.archive import Archive
+from playout.server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse
+from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.templates import render
 
 _Coroutine = Callable[[HttpRequest], Coroutine[Any, Any, HttpResponse]]
 _TITLES = {
@@ -51,3 +53,34 @@ def error_as_page(error: HttpError) -> HttpResponse:
     """The response for an error, as a page."""
     title = _TITLES.get(error.status, "Invalid request")
     return render_page("error.html", error.status, title=title, text=str(error))
+
+
+# Responses that are made once a second at most, however many clients ask for them.
+
+
+_MAX_RESPONSES, _VALID_S = 64, 1.0
+
+
+@dataclass(frozen=True)
+class _CachedResponse:
+    """A response, and the time.monotonic() at which it expires."""
+
+    response: HttpResponse
+    expires_at: float
+
+
+class ResponseCache:
+    """The last responses by key."""
+
+    def __init__(self) -> None:
+        self._cache: OrderedDict[Hashable, _CachedResponse] = OrderedDict()
+
+    async def get(self, key: Hashable, make: Callable[[], Awaitable[HttpResponse]]) -> HttpResponse:
+        """The response of a key, made at most a second ago."""
+        cached = self._cache.get(key)
+        if cached is None or time.monotonic() >= cached.expires_at:
+            cached = _CachedResponse(await make(), time.monotonic() + _VALID_S)
+            self._cache[key] = cached
+            if len(self._cache) > _MAX_RESPONSES:
+                self._cache.popitem(last=False)
+        return cached.response

@@ -2,25 +2,89 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter, OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 from twisted.web import http
 
-from server.storage.results import MatchFilter, MatchRow, ResultPage
-from server.tournament.report import Report, html
-from server.tournament.report.headline import headline
-from server.tournament.report.tables import CellEntrants, summary
-from server.web import cluster_summary
-from server.web.archive import Archive, TournamentRecord, UnreadableTournament
-from server.web.cluster_summary import ClusterSummary
-from server.web.http import HTML, Handler, HttpError, HttpRequest, HttpResponse, cacheable_response
-from server.web.pages.response_cache import ResponseCache
-from server.web.pages.source import PageSource, async_handler, render_page
-from server.web.parameters import Parameters, parse_id
-from server.web.templates import render
+from playout.protocol.messages import ClusterWorker, ReportCluster
+from playout.server.storage.results import MatchFilter, MatchRow, ResultPage
+from playout.server.tournament.report import Report, html
+from playout.server.tournament.report.headline import headline
+from playout.server.tournament.report.tables import CellEntrants, summary
+from playout.server.web.archive import Archive, TournamentRecord, UnreadableTournament
+from playout.server.web.http import (
+    HTML,
+    Handler,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    cacheable_response,
+)
+from playout.server.web.pages.source import PageSource, ResponseCache, async_handler, render_page
+from playout.server.web.parameters import Parameters, parse_id
+from playout.server.web.templates import render
+
+# What the page of a tournament shows of the cluster on which its entrants run.
+
+
+@dataclass(frozen=True)
+class ClusterHost:
+    """The workers on a host, with their cores and core sets.
+
+    `speed` is that of the slowest worker, divided by the median of all workers; None if unknown.
+    """
+
+    host: str
+    workers: int
+    cores: int
+    core_sets: int
+    speed: float | None
+
+
+@dataclass(frozen=True)
+class ClusterSummary:
+    """The numbers of a cluster, and its hosts in the order of their names."""
+
+    workers: int
+    cores: int
+    waiting: int
+    matches_per_hour: float | None
+    dashboard: str | None
+    hosts: tuple[ClusterHost, ...]
+
+
+def cluster_summary(report: ReportCluster) -> ClusterSummary:
+    """The summary of what an organizer has reported."""
+    speeds = [each.speed for each in report.workers if each.speed is not None]
+    usual = statistics.median(speeds) if speeds else 1.0
+    by_host: dict[str, list[ClusterWorker]] = {}
+    for each in report.workers:
+        by_host.setdefault(each.host, []).append(each)
+    return ClusterSummary(
+        workers=len(report.workers),
+        cores=sum(each.cores for each in report.workers),
+        waiting=report.waiting,
+        matches_per_hour=report.matches_per_hour,
+        dashboard=report.dashboard,
+        hosts=tuple(_host(host, by_host[host], usual) for host in sorted(by_host)),
+    )
+
+
+def _host(host: str, workers: Sequence[ClusterWorker], usual: float) -> ClusterHost:
+    speeds = [each.speed for each in workers if each.speed is not None]
+    return ClusterHost(
+        host=host,
+        workers=len(workers),
+        cores=sum(each.cores for each in workers),
+        core_sets=sum(len(each.core_sets) for each in workers),
+        speed=min(speeds) / usual if speeds else None,
+    )
+
 
 #: The number of finished matches on the page, from which the remaining time is estimated.
 _LATEST = 20
@@ -92,7 +156,7 @@ def item(source: PageSource) -> Handler:
 def _cluster(source: PageSource, tournament: str) -> ClusterSummary | None:
     """What the organizer has reported of the cluster; None if there is none."""
     report = source.hub.clusters.of(tournament)
-    return cluster_summary.summary(report) if report else None
+    return cluster_summary(report) if report else None
 
 
 _PARTS = {

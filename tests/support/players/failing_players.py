@@ -6,8 +6,8 @@ import os
 import signal
 from collections.abc import Sequence
 
-import players
-from games import State
+from playout import players
+from playout.games import State
 
 
 class ExitingPlayer(players.Player):

@@ -1,4 +1,4 @@
-"""server.cluster.worker_checks: which workers have been checked, and are still there."""
+"""playout.cluster.worker_checks: which workers have been checked, and are still there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from server.cluster.connection import DaskConnection
-from server.cluster.worker_checks import WorkerChecks
+from playout.cluster.connection import DaskConnection
+from playout.cluster.worker_checks import WorkerChecks
 
 
 @dataclass(frozen=True)

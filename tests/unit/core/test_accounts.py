@@ -7,20 +7,8 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from support.hub_harness import (
-    GAME,
-    THOUGHT,
-    HubHarness,
-    MemoryClient,
-    administrator,
-    hello_of,
-    match_between,
-    only,
-    play,
-)
 
-from server.core.accounts import digest
-from server.model.messages import (
+from playout.protocol.messages import (
     Abort,
     Adjudicate,
     Code,
@@ -40,7 +28,19 @@ from server.model.messages import (
     Watch,
     Welcome,
 )
-from server.model.records import Account, SeatTakenOver
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account, SeatTakenOver
+from support.hub_harness import (
+    GAME,
+    THOUGHT,
+    HubHarness,
+    MemoryClient,
+    administrator,
+    hello_of,
+    match_between,
+    only,
+    play,
+)
 
 
 def newcomer(name: str, **fields: Any) -> Hello:

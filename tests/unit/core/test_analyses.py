@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.hub_harness import GAME, THOUGHT, WON, HubHarness, MemoryClient, match_between, play
 
-from server.core.handlers.analyses import LATE_S, TURN_S
-from server.model.messages import (
+from playout.protocol.messages import (
     Analyse,
     AnalysisQueued,
     AnalysisUpdate,
@@ -17,7 +15,9 @@ from server.model.messages import (
     Ok,
     StopAnalysis,
 )
-from server.model.offered_bots import parse_offered_bots
+from playout.server.core.handlers.analyses import LATE_S, TURN_S
+from playout.server.model.offered_bots import parse_offered_bots
+from support.hub_harness import GAME, THOUGHT, WON, HubHarness, MemoryClient, match_between, play
 
 OFFERED = parse_offered_bots(["Ursa:strong=uct(time=1)", "Randy:easy=random", "Max=minimax"])
 ASKED = Analyse(game=GAME, moves=(4, 0))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.core.clock import Clock
-from server.model.messages import ClockState, TimeControl
-from server.model.time_control import parse_time_control, parse_time_controls
+from playout.protocol.messages import ClockState, TimeControl
+from playout.protocol.time_control import parse_time_control, parse_time_controls
+from playout.server.core.clock import Clock
 
 
 def running(text: str) -> Clock:

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import server.core.handlers
-from server.core.assembly import make_hub
-from server.core.dispatch import handlers_of, handles
-from server.core.sessions import RequestContext
-from server.model.messages import REQUESTS, Ping, Request
+from playout.protocol.messages import REQUESTS, Ping, Request
+from playout.server.core import handlers
+from playout.server.core.assembly import make_hub
+from playout.server.core.sessions import RequestContext, handlers_of, handles
 
-HANDLERS = sorted(Path(server.core.handlers.__file__).parent.glob("*.py"))
+HANDLERS = sorted(Path(handlers.__file__).parent.glob("*.py"))
 
 
 class _Answering:
@@ -43,5 +42,5 @@ def test_a_handler_does_not_know_the_hub(file: Path) -> None:
 
 
 def test_the_hub_is_short() -> None:
-    hub = Path(server.core.handlers.__file__).parents[1] / "hub.py"
+    hub = Path(handlers.__file__).parents[1] / "hub.py"
     assert len(hub.read_text(encoding="utf-8").splitlines()) < 350

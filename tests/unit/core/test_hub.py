@@ -7,24 +7,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from support.hub_harness import (
-    GAME,
-    THOUGHT,
-    WON,
-    HubHarness,
-    MemoryClient,
-    administrator,
-    hello_of,
-    match_between,
-    only,
-    play,
-    sit_down,
-)
 
-from server.core.accounts import digest
-from server.core.assembly import make_hub
-from server.core.seeks import OpenSeek
-from server.model.messages import (
+from playout.protocol.messages import (
     REQUESTS,
     Abort,
     Adjudicate,
@@ -71,8 +55,24 @@ from server.model.messages import (
     Withdraw,
     WithdrawOffer,
 )
-from server.model.offered_bots import parse_offered_bots
-from server.model.tournament_spec import TournamentSpec
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.server.core.accounts import digest
+from playout.server.core.assembly import make_hub
+from playout.server.core.seeks import OpenSeek
+from playout.server.model.offered_bots import parse_offered_bots
+from support.hub_harness import (
+    GAME,
+    THOUGHT,
+    WON,
+    HubHarness,
+    MemoryClient,
+    administrator,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
 
 
 def test_a_newcomer_is_welcomed() -> None:

@@ -9,13 +9,8 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from support.hub_harness import GAME, THOUGHT, HubHarness, MemoryClient, hello_of
-from support.scale import repetitions
 
-from server.core.accounts import digest
-from server.core.match import Match
-from server.core.sessions import Session
-from server.model.messages import (
+from playout.protocol.messages import (
     Cancel,
     Code,
     Ended,
@@ -29,7 +24,12 @@ from server.model.messages import (
     Watch,
     Welcome,
 )
-from server.model.names import skeleton
+from playout.protocol.names import skeleton
+from playout.server.core.accounts import digest
+from playout.server.core.match import Match
+from playout.server.core.sessions import Session
+from support.hub_harness import GAME, THOUGHT, HubHarness, MemoryClient, hello_of
+from support.scale import repetitions
 
 NAMES = ("Ann", "Bob", "Eve", "Zoe")
 names = st.sampled_from(NAMES)

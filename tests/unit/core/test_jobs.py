@@ -7,13 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from support.hub_harness import HubHarness, administrator, only
-from support.tournaments import NAMES, Bots, last, member, new_tournament, spec_of
 
-from server.core.jobs import PAUSE_S, JobQueue
-from server.core.sessions import MATCHES_WITH_VIEWS
-from server.core.timers import Timers
-from server.model.messages import (
+from playout.protocol.messages import (
     Abort,
     Code,
     CreateTournament,
@@ -29,7 +24,11 @@ from server.model.messages import (
     WatchTournament,
     Withdraw,
 )
-from server.model.tournament_spec import Entrant, Openings
+from playout.protocol.tournament_spec import Entrant, Openings
+from playout.server.core.sessions import MATCHES_WITH_VIEWS
+from playout.server.core.timers import PAUSE_S, JobQueue, Timers
+from support.hub_harness import HubHarness, administrator, only
+from support.tournaments import NAMES, Bots, last, member, new_tournament, spec_of
 
 
 def counted(log: list[str], name: str, slices: int) -> Callable[[float], bool]:
@@ -127,7 +126,7 @@ def test_requests_are_answered_while_entrants_are_checked() -> None:
 def test_rounds_are_paired_in_slices_between_which_requests_are_handled(
     format_: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.tournament.state.PAIRS_A_STEP", 1)
+    monkeypatch.setattr("playout.server.tournament.state.PAIRS_A_STEP", 1)
     harness = HubHarness()
     lines = [member(harness, name) for name in NAMES]
     boss, tournament = new_tournament(harness, spec_of(4, format=format_, rounds=2))
@@ -158,7 +157,7 @@ def test_rounds_are_paired_in_slices_between_which_requests_are_handled(
 def test_a_new_watcher_is_sent_all_fixtures_in_order_and_then_what_happens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("server.core.handlers.tournament_director.FIXTURES_A_SLICE", 2)
+    monkeypatch.setattr("playout.server.core.handlers.tournament_director.FIXTURES_A_SLICE", 2)
     harness = HubHarness()
     ann, bob = member(harness, "Ann"), member(harness, "Bob")
     boss, tournament = new_tournament(harness, spec_of(rounds=3))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 
 import pytest
+
+from playout.protocol.messages import Join
+from playout.server.core.handlers.tournaments import FreeSessions, JoinedSessions
+from playout.server.core.sessions import Session
+from playout.server.tournament.state import TournamentState
 from support.hub_harness import hello_of
 from support.scale import repetitions
 from support.tournaments import NAMES, spec_of
-
-from server.core.handlers.joined_sessions import FreeSessions, JoinedSessions
-from server.core.sessions import Session
-from server.model.messages import Join
-from server.tournament.state import TournamentState
 
 #: For each entrant the keys of its sessions, once for each match that they could play.
 Free = dict[int, list[str]]

@@ -1,4 +1,4 @@
-"""server.core.handlers.ladders: bots on a ladder, on a hub without sockets."""
+"""playout.server.core.handlers.ladders: bots on a ladder, on a hub without sockets."""
 
 from __future__ import annotations
 
@@ -6,16 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.hub_harness import EPOCH, HubHarness, administrator
-from support.ladders import GAME, LadderPlay
-from support.scale import repetitions
-from support.tournaments import member
 
-import games
-from server.core.handlers.ladder_feed import INTERVAL_S
-from server.core.handlers.ladders import MOST_LADDERS, MOST_UNPLAYED, MOST_VOID
-from server.ladder.hours import parse_hours
-from server.model.messages import (
+from playout import games
+from playout.protocol.messages import (
     Abort,
     Code,
     Ended,
@@ -30,7 +23,14 @@ from server.model.messages import (
     Started,
     WatchLadder,
 )
-from server.model.records import LadderRating, MatchEnded, MatchStarted
+from playout.server.core.handlers.feeds import INTERVAL_S
+from playout.server.core.handlers.ladders import MOST_LADDERS, MOST_UNPLAYED, MOST_VOID
+from playout.server.ladder.pairing import parse_hours
+from playout.server.model.records import LadderRating, MatchEnded, MatchStarted
+from support.hub_harness import EPOCH, HubHarness, administrator
+from support.ladders import GAME, LadderPlay
+from support.scale import repetitions
+from support.tournaments import member
 
 NAMES = ("Ann", "Bob", "Cyd", "Dan")
 

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 import random
 
-from support.hub_harness import (
-    GAME,
-    WON,
-    HubHarness,
-    MemoryClient,
-    match_between,
-    only,
-    play,
-    sit_down,
-)
-
-from server.core.handlers.lobby_feed import SHOWN
-from server.model.messages import (
+from playout.protocol.messages import (
     Cancel,
     LobbyTotals,
     News,
@@ -28,6 +16,17 @@ from server.model.messages import (
     Seek,
     Seeking,
     SubscribeLobby,
+)
+from playout.server.core.handlers.feeds import SHOWN
+from support.hub_harness import (
+    GAME,
+    WON,
+    HubHarness,
+    MemoryClient,
+    match_between,
+    only,
+    play,
+    sit_down,
 )
 
 TICK_S = 1.0

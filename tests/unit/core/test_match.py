@@ -12,12 +12,12 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
-from support.scale import repetitions
 
-import games
-from server.core.match import Match, Refused, Result, Status, Terms
-from server.model.messages import ClockState, Code, Reason
-from server.model.time_control import parse_time_control
+from playout import games
+from playout.protocol.messages import ClockState, Code, Reason
+from playout.protocol.time_control import parse_time_control
+from playout.server.core.match import Match, Refused, Result, Status, Terms
+from support.scale import repetitions
 
 WON = (0, 3, 1, 4, 2)
 """

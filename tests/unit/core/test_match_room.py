@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.hub_harness import WON, HubHarness, MemoryClient, play, sit_down
 
-from server.model.messages import (
+from playout.protocol.messages import (
     Ended,
     Move,
     Ping,
@@ -19,8 +18,9 @@ from server.model.messages import (
     Update,
     Watch,
 )
-from server.runtime import scheduler
-from server.runtime.scheduler import LoopScheduler
+from playout.server.runtime import scheduler
+from playout.server.runtime.scheduler import LoopScheduler
+from support.hub_harness import WON, HubHarness, MemoryClient, play, sit_down
 
 
 class WatchedMatch(HubHarness):

@@ -9,15 +9,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.hub_harness import HubHarness, MemoryClient, match_between
-from support.restarts import kept_of, restarted
-from support.scale import repetitions
 
-from server.core.accounts import digest
-from server.core.match_room import MatchRoom
-from server.export import jsonl
-from server.export.replay import replay
-from server.model.messages import (
+from playout.protocol.messages import (
     Abort,
     AnswerOffer,
     Ended,
@@ -37,7 +30,14 @@ from server.model.messages import (
     Watch,
     WithdrawOffer,
 )
-from server.model.records import Record, StoredMatch
+from playout.server.core.accounts import digest
+from playout.server.core.match_room import MatchRoom
+from playout.server.export import jsonl
+from playout.server.export.replay import replay
+from playout.server.model.records import Record, StoredMatch
+from support.hub_harness import HubHarness, MemoryClient, match_between
+from support.restarts import kept_of, restarted
+from support.scale import repetitions
 
 GAME = "connect_four"
 NAMES = ("Ann", "Bob", "Eve")

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import pytest
 from msgspec import structs
-from support.hub_harness import (
-    HubHarness,
-    MemoryClient,
-    administrator,
-    match_between,
-    only,
-    play,
-    sit_down,
-)
-from support.restarts import kept_of, restarted
 
-import games
-from server.core.match import Match, Refused
-from server.core.offers import MatchOffers
-from server.export import jsonl
-from server.model.messages import (
+from playout import games
+from playout.protocol.messages import (
     Abort,
     AnswerOffer,
     ClockState,
@@ -41,7 +28,20 @@ from server.model.messages import (
     Watch,
     WithdrawOffer,
 )
-from server.model.records import MatchEnded, MovesTakenBack
+from playout.server.core.match import Match, Refused
+from playout.server.core.offers import MatchOffers
+from playout.server.export import jsonl
+from playout.server.model.records import MatchEnded, MovesTakenBack
+from support.hub_harness import (
+    HubHarness,
+    MemoryClient,
+    administrator,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
+from support.restarts import kept_of, restarted
 
 
 @pytest.fixture

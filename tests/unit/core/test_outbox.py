@@ -8,22 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
-from support.hub_harness import (
-    EPOCH,
-    GAME,
-    WON,
-    HubHarness,
-    MemoryClient,
-    hello_of,
-    match_between,
-    only,
-    play,
-    sit_down,
-)
-from support.restarts import restarted
 
-from server.core.outbox import Outbox
-from server.model.messages import (
+from playout.protocol.messages import (
     ClockState,
     Code,
     Ended,
@@ -44,11 +30,21 @@ from server.model.messages import (
     Watch,
     Welcome,
 )
-from server.model.records import (
-    MatchEnded,
-    MatchStarted,
-    MovePlayed,
+from playout.server.core.outbox import Outbox
+from playout.server.model.records import MatchEnded, MatchStarted, MovePlayed
+from support.hub_harness import (
+    EPOCH,
+    GAME,
+    WON,
+    HubHarness,
+    MemoryClient,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
 )
+from support.restarts import restarted
 
 
 def test_a_match_is_announced_when_it_is_stored() -> None:

@@ -6,21 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
-from support.hub_harness import (
-    GAME,
-    HubHarness,
-    MemoryClient,
-    administrator,
-    hello_of,
-    match_between,
-    only,
-    play,
-    sit_down,
-)
 
-from server.core.rate_limits import Quota, TokenBucket, network
-from server.model.codec import ADMINISTRATORS_FRAME
-from server.model.messages import (
+from playout.protocol.codec import ADMINISTRATORS_FRAME
+from playout.protocol.messages import (
     Code,
     Error,
     List,
@@ -32,7 +20,19 @@ from server.model.messages import (
     Watch,
     Welcome,
 )
-from server.model.names import skeleton
+from playout.protocol.names import skeleton
+from playout.server.core.rate_limits import Quota, TokenBucket, network
+from support.hub_harness import (
+    GAME,
+    HubHarness,
+    MemoryClient,
+    administrator,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
 
 
 def error(client: MemoryClient) -> Error:

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from support.hub_harness import (
-    HubHarness,
-    MemoryClient,
-    hello_of,
-    match_between,
-    only,
-    play,
-    sit_down,
-)
-from support.tournaments import Bots, member, new_tournament, spec_of
-
-from server.model.messages import (
+from playout.protocol.messages import (
     Ended,
     Error,
     Fixture,
@@ -30,7 +19,7 @@ from server.model.messages import (
     Watch,
     Welcome,
 )
-from server.model.records import (
+from playout.server.model.records import (
     NOT_STORED,
     Account,
     EntrantWithdrawn,
@@ -41,6 +30,16 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
+from support.hub_harness import (
+    HubHarness,
+    MemoryClient,
+    hello_of,
+    match_between,
+    only,
+    play,
+    sit_down,
+)
+from support.tournaments import Bots, member, new_tournament, spec_of
 
 R = TypeVar("R", bound=Record)
 

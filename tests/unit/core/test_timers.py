@@ -7,7 +7,7 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.core.timers import Timer, Timers
+from playout.server.core.timers import Timer, Timers
 
 keys = st.sampled_from("abcd")
 times = st.integers(0, 30).map(float)

@@ -9,21 +9,9 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from support.hub_harness import HubHarness, MemoryClient, administrator, match_between
-from support.tournaments import (
-    NAMES,
-    TOKEN,
-    Bots,
-    account,
-    last,
-    member,
-    new_tournament,
-    spec_of,
-    stored_tournament,
-)
 
-import games
-from server.model.messages import (
+from playout import games
+from playout.protocol.messages import (
     Adjudicate,
     Analysis,
     AnswerOffer,
@@ -47,21 +35,27 @@ from server.model.messages import (
     WatchTournament,
     Withdraw,
 )
-from server.model.records import (
+from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, loads
+from playout.server.model.records import (
     MatchEnded,
     MatchStarted,
     Record,
     TournamentCreated,
     TournamentEnded,
 )
-from server.model.tournament_spec import (
-    Adjudication,
-    Entrant,
-    Openings,
-    Sprt,
-    loads,
+from playout.server.tournament.state import restore_tournament
+from support.hub_harness import HubHarness, MemoryClient, administrator, match_between
+from support.tournaments import (
+    NAMES,
+    TOKEN,
+    Bots,
+    account,
+    last,
+    member,
+    new_tournament,
+    spec_of,
+    stored_tournament,
 )
-from server.tournament.state import restore_tournament
 
 
 def test_a_tournament_is_played_to_its_end() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from playout import games
+from playout.games.core.view import BoardView, draw
+from playout.games.tic_tac_toe import TicTacToe
+from playout.protocol.messages import Analysis, Ended, Move, Started, TakeOver, Update, Watch
+from playout.server.core.view import NAMED, board_of, drawn, legal_moves_of, position_view_of
 from support.hub_harness import HubHarness, MemoryClient, match_between, only, sit_down
 from support.variants import EXAMPLES
-
-import games
-from games.core.view import BoardView, draw
-from games.tic_tac_toe import TicTacToe
-from server.core.view import NAMED, board_of, drawn, legal_moves_of, position_view_of
-from server.model.messages import Analysis, Ended, Move, Started, TakeOver, Update, Watch
 
 
 def watcher(harness: HubHarness, name: str, **hello: Any) -> MemoryClient:

@@ -15,18 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 from sgfmill.sgf import Sgf_game
+
+from playout import games
+from playout.games import TIE, BoardView, Game, IllegalAction, State
+from playout.games.chessboard.notation import text_of, uci_name
+from playout.protocol.messages import ClockState, Reason
+from playout.server.export import FORMATS, jsonl, pgn, sgf, writer
+from playout.server.export.replay import Contradiction, replay
+from playout.server.model.records import LadderMatch, MatchEnded, StoredMatch
 from support.scale import repetitions
 from support.stored_game import AT, LOST, PlayedGame
 from support.variants import EXAMPLES, VARIANTS, every_game
-
-import games
-from games import TIE, BoardView, Game, IllegalAction, State
-from games.chessboard.fen import text_of
-from games.chessboard.notation import uci_name
-from server.export import FORMATS, jsonl, pgn, sgf, writer
-from server.export.replay import Contradiction, replay
-from server.model.messages import ClockState, Reason
-from server.model.records import LadderMatch, MatchEnded, StoredMatch
 
 CLOCKS = ("none", "1/move", "300+3", "20+5x30")
 NASTY = ['"', "\\", "]", ":", "(;B[aa])", "a\\]b\\", "{}", "%", "1-0", "*", "é漢🎲", '[A "b\\"]']

@@ -15,15 +15,15 @@ from statistics import NormalDist
 
 import chess.pgn
 import pytest
+
+from playout.protocol.tournament_spec import Entrant, Openings
+from playout.server.export import pgn
+from playout.server.storage import Database
+from playout.server.tournament.report import HeadToHead
+from playout.server.tournament.results import Results
+from playout.server.tournament.state import restore_tournament
 from support.played_tournaments import store_tournaments
 from support.tournaments import spec_of
-
-from server.export import pgn
-from server.model.tournament_spec import Entrant, Openings
-from server.storage import Database
-from server.tournament.report import HeadToHead
-from server.tournament.results import Results
-from server.tournament.state import restore_tournament
 
 NAMES, PAIRS = ("uct", "worse"), 40
 _POINTS = {"1-0": (1.0, 0.0), "0-1": (0.0, 1.0), "1/2-1/2": (0.5, 0.5)}

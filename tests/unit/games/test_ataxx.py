@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.scale import repetitions
 
-import games
+from playout import games
+from support.scale import repetitions
 
 Place = tuple[int, int]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import games
+from playout import games
 
 
 def after(spec: str, moves: str) -> tuple[games.Game, games.State]:

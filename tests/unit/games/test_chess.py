@@ -9,12 +9,11 @@ import chess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.scale import repetitions
 
-import games
-from games import IllegalAction, SpecError
-from games.chessboard.fen import position, text_of
-from games.chessboard.notation import uci_name
+from playout import games
+from playout.games import IllegalAction, SpecError
+from playout.games.chessboard.notation import position, text_of, uci_name
+from support.scale import repetitions
 
 BOTH_CASTLE = "r3k2r/1ppppppp/8/8/8/8/1PPPPPPP/R3K2R w KQkq - 0 1"
 MANY_OF_A_KIND = "6k1/PPP5/8/Q1Q1Q3/8/R6R/8/N1N1K3 w - - 0 1"

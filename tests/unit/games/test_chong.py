@@ -7,11 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
-from support.scale import repetitions
 
-import games
-from games.chong import QUIET_PLIES
-from games.core.random import seeded
+from playout import games
+from playout.games.chong import QUIET_PLIES
+from playout.games.core.random import seeded
+from support.scale import repetitions
 
 Place = tuple[int, int]
 

@@ -1,4 +1,4 @@
-"""games.core.compilation_cache: what is compiled again after which change."""
+"""playout.games.core.compilation_cache: what is compiled again after which change."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import games
-from games.core import compilation_cache
-from games.core.compilation_cache import announce_compilation, folder_of
+from playout import games
+from playout.games.core import compilation_cache
+from playout.games.core.compilation_cache import announce_compilation, folder_of
 
 #: A package with a game that imports a helper by one of the possible spellings.
 FILES = {
     "__init__.py": "",
     "game.py": "{spelling}\n",
-    "lines.py": "from games.core import random\n",
+    "lines.py": "from playout.games.core import random\n",
     "other.py": "",
 }
 
@@ -66,7 +66,7 @@ def test_only_a_change_of_what_a_file_imports_compiles_it_again(
     importlib.import_module("package_of_a_game.game")
     before = folder_after(folder)
     assert folder_after(folder, a_new_game="") == before
-    changed = folder_after(folder, lines="from games.core import random  # changed")
+    changed = folder_after(folder, lines="from playout.games.core import random  # changed")
     assert changed != before
     assert folder_after(folder, game=f"{spelling}  # changed") not in (before, changed)
 
@@ -74,9 +74,11 @@ def test_only_a_change_of_what_a_file_imports_compiles_it_again(
 def test_the_rules_of_a_game_do_not_depend_on_other_games() -> None:
     for name in ("ultimate_tic_tac_toe", "othello", "connect_four"):
         games.load(name)
-    assert "games.tic_tac_toe" in compilation_cache._closure("games.ultimate_tic_tac_toe")
-    assert "games.core.random" in compilation_cache._closure("games.othello")
-    assert "games.connect_four" not in compilation_cache._closure("games.othello")
+    assert "playout.games.tic_tac_toe" in compilation_cache._closure(
+        "playout.games.ultimate_tic_tac_toe"
+    )
+    assert "playout.games.core.random" in compilation_cache._closure("playout.games.othello")
+    assert "playout.games.connect_four" not in compilation_cache._closure("playout.games.othello")
 
 
 def test_each_module_that_is_compiled_is_announced_once(

@@ -6,12 +6,12 @@ import random
 
 import numpy as np
 import pytest
+
+from playout import games
+from playout.games import Game, KernelGame, State
+from playout.games.core.random import seeded
 from support.scale import repetitions
 from support.variants import COMPILED
-
-import games
-from games import Game, KernelGame, State
-from games.core.random import seeded
 
 SPECS = (
     "connect_four",

@@ -6,9 +6,9 @@ import random
 
 from draughts.core.game import BLACK, WHITE
 from draughts.core.game import Game as PeerGame
-from support.scale import repetitions
 
-import games
+from playout import games
+from support.scale import repetitions
 
 
 def turns(game: games.Game, state: games.State) -> dict[tuple[int, ...], games.State]:

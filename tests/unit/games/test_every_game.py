@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from playout import games
+from playout.games import TIE, Game, IllegalAction, KernelGame, State
+from playout.games.core.description import described
+from playout.games.core.random import seeded
 from support.scale import repetitions, sample
 from support.variants import every_compiled_game, every_game
-
-import games
-from games import TIE, Game, IllegalAction, KernelGame, State
-from games.core.description import described
-from games.core.random import seeded
 
 
 def random_match(game: Game, seed: int) -> tuple[list[State], list[int]]:

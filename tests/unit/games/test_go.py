@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import games
-from games import TIE, IllegalAction, State
-from games.core.random import seeded
-from games.go import Go
-from games.goban import prior
+from playout import games
+from playout.games import TIE, IllegalAction, State
+from playout.games.core.random import seeded
+from playout.games.go import Go
+from playout.games.goban import prior
 
 STONES = ".XO"
 

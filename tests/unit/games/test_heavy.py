@@ -8,9 +8,9 @@ import chess
 import numpy as np
 import pytest
 
-import games
-from games.chessboard.heavy import PLIES
-from games.core.random import seeded
+from playout import games
+from playout.games.chessboard.heavy import PLIES
+from playout.games.core.random import seeded
 
 MATCHES = 400
 

@@ -6,9 +6,9 @@ import random
 from collections import Counter
 
 import pytest
-from support.scale import repetitions
 
-import games
+from playout import games
+from support.scale import repetitions
 
 Place = tuple[int, int]  # the player whose row it is, and the pit; pit `houses` is the store
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.scale import repetitions
 
-import games
+from playout import games
+from support.scale import repetitions
 
 #: The most sequences that are counted in the usual suite.
 SHORT = 120_000

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-import games
-from games.goban import ladders, prior
-from games.goban.layout import point_of
+from playout import games
+from playout.games.goban import ladders, prior
+from playout.games.goban.points import point_of
 
 Point = tuple[int, int]
 Stones = dict[Point, int]

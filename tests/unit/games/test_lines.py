@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import games
-from games.core.lines import rows_of_pieces
+from playout import games
+from playout.games.core.lines import rows_of_pieces
 
 
 def test_lines_have_at_least_and_at_most_so_many_pieces_of_one_player() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.plain import Plain
 
-import games
-from games import Game, State
-from games.core.lookahead import mean_return, wins_within
-from games.core.random import seeded
+from playout import games
+from playout.games import Game, State
+from playout.games.core.random import seeded
+from playout.ratings.openings import mean_return, wins_within
+from support.plain import Plain
 
 GAMES = ["connect_four", "tic_tac_toe", "mnk(m=4,n=4,k=3)", "nim(chips=9)", "othello"]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import games
-from games import TIE, Game, State
+from playout import games
+from playout.games import TIE, Game, State
 
 Cell = tuple[int, int]
 

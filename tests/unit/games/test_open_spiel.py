@@ -12,14 +12,13 @@ from types import ModuleType
 
 import pyspiel
 import pytest
-from support.scale import repetitions
 
-import games
-import games.open_spiel
-import players.open_spiel_mcts
-from games import TIE, IllegalAction, SpecError
-from games.core import history_game
-from games.open_spiel import BOUNDS, GameName, OpenSpiel
+from playout import games
+from playout.games import TIE, IllegalAction, SpecError, open_spiel
+from playout.games.core import history_game
+from playout.games.open_spiel import BOUNDS, GameName, OpenSpiel
+from playout.players import open_spiel_mcts
+from support.scale import repetitions
 
 NAMES = typing.get_args(GameName)
 MATCHES = repetitions(100, short=1)
@@ -265,6 +264,6 @@ def test_without_the_package_the_error_says_how_to_install_it(
         games.load("open_spiel(game=clobber,rows=3)")
 
 
-@pytest.mark.parametrize("module", [games.open_spiel, players.open_spiel_mcts])
+@pytest.mark.parametrize("module", [open_spiel, open_spiel_mcts])
 def test_the_package_is_imported_only_where_a_game_is_loaded(module: ModuleType) -> None:
     assert "pyspiel" not in vars(module)

@@ -6,11 +6,11 @@ import random
 
 import pyspiel
 import pytest
+
+from playout import games
+from playout.games import TIE
 from support.scale import repetitions
 from testbed.openspiel import spelling
-
-import games
-from games import TIE
 
 GAMES = repetitions(1000, short=20)
 SAME = [

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from playout import games, players
+from playout.games import Game, IllegalAction, SpecError
+from playout.games.core import plugins
+from playout.games.original import BoardError, Original
+from playout.players.engines.original_rules import rules_named
 from support import scale
 from support.boards_package import write_package
 from support.original_boards import BOARDS, CountdownBoard
-
-import games
-import players
-from games import Game, IllegalAction, SpecError
-from games.core import plugins
-from games.original import BoardError, Original
-from players.engines.original_rules import rules_named
 
 POINTS = "\n".join(
     [

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import games
-from games.core import own_games
-from server.runtime.subprocesses import others_environment, own_environment
+from playout import games
+from playout.commands.subprocesses import others_environment, own_environment
+from playout.games.core import plugins
 
 FILE = """
-from games import Game
+from playout.games import Game
 
 
 class {name}(Game):
@@ -46,7 +46,7 @@ number = 3
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder, with a file that has games; nothing of it is left afterwards."""
-    monkeypatch.setenv(own_games.VARIABLE, "")
+    monkeypatch.setenv(plugins.VARIABLE, "")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_file.py").write_text(FILE.format(name="OwnTake"))
@@ -75,7 +75,7 @@ def test_a_registered_game_has_the_name_of_its_class(folder: Path) -> None:
     ],
 )
 def test_the_name_of_a_class_is_spelled_as_those_of_the_games(name: str, expected: str) -> None:
-    assert own_games.name_of(type(name, (games.Game,), {})) == expected
+    assert plugins.name_of(type(name, (games.Game,), {})) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,10 @@ def test_the_name_of_a_class_is_spelled_as_those_of_the_games(name: str, expecte
         (":OwnTake", "write it as module:Class"),
         ("own_file:OwnTake(chip=1)", "did you mean 'chips'"),
         ("own_file:OwnTake(chips=10)", "too many"),
-        ("games.nim:Nim", "'games.nim:Nim' cannot be called 'nim', as another game is"),
+        (
+            "playout.games.nim:Nim",
+            "'playout.games.nim:Nim' cannot be called 'nim', as another game is",
+        ),
     ],
 )
 def test_a_class_that_is_no_game_of_ones_own_is_refused(folder: Path, text: str, told: str) -> None:
@@ -105,7 +108,9 @@ def test_two_registered_games_cannot_have_one_name(folder: Path) -> None:
     assert games.register("own_file:OwnTake", str(folder / "elsewhere")) == "own_take"
 
 
-@pytest.mark.parametrize("text", ["own_file:OwnTake", "own_take", "os:system", "games.nim:Nim"])
+@pytest.mark.parametrize(
+    "text", ["own_file:OwnTake", "own_take", "os:system", "playout.games.nim:Nim"]
+)
 def test_a_name_that_was_not_registered_imports_nothing(folder: Path, text: str) -> None:
     for call in (games.load, games.describe):
         with pytest.raises(games.SpecError, match="unknown game"):
@@ -115,11 +120,11 @@ def test_a_name_that_was_not_registered_imports_nothing(folder: Path, text: str)
 
 
 def test_processes_that_are_started_know_the_games(folder: Path) -> None:
-    assert own_games.VARIABLE not in os.environ or not own_games.registered()
+    assert plugins.VARIABLE not in os.environ or not plugins.registered()
     games.register("own_file:OwnTake")
-    there = {"own_take": own_games.OwnGame("own_file:OwnTake", str(folder))}
+    there = {"own_take": plugins.OwnGame("own_file:OwnTake", str(folder))}
     for environment in (own_environment(), others_environment()):
-        assert own_games._parsed(environment[own_games.VARIABLE]) == there
+        assert plugins._parsed(environment[plugins.VARIABLE]) == there
     sys.modules.pop("own_file")
     games.load.cache_clear()
     sys.path.remove(str(folder))

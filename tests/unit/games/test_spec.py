@@ -6,7 +6,15 @@ from typing import Literal
 
 import pytest
 
-from games.core.spec import SpecError, bind, canonical, choices, parameters_of, parse, wanted
+from playout.games.core.spec import (
+    SpecError,
+    bind,
+    canonical,
+    choices,
+    parameters_of,
+    parse,
+    wanted,
+)
 
 
 class Search:

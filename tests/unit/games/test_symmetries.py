@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+
+from playout import games
+from playout.games import BoardView, Symmetry
 from support.images import match_and_image, moved
 from support.scale import repetitions
 from support.variants import every_game
-
-import games
-from games import BoardView, Symmetry
 
 
 def image_of_clicks(view: BoardView, symmetry: Symmetry) -> dict[int, tuple[int, ...]]:

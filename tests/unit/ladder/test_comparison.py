@@ -1,4 +1,4 @@
-"""server.ladder.comparison: how many more matches show that a new version is better."""
+"""playout.ratings.comparison: how many more matches show that a new version is better."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from statistics import NormalDist
 
 import pytest
 
-from server.ladder.comparison import (
+from playout.ratings.bradley_terry import Outcomes, RatingProblem, solve
+from playout.ratings.comparison import (
     MOST_NEEDED,
     SURE,
     difference_error,
     error_of_its_own,
     matches_needed,
 )
-from server.ladder.ratings import RatingProblem, solve
-from server.tournament.ratings import Outcomes
 
 SIGMAS = NormalDist().inv_cdf(0.975)
 

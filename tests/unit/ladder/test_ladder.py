@@ -1,4 +1,4 @@
-"""server.ladder as a whole: bots of known strength, whose results are drawn by chance."""
+"""playout.server.ladder as a whole: bots of known strength, whose results are drawn by chance."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import random
 from collections import Counter
 
 import pytest
-from support.scale import repetitions
 
-from server.ladder.pairing import meeting
-from server.ladder.ratings import solve
-from server.ladder.standings import LadderTable, LadderTerms, ladder_table
-from server.ladder.state import LadderPlayer, LadderState, OwedMatch
+from playout.ratings.bradley_terry import solve
+from playout.server.ladder.pairing import meeting
+from playout.server.ladder.standings import LadderTable, LadderTerms, ladder_table
+from playout.server.ladder.state import LadderPlayer, LadderState, OwedMatch
+from support.scale import repetitions
 
 BOTS, GAP = 12, 100.0
 AT_ONCE = 4

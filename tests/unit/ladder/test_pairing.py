@@ -1,10 +1,10 @@
-"""server.ladder.pairing: who meets whom next."""
+"""playout.server.ladder.pairing: who meets whom next."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from server.ladder.pairing import Contender, Meeting, meeting, next_pair
+from playout.server.ladder.pairing import Contender, Meeting, meeting, next_pair
 
 
 def contenders(*ratings: float) -> list[Contender]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from server.ladder.ratings import solve
-from server.ladder.standings import LadderMeeting, LadderTable, LadderTerms, ladder_table
-from server.ladder.state import LadderPlayer, LadderState
+from playout.ratings.bradley_terry import solve
+from playout.server.ladder.standings import LadderMeeting, LadderTable, LadderTerms, ladder_table
+from playout.server.ladder.state import LadderPlayer, LadderState
 
 ANN, BOB, NEW = LadderPlayer("a", "1"), LadderPlayer("b", "1"), LadderPlayer("a", "2")
 NAMES = {"a": "Ann", "b": "Bob"}

@@ -1,12 +1,12 @@
-"""server.ladder.state: results, what is owed, and what follows from the stored matches."""
+"""playout.server.ladder.state: results, what is owed, and what follows from the stored matches."""
 
 from __future__ import annotations
 
 import pytest
 
-from games import TIE
-from server.ladder.ratings import solve
-from server.ladder.state import (
+from playout.games import TIE
+from playout.ratings.bradley_terry import Outcomes, solve
+from playout.server.ladder.state import (
     LadderPlayer,
     LadderState,
     OwedMatch,
@@ -14,7 +14,6 @@ from server.ladder.state import (
     StoredResult,
     restore_ladder,
 )
-from server.tournament.ratings import Outcomes
 
 ANN, BOB = LadderPlayer("ann", "1"), LadderPlayer("bob", "1")
 NEW = LadderPlayer("ann", "2")

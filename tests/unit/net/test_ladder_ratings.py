@@ -1,16 +1,15 @@
-"""server.net.ladder_ratings: ratings from another thread, also when they cannot be computed."""
+"""server.net.rating_updates: ratings from another thread, also when they cannot be computed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from support.threads import Loop
 
-from server.core.effects import RateLadder
-from server.ladder.ratings import RatingProblem
-from server.net.ladder_ratings import LadderRatings
-from server.tournament.ratings import Outcomes
+from playout.ratings.bradley_terry import Outcomes, RatingProblem
+from playout.server.core.effects import RateLadder
+from playout.server.net.rating_updates import LadderRatings
+from support.threads import Loop
 
 SOLVABLE = RatingProblem(2, {(0, 1): Outcomes(first=3, ties=1, second=2)}, ())
 #: A result against version 7, which is not among the one version of the problem.

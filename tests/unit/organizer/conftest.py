@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.runtime.subprocesses import LogFolder
+from playout.commands.subprocesses import LogFolder
 
 
 @pytest.fixture

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from server.core.accounts import digest
-from server.model.records import (
-    Account,
-)
-from server.organizer.accounts import organizer_name, prepare_accounts
-from server.storage import Database, StorageError
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account
+from playout.server.organizer.accounts import organizer_name, prepare_accounts
+from playout.server.storage import Database, StorageError
 
 
 def test_accounts_are_made_and_only_digests_of_tokens_kept(tmp_path: Path) -> None:
@@ -44,7 +42,7 @@ def test_an_account_that_is_there_is_taken_over_with_its_name(tmp_path: Path) ->
 def test_a_database_that_a_server_uses_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.organizer.accounts._PATIENCE_S", 0.2)
+    monkeypatch.setattr("playout.server.organizer.accounts._PATIENCE_S", 0.2)
     url = f"sqlite:///{tmp_path}/t.db"
     used = Database(url)
     used.migrate()

@@ -1,4 +1,4 @@
-"""server.organizer.affinity: the two players of a match share cores, different matches do not."""
+"""server.organizer.cores: the two players of a match share cores, different matches do not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from games.core.cores import usable_cores
-from server.model.tournament_spec import TournamentSpec
-from server.organizer.affinity import Cores
-from server.tournament.spec_parser import read
+from playout.commands.subprocesses import usable_cores
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.server.organizer.cores import Cores
+from playout.server.tournament.spec_parser import read
 
 SLEEPS = ["sleep", "60"]
 USABLE = os.sched_getaffinity(0)

@@ -8,7 +8,7 @@ import stat
 import pytest
 from cryptography import x509
 
-from server.organizer.certificate import ServerCertificate
+from playout.server.organizer.local_server import ServerCertificate
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from server.organizer.cluster.cluster import listening
+from playout.server.organizer.cluster.cluster import listening
 
 #: More than the queue of a listening socket holds.
 WORKERS = 300

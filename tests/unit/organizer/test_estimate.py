@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.fixtures import spec
 
-from server.model.tournament_spec import Entrant, Sprt
-from server.organizer import estimate
-from server.tournament import formats
-from server.tournament.pairs import PairScore
+from playout.protocol.tournament_spec import Entrant, Sprt
+from playout.ratings.pairs import PairScore
+from playout.server.organizer import estimate
+from playout.server.tournament import formats
+from support.fixtures import spec
 
 
 @pytest.mark.parametrize("format_", ["round_robin", "gauntlet", "match", "swiss", "knockout"])

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.organizer import invoke
 
-from server.model.tournament_spec import Entrant
-from server.organizer import spec_file
-from server.organizer.cluster.job import travelling_files
-from server.tournament.spec_parser import ClusterSettings
+from playout.protocol.tournament_spec import Entrant
+from playout.server.organizer import spec_file
+from playout.server.organizer.cluster.job import travelling_files
+from playout.server.tournament.spec_parser import ClusterSettings
+from support.organizer import invoke
 
 MINE = Entrant("Ann", "1", command="python bots/ann.py --book ../secret.txt")
 OTHER = Entrant("Bob", "1", player="bob:Bob(net=nets/b.onnx,depth=3)")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from playout.server.organizer.entrants import initial_processes
 from support.fixtures import spec
-
-from server.organizer.local_entrants import initial_processes
 
 
 def test_as_many_processes_at_first_as_are_surely_of_use() -> None:

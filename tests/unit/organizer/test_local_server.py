@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from server.organizer.local_server import LocalServer, LocalServerError, is_free
-from server.runtime.subprocesses import LogFolder
+from playout.commands.subprocesses import LogFolder
+from playout.server.organizer.local_server import LocalServer, LocalServerError, is_free
 
 
 def test_a_port_that_is_taken_is_said_to_be(logs: LogFolder) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 import pytest
 from msgspec import structs
-from support.stored_game import PlayedGame
 
-from server.export import jsonl, pgn
-from server.model.messages import Fixture
-from server.model.records import StoredMatch
-from server.organizer.match_files import MatchFile, MatchFiles
+from playout.protocol.messages import Fixture
+from playout.server.export import jsonl, pgn
+from playout.server.model.records import StoredMatch
+from playout.server.organizer.match_files import MatchFile, MatchFiles
+from support.stored_game import PlayedGame
 
 
 def match(name: str) -> StoredMatch:

@@ -8,24 +8,24 @@ from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import pytest
+
 from support.fixtures import spec
 
 pytest.importorskip("distributed")
 
+from playout.protocol import versions
+from playout.server.organizer.cluster import preflight
+from playout.server.organizer.cluster.core_set import unreachable
+from playout.server.organizer.cluster.job import ClusterJob
+from playout.server.organizer.cluster.preflight import WorkerAnswer
 from support.fake_workers import FakeWorker, FakeWorkers
 from testbed.machine import reserve_port
-
-from server.client import program_files
-from server.organizer.cluster import preflight
-from server.organizer.cluster.core_set import unreachable
-from server.organizer.cluster.job import ClusterJob
-from server.organizer.cluster.worker_check import WorkerAnswer
 
 #: The time at which workers are asked and answer.
 NOW = 1_800_000_000.0
 JOB = ClusterJob(spec(), ("10.1.2.3", 4242), {}, {}, {})
 
-GOOD = WorkerAnswer("lab1", program_files.installed(), NOW, (), "", 100.0, 4)
+GOOD = WorkerAnswer("lab1", versions.installed(), NOW, (), "", 100.0, 4)
 
 
 def answered(**changes: Any) -> FakeWorker:

@@ -11,8 +11,9 @@ from typing import Any, cast
 import pytest
 from twisted.internet.task import Clock
 
-from server.client.connection import ServerConnection
-from server.model.messages import (
+from playout.commands.subprocesses import LogFolder, Process
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import (
     Code,
     CreateTournament,
     Error,
@@ -28,15 +29,12 @@ from server.model.messages import (
     Welcome,
     Withdraw,
 )
-from server.model.tournament_spec import Entrant, TournamentSpec
-from server.organizer.console import LineDisplay
-from server.organizer.entrants import RunnerCalls
-from server.organizer.local_entrants import LocalEntrants
-from server.organizer.login import organizer_hello
-from server.organizer.run_request import RunRequest
-from server.organizer.runner import Runner
-from server.organizer.supervisor import CRASHES
-from server.runtime.subprocesses import LogFolder, Process
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.server.organizer.accounts import organizer_hello
+from playout.server.organizer.console import LineDisplay
+from playout.server.organizer.entrants import LocalEntrants, RunnerCalls
+from playout.server.organizer.runner import Runner, RunRequest
+from playout.server.organizer.supervisor import CRASHES
 
 NAMES = ("Ann", "Bob", "Cem", "Dee")
 SPEC = TournamentSpec(

@@ -6,10 +6,9 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from server.model.messages import ClusterWorker, ReportCluster
-from server.organizer.cluster.preflight import CheckedWorker
-from server.organizer.cluster.server_report import ClusterReporter, report
-from server.organizer.cluster.worker_check import WorkerAnswer
+from playout.protocol.messages import ClusterWorker, ReportCluster
+from playout.server.organizer.cluster.preflight import CheckedWorker, WorkerAnswer
+from playout.server.organizer.cluster.server_report import ClusterReporter, report
 
 
 def report_of(waiting: int = 0, rate: float | None = None) -> ReportCluster:

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.organizer import SPEC
 
-from server.model.tournament_spec import Entrant
-from server.organizer import spec_file
+from playout.protocol.tournament_spec import Entrant
+from playout.server.organizer import spec_file
+from support.organizer import SPEC
 
 
 def test_a_new_release_of_playout_makes_new_versions(

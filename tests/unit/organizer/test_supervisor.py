@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from playout.commands.subprocesses import LogFolder
+from playout.protocol.tournament_spec import Entrant
+from playout.server.organizer.supervisor import BACK_OFF, CRASHES, Supervisor, starter
 from support.fixtures import spec
 from support.processes import is_gone
 from support.waiting import wait_until
-
-from server.model.tournament_spec import Entrant
-from server.organizer.supervisor import BACK_OFF, CRASHES, Supervisor, starter
-from server.runtime.subprocesses import LogFolder
 
 FAILS, STAYS = "false", "sleep 60"
 

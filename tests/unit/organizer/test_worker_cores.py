@@ -1,4 +1,4 @@
-"""server.organizer.cluster.worker_cores: core sets have cores of their own where there are some."""
+"""server.organizer.cluster.core_set: core sets have cores of their own where there are some."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ pytest.importorskip("distributed")
 
 from distributed import Worker
 
-from server.organizer.affinity import assign
-from server.organizer.cluster.worker_cores import keep_to_one, kept_to_cores
+from playout.server.organizer.cluster.core_set import keep_to_one, kept_to_cores
+from playout.server.organizer.cores import assign
 
 CORES = os.sched_getaffinity(0)
 needs_two_cores = pytest.mark.skipif(len(CORES) < 2, reason="it needs two cores")

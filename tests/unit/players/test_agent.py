@@ -13,10 +13,10 @@ from rich.console import Console
 from twisted.internet.task import Clock as FakeClock
 from twisted.python.failure import Failure
 
-import games
-from games import Game, SpecError, State
-from games.core import spec
-from players import (
+from playout import games
+from playout.games import Game, SpecError, State
+from playout.games.core import spec
+from playout.players import (
     ActionStats,
     Cancelled,
     Info,
@@ -30,15 +30,14 @@ from players import (
     Resigned,
     TimeLeft,
 )
-from players.client.active_match import STEPS, Doing, MoveQuery
-from players.client.agent import Agent
-from players.client.console import PlayerConsole
-from players.client.identity import Identity
-from players.client.play_request import PlayRequest
-from players.client.player_cache import PlayerCache
-from players.client.tokens import GivenToken, SavedAccount, TokenFile
-from players.client.trees import TreeFile
-from server.model.messages import (
+from playout.players.client.active_match import STEPS, Doing, MoveQuery
+from playout.players.client.agent import Agent
+from playout.players.client.console import PlayerConsole
+from playout.players.client.identity import GivenToken, Identity, SavedAccount, TokenFile
+from playout.players.client.play_request import PlayRequest
+from playout.players.client.player_cache import PlayerCache
+from playout.players.client.trees import TreeFile
+from playout.protocol.messages import (
     Abort,
     AnswerOffer,
     ClockState,

@@ -10,16 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.plain import Plain
 
-import games
-import players
-from games import Game, SpecError
-from players import Cancelled, Limit
-from players.alphazero import AlphaZero
-from players.client import trees
-from players.nets import writer
-from players.nets.architecture import Architecture
+from playout import games, players
+from playout.games import Game, SpecError
+from playout.players import Cancelled, Limit
+from playout.players.alphazero import AlphaZero
+from playout.players.client import trees
+from playout.players.nets import architecture
+from playout.players.nets.architecture import Architecture
+from support.plain import Plain
 
 SMALL = Architecture(blocks=1, filters=4, head_planes=2, value_hidden=4)
 NewNet = Callable[[Game], str]
@@ -35,7 +34,7 @@ def new_net(tmp_path_factory: pytest.TempPathFactory) -> NewNet:
         if not path.exists():
             parameters = SMALL.initial(game, np.random.default_rng(1))
             about = {"author": "a test", "licence": "MIT", "trained": "not at all"}
-            writer.write(path, game, parameters, about)
+            architecture.write(path, game, parameters, about)
         return str(path)
 
     return write

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from games import SpecError
-from players.analyst import search
-from players.analyst.search import Analyst, CannotAnalyse
-from players.core.player import Cancelled
-from server.model.analyst import AnalysisOrder
-from server.model.messages import Analysis
+from playout.games import SpecError
+from playout.players.analyst import analyst_process
+from playout.players.analyst.analyst_process import Analyst, CannotAnalyse
+from playout.players.core.player import Cancelled
+from playout.protocol.analyst import AnalysisOrder
+from playout.protocol.messages import Analysis
 
 
 def order(player: str, *moves: int, seconds: float = 1.0, **fields: object) -> AnalysisOrder:
@@ -33,7 +33,9 @@ def last(reports: Iterator[Analysis]) -> Analysis:
 def test_a_search_goes_on_with_its_tree_and_counts_all_simulations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(search, "FIRST_S", 100.0)  # so that only their number ends simulations
+    monkeypatch.setattr(
+        analyst_process, "FIRST_S", 100.0
+    )  # so that only their number ends simulations
     wanted = order("uct(simulations=500,seed=1)", 3, 3, seconds=600)
     reports = list(Analyst(ticking(20.0)).analyse(wanted))
     assert len(reports) > 2

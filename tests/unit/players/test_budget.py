@@ -1,4 +1,4 @@
-"""players.client.budget: how a player divides its time."""
+"""playout.players.core.budget: how a player divides its time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from itertools import pairwise
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support.scale import repetitions
 
-from players import Limit, TimeLeft
-from players.client.budget import LEAST_S, OVERHEAD_S, OVERHEAD_SHARE, limit_for_move
-from server.core.clock import Clock
-from server.model.messages import ClockState, TimeControl
-from server.model.time_control import parse_time_control, spell_time_control
+from playout.players import Limit, TimeLeft
+from playout.players.core.budget import LEAST_S, OVERHEAD_S, OVERHEAD_SHARE, limit_for_move
+from playout.protocol.messages import ClockState, TimeControl
+from playout.protocol.time_control import parse_time_control, spell_time_control
+from playout.server.core.clock import Clock
+from support.scale import repetitions
 
 PLIES = 60
 

@@ -6,11 +6,10 @@ import threading
 
 import pytest
 
-import games
-import players
-from games import SpecError
-from players import Cancelled, Limit, PlayResult
-from players.open_spiel_mcts import OpenSpielMCTS
+from playout import games, players
+from playout.games import SpecError
+from playout.players import Cancelled, Limit, PlayResult
+from playout.players.open_spiel_mcts import OpenSpielMCTS
 
 
 def test_it_wins_at_once() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import players
-from games.core import spec
-from players.client.options import about_options, described
+from playout import players
+from playout.games.core import spec
+from playout.players.client.player_options import about_options, described
 
 
 @pytest.mark.parametrize("name", players.names())

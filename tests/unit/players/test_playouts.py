@@ -7,11 +7,11 @@ import random
 
 import numpy as np
 
-import games
-from games import KernelGame, State
-from games.core.random import seeded
-from players.mcts.playouts import evaluate_by_playouts
-from players.mcts.puct import new_boards, new_leaves
+from playout import games
+from playout.games import KernelGame, State
+from playout.games.core.random import seeded
+from playout.players.mcts.priors import evaluate_by_playouts
+from playout.players.mcts.puct_simulation import new_boards, new_leaves
 
 GAME = games.load("tic_tac_toe")
 PLAYOUTS = 2000

@@ -1,13 +1,13 @@
-"""players.core.rendering: the analysis of a search as text."""
+"""playout.players.core.rendering: the analysis of a search as text."""
 
 from __future__ import annotations
 
 import pytest
 
-import games
-from players import ActionStats, Info
-from players.client import report
-from players.core import rendering
+from playout import games
+from playout.players import ActionStats, Info
+from playout.players.client import report
+from playout.players.core import rendering
 
 CONNECT_FOUR = games.load("connect_four")
 

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.scale import repetitions
 
-import games
-from games import KernelGame
-from games.core.kernels import uncompiled
-from games.core.random import Rng, seeded
-from players.core.hashing import board_key
-from players.mcts.selection import (
+from playout import games
+from playout.games import KernelGame
+from playout.games.core.kernels import uncompiled
+from playout.games.core.random import Rng, seeded
+from playout.players.core.rules import board_key
+from playout.players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
     MINIMUM_MSE,
@@ -31,8 +30,24 @@ from players.mcts.selection import (
     select,
     sqrt_log,
 )
-from players.mcts.simulate import SearchConfig, new_buffers, run_simulations, set_proven
-from players.mcts.tree import LOSS, LOST_MEAN, ROOT, TIE, UNKNOWN, WIN, Tree, interpreted, new_tree
+from playout.players.mcts.tree import (
+    LOSS,
+    LOST_MEAN,
+    ROOT,
+    TIE,
+    UNKNOWN,
+    WIN,
+    Tree,
+    interpreted,
+    new_tree,
+)
+from playout.players.mcts.uct_simulation import (
+    SearchConfig,
+    new_buffers,
+    run_simulations,
+    set_proven,
+)
+from support.scale import repetitions
 
 #: Tolerance for equal scores: ours have single precision and a rounded logarithm.
 NEAR = 2e-3

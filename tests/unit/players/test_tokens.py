@@ -1,4 +1,4 @@
-"""players.client.tokens: other users cannot read tokens, and no crash or race damages the file."""
+"""players.client.identity: other users cannot read tokens; no crash or race damages the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from players.client.tokens import GivenToken, SavedAccount, TokenError, TokenFile, given
+from playout.players.client.identity import GivenToken, SavedAccount, TokenError, TokenFile, given
 
 SERVER = "play.example:4242"
 
@@ -81,7 +81,7 @@ def test_many_may_keep_theirs_at_once(file: TokenFile) -> None:
     program = """
 import sys
 from pathlib import Path
-from players.client.tokens import TokenFile
+from playout.players.client.identity import TokenFile
 
 file = TokenFile(Path(sys.argv[1]), print)
 for number in range(20):

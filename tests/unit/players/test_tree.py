@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.scale import repetitions
 
-import games
-from games import Game, State
-from players.mcts.pruning import compact
-from players.mcts.selection import (
+from playout import games
+from playout.games import Game, State
+from playout.players.mcts.selection import (
     FLAT,
     HAND_SELECTED,
     MINIMUM_MSE,
@@ -23,9 +21,10 @@ from players.mcts.selection import (
     UCB1,
     Selection,
 )
-from players.mcts.simulate import SearchConfig
-from players.mcts.tree import LOSS, LOST_MEAN, NODE, ROOT, TIE, UNKNOWN, WIN, Tree
-from players.mcts.worker import Worker
+from playout.players.mcts.tree import LOSS, LOST_MEAN, NODE, ROOT, TIE, UNKNOWN, WIN, Tree
+from playout.players.mcts.uct_simulation import SearchConfig
+from playout.players.mcts.uct_worker import Worker, compact
+from support.scale import repetitions
 
 SPECS = (
     "tic_tac_toe",

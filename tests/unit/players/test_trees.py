@@ -1,4 +1,4 @@
-"""players.client.trees: search trees as files, in each format."""
+"""playout.players.client.trees: search trees as files, in each format."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-import games
-import players
-from games import Game, State
-from games.nim import Nim
-from players import ActionStats, Info, Limit, Node, Player, PlayResult
-from players.client.trees import FORMATS, TreeFile, as_json, graphviz, mermaid, text
-from players.core.node import MAX_DEPTH
+from playout import games, players
+from playout.games import Game, State
+from playout.games.nim import Nim
+from playout.players import ActionStats, Info, Limit, Node, Player, PlayResult
+from playout.players.client.trees import FORMATS, TreeFile, as_json, graphviz, mermaid, text
+from playout.players.core.player import MAX_DEPTH
 
 GAME = games.load("connect_four")
 STATE = GAME.next_state(GAME.initial_state(), 3)

@@ -1,4 +1,4 @@
-"""players.engines.uci and its moves: limits in milliseconds, options, names of moves."""
+"""players.engines.uci_client and its moves: limits in milliseconds, options, names of moves."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import games
-from players import Limit, MatchClock, TimeLeft
-from players.engines.config import EngineConfig
-from players.engines.uci import UciOption, go, parse_option
-from players.engines.uci_moves import UciMoves
+from playout import games
+from playout.players import Limit, MatchClock, TimeLeft
+from playout.players.engines.config import EngineConfig
+from playout.players.engines.uci_client import UciMoves, UciOption, go, parse_option
 
 FULL = TimeLeft(300.0)
 BYO_YOMI = TimeLeft(600.0, 5, 30.0)

@@ -1,4 +1,4 @@
-"""server.runtime.game_compilation: all games are compiled by several processes, once."""
+"""playout.server.runtime.game_compilation: all games are compiled by several processes, once."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import games
-from server.runtime.game_compilation import compile_games
+from playout import games
+from playout.server.runtime.game_compilation import compile_games
 
 
 def test_games_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,7 +18,7 @@ def test_games_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     announced: list[str] = []
     compile_games(announced.append)
     compiled = {folder.name.split("-")[0] for folder in (tmp_path / "playout/compiled").iterdir()}
-    assert {"all", "games.tic_tac_toe"} <= compiled
+    assert {"all", "playout.games.tic_tac_toe"} <= compiled
     assert {text.split()[2] for text in announced} == compiled - {"all"}
     assert all(text.startswith("[1/2] Compiling games.") for text in announced)
     announced.clear()

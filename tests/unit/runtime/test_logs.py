@@ -8,7 +8,7 @@ from typing import Any
 from twisted.logger import LogLevel
 from twisted.python.failure import Failure
 
-from server.runtime.logs import _as_json
+from playout.server.runtime.process import _as_json
 
 
 def line(**fields: Any) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.hub_harness import HubHarness
 
-from server.core.clock import Clock
-from server.model.messages import Ping, Pong
-from server.model.time_control import parse_time_control
-from server.net.stall_log import LOGGED_S, PAUSE_S, StallLog
-from server.runtime.loop_time import STEP_S, TICK_S, LoopTime
+from playout.protocol.messages import Ping, Pong
+from playout.protocol.time_control import parse_time_control
+from playout.server.core.clock import Clock
+from playout.server.net.stalls import LOGGED_S, PAUSE_S, StallLog
+from playout.server.runtime.reactor import STEP_S, TICK_S, LoopTime
+from support.hub_harness import HubHarness
 
 #: A delay of the loop that is too short to count as a stall.
 UNNOTICED_S = TICK_S + STEP_S
@@ -143,7 +143,7 @@ def test_stalls_are_logged_with_at_most_one_line_a_second(
         def warn(self, text: str, *, seconds: float, stalls: int) -> None:
             lines.append((seconds, stalls))
 
-    monkeypatch.setattr("server.net.stall_log._log", RecordingLog())
+    monkeypatch.setattr("playout.server.net.stalls._log", RecordingLog())
     at = 0.0
     log = StallLog(lambda: at)
     log.stalled(LOGGED_S / 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.runtime.open_files import ConnectionRoom, TooFewFiles, connection_room
+from playout.server.runtime.process import ConnectionRoom, TooFewFiles, connection_room
 
 
 def test_connections_and_http_share_the_files_that_the_server_itself_does_not_need() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.runtime.proxy_protocol import ProxyHeader, ProxyHeaderError, parse_header
+from playout.protocol.endpoints import ProxyHeader, ProxyHeaderError, parse_header
 
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 

@@ -1,10 +1,10 @@
-"""server.runtime.restarts: how long to wait before a process is started again."""
+"""playout.commands.restarts: how long to wait before a process is started again."""
 
 from __future__ import annotations
 
 import pytest
 
-from server.runtime.restarts import BackOff, Restarts
+from playout.commands.restarts import BackOff, Restarts
 
 BACK_OFF = BackOff(first_s=0.5, longest_s=3.0)
 

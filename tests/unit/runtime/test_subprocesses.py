@@ -10,18 +10,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
+from playout.commands import subprocesses
+from playout.commands.subprocesses import LogFolder
 from support.processes import is_gone
 from support.waiting import wait_until
-
-from server.runtime import subprocesses
-from server.runtime.subprocesses import LogFolder
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
 def test_children_do_not_outlive_a_parent_that_is_killed(tmp_path: Path) -> None:
     code = (
         "import os, pathlib, time\n"
-        "from server.runtime.subprocesses import Program\n"
+        "from playout.commands.subprocesses import Program\n"
         "here = pathlib.Path.cwd()\n"
         "print(Program(['sleep', '60'], here, os.environ).start(here / 'log').pid, flush=True)\n"
         "time.sleep(60)\n"

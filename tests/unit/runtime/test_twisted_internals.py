@@ -1,4 +1,4 @@
-"""server.runtime.twisted_internals with Twisted's own classes: fails when Twisted changes them."""
+"""playout.server.runtime.reactor with Twisted's own classes: fails when Twisted changes them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from twisted.internet.protocol import Protocol
 from twisted.internet.testing import MemoryReactor
 from twisted.protocols.basic import Int32StringReceiver
 
-from server.runtime.loop_time import LoopTime
-from server.runtime.twisted_internals import (
+from playout.server.runtime.reactor import (
+    LoopTime,
     has_partial_frame,
     has_queued_output,
     poll_without_log_context,

@@ -18,12 +18,9 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from msgspec import structs
-from support.match_records import GAME, match_records
-from support.waiting import wait_until
-from testbed.postgres import Postgres
 
-from server.model.messages import Analysis, ClockState, Reason
-from server.model.records import (
+from playout.protocol.messages import Analysis, ClockState, Reason
+from playout.server.model.records import (
     Account,
     EntrantWithdrawn,
     MatchEnded,
@@ -37,11 +34,14 @@ from server.model.records import (
     TournamentCreated,
     TournamentEnded,
 )
-from server.storage import Database, StorageError, versions
-from server.storage.engine import UnstorableError, without_power_cuts
-from server.storage.ipc import decode_records, encode_records
-from server.storage.schema import matches, metadata, player_totals
-from server.storage.writer import Writer
+from playout.server.storage import Database, StorageError, engine
+from playout.server.storage.engine import UnstorableError, without_power_cuts
+from playout.server.storage.ipc import decode_records, encode_records
+from playout.server.storage.schema import matches, metadata, player_totals
+from playout.server.storage.writer import Writer
+from support.match_records import GAME, match_records
+from support.waiting import wait_until
+from testbed.postgres import Postgres
 
 ADA = Account(id="a", name="Ada", digest="d", created_at=1.5)
 
@@ -172,12 +172,12 @@ def test_a_migration_that_is_interrupted_changes_nothing(
         upgrade(connection)
         raise KeyboardInterrupt
 
-    upgrade = versions.upgrade
+    upgrade = engine.upgrade
     with contextlib.closing(Database(url)) as database:
-        monkeypatch.setattr(versions, "upgrade", interrupted)
+        monkeypatch.setattr(engine, "upgrade", interrupted)
         with pytest.raises(KeyboardInterrupt):
             database.migrate()
-        monkeypatch.setattr(versions, "upgrade", upgrade)
+        monkeypatch.setattr(engine, "upgrade", upgrade)
         database.migrate()
         database.require()
 
@@ -194,10 +194,10 @@ def test_of_several_that_migrate_at_once_one_does(url: str) -> None:
 
 def test_the_known_versions_are_those_of_alembic() -> None:
     config = Config()
-    config.set_main_option("script_location", "server.storage:migrations")
+    config.set_main_option("script_location", "playout.server.storage:migrations")
     scripts = ScriptDirectory.from_config(config)
     latest_first = [each.revision for each in scripts.walk_revisions()]
-    assert list(versions.known()) == latest_first[::-1]
+    assert list(engine.known()) == latest_first[::-1]
 
 
 def test_matches_and_tournaments_survive_the_migration_of_their_names(

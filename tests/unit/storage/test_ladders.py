@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from playout.ratings.leaderboard import RatingPoint
+from playout.server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
+from playout.server.model.records import Account, LadderMatch, LadderRating, Record
+from playout.server.storage import Database
+from playout.server.storage.ladders import stored_ladders
+from playout.server.storage.queries import Reader
 from support.match_records import GAME, match_records
-
-from server.ladder.state import LadderPlayer, OwedMatch, StoredLadder, StoredResult
-from server.model.records import Account, LadderMatch, LadderRating, Record
-from server.storage import Database
-from server.storage.ladders import stored_ladders
-from server.storage.queries import Reader
-from server.tournament.leaderboard import RatingPoint
 
 ANN, NEW, BOB = (
     LadderPlayer(f"id of {name}", version)

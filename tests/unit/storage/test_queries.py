@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from support.match_records import GAME, match_records
-from testbed.postgres import Postgres
 
-from server.core.accounts import digest
-from server.model.records import (
+from playout.protocol.tournament_spec import Entrant, TournamentSpec, dumps
+from playout.server.core.accounts import digest
+from playout.server.model.records import (
     Account,
     EntrantWithdrawn,
     TournamentCreated,
     TournamentEnded,
 )
-from server.model.tournament_spec import Entrant, TournamentSpec, dumps
-from server.storage import Database
-from server.storage.queries import Reader
-from server.storage.rating_keeper import RatingKeeper
-from server.storage.results import MatchFilter, PlayerTotals, TournamentRow
+from playout.server.storage import Database
+from playout.server.storage.queries import Reader
+from playout.server.storage.rating_keeper import RatingKeeper
+from playout.server.storage.results import MatchFilter, PlayerTotals, TournamentRow
+from support.match_records import GAME, match_records
+from testbed.postgres import Postgres
 
 OTHER = "nim(chips=3)"
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+
+from playout.protocol.tournament_spec import dumps
+from playout.server.core.accounts import digest
+from playout.server.model.records import Account, Record, TournamentCreated, TournamentEnded
+from playout.server.storage import Database
+from playout.server.storage.queries import Reader
+from playout.server.storage.rating_keeper import RatingKeeper
 from support.kept_ratings import keep_ratings
 from support.match_records import GAME, match_records
 from support.scale import repetitions
 from support.tournaments import spec_of
-
-from server.core.accounts import digest
-from server.model.records import Account, Record, TournamentCreated, TournamentEnded
-from server.model.tournament_spec import dumps
-from server.storage import Database
-from server.storage.queries import Reader
-from server.storage.rating_keeper import RatingKeeper
 
 OTHER = "nim(chips=3)"
 NAMES = ("Ann", "Bob", "dee", "eve")

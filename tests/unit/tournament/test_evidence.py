@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.tournament.evidence import (
-    Evidence,
-    Pentanomial,
-    elo,
-    evidence,
-    pentanomial,
-    scores_of,
-)
-from server.tournament.pairs import Pair, PairScore
+from playout.ratings.evidence import Evidence, Pentanomial, elo, evidence, pentanomial, scores_of
+from playout.ratings.pairs import Pair, PairScore
 
 COUNT = st.integers(0, 3) | st.integers(0, 1_000_000)
 PENTANOMIALS = st.builds(Pentanomial, COUNT, COUNT, COUNT, COUNT, COUNT, COUNT)

@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.scale import repetitions
 
-from games import SpecError
-from games.core import plugins
-from server.model.tournament_spec import Entrant, TournamentSpec
-from server.tournament import formats
-from server.tournament.formats import Format
-from server.tournament.formats.core.matching import maximum_matching
-from server.tournament.formats.knockout import MORE_PAIRS, first_seats
-from server.tournament.formats.sprt import AHEAD
-from server.tournament.formats.swiss import PreviousRounds, pair_off
-from server.tournament.pairs import Key, Pair, PairScore, PairScores
+from playout.games import SpecError
+from playout.games.core import plugins
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.ratings.pairs import Key, Pair, PairScore, PairScores
+from playout.server.tournament import formats
+from playout.server.tournament.formats import Format
+from playout.server.tournament.formats.core.matching import maximum_matching
+from playout.server.tournament.formats.knockout import MORE_PAIRS, first_seats
+from playout.server.tournament.formats.sprt import AHEAD
+from playout.server.tournament.formats.swiss import PreviousRounds, pair_off
+from support.scale import repetitions
 
 FOR_MANY = ["round_robin", "gauntlet", "swiss", "knockout"]
 LOST, TIED, WON = PairScore(0, 0), PairScore(0.5, 0.5), PairScore(1, 1)
@@ -467,7 +467,7 @@ def test_names_of_formats_are_compared_nowhere() -> None:
 
 def test_a_file_in_the_folder_is_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = (
-        "from server.tournament.formats.core.format import Format, encounter",
+        "from playout.server.tournament.formats.core.format import Format, encounter",
         "class Ladder(Format):",
         "    only_two, is_fixed = False, True",
         "    @classmethod",

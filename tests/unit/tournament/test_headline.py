@@ -1,4 +1,4 @@
-"""server.tournament.report.headline: the answer of a tournament in one sentence."""
+"""playout.server.tournament.report.headline: the answer of a tournament in one sentence."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 
 import pytest
 
-from server.tournament.report.headline import headline
-from server.tournament.report.values import (
+from playout.server.tournament.report.headline import headline
+from playout.server.tournament.report.values import (
     Estimate,
     HeadToHead,
     MatchCounts,

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fixtures import NAMES, fixture, pair, spec
 
-from server.model.messages import Fixture
-from server.model.tournament_spec import Entrant, TournamentSpec
-from server.tournament import formats, leaderboard
-from server.tournament.leaderboard import (
+from playout.protocol.messages import Fixture
+from playout.protocol.tournament_spec import Entrant, TournamentSpec
+from playout.ratings import leaderboard
+from playout.ratings.bradley_terry import ELO
+from playout.ratings.leaderboard import (
     ANCHOR,
     POINTS,
     Leaderboard,
@@ -29,8 +29,9 @@ from server.tournament.leaderboard import (
     due_entries,
     history,
 )
-from server.tournament.ratings import ELO
-from server.tournament.results import Results
+from playout.server.tournament import formats
+from playout.server.tournament.results import Results
+from support.fixtures import NAMES, fixture, pair, spec
 
 STRENGTHS = {"Ann": 0.0, "Bob": -200.0, "Cem": 120.0, "Dee": 300.0}
 FIRST_MOVE = 50.0

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill import sgf as sgfmill
+
+from playout import games
+from playout.games import Game
+from playout.server import export
+from playout.server.tournament import opening_file
+from playout.server.tournament.opening_file import BadOpening
 from support.scale import repetitions
 from support.stored_game import PlayedGame
 from support.variants import EXAMPLES
-
-import games
-from games import Game
-from server import export
-from server.tournament import opening_file
-from server.tournament.written_opening import BadOpening
 
 GAMES = ["tic_tac_toe", "gomoku(size=7)", "othello(size=6)"]
 PLAYED = """\

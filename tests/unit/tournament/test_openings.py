@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-import games
-from games import Game, State
-from server.model.tournament_spec import Openings
-from server.tournament.openings import Book, Opening, OpeningError, generated, is_open
+from playout import games
+from playout.games import Game, State
+from playout.protocol.tournament_spec import Openings
+from playout.ratings.openings import Book, Opening, OpeningError, generated, is_open
 
 GAMES = ["connect_four", "gomoku", "mnk(m=8,n=8,k=5)", "nim", "othello", "ultimate_tic_tac_toe"]
 

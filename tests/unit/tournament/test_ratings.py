@@ -12,11 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.scale import repetitions
 
-from server.tournament.evidence import Pentanomial, evidence
-from server.tournament.pairs import Pair, PairScore
-from server.tournament.ratings import (
+from playout.ratings.bradley_terry import (
     ELO,
     SPREAD,
     OutcomeCounts,
@@ -25,6 +22,9 @@ from server.tournament.ratings import (
     count_outcomes,
     rate,
 )
+from playout.ratings.evidence import Pentanomial, evidence
+from playout.ratings.pairs import Pair, PairScore
+from support.scale import repetitions
 
 PLAYERS = 5
 COUNT = st.integers(0, 2) | st.integers(0, 100_000)

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from support.scale import repetitions
 
-from server.tournament.report import (
+from playout.commands.text import UNKNOWN
+from playout.server.tournament.report import (
     FORMATS,
     CrosstableCell,
     Estimate,
@@ -32,7 +32,7 @@ from server.tournament.report import (
     html,
     writer,
 )
-from server.tournament.report.words import UNKNOWN
+from support.scale import repetitions
 
 DUEL = HeadToHead(
     first=0,

@@ -7,18 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from support.fixtures import fixture, pair, spec
 
-from server.model.messages import Fixture, Reason
-from server.model.tournament_spec import (
-    Adjudication,
-    Entrant,
-    Openings,
-    Sprt,
-    TournamentSpec,
-)
-from server.tournament import formats
-from server.tournament.report import (
+from playout.protocol.messages import Fixture, Reason
+from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.server.tournament import formats
+from playout.server.tournament.report import (
     FORMATS,
     CrosstableCell,
     MatchCounts,
@@ -29,10 +22,11 @@ from server.tournament.report import (
     ReportSetting,
     writer,
 )
-from server.tournament.report.bracket import bracket
-from server.tournament.report.headline import headline
-from server.tournament.report.tables import tables
-from server.tournament.results import Results
+from playout.server.tournament.report.charts import bracket
+from playout.server.tournament.report.headline import headline
+from playout.server.tournament.report.tables import tables
+from playout.server.tournament.results import Results
+from support.fixtures import fixture, pair, spec
 
 
 def report_of(

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.scale import repetitions
-from support.variants import EXAMPLES
 
-from server.model import version
-from server.model.tournament_spec import (
+from playout.commands.toml_lines import Path, lines_of
+from playout.protocol import versions
+from playout.protocol.tournament_spec import (
     Adjudication,
     Entrant,
     Openings,
@@ -21,8 +20,9 @@ from server.model.tournament_spec import (
     dumps,
     loads,
 )
-from server.tournament.spec_parser import TournamentSpecError, read
-from server.tournament.toml_lines import Path, lines_of
+from playout.server.tournament.spec_parser import TournamentSpecError, read
+from support.scale import repetitions
+from support.variants import EXAMPLES
 
 EXAMPLE = """\
 name = "uct against rave"
@@ -66,7 +66,7 @@ def test_the_example_is_read() -> None:
         games=("connect_four", "mnk(m=8,n=8)"),
         format="round_robin",
         entrants=(
-            Entrant("uct", version.of_player("uct(c=1.2)", no_file), player="uct(c=1.2)"),
+            Entrant("uct", versions.of_player("uct(c=1.2)", no_file), player="uct(c=1.2)"),
             Entrant("mine", "2.1", command="python my_bot.py"),
         ),
         rounds=10,
@@ -299,9 +299,9 @@ def test_entrants_have_limits_of_their_own_or_the_defaults() -> None:
     assert (one.clock, one.threads) == ("10/move", 2)
     assert two.player == "uct(simulations=400,solver=false)"
     assert (two.clock, two.threads) == ("60+1", 3)
-    assert two.version == version.of_player(two.player, no_file)
+    assert two.version == versions.of_player(two.player, no_file)
     assert read(DEFAULTS + "defaults = false").entrants[1] == Entrant(
-        "two", version.of_player("uct", no_file), player="uct"
+        "two", versions.of_player("uct", no_file), player="uct"
     )
 
 
@@ -329,7 +329,7 @@ def test_an_error_in_limits_has_its_line(change: str, to: str, error: str) -> No
 
 def test_the_version_of_a_player_is_what_it_plays_with() -> None:
     def of(player: str, files: dict[str, bytes] | None = None) -> str:
-        return version.of_player(player, (files or {}).get)
+        return versions.of_player(player, (files or {}).get)
 
     assert of("uct(c=1.2,time=1)") == of(" uct( time = 1, c=1.2 )")
     assert of("uct") == of("uct()")
@@ -340,7 +340,7 @@ def test_the_version_of_a_player_is_what_it_plays_with() -> None:
 
 
 def test_with_other_players_installed_a_player_is_another_version() -> None:
-    digests = {version.of_player("uct", {}.get, code) for code in ("", "1", "2")}
+    digests = {versions.of_player("uct", {}.get, code) for code in ("", "1", "2")}
     assert len(digests) == 3
     entrants = [read(EXAMPLE, code=code).entrants for code in ("1", "2")]
     changed = [one.name for one, other in zip(*entrants, strict=True) if one != other]
@@ -349,7 +349,7 @@ def test_with_other_players_installed_a_player_is_another_version() -> None:
 
 def test_the_version_of_a_command_is_its_words_and_the_files_among_them() -> None:
     def of(command: str, **files: bytes) -> str:
-        return version.of_command(command, files.get)
+        return versions.of_command(command, files.get)
 
     assert of("bot  'a b'") == of('bot "a b"', b=b"not a word of it")
     different = {

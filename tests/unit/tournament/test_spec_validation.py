@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from games import SpecError
-from server.model.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
-from server.tournament import formats, spec_validation
+from playout.games import SpecError
+from playout.protocol.tournament_spec import Adjudication, Entrant, Openings, Sprt, TournamentSpec
+from playout.server.tournament import formats, spec_validation
 
 ANN, BOB = Entrant("Ann", ""), Entrant("Bob", "2.1", player="uct(c=1.2)")
 GOOD = TournamentSpec("a test", ("nim", "othello(size=6)"), "match", (ANN, BOB))

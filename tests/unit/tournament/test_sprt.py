@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
-from support.scale import repetitions
 
-from server.model.tournament_spec import Sprt
-from server.tournament.evidence import NELO_PER_DEVIATION
-from server.tournament.pairs import Pair, PairScore
-from server.tournament.sprt import Bounds, Verdict, bounds, curve, llrs, verdict
+from playout.protocol.tournament_spec import Sprt
+from playout.ratings.evidence import NELO_PER_DEVIATION
+from playout.ratings.pairs import Pair, PairScore
+from playout.ratings.sprt import Bounds, Verdict, bounds, curve, llrs, verdict
+from support.scale import repetitions
 
 Floats = NDArray[np.float64]
 SCORES = np.linspace(0, 1, 5)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from server.tournament.formats import Bye
-from server.tournament.pairs import Pair, PairScore
-from server.tournament.standings import OpponentScore, Played, StandingsRow, crosstable, table
+from playout.ratings.pairs import Pair, PairScore
+from playout.server.tournament.formats import Bye
+from playout.server.tournament.standings import (
+    OpponentScore,
+    Played,
+    StandingsRow,
+    crosstable,
+    table,
+)
 
 
 def meeting(number: int, one: int, other: int, first: float, second: float) -> Played:

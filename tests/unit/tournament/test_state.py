@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
+
+from playout.protocol.messages import Fixture, Reason
+from playout.server.model.records import MatchEnded, MatchStarted
+from playout.server.tournament.state import DueMatch, TournamentState
 from support.scale import repetitions
 from support.tournaments import spec_of
-
-from server.model.messages import Fixture, Reason
-from server.model.records import MatchEnded, MatchStarted
-from server.tournament.state import DueMatch, TournamentState
 
 
 def state_of(starts: list[MatchStarted], ends: list[MatchEnded]) -> TournamentState:

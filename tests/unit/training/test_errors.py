@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from players.training.errors import TrainingError, require_learning
+from playout.players.training.run_files import TrainingError, require_learning
 
 
 def test_a_missing_package_is_an_error_with_the_command_that_installs_it(

@@ -3,14 +3,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.nets import write_small_net
 
-import games
-from games import SpecError
-from players import Limit
-from players.training.evaluation import EvaluatedPlayer, EvaluationTerms, openings, played, score
-from server.tournament.openings import OpeningError
-from server.tournament.pairs import PairScore
+from playout import games
+from playout.games import SpecError
+from playout.players import Limit
+from playout.players.training.evaluation import (
+    EvaluatedPlayer,
+    EvaluationTerms,
+    openings,
+    played,
+    score,
+)
+from playout.ratings.openings import OpeningError
+from playout.ratings.pairs import PairScore
+from support.nets import write_small_net
 
 GAME = games.load("tic_tac_toe")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from players.training import event_file
+from playout.players.training import run_folder
 
 
 def records(content: bytes) -> Iterator[bytes]:
     """The records of a file, whose checksums are checked."""
     while content:
         (length, crc), content = struct.unpack("<QI", content[:12]), content[12:]
-        assert crc == event_file.masked_crc(struct.pack("<Q", length))
+        assert crc == run_folder.masked_crc(struct.pack("<Q", length))
         record, crc_bytes, content = content[:length], content[length:][:4], content[length + 4 :]
-        assert struct.unpack("<I", crc_bytes)[0] == event_file.masked_crc(record)
+        assert struct.unpack("<I", crc_bytes)[0] == run_folder.masked_crc(record)
         yield record
 
 
@@ -50,11 +50,11 @@ def fields(content: bytes) -> Iterator[tuple[int, object]]:
 
 def test_the_checksum_is_crc32c_with_the_mask_of_tfrecord() -> None:
     crc = 0xE3069283  # of RFC 3720's polynomial, for the digits 1 to 9
-    assert event_file.masked_crc(b"123456789") == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
+    assert run_folder.masked_crc(b"123456789") == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
 
 
 def test_a_file_has_the_version_and_the_values_of_each_step() -> None:
-    content = event_file.header(1000.5) + event_file.scalars(1001.5, 300, {"loss": 0.5, "b": -2})
+    content = run_folder.header(1000.5) + run_folder.scalars(1001.5, 300, {"loss": 0.5, "b": -2})
     head, event = (dict(fields(each)) for each in records(content))
     assert head == {1: 1000.5, 3: b"brain.Event:2"}
     assert event[1] == 1001.5

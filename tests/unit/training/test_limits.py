@@ -3,10 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.training import round_record
 
-from players.training import limits
-from players.training.settings import Limits
+from playout.players.training import record
+from playout.players.training.settings import Limits
+from support.training import round_record
 
 LAST = round_record(10, evaluations=1_000_000, seconds=120.0)
 
@@ -25,19 +25,19 @@ LAST = round_record(10, evaluations=1_000_000, seconds=120.0)
 def test_the_limit_that_comes_first_counts(
     chosen: Limits, share: float, remaining_s: float | None
 ) -> None:
-    assert limits.progress(chosen, LAST) == share
-    assert limits.is_over(chosen, LAST) == (share == 1)
-    assert limits.remaining_s(chosen, LAST) == pytest.approx(remaining_s)
+    assert record.progress(chosen, LAST) == share
+    assert record.is_over(chosen, LAST) == (share == 1)
+    assert record.remaining_s(chosen, LAST) == pytest.approx(remaining_s)
 
 
 def test_the_time_left_follows_from_the_last_round_after_rounds_without_evaluations() -> None:
     last = round_record(10, evaluations=1_000, seconds=120.0)
     last = replace(last, evaluations_per_s=200.0, learning_share=0.5)
-    assert limits.remaining_s(Limits(evaluations=11_000), last) == pytest.approx(100)
+    assert record.remaining_s(Limits(evaluations=11_000), last) == pytest.approx(100)
     by_playouts = replace(last, evaluations=0, evaluations_per_s=0.0)
-    assert limits.remaining_s(Limits(evaluations=11_000), by_playouts) is None
-    assert limits.remaining_s(Limits(evaluations=11_000, minutes=8), by_playouts) == 360
+    assert record.remaining_s(Limits(evaluations=11_000), by_playouts) is None
+    assert record.remaining_s(Limits(evaluations=11_000, minutes=8), by_playouts) == 360
 
 
 def test_a_run_without_a_round_is_not_over() -> None:
-    assert limits.progress(Limits(rounds=1), None) == 0
+    assert record.progress(Limits(rounds=1), None) == 0

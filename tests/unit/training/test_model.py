@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from playout import games
+from playout.players.nets import architecture, net
+from playout.players.nets.architecture import Architecture
+from playout.players.nets.encoding import Encoding, board_shape
 from support.nets import random_planes
 from support.requirements import need_packages
-
-import games
-from players.nets import net, writer
-from players.nets.architecture import Architecture
-from players.nets.encoding import Encoding, board_shape
 
 need_packages("jax", "onnx")
 
@@ -21,7 +21,7 @@ METADATA = {"author": "a", "licence": "MIT", "trained": "not at all"}
     "game", ["mnk(m=3,n=4,k=3)", "connect_four", "nim", "othello(size=4)", "ultimate_tic_tac_toe"]
 )
 def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, game: str) -> None:
-    from players.training import model  # imports jax
+    from playout.players.training import model  # imports jax
 
     rules = games.load(game)
     random = np.random.default_rng(1)
@@ -29,7 +29,7 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
         name: array + random.standard_normal(array.shape).astype(np.float32) / 10
         for name, array in Architecture(blocks=2, filters=8).initial(rules, random).items()
     }
-    writer.write(tmp_path / "net.onnx", rules, parameters, METADATA)
+    architecture.write(tmp_path / "net.onnx", rules, parameters, METADATA)
     loaded = net.load(tmp_path / "net.onnx", rules, backend="onnxruntime")
     start = np.array([rules.initial_state()] * 3, np.int64)
     planes = Encoding(rules).encode(start, np.full(3, -1, np.int64))
@@ -43,7 +43,7 @@ def test_the_net_in_training_computes_what_its_onnx_file_does(tmp_path: Path, ga
     "game", ["mnk(m=6,n=6,k=4)", "connect_four", "othello", "ultimate_tic_tac_toe"]
 )
 def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None:
-    from players.training import model
+    from playout.players.training import model
 
     rules = games.load(game)
     parameters = Architecture().initial(rules, np.random.default_rng(1))
@@ -55,8 +55,8 @@ def test_a_new_net_is_close_to_an_even_policy_and_the_value_0(game: str) -> None
 def test_the_gradients_of_the_parts_of_a_batch_are_those_of_the_batch() -> None:
     import jax
 
-    from players.training import model
-    from players.training.replay import Batch
+    from playout.players.training import model
+    from playout.players.training.samples import Batch
 
     size = 6  # two parts
     rules, random = games.load("mnk(m=3,n=4,k=3)"), np.random.default_rng(1)

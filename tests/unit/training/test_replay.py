@@ -3,12 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import games
-from games import Game
-from players.nets.encoding import Encoding
-from players.training.replay import ReplayBuffer, legal_actions, window
-from players.training.samples import Samples
-from players.training.settings import LearningSettings
+from playout import games
+from playout.games import Game
+from playout.players.nets.encoding import Encoding
+from playout.players.training.samples import ReplayBuffer, Samples, legal_actions, window
+from playout.players.training.settings import LearningSettings
 
 GAME = games.load("mnk(m=3,n=4,k=3)")
 

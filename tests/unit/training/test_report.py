@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+from playout import games
+from playout.players.training import report, settings
+from playout.players.training.evaluation import score
+from playout.players.training.record import EvaluationRecord
+from playout.ratings.pairs import PairScore
 from support.training import round_record
-
-import games
-from players.training import report, settings
-from players.training.evaluation import score
-from players.training.record import EvaluationRecord
-from server.tournament.pairs import PairScore
 
 SETTINGS = settings.defaults(games.load("connect_four"))
 

@@ -10,10 +10,9 @@ import pytest
 
 pytest.importorskip("distributed")
 
+from playout.players.training.cluster import requirements
+from playout.players.training.settings import ProcessSettings
 from support.fake_workers import FakeWorker, FakeWorkers
-
-from players.training.cluster import requirements
-from players.training.settings import ProcessSettings
 
 GOOD = replace(requirements.installation(4), backends=("onnxruntime",), has_onnx=True)
 

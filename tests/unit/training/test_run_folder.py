@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.training import round_record
 
-import games
-from players.training import settings
-from players.training.errors import TrainingError
-from players.training.run_folder import Checkpoint, RunFolder
+from playout import games
+from playout.players.training import settings
+from playout.players.training.run_files import TrainingError
+from playout.players.training.run_folder import Checkpoint, RunFolder
+from support.training import round_record
 
 SETTINGS = settings.defaults(games.load("mnk(m=3,n=3,k=3)"))
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import games
-from players.training.errors import TrainingError
-from players.training.samples import Played, Samples, Shard, joined, read_shard, write_shard
+from playout import games
+from playout.players.training.run_files import TrainingError
+from playout.players.training.samples import Played, Samples, Shard, joined, read_shard, write_shard
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
 PLAYED = Played(games=2, positions=3, evaluations=40, plies=12, net_seconds=0.5, seconds=1.0)

@@ -11,12 +11,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import games
-from games import Game, KernelGame, State
-from players.mcts.selfplay import new_games, prune_policy
-from players.mcts.tree import UNKNOWN, new_forest
-from players.training.selfplay import SelfPlay, SelfPlayResult, SelfPlaySettings
-from players.training.unfinished import Unfinished, read_unfinished, write_unfinished
+from playout import games
+from playout.games import Game, KernelGame, State
+from playout.players.mcts.selfplay_search import new_games, prune_policy
+from playout.players.mcts.tree import UNKNOWN, new_forest
+from playout.players.training.self_play import (
+    SelfPlay,
+    SelfPlayResult,
+    SelfPlaySettings,
+    Unfinished,
+    read_unfinished,
+    write_unfinished,
+)
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
 #: The constant of PUCT.

@@ -3,12 +3,12 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 import pytest
-from support.variants import COMPILED
 
-import games
-from players.training import settings
-from players.training.errors import TrainingError
-from players.training.settings import Limits, TrainingSettings
+from playout import games
+from playout.players.training import settings
+from playout.players.training.run_files import TrainingError
+from playout.players.training.settings import Limits, TrainingSettings
+from support.variants import COMPILED
 
 
 @pytest.mark.parametrize("game", COMPILED)

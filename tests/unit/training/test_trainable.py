@@ -1,12 +1,12 @@
-"""players.training.trainable: the games for which a net can be trained."""
+"""playout.players.training.settings: the games for which a net can be trained."""
 
 from __future__ import annotations
 
 import pytest
 
-import games
-from players.training.errors import TrainingError
-from players.training.trainable import trainable
+from playout import games
+from playout.players.training.run_files import TrainingError
+from playout.players.training.settings import trainable
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "othello(size=6)"])

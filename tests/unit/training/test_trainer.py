@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.requirements import need_packages
 
-import games
-from players.nets.architecture import Architecture
-from players.training.errors import TrainingError
-from players.training.replay import ReplayBuffer
-from players.training.samples import Samples
-from players.training.settings import LearningSettings
+from playout import games
+from playout.players.nets.architecture import Architecture
+from playout.players.training.run_files import TrainingError
+from playout.players.training.samples import ReplayBuffer, Samples
+from playout.players.training.settings import LearningSettings
+from support.requirements import need_packages
 
 need_packages("jax", "optax")
 
 if TYPE_CHECKING:  # it imports jax, which takes a second in each process of the tests
-    from players.training.trainer import Trainer
+    from playout.players.training.trainer import Trainer
 
 GAME = games.load("mnk(m=3,n=3,k=3)")
 SMALL = Architecture(blocks=1, filters=4, head_planes=2, value_hidden=4)
@@ -26,7 +25,7 @@ SETTINGS = LearningSettings(batch=16, learning_rate=0.02)
 
 
 def new_trainer(seed: int = 1, architecture: Architecture = SMALL) -> Trainer:
-    from players.training.trainer import Trainer
+    from playout.players.training.trainer import Trainer
 
     return Trainer(GAME, SETTINGS, seed, architecture.initial(GAME, np.random.default_rng(seed)))
 
@@ -83,7 +82,7 @@ def test_a_loss_that_is_not_a_number_is_a_clear_error() -> None:
 
 
 def test_the_learning_rate_is_constant_or_falls_as_a_cosine() -> None:
-    from players.training.trainer import learning_rate
+    from playout.players.training.trainer import learning_rate
 
     constant = LearningSettings(learning_rate=0.5, schedule="constant")
     assert learning_rate(constant, 0.7) == 0.5

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from playout import games
+from playout.players.training.samples import Shard, read_shard
+from playout.players.training.self_play import SelfPlaySettings
+from playout.players.training.selfplay_process import Job, SelfPlayWorker
+from playout.players.training.settings import TrainingSettings
 from support.nets import write_small_net
 from support.requirements import need_packages
-
-import games
-from players.training.samples import Shard, read_shard
-from players.training.selfplay import SelfPlaySettings
-from players.training.settings import TrainingSettings
-from players.training.worker import Job, SelfPlayWorker
 
 need_packages("onnx", "onnxruntime")
 

@@ -8,22 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from playout.protocol.tournament_spec import Sprt, dumps
+from playout.ratings.leaderboard import Leaderboard
+from playout.server.model.records import TournamentCreated
+from playout.server.storage import Database
+from playout.server.storage.results import MatchFilter, ResultPage
+from playout.server.web import worker_pool
+from playout.server.web.archive import Archive
+from playout.server.web.http import HttpError
+from playout.server.web.worker_pool import WorkUnavailable
 from support.kept_ratings import keep_ratings
 from support.match_records import match_records
 from support.seeded_database import GAME, MEMBERS, TOURNAMENT_MATCHES, SeededDatabase
 from support.threads import Loop
 from support.tournaments import spec_of
 from testbed.postgres import Postgres
-
-from server.model.records import TournamentCreated
-from server.model.tournament_spec import Sprt, dumps
-from server.storage import Database
-from server.storage.results import MatchFilter, ResultPage
-from server.tournament.leaderboard import Leaderboard
-from server.web import worker_pool
-from server.web.archive import Archive
-from server.web.http import HttpError
-from server.web.worker_pool import WorkUnavailable
 
 
 @pytest.fixture

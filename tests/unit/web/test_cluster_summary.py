@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from server.model.messages import ClusterWorker, ReportCluster
-from server.web.cluster_summary import ClusterHost, summary
-from server.web.templates import render
+from playout.protocol.messages import ClusterWorker, ReportCluster
+from playout.server.web.pages.tournaments import ClusterHost, summary
+from playout.server.web.templates import render
 
 REPORT = ReportCluster(
     tournament="t",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from support.stored_game import LOST, PlayedGame
 
-from server.web.continuation import continuation
-from server.web.http import HttpError
-from server.web.match_data import match_data
+from playout.server.web.http import HttpError
+from playout.server.web.match_data import match_data
+from playout.server.web.pages.match import continuation
+from support.stored_game import LOST, PlayedGame
 
 MATCH = match_data(PlayedGame("tic_tac_toe").play(*LOST).stored)
 

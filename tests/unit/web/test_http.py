@@ -10,11 +10,11 @@ from typing import Any
 from urllib.error import HTTPError
 
 import pytest
-from support.web import HERE, metrics
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
-from server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, make_site
+from playout.server.web.site import MAX_CONNECTIONS, MAX_HEADERS_BYTES, REQUEST_S, make_site
+from support.web import HERE, metrics
 
 
 class SiteInMemory:
@@ -237,8 +237,8 @@ def test_who_is_one_too_many_is_hung_up_on(web: SiteInMemory) -> None:
 SERVER = """
 import sys
 from twisted.internet import reactor
-from server.runtime import logs, metrics
-from server.web.site import make_site
+from playout.server.runtime import logs, metrics
+from playout.server.web.site import make_site
 logs.begin(as_json=True)
 of = metrics.Metrics(
     connections=int, sessions=int, matches=int, accounts=int, bots=int, storage_up=lambda: True

@@ -1,4 +1,4 @@
-"""server.web.pages.ladders: the pages of ladders, of a hub on which bots have played."""
+"""playout.server.web.pages.ladders: the pages of ladders, of a hub on which bots have played."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.ladders import GAME, LadderPlay
 from twisted.internet.defer import Deferred, succeed
 
-from server.ladder.hours import LadderHours
-from server.storage.queries import Reader
-from server.web.api import Api
-from server.web.http import Handler, HttpError, HttpRequest
-from server.web.match_lookup import MatchLookup
-from server.web.pages import ladders
-from server.web.pages.source import PageSource
+from playout.server.ladder.pairing import LadderHours
+from playout.server.storage.queries import Reader
+from playout.server.web.api import Api
+from playout.server.web.http import Handler, HttpError, HttpRequest
+from playout.server.web.match_lookup import MatchLookup
+from playout.server.web.pages import ladders
+from playout.server.web.pages.source import PageSource
+from support.ladders import GAME, LadderPlay
 
 NASTY = "<b>'\"&amp;</b>"
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
+
+from playout.server.model.records import StoredMatch
+from playout.server.storage import Database
+from playout.server.web.archive import Archive
+from playout.server.web.http import HttpError
+from playout.server.web.match_data import MatchData
+from playout.server.web.match_lookup import MatchLookup
 from support.hub_harness import WON, HubHarness, play, sit_down
 from support.seeded_database import SeededDatabase
 from support.threads import Loop
-
-from server.model.records import StoredMatch
-from server.storage import Database
-from server.web.archive import Archive
-from server.web.http import HttpError
-from server.web.match_data import MatchData
-from server.web.match_lookup import MatchLookup
 
 
 class Table:

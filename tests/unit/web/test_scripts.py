@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from support.requirements import skip_without
 
 FOLDER = Path(__file__).parents[2] / "node"

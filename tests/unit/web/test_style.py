@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import server
+from playout import server
 
 STYLES = Path(server.__file__).parent / "web" / "static"
 STYLE = (STYLES / "style.css").read_text("utf-8")

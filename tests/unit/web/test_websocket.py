@@ -7,20 +7,20 @@ import random
 from typing import Any
 
 import pytest
-from support.web import HERE, metrics
-from support.web_client import KEY
 from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from wsproto.frame_protocol import Frame, FrameProtocol, Opcode
 
-from server.core.assembly import make_hub
-from server.net.driver import Driver
-from server.runtime.loop_time import LoopTime
-from server.runtime.scheduler import LoopScheduler
-from server.web.site import MAX_CONNECTIONS, REQUEST_S, make_site
-from server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
+from playout.server.core.assembly import make_hub
+from playout.server.net.driver import Driver
+from playout.server.runtime.reactor import LoopTime
+from playout.server.runtime.scheduler import LoopScheduler
+from playout.server.web.site import MAX_CONNECTIONS, REQUEST_S, make_site
+from playout.server.web.websocket import MISSED_PINGS, PING_S, WebSocketResource
+from support.web import HERE, metrics
+from support.web_client import KEY
 
 REQUEST = (
     "GET {path} HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from typing import ClassVar, NamedTuple, TypeVar
 
-from games.core.spec import SpecError
-from server.model.tournament_spec import TournamentSpec
-from server.tournament.pairs import CountRange, Pair, PairScores
+from playout.games.core.spec import SpecError
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.ratings.pairs import CountRange, Pair, PairScores
 
 
 class Bye(NamedTuple):

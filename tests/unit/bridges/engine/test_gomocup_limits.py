@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridges.engine.gomocup_limits import GomocupLimits
+from playout.players.engines.gomocup_engine import GomocupLimits
 
 
 def limits(**values: int) -> GomocupLimits:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-import games
-import players
-from bridges.engine.gtp import GtpServer
-from bridges.engine.line_input import LineInput
-from games import State
-from games.core import spec
+from playout import games, players
+from playout.games import State
+from playout.games.core import spec
+from playout.players.engines.gtp_engine import GtpServer
+from playout.players.engines.line_input import LineInput
 
 
 class FaultyMover(players.Player):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridges.engine.gtp_clock import GtpClock
-from bridges.engine.gtp_text import GtpError
+from playout.players.engines.gtp_clock import GtpClock
+from playout.players.engines.gtp_text import GtpError
 
 
 def seconds(clock: GtpClock, seat: int = 1, ply: int = 0) -> float | None:

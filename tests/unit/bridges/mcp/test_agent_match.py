@@ -1,4 +1,4 @@
-"""bridges.mcp.agent_match: the board and the moves that an agent reads."""
+"""playout.bridges.mcp.agent_match: the board and the moves that an agent reads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bridges.mcp.agent_match import AgentMatch
-from server.model.messages import Board, LegalMove, PositionView, Started
+from playout.bridges.mcp.agent_match import AgentMatch
+from playout.protocol.messages import Board, LegalMove, PositionView, Started
 
 
 def board(side: int, columns: str = "", rows: str = "") -> Board:

@@ -1,4 +1,4 @@
-"""bridges.mcp.agent_session: what an agent reads when there is no connection."""
+"""playout.bridges.mcp.agent_session: what an agent reads when there is no connection."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from bridges.mcp.agent_session import AgentError, AgentSession
-from players.client.identity import Identity
-from server.model.messages import Code, Error, List, Ok, Ping, Request, Welcome
+from playout.bridges.mcp.agent_session import AgentError, AgentSession
+from playout.players.client.identity import Identity
+from playout.protocol.messages import Code, Error, List, Ok, Ping, Request, Welcome
 
 WELCOME = Welcome(protocol=1, session="s", name="Ada", software="", games=("nim",))
 

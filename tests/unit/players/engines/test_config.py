@@ -1,4 +1,4 @@
-"""players.engines.config: the games that an engine is for."""
+"""playout.players.engines.config: the games that an engine is for."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import games
-from games import SpecError
-from players.engines.config import EngineConfig
+from playout import games
+from playout.games import SpecError
+from playout.players.engines.config import EngineConfig
 
 
 @pytest.mark.parametrize(

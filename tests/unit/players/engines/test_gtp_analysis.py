@@ -1,13 +1,13 @@
-"""players.engines.gtp_analysis: reports of Leela Zero and KataGo as an analysis."""
+"""playout.players.engines.gtp_analysis: reports of Leela Zero and KataGo as an analysis."""
 
 from __future__ import annotations
 
 import pytest
 
-import games
-from players.engines.client import Position
-from players.engines.gtp_analysis import analysis
-from players.engines.gtp_boards import board_of
+from playout import games
+from playout.players.engines.client import Position
+from playout.players.engines.gtp_analysis import analysis
+from playout.players.engines.gtp_games import board_of
 
 GAME = games.load("gomoku(size=9)")
 POSITION = Position((GAME.initial_state(),), ())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import games
-from players.engines.gtp_boards import board_of
+from playout import games
+from playout.players.engines.gtp_games import board_of
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""players.engines.gtp_time: clocks in whole seconds, for engines with different commands."""
+"""players.engines.gtp_clock: clocks in whole seconds, for engines with different commands."""
 
 from __future__ import annotations
 
 import pytest
 
-from players import MatchClock, TimeLeft
-from players.engines.gtp_time import settings, time_left
+from playout.players import MatchClock, TimeLeft
+from playout.players.engines.gtp_clock import settings, time_left
 
 PLAIN = ("time_settings", "time_left")
 KGS = (*PLAIN, "kgs-time_settings")

@@ -7,11 +7,11 @@ import random
 from typing import Any
 
 import pytest
+
+from playout.games import IllegalAction, SpecError
+from playout.players.engines.original_rules import RULES, UnknownAction, rules_named
 from support import scale
 from support.original_boards import BOARDS, NATIVE
-
-from games import IllegalAction, SpecError
-from players.engines.original_rules import RULES, UnknownAction, rules_named
 
 MATCHES = scale.repetitions(500, short=4)
 

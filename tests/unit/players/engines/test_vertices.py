@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.variants import COMPILED
 
-import games
-from games import BoardView
-from players.engines.vertices import (
+from playout import games
+from playout.games import BoardView
+from playout.players.engines.vertices import (
     GtpVertices,
     VertexError,
     action_at,
@@ -16,6 +15,7 @@ from players.engines.vertices import (
     coordinates,
     has_single_clicks,
 )
+from support.variants import COMPILED
 
 
 def view_of(spec: str, *moves: str) -> BoardView:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import games
-from players.nets.architecture import Architecture
+from playout import games
+from playout.players.nets.architecture import Architecture
 
 
 def test_the_shapes_are_those_of_the_board_and_the_actions() -> None:

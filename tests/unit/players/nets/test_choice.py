@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import games
-from players.nets import choice
-from players.nets.encoding import Encoding
+from playout import games
+from playout.players.nets.encoding import Encoding
+from playout.players.nets.net import FOLDER, load_chosen, shipped
 
-FILES = sorted(choice.FOLDER.glob("*.onnx"))
+FILES = sorted(FOLDER.glob("*.onnx"))
 
 
 def test_there_are_some() -> None:
@@ -23,9 +23,9 @@ def test_there_are_some() -> None:
 def test_a_net_is_small_and_that_of_its_game(file: Path) -> None:
     game = games.load(file.stem)
     assert str(game) == file.stem
-    assert choice.shipped(game) == file
+    assert shipped(game) == file
     assert file.stat().st_size < 1_000_000
-    net = choice.load(None, game, backend="onnxruntime", batch=1)
+    net = load_chosen(None, game, backend="onnxruntime", batch=1)
     state = np.array([game.initial_state()])
     policy, value = net.evaluate(Encoding(game).encode(state, np.array([-1])))
     assert policy.shape == (1, game.num_actions)

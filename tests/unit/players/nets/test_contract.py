@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
-from support.nets import METADATA, SMALL, write_small_net
 
-import games
-from players.nets import contract
-from players.nets.errors import NetError
+from playout import games
+from playout.players.nets import contract
+from playout.players.nets.files import NetError
+from support.nets import METADATA, SMALL, write_small_net
 
 GAME = games.load("tic_tac_toe")
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from players.nets import files
-from players.nets.errors import NetError
-from players.nets.files import read_limited, write_atomically
+from playout.players.nets import files
+from playout.players.nets.files import NetError, read_limited, write_atomically
 
 LIMIT = 1 << 20
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import helper
-from support.nets import write_small_net
 
-import games
-from players.nets.protobuf import count_fields
+from playout import games
+from playout.players.nets.contract import count_fields
+from support.nets import write_small_net
 
 MODEL = onnx.ModelProto.DESCRIPTOR
 

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from support.nets import METADATA, SMALL, random_planes, write_small_net
 
-import games
-from players.nets.architecture import Architecture, Parameters
-from players.nets.encoding import board_shape
-from players.nets.errors import NetError
-from players.nets.net import load
-from players.nets.writer import write
+from playout import games
+from playout.players.nets.architecture import Architecture, Parameters, write
+from playout.players.nets.encoding import board_shape
+from playout.players.nets.files import NetError
+from playout.players.nets.net import load
+from support.nets import METADATA, SMALL, random_planes, write_small_net
 
 Floats = NDArray[np.float64]
 

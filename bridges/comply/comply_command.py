@@ -1,0 +1,234 @@
+"""The command `playout-bridge comply`: tests a bot, and prints what it has passed and failed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import click
+
+from playout import games
+from playout.bridges.comply.bot_process import BotCommand
+from playout.bridges.comply.private_server import PrivateServer
+from playout.bridges.comply.situations import OWN_ERRORS, SITUATIONS, Situation
+from playout.bridges.comply.trial import ComplyTerms, Finding, SituationTrial
+from playout.commands import interrupts
+from playout.commands.options import FiniteRange
+
+# Puts a bot through situations, one after the other, on one private server.
+
+
+class BotReferee:
+    """Runs situations, each with a new process of the bot."""
+
+    def __init__(self, server: PrivateServer, folder: Path) -> None:
+        self._server = server
+        self._folder = folder
+        self._number = 0
+
+    async def findings(
+        self, terms: ComplyTerms, situations: Iterable[Situation]
+    ) -> AsyncGenerator[Finding, None]:
+        """Yield the result of each situation, and at last the bot's own errors in all of them."""
+        own_errors: list[str] = []
+        for situation in situations:
+            self._number += 1
+            trial = SituationTrial(terms, situation, self._server, self._number)
+            finding = await trial.run(self._folder)
+            if finding.problem is None:  # otherwise the problem explains them
+                own_errors += [f"{situation.name}: {error}" for error in finding.own_errors]
+            yield finding
+        yield Finding(
+            OWN_ERRORS,
+            "send nothing that the server refuses",
+            "the server refused what it sent" if own_errors else None,
+            transcript=own_errors,
+        )
+
+
+@asynccontextmanager
+async def bot_referee() -> AsyncIterator[BotReferee]:
+    """A referee with a private server, which is stopped at the end of the block.
+
+    Raises ClickException if the server does not start.
+    """
+    with tempfile.TemporaryDirectory(prefix="playout-comply-") as name:
+        folder = Path(name)
+        server = PrivateServer(folder)
+        try:
+            await server.start()
+            yield BotReferee(server, folder)
+        finally:
+            server.close()
+
+
+#: Seconds after which the user is told why the server takes so long to start.
+_QUIET_S = 2.0
+#: The last lines of a transcript that are printed.
+_LINES = 14
+_WIDTH = max(len(each.name) for each in (*SITUATIONS,)) + 2
+
+EPILOG = """
+\b
+Examples:
+  playout-bridge comply connect_four "python bot.py {host} {port} {game} {name}"
+  playout-bridge comply connect_four "./my_bot --port {port}" --only ping --only "seat 2"
+  playout-bridge comply tic_tac_toe "playout-player {game} random"
+  playout-bridge comply nim "playout-player any random" --tournament
+  playout-bridge comply --list          what happens in each situation
+
+In COMMAND, {host}, {port}, {game} and {name} are replaced; {name} is for a
+guest. The environment has PLAYOUT_HOST and PLAYOUT_PORT too, and PLAYOUT_NAME
+and PLAYOUT_TOKEN of an account; with --tournament also PLAYOUT_TOURNAMENT.
+The bot has to seek a match of {game}, or to join the tournament, and play it.
+Then it may end with exit code 0, or stay for another one.
+
+\b
+Exit codes: 0 all situations were passed, 1 one was failed, 2 bad usage,
+130 and 143 interrupted or terminated.
+"""
+
+
+def _list_situations(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        for each in SITUATIONS:
+            click.echo(f"{each.name:{_WIDTH}}{each.about} The bot has to {each.duty}.")
+        click.echo(f"{OWN_ERRORS:{_WIDTH}}In no situation the server refuses what the bot sent.")
+        context.exit()
+
+
+def _command(context: click.Context, _: click.Parameter, text: str) -> BotCommand:
+    try:
+        return BotCommand.of(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no command: {error}") from error
+
+
+def _game(context: click.Context, _: click.Parameter, text: str) -> str:
+    games.announce_compilation(partial(click.echo, err=True))
+    try:
+        return str(games.load(text))
+    except games.SpecError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command(epilog=EPILOG)
+@click.argument("game", callback=_game)
+@click.argument("command", callback=_command)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="SITUATION",
+    type=click.Choice([each.name for each in SITUATIONS]),
+    help="Test this situation only; repeatable.",
+)
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_situations,
+    help="List the situations and exit.",
+)
+@click.option(
+    "--tournament", is_flag=True, help="Test the bot as an entrant of a tournament: it sends join."
+)
+@click.option(
+    "--patience-s",
+    default=30.0,
+    show_default=True,
+    type=FiniteRange(0.1),
+    help="Seconds that the bot may be silent while something is expected of it.",
+)
+@click.option(
+    "--transcripts",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write the whole transcript of each situation to a file in this folder.",
+)
+@click.option(
+    "--seed", default=1, show_default=True, type=int, help="Seed of the referee's random moves."
+)
+def command(
+    game: str,
+    command: BotCommand,
+    only: tuple[str, ...],
+    tournament: bool,
+    patience_s: float,
+    transcripts: Path | None,
+    seed: int,
+) -> None:
+    """Test a bot in any language: run COMMAND through a table of situations, playing GAME.
+
+    A private server is started, and between it and the bot a proxy that cuts the connection,
+    repeats a move, or makes it come too late. The referee plays the other side, at random.
+    """
+    situations = [each for each in SITUATIONS if not only or each.name in only]
+    terms = ComplyTerms(command, game, patience_s, tournament, seed)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        with interrupts.as_exception():
+            passed = asyncio.run(_test(terms, situations, transcripts))
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted.", err=True)
+        sys.exit(128 + signal.SIGINT)
+    sys.exit(0 if passed else 1)
+
+
+async def _test(terms: ComplyTerms, situations: list[Situation], folder: Path | None) -> bool:
+    """Print the result of each situation as it is known; return whether all were passed."""
+    failed: list[Finding] = []
+    click.echo("Starting a private server ...", err=True)
+    explanation = asyncio.get_running_loop().call_later(_QUIET_S, _explain_wait)
+    async with (
+        bot_referee() as referee,
+        aclosing(referee.findings(terms, situations)) as findings,
+    ):
+        explanation.cancel()
+        for name in (*(each.name for each in situations), OWN_ERRORS):
+            click.echo(f"{name:{_WIDTH}}", nl=False)
+            finding = await anext(findings)
+            click.echo("passed" if finding.problem is None else f"FAILED: {finding.problem}")
+            if finding.problem is not None:
+                failed.append(finding)
+            if folder:
+                _write(finding, folder)
+    for finding in failed:
+        click.echo(_described(finding))
+    click.echo(f"\n{len(situations) + 1 - len(failed)} passed, {len(failed)} failed")
+    return not failed
+
+
+def _explain_wait() -> None:
+    once = "The first time on this machine, the server compiles the rules of all games"
+    click.echo(f"{once}, which takes minutes.", err=True)
+
+
+def _described(finding: Finding) -> str:
+    """What happened in a situation that the bot has failed."""
+    left_out = len(finding.transcript) - _LINES
+    head = [f"  ... {left_out} lines before: see --transcripts FOLDER"] if left_out > 0 else []
+    output = ["The output of the bot ends:", *finding.output] if finding.output else []
+    return "\n  ".join(
+        [
+            f"\n{finding.situation}: {finding.problem}",
+            f"The bot has to {finding.duty}.",
+            *head,
+            *finding.transcript[-_LINES:],
+            *output,
+        ]
+    )
+
+
+def _write(finding: Finding, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{re.sub(r'[^a-z0-9]+', '_', finding.situation)}.txt"
+    lines = [finding.problem or "passed", "", *finding.transcript, "", *finding.output]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

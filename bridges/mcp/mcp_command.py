@@ -1,0 +1,132 @@
+"""The command `playout-bridge mcp`: serves the tools of an agent at its standard streams."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import secrets
+import signal
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+from twisted.internet import asyncioreactor
+
+from playout.bridges.mcp.agent_session import AgentSession
+from playout.commands.options import FiniteRange
+from playout.players.client.identity import (
+    Identity,
+    account_of,
+    account_options,
+    require_account,
+    server_options,
+)
+from playout.protocol.connection import ServerConnection
+from playout.protocol.tls import TlsSettings, tls_settings
+
+#: Seconds in which the last messages are sent.
+_FAREWELL_S = 0.2
+
+EPILOG = """
+\b
+Examples:
+  playout-bridge mcp                       a guest on the server of this machine
+  playout-bridge mcp --name Ada            the account Ada, for rated matches
+  playout-bridge mcp --host play.example --tls --name Ada
+
+It is started by the program that runs the agent, whose settings have to name
+the command, as in
+
+\b
+  {"mcpServers": {"playout": {"command": "playout-bridge",
+                              "args": ["mcp", "--name", "Ada"]}}}
+
+It needs the package mcp: pip install "playout[mcp]"
+"""
+
+
+@click.command(epilog=EPILOG)
+@server_options
+@account_options
+@click.option(
+    "--retry-s",
+    default=30.0,
+    show_default=True,
+    type=FiniteRange(0),
+    help="Seconds to keep trying to reach the server.",
+)
+def command(
+    host: str,
+    port: int,
+    tls: bool,
+    ca: Path | None,
+    tls_name: str | None,
+    name: str | None,
+    guest: bool,
+    token_file: Path | None,
+    retry_s: float,
+) -> None:
+    """Let a language model play, through the Model Context Protocol (MCP).
+
+    The agent gets the tools list_games, new_match, legal_moves, play, state and resign. When the
+    program that runs it closes the input, the bridge resigns running matches and ends.
+    """
+    try:
+        tools = importlib.import_module("playout.bridges.mcp.tools")
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "pydantic"):
+            raise
+        raise click.ClickException(
+            'this needs the package mcp: pip install "playout[mcp]"'
+        ) from error
+    require_account(name, guest, ["--token-file"] if token_file else [])
+    account = None if guest or name is None else account_of(name, (host, port), token_file)
+    identity = Identity(
+        name or f"agent-{secrets.token_hex(2)}",
+        "bot",
+        f"playout-bridge {version('playout')}",
+        account,
+        any_name=name is None,
+    )
+    sys.exit(_serve(tools, identity, (host, port), tls_settings(host, tls, ca, tls_name), retry_s))
+
+
+def _serve(
+    tools: Any,
+    identity: Identity,
+    address: tuple[str, int],
+    tls: TlsSettings | None,
+    patience_s: float,
+) -> int:
+    """Serve until the input ends or a signal comes; return the exit code."""
+    loop = asyncio.new_event_loop()
+    asyncioreactor.install(loop)
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
+
+    async def serve() -> None:
+        session = AgentSession(identity, lambda text: click.echo(text, err=True))
+        connection = ServerConnection(
+            reactor, address, session, patience_s, tls, repeats_requests=True
+        )
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, _leave, loop, session, 128 + number)
+        session.open(connection)
+        try:
+            await tools.agent_server(session).run_stdio_async()
+        finally:
+            session.close()
+            loop.call_later(_FAREWELL_S, reactor.stop)
+
+    task = loop.create_task(serve())
+    reactor.run(installSignalHandlers=False)
+    task.result()
+    return 0
+
+
+def _leave(loop: asyncio.AbstractEventLoop, session: AgentSession, code: int) -> None:
+    """Resign, and exit: the thread that reads the input cannot be stopped otherwise."""
+    session.close()
+    loop.call_later(_FAREWELL_S, os._exit, code)

@@ -1,0 +1,62 @@
+"""The option `--game` of the commands: registers games of the user's own files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from playout import games
+from playout.games.core import plugins
+
+# The type of options that are numbers.
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers without nan, which passes every comparison with a bound, and infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number of an option or a configuration file. Raises BadParameter."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def game_option(text: str) -> Callable[[F], F]:
+    """Return a decorator that adds `--game`, with this help text, before all other options."""
+    return click.option(
+        "--game",
+        metavar="MODULE:CLASS",
+        multiple=True,
+        is_eager=True,  # options such as --ladder name games
+        expose_value=False,
+        callback=_register,
+        help=f"{text} repeatable.",
+    )
+
+
+def registered(text: str) -> str:
+    """Return the specification of a game that was typed, after `games.register`.
+
+    Raises UsageError.
+    """
+    try:
+        return games.register(text)
+    except games.SpecError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _register(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> None:
+    for text in given:
+        if not plugins.is_target(text):
+            raise click.BadParameter(f"{text!r} is not module:Class, as in my_game:Chomp")
+        try:
+            games.register(text)
+        except games.SpecError as error:
+            raise click.BadParameter(str(error)) from error

@@ -1,0 +1,218 @@
+"""Subprocesses that end when this process does, even if it is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from playout.games.core import plugins
+
+# The processor cores that this process may use.
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use, at least 1."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+Process = subprocess.Popen[bytes]
+
+#: The niceness of players: while other players search, a move waits two thirds of a millisecond
+#: less for the server with this.
+PLAYER_NICENESS = 10
+#: The niceness of work that is done with the time that nothing else needs.
+LOWEST_NICENESS = 19
+#: Without it, numpy's library starts as many threads as there are cores, which stay idle.
+FEW_THREADS = {"OMP_NUM_THREADS": "1"}
+
+_PR_SET_PDEATHSIG = 1
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+#: How much of the end of a process's output is shown.
+_TAIL_LINES, _TAIL_BYTES = 8, 4000
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command with its folder and environment.
+
+    `death` is the signal that it gets when this process exits. With a higher `niceness` other
+    processes run first, as the server should before players.
+    """
+
+    words: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    death: signal.Signals = signal.SIGKILL
+    niceness: int = 0
+
+    def start(self, log: Path) -> Process:
+        """Run it in a process group of its own, and append its output to a file. Raises OSError.
+
+        Call it in the main thread: on Linux, the end of the calling thread counts as the parent's.
+        """
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env=self.environment,
+                process_group=0,
+                # It takes no lock, so that no thread can have left one behind.
+                preexec_fn=self._beginning(),  # noqa: PLW1509
+            )
+
+    def _beginning(self) -> Callable[[], None]:
+        """Return what the new process does before the command."""
+        return functools.partial(begin, os.getpid(), self.death, self.niceness)
+
+
+def begin(parent: int, death: int, niceness: int) -> None:
+    """In a new process: end with its parent, where the system supports that, and set niceness."""
+    with contextlib.suppress(PermissionError):  # a service manager may forbid it
+        os.nice(niceness)
+    if _prctl is None:
+        return
+    _prctl(_PR_SET_PDEATHSIG, death, 0, 0, 0)
+    if os.getppid() != parent:  # the parent exited before the call
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def start_own(
+    call: str,
+    *arguments: str,
+    environment: Mapping[str, str],
+    niceness: int,
+    log: IO[bytes],
+    input_: int = subprocess.DEVNULL,
+) -> Process:
+    """Run a command of Playout, `module:function`, as `Program.start` does. Raises OSError.
+
+    `input_` is the descriptor of its standard input.
+
+    A `Program` copies this process before the command, which stops a server for 13 ms; a command of
+    Playout calls `begin` itself.
+    """
+    module, _, function = call.partition(":")
+    first = f"begin({os.getpid()}, {signal.SIGKILL:d}, {niceness})"
+    code = (
+        f"import sys; from playout.commands.subprocesses import begin; {first}; "
+        f"from {module} import {function}; sys.exit({function}())"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code, *arguments],
+        stdin=input_,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        process_group=0,
+    )
+
+
+def own(call: str, *arguments: str) -> list[str]:
+    """Return the words of a command of Playout, `module:function` with arguments.
+
+    With `own_environment` it runs the same code as this process.
+    """
+    module, _, function = call.partition(":")
+    code = f"import sys; from {module} import {function}; sys.exit({function}())"
+    return [sys.executable, "-P", "-c", code, *arguments]
+
+
+def own_environment() -> dict[str, str]:
+    """Return the environment for a command of Playout, without this process's own variables."""
+    return others_environment() | {"PYTHONPATH": python_path()}
+
+
+def python_path() -> str:
+    """The PYTHONPATH with which a process imports the same code as this one.
+
+    That is the folder from which this process imports, then this process's own PYTHONPATH.
+    """
+    root = str(Path(__file__).parents[2])
+    return os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+
+
+def others_environment() -> dict[str, str]:
+    """Return the environment for any other command: no variable with a token is in it.
+
+    It has the registered games: the command may start a player.
+    """
+    other = {key: value for key, value in os.environ.items() if not key.startswith("PLAYOUT_")}
+    return other | plugins.environment()
+
+
+def stop(processes: Iterable[Process], patience_s: float) -> None:
+    """End processes and their children: by SIGTERM, and after `patience_s` seconds by SIGKILL."""
+    all_ = list(processes)
+    for each in all_:
+        send(each, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        for each in all_:
+            each.wait(patience_s)
+    for each in all_:
+        send(each, signal.SIGKILL)
+        each.wait()
+
+
+def send(process: Process, number: signal.Signals) -> None:
+    """Send a signal to a process and its children."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def last_lines(file: IO[bytes], number: int) -> list[str]:
+    """Return up to `number` of the last lines of a process's output."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+    return file.read().decode(errors="replace").splitlines()[-number:]
+
+
+def how_it_ended(process: Process) -> str:
+    """In words, of one that has."""
+    code = process.returncode
+    if code < 0:
+        return f"was ended by a signal ({signal.strsignal(-code) or -code})"
+    return f"has ended with exit code {code}"
+
+
+class LogFolder:
+    """A temporary folder for the output of processes, which stays if it is `wanted`."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+
+    @functools.cached_property
+    def folder(self) -> Path:
+        """The path of the folder, which is created when it is first used."""
+        return Path(tempfile.mkdtemp(prefix="playout-tournament-"))
+
+    def of(self, name: str) -> Path:
+        """Return the log file of a process; the folder is created again if it was deleted."""
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        return self.folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
+
+    def tail(self, name: str) -> str:
+        """Return the last lines of a process's output."""
+        with contextlib.suppress(OSError), self.of(name).open("rb") as file:
+            return "\n".join(last_lines(file, _TAIL_LINES))
+        return ""
+
+    def close(self) -> bool:
+        """Delete the folder unless it is wanted; return whether it stays."""
+        used = "folder" in vars(self)
+        if used and not self.wanted:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return used and self.wanted

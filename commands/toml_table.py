@@ -1,0 +1,335 @@
+"""Takes values from a TOML table, and collects the faults with their lines."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from playout import games
+from playout.commands.toml_lines import Path, lines_of
+from playout.games import Game
+from playout.games.core import spec
+from playout.protocol import names
+from playout.protocol.time_control import canonical_time_control
+
+# Checks of single values of a specification, from a file or from a message.
+
+
+T = TypeVar("T")
+#: Returns the canonical form of a value. Raises ValueError, which says what is allowed.
+Check = Callable[[object], T]
+
+#: The whole numbers of TOML.
+WHOLE = (-(2**63), 2**63 - 1)
+
+
+def text(value: object) -> str:
+    """Returns a text; raises ValueError for any other type."""
+    if not isinstance(value, str):
+        raise _expected("text in quotes", value)
+    return value
+
+
+def list_(value: object) -> list[object]:
+    """Returns a list with one element or more; raises ValueError."""
+    if not isinstance(value, list) or not value:
+        raise _expected("a list of one or more", value)
+    return value
+
+
+def table(value: object) -> dict[str, object]:
+    """Returns a table; raises ValueError for any other type."""
+    if not isinstance(value, dict):
+        raise _expected("a table, { key = value }", value)
+    return value
+
+
+def one_of(kind: str, allowed: Sequence[str]) -> Check[str]:
+    """Makes a check for one of the allowed words; `kind` names them in errors."""
+
+    def check(value: object) -> str:
+        chosen = text(value)
+        if chosen not in allowed:
+            raise spec.unknown(kind, chosen, allowed)
+        return chosen
+
+    return check
+
+
+def whole(low: int, high: int) -> Check[int]:
+    """Makes a check for a whole number within bounds, both included."""
+
+    def check(value: object) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise _expected(f"a whole number from {low} to {high}", value)
+        return value
+
+    return check
+
+
+def number(low: float, high: float) -> Check[float]:
+    """Makes a check for a number within bounds, both included."""
+    allowed = f"a number from {low:g} to {high:g}"
+
+    def check(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _expected(allowed, value)
+        if not low <= value <= high:
+            raise _expected(allowed, value)
+        return float(value)
+
+    return check
+
+
+def risk(value: object) -> float:
+    """Returns a probability of error, between 0 and 0.5; raises ValueError."""
+    if not isinstance(value, float) or not 0 < value < 0.5:
+        raise _expected("a number between 0 and 0.5", value)
+    return value
+
+
+def truth(value: object) -> bool:
+    """Returns a boolean; raises ValueError for any other type."""
+    if not isinstance(value, bool):
+        raise _expected("true or false", value)
+    return value
+
+
+def visible(longest: int) -> Check[str]:
+    """Makes a check for text without control characters; blanks at its ends are removed."""
+
+    def check(value: object) -> str:
+        stripped = text(value).strip()
+        if not (stripped.isprintable() and 1 <= len(stripped) <= longest):
+            raise ValueError(f"must be 1 to {longest} characters that can be seen")
+        return stripped
+
+    return check
+
+
+def name(value: object) -> str:
+    """Returns a player's name as the server shows it; raises ValueError if it is not allowed."""
+    return names.normalised(text(value))
+
+
+def game(value: object) -> Game:
+    """Returns the game that a text names, with its parameters; raises SpecError."""
+    return games.load(text(value))
+
+
+def clock(value: object) -> str:
+    """Returns the canonical notation of a time control; raises TimeControlError."""
+    return canonical_time_control(text(value))
+
+
+def player(value: object) -> str:
+    """Returns a player with its options; raises SpecError if it cannot be parsed.
+
+    Whether the player exists and takes these options is not known here.
+    """
+    spelled = text(value).strip()
+    spec.parse(spelled)
+    return spelled
+
+
+def options(value: object) -> dict[str, str]:
+    """Returns options of a player as texts, by name; raises ValueError if one cannot be written.
+
+    A player with its options is one text, in which commas and parentheses have a meaning.
+    """
+    found = {}
+    for key, each in table(value).items():
+        if not isinstance(each, bool | int | float | str):
+            raise ValueError(f"{key} must be a number, text, true or false, not {_shown(each)}")
+        written = spec.spelled(each).strip()
+        if not written or set(written) & set(",()") or not re.fullmatch(r"\w+", key):
+            raise ValueError(f"{key} = {written[:50]!r} cannot be an option of a player")
+        found[key] = written
+    return found
+
+
+def command(value: object) -> str:
+    """Returns a command line with quotes as for a shell; raises ValueError without a program."""
+    line = visible(1000)(value)
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise ValueError(f"cannot be split into words as a shell does: {error}") from None
+    if not (words and words[0]):
+        raise ValueError("must name a program")
+    return line
+
+
+def _expected(allowed: str, value: object) -> ValueError:
+    return ValueError(f"must be {allowed}, not {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() if abs(value) > WHOLE[1]:
+            return "a number of more than 64 bits"
+        case str():
+            return repr(value if len(value) <= 50 else value[:49] + "…")
+        case list():
+            return "a list" if value else "an empty list"
+        case dict():
+            return "a table"
+    return str(value)
+
+
+class Faults:
+    """The faults of a file, each with its line number, by which they are sorted.
+
+    Without the name of a file, `where`, the faults have no places.
+    """
+
+    def __init__(self, where: str, lines: Mapping[Path, int]) -> None:
+        self.found: list[tuple[int, str]] = []
+        self._where = where
+        self._lines = lines
+        self._paths: set[Path] = set()
+
+    def add(self, path: Path, text: str) -> None:
+        """Adds a fault of the value at `path`, or where that should be."""
+        line = self._line(path)
+        self._paths.add(path)
+        place = f"{self._where}:{line}: " if self._where else ""
+        self.found.append((line, place + text))
+
+    def add_new(self, path: Path, text: str) -> None:
+        """Adds a fault, unless the value or what it is in has one already."""
+        if not any(path[:length] in self._paths for length in range(1, len(path) + 1)):
+            self.add(path, text)
+
+    def add_elsewhere(self, path: Path, place: str, text: str) -> None:
+        """Adds a fault in another file, which the value at `path` names."""
+        self.found.append((self._line(path), f"{place}: {text}"))
+
+    def text(self) -> str:
+        """All faults in the order of their lines, a line of text for each."""
+        return "\n".join(text for _, text in sorted(self.found, key=lambda fault: fault[0]))
+
+    def _line(self, path: Path) -> int:
+        while path and path not in self._lines:
+            path = path[:-1]
+        return self._lines.get(path, 1)
+
+
+class TomlTable:
+    """A table of the file, from which values are taken; faults of the values are collected."""
+
+    def __init__(self, values: Mapping[str, object], path: Path, kind: str, faults: Faults):
+        self.path = path
+        self._values = values
+        self._kind = kind
+        self._faults = faults
+        self._known: list[str] = []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def fault(self, text: str, *keys: str | int) -> None:
+        """Adds a fault of the value that the keys lead to; without keys, of the table."""
+        self._faults.add((*self.path, *keys), text)
+
+    def fault_elsewhere(self, key: str, place: str, text: str) -> None:
+        """Adds a fault in a file that the value of the key names."""
+        self._faults.add_elsewhere((*self.path, key), place, text)
+
+    def take(self, key: str, check: Check[T], default: T) -> T:
+        """The value of an optional key, or `default` if it is missing or wrong."""
+        self._known.append(key)
+        return self._checked(check, self._values[key], key, default) if key in self else default
+
+    def need(self, key: str, check: Check[T], instead: T) -> T:
+        """The value of a required key, or `instead` if it is missing or wrong."""
+        if key not in self:
+            self.fault(f"{self._kind} needs {key!r}", key)
+        return self.take(key, check, instead)
+
+    def elements(self, key: str, check: Check[T], instead: T) -> list[T]:
+        """The values of a required list, with `instead` for each wrong one."""
+        nothing: list[object] = []
+        values = self.need(key, list_, nothing)
+        return [self._checked(check, each, key, instead, i) for i, each in enumerate(values)]
+
+    def table(self, key: str, kind: str) -> TomlTable:
+        """A table within this one; an empty one if it is missing or wrong."""
+        nothing: dict[str, object] = {}
+        return TomlTable(self.take(key, table, nothing), (*self.path, key), kind, self._faults)
+
+    def tables(self, key: str, kind: str) -> Iterator[TomlTable]:
+        """The tables of a required list, without wrong ones."""
+        for i, values in enumerate(self.elements(key, table, None)):
+            if values is not None:
+                yield TomlTable(values, (*self.path, key, i), kind, self._faults)
+
+    def close(self, above: Container[str] = (), what: str = "") -> None:
+        """Adds a fault for each key that was not taken; keys of `above` belong before `what`."""
+        for key in self._values:
+            if key in self._known:
+                continue
+            if key in above:
+                self.fault(f"{key} must stand above {what}, where the tournament's keys are", key)
+            else:
+                self.fault(str(spec.unknown(f"key of {self._kind}", key, self._known)), key)
+
+    def _checked(self, check: Check[T], value: object, key: str, instead: T, *place: int) -> T:
+        try:
+            return check(value)
+        except ValueError as error:
+            self.fault(f"{key}: {error}", key, *place)
+            return instead
+
+
+# Reads the text of a TOML file; a fault of its syntax is reported with its line and a remedy.
+
+
+#: What newcomers to TOML mostly mean, by the beginning of tomllib's message.
+_REMEDIES = {
+    "Invalid value": " (text stands in quotes)",
+    "Illegal character '\\n'": " (the quotes are not closed)",
+    "Cannot declare ('entrants',) twice": " (each entrant begins with [[entrants]])",
+    "Cannot overwrite a value": " (the key is there twice)",
+}
+_AT_LINE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
+
+
+class TomlSyntaxError(ValueError):
+    """A text that is not TOML: a line of text, `SPEC.toml:7: ...`."""
+
+
+def load(text: str, where: str) -> tuple[dict[str, Any], Faults]:
+    """The values of a text, and the faults that it will have, none so far.
+
+    `where`: the name of the file, for errors. Raises TomlSyntaxError.
+    """
+    try:
+        text.encode()
+        values = tomllib.loads(text)
+        return values, Faults(where, lines_of(text))
+    except tomllib.TOMLDecodeError as error:
+        raise TomlSyntaxError(f"{where}:{_located(str(error), text)}") from None
+    except RecursionError:
+        raise TomlSyntaxError(f"{where}:1: lists and tables are too deep in each other") from None
+    except ValueError:
+        raise TomlSyntaxError(
+            f"{where}:1: a number with thousands of digits, or no UTF-8"
+        ) from None
+
+
+def _located(error: str, text: str) -> str:
+    """An error of tomllib with its line, the text there and, for a usual error, the remedy."""
+    found = _AT_LINE.fullmatch(error)
+    if not found:
+        return f"1: {error}"
+    lines = text.split("\n")
+    number = min(int(found[2] or len(lines)), len(lines))
+    remedy = next((text for start, text in _REMEDIES.items() if found[1].startswith(start)), "")
+    shown = lines[number - 1].strip()
+    return f"{number}: {found[1]}{remedy}" + (f": {shown[:60]}" if shown.isprintable() else "")

@@ -1,1 +1,0 @@
-"""The kernels of Othello: `games.othello` is the game."""

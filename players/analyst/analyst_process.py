@@ -1,0 +1,229 @@
+"""The analyst as a process: a thread reads orders, the main thread works on them."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from queue import SimpleQueue
+
+import msgspec
+from msgspec import structs
+
+from playout import games, players
+from playout.games import Game, SpecError, State
+from playout.players.client import report
+from playout.players.core.player import (
+    ActionStats,
+    Cancelled,
+    Info,
+    Limit,
+    Player,
+    PlayerError,
+    Resigned,
+)
+from playout.protocol.analyst import AnalysisOrder, AnalysisReport, AnalystOrder, StopOrder
+from playout.protocol.messages import Analysis
+
+# What a player thinks of a position, again and again as it knows more.
+
+
+#: Seconds of a player's first turn, and between two reports, at least.
+FIRST_S, REPORT_S = 0.1, 0.2
+#: A search that goes on with its tree has at least this many visits for each simulation of a turn.
+_KEPT = 1.2
+
+
+class CannotAnalyse(Exception):
+    """A position that cannot be analysed; the text says why."""
+
+
+class Analyst:
+    """Analyses one position after the other; it keeps the last player, which may keep its tree."""
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._cancelled = False
+        self._loaded: tuple[str, str] | None = None
+        self._player: Player | None = None
+
+    def cancel(self) -> None:
+        """Cancel the analysis that is running, and any until `ready`; safe from any thread."""
+        self._cancelled = True
+        if player := self._player:
+            player.cancel()
+
+    def ready(self) -> None:
+        """Allow analyses again after `cancel`."""
+        self._cancelled = False
+
+    def analyse(self, order: AnalysisOrder) -> Iterator[Analysis]:
+        """Yield what is known of a position, the last time when its seconds are over.
+
+        Raises CannotAnalyse, SpecError, Cancelled, and what the player raises.
+        """
+        game = games.load(order.game)
+        states = states_after(game, order.moves)
+        player = self._load(order, game)
+        player.ready()
+        if self._cancelled:  # after `ready` of the player, which would undo it
+            raise Cancelled
+        reported_at, unreported = self._clock(), None
+        for analysis in self._turns(player, states, order):
+            unreported = analysis
+            if self._clock() - reported_at >= REPORT_S:
+                yield analysis
+                reported_at, unreported = self._clock(), None
+        if unreported:
+            yield unreported
+
+    def _load(self, order: AnalysisOrder, game: Game) -> Player:
+        wanted = str(game), order.player
+        if self._player is None or self._loaded != wanted:
+            if self._player:
+                self._player.close()
+                self._player = None
+            self._player, self._loaded = players.load(order.player, game), wanted
+        return self._player
+
+    def _turns(
+        self, player: Player, states: tuple[State, ...], order: AnalysisOrder
+    ) -> Iterator[Analysis]:
+        """Let the player choose until its time is over or nothing more can come of it.
+
+        A search that keeps its tree goes on with it; one that begins again has longer and longer
+        turns.
+        """
+        began = now = self._clock()
+        seconds, simulations, turns = FIRST_S, 0, 0
+        left = order.seconds
+        while turns == 0 or left > seconds / 2:
+            turn_began, turns = now, turns + 1
+            limit = Limit(seconds=min(seconds, left), moves=order.moves)
+            result = player.choose(states, limit)
+            now = self._clock()
+            left, info = began + order.seconds - now, result.info
+            if info is None:
+                yield Analysis(pv=(result.action,), seconds=now - began)
+                return
+            visits = sum(each.visits for each in info.actions)
+            keeps = visits >= _KEPT * info.simulations > 0
+            simulations = simulations + info.simulations if keeps else info.simulations
+            yield analysis_of(
+                replace(info, simulations=simulations, seconds=now - began), order.played
+            )
+            is_complete = turns > 1 and not keeps and now - turn_began < seconds / 2
+            if info.proven is not None or is_complete:
+                return
+            seconds = seconds if keeps else 2 * seconds
+
+
+def states_after(game: Game, moves: tuple[int, ...]) -> tuple[State, ...]:
+    """Return all positions, from the first one. Raises CannotAnalyse."""
+    states = [game.initial_state()]
+    for number, action in enumerate(moves, start=1):
+        if game.winner(states[-1]):
+            raise CannotAnalyse(f"the game is over before move {number}")
+        if action not in game.legal_actions(states[-1]):
+            raise CannotAnalyse(f"move {number} is not legal: action {action}")
+        states.append(game.next_state(states[-1], action))
+    if game.winner(states[-1]):
+        raise CannotAnalyse("the game is over in this position")
+    return tuple(states)
+
+
+def analysis_of(info: Info, played: int | None) -> Analysis:
+    """Return what is reported of an analysis: the best actions, and the one that was played."""
+    analysis = report.analysis(info)
+    if played is None or any(action == played for action, _, _ in analysis.actions):
+        return analysis
+    known = [each for each in info.actions if each.action == played] or [ActionStats(played, 0, 0)]
+    stats = (played, known[0].visits, known[0].win_rate)
+    return structs.replace(analysis, actions=(*analysis.actions, stats))
+
+
+_decode = msgspec.json.Decoder(AnalystOrder).decode
+
+
+class _Orders:
+    """The orders of the server, read in a thread of their own: a stop takes effect at once."""
+
+    def __init__(self, connection: socket.socket, analyst: Analyst) -> None:
+        self._lines = connection.makefile("rb")
+        self._analyst = analyst
+        self._lock = threading.Lock()
+        #: The analysis that is worked on.
+        self._current: str | None = None
+        #: The last analysis that was to be ended.
+        self._stopped: str | None = None
+        self._queue: SimpleQueue[AnalysisOrder | None] = SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def next(self) -> AnalysisOrder | None:
+        """Wait for the next order; None at the end of the input."""
+        order = self._queue.get()
+        if order:
+            with self._lock:
+                self._current = order.analysis
+                self._analyst.ready()
+                if self._stopped == order.analysis:
+                    self._analyst.cancel()
+        return order
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):
+            for line in self._lines:
+                match _decode(line):
+                    case StopOrder(analysis):
+                        self._stop(analysis)
+                    case AnalysisOrder() as order:
+                        self._queue.put(order)
+        self._queue.put(None)
+        self._analyst.cancel()
+
+    def _stop(self, analysis: str) -> None:
+        with self._lock:
+            self._stopped = analysis
+            if analysis == self._current:
+                self._analyst.cancel()
+
+
+def main() -> None:
+    """Work on orders until the input ends: a socket, which takes the reports, too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+    connection = socket.socket(fileno=sys.stdin.fileno())
+    analyst = Analyst()
+    orders = _Orders(connection, analyst)
+
+    def send(report: AnalysisReport) -> None:
+        connection.sendall(msgspec.json.encode(report) + b"\n")
+
+    with contextlib.suppress(OSError):  # the server has ended
+        while order := orders.next():
+            _analyse(order, analyst, send)
+
+
+def _analyse(
+    order: AnalysisOrder, analyst: Analyst, send: Callable[[AnalysisReport], None]
+) -> None:
+    """Send what becomes known of a position, and at last that its analysis is over."""
+    error = ""
+    try:
+        for info in analyst.analyse(order):
+            send(AnalysisReport(order.analysis, info))
+    except Cancelled:
+        pass
+    except (CannotAnalyse, PlayerError, SpecError) as fault:
+        error = str(fault)
+    except Resigned:
+        error = "the bot resigns in this position"
+    except OSError:
+        raise
+    except Exception as fault:  # the player, or the game, may be any program
+        error = f"the bot has failed: {type(fault).__name__}: {fault}"
+    send(AnalysisReport(order.analysis, over=True, error=error))

@@ -1,0 +1,504 @@
+"""The command `playout-player`: its options, and how a player is set up."""
+
+from __future__ import annotations
+
+import getpass
+import importlib
+import os
+import secrets
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from click.core import ParameterSource
+
+from playout import games, players
+from playout.commands.options import FiniteRange, registered
+from playout.games.core import spec
+from playout.players.client.active_match import ResultCounts
+from playout.players.client.agent import Agent
+from playout.players.client.console import PlayerConsole
+from playout.players.client.identity import (
+    Identity,
+    SavedAccount,
+    account_of,
+    account_options,
+    require_account,
+    server_options,
+)
+from playout.players.client.play_request import PlayRequest
+from playout.players.client.player_cache import PlayerCache
+from playout.players.client.player_options import described, game_list
+from playout.players.client.trees import FORMATS, TreeFile
+from playout.players.core import rendering
+from playout.protocol import versions
+from playout.protocol.connection import ServerConnection
+from playout.protocol.messages import ChallengeBot, EnterLadder, Join, Seek
+from playout.protocol.tls import tls_settings
+from playout.protocol.versions import of_spec
+
+#: GAME in a tournament, and the --tournament that stands for all in which the account is entered.
+ANY = "any"
+#: Options that a tournament or a ladder decides; a tournament also the number of matches.
+_TERMS = ("clock", "opponent", "challenge_bot", "seat", "rated")
+#: Most characters of a name.
+_LONGEST_NAME = 32
+#: Most characters of `software` in `hello`, and of the version on a ladder.
+_LONGEST_LABEL = 64
+
+EPILOG = """
+\b
+Examples:
+  playout-player connect_four human                   you, at this terminal
+  playout-player connect_four human --challenge-bot "Playout Easy"
+                                                      against a bot of the server
+  playout-player connect_four uct --option time=0.2   a search, 0.2 s a move
+  playout-player "othello(size=6)" random --matches 20
+  playout-player "mnk(m=8,n=8,k=5)" my_bot:MyBot --clock 60+1
+  playout-player "my_game:Chomp(rows=4)" uct          a game of my_game.py, with a server that was
+                                                      started with --game my_game:Chomp
+  playout-player tic_tac_toe uct --opponent Ada       challenge Ada
+  playout-player nim uct --name Bob --rated           as the account Bob
+  playout-player nim uct --host play.example --tls    on another machine
+  playout-player any uct --tournament any --name Bob  all tournaments where Bob is entered
+  playout-player any uct --ladder connect_four        rated matches without end
+  playout-player --options uct                        the options of uct
+  playout-player --games                              all games
+  playout-player othello "engine(name=rhino)"         a program of others, of engines.toml
+  playout-player othello "engine(name=rhino)" --check   is it ready to play?
+
+In a tournament, a player plays until it is stopped. Ctrl-C and SIGTERM
+resign no match then: another player of the same account continues it.
+On a ladder, Ctrl-C leaves after the present match.
+
+\b
+Exit codes: 0 all matches were played, 1 something failed, 2 bad usage,
+130 and 143 interrupted or terminated.
+"""
+
+
+class _Names(click.Command):
+    """A command whose help lists the games and the players."""
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Games"):
+            formatter.write_text(", ".join(games.names()) + ", or module:Class")
+        with formatter.section("Players"):
+            formatter.write_text(", ".join(players.names()) + ", or module:Class")
+        super().format_epilog(context, formatter)
+
+
+def _show_options(context: click.Context, _: click.Parameter, player: str | None) -> None:
+    if player is not None:
+        _add_current_folder(player)
+        try:
+            click.echo(described(spec.parse(player).name))
+        except games.SpecError as error:
+            raise click.UsageError(str(error)) from error
+        context.exit()
+
+
+def _show_games(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(game_list())
+        context.exit()
+
+
+@click.command(cls=_Names, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("game")
+@click.argument("player")
+@server_options
+@account_options
+@click.option(
+    "--clock", help="Time control: 1/move, 300+3, 600+5x30 or none.  [default: the opponent's]"
+)
+@click.option("--opponent", help="Play only against the player of this name.")
+@click.option(
+    "--challenge-bot",
+    metavar="BOT",
+    help="Play against a bot that the server starts: the name of one that it "
+    "offers, or its player.",
+)
+@click.option("--seat", type=click.IntRange(1, 2), help="Move first (1) or second (2).")
+@click.option(
+    "--matches", default=1, show_default=True, type=click.IntRange(1), help="Number of matches."
+)
+@click.option(
+    "--tournament",
+    envvar="PLAYOUT_TOURNAMENT",
+    show_envvar=True,
+    metavar="ID|any",
+    help="Play in this tournament, or in all where --name is entered, until stopped; GAME is any.",
+)
+@click.option(
+    "--ladder",
+    metavar="GAME",
+    help="Play rated matches on the ladder of this game, until stopped or as many as --matches; "
+    "the argument GAME is any. Without --name, the account is named after the player and you.",
+)
+@click.option(
+    "--bot-version",
+    metavar="TEXT",
+    help="Version of the player on the ladder, which rates each one.  [default: that of an engine, "
+    "or a digest of the player, its options and its code]",
+)
+@click.option(
+    "--warm",
+    multiple=True,
+    metavar="GAME",
+    help="Prepare for this game before its clock runs; with --tournament, repeatable.",
+)
+@click.option("--option", "options", multiple=True, metavar="K=V", help="An option of the player.")
+@click.option(
+    "--options",
+    "described",
+    metavar="PLAYER",
+    is_eager=True,
+    expose_value=False,
+    callback=_show_options,
+    help="List the options of PLAYER and exit.",
+)
+@click.option(
+    "--games",
+    "listed",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_games,
+    help="List all games with their rules, parameters and variants and exit.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only check that PLAYER can play GAME, or the games of --warm, and show how many threads "
+    "it thinks with; an engine shows what it is, and plays two moves.",
+)
+@click.option(
+    "--engines",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="File that describes engines, for engine(name=...).  [default: engines.toml in the "
+    "current folder, then in the user's configuration folder]",
+)
+@click.option(
+    "--takebacks",
+    is_flag=True,
+    help="Agree when the opponent asks to take a move back; a program declines otherwise.",
+)
+@click.option("--rated", is_flag=True, help="Play rated matches; needs --name.")
+@click.option("--show", is_flag=True, help="Show the board after each move.")
+@click.option("--quiet", is_flag=True, help="Do not show the player's analyses.")
+@click.option(
+    "--tree",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Write the search tree of each move to this file: {', '.join(FORMATS)}.",
+)
+@click.option(
+    "--tree-visits",
+    type=click.IntRange(1),
+    help="Leave out nodes with fewer visits.  [default: 1 % of the root's visits]",
+)
+@click.option(
+    "--retry-s",
+    default=30.0,
+    show_default=True,
+    type=FiniteRange(0),
+    help="Seconds to keep trying to reach the server.",
+)
+@click.version_option(version("playout"), prog_name="playout-player")
+@click.pass_context
+def main(
+    context: click.Context,
+    game: str,
+    player: str,
+    host: str,
+    port: int,
+    tls: bool,
+    ca: Path | None,
+    tls_name: str | None,
+    name: str | None,
+    guest: bool,
+    token_file: Path | None,
+    clock: str | None,
+    opponent: str | None,
+    challenge_bot: str | None,
+    seat: Literal[1, 2] | None,
+    matches: int,
+    tournament: str | None,
+    ladder: str | None,
+    bot_version: str | None,
+    warm: tuple[str, ...],
+    options: tuple[str, ...],
+    check: bool,
+    engines: Path | None,
+    takebacks: bool,
+    rated: bool,
+    show: bool,
+    quiet: bool,
+    tree: Path | None,
+    tree_visits: int | None,
+    retry_s: float,
+) -> None:
+    """Connect PLAYER to a server and let it play GAME.
+
+    GAME is a name with parameters, as in "othello(size=6)", module:Class with parameters from the
+    current folder, or any, with --tournament or --ladder; PLAYER is one of those below, or
+    module:Class from the current folder, with options in the same way or by --option.
+    """
+    game, warm = registered(game), tuple(map(registered, warm))
+    ladder = registered(ladder) if ladder is not None else None
+    _require_order(game, player)
+    known = _known_games(context, game, tournament, ladder, warm)
+    if bot_version is not None and ladder is None:
+        raise click.UsageError("--bot-version needs --ladder GAME")
+    if challenge_bot is not None and opponent is not None:
+        raise click.UsageError("--challenge-bot names the opponent: leave --opponent out")
+    if engines is not None:
+        options += (_engines_option(player, engines),)
+    if check:
+        _check(player, options, known)
+        return
+    reactor: Any = importlib.import_module("twisted.internet.reactor")
+    if ladder is not None and name is None:
+        name = _ladder_name(player)
+    needing = {"--rated": rated, "--token-file": token_file, "--tournament": tournament,
+               "--ladder": ladder}  # fmt: skip
+    require_account(name, guest, [option for option, value in needing.items() if value])
+    account = None if guest or name is None else account_of(name, (host, port), token_file)
+    tls_config = tls_settings(host, tls, ca, tls_name)
+    cache = _player_cache(player, options, known)
+    identity = _identity(player, name, account, cache)
+    if ladder is not None:
+        known_as = bot_version or cache.version or _digest(player, options)
+        enter = EnterLadder(game=str(games.load(ladder)), version=known_as[:_LONGEST_LABEL])
+        given = context.get_parameter_source("matches") is not ParameterSource.DEFAULT
+        request = PlayRequest(enter, matches if given else None)
+    elif tournament is None:
+        rules = str(games.load(game))
+        wanted = _match_request(rules, challenge_bot, opponent, clock=clock, seat=seat, rated=rated)
+        request = PlayRequest(wanted, matches, takebacks)
+    else:
+        request = PlayRequest(_join(tournament))
+    tree_file = _tree_file(cache.make, tree, tree_visits)
+    console = PlayerConsole(rendering.console(), quiet=quiet, show=show, tree_file=tree_file)
+    connect = partial(
+        ServerConnection,
+        reactor,
+        (host, port),
+        patience_s=retry_s,
+        tls=tls_config,
+        measures_round_trip=True,
+        repeats_requests=True,
+    )
+    counts, code = _play(reactor, cache, request, identity, console, connect)
+    if matches > 1 or counts.played > 1:
+        click.echo(counts)
+    sys.exit(code)
+
+
+def _play(
+    reactor: Any,
+    cache: PlayerCache,
+    request: PlayRequest,
+    identity: Identity,
+    console: PlayerConsole,
+    connect: Callable[[Agent], ServerConnection],
+) -> tuple[ResultCounts, int]:
+    """Play until done, interrupted or refused; return the results and the exit code."""
+    codes: list[int] = []
+
+    def finished(code: int) -> None:
+        codes.append(code)
+        reactor.callLater(0.05, reactor.stop)
+
+    agent = Agent(reactor, cache, request, identity, console, finished)
+    connection = connect(agent)
+    agent.use(connection)
+    reactor.callWhenRunning(connection.open)
+    signal.signal(signal.SIGINT, lambda *_: reactor.callFromThread(agent.interrupt))
+    signal.signal(signal.SIGTERM, lambda *_: reactor.callFromThread(agent.leave, 143))
+    reactor.run(installSignalHandlers=False)
+    cache.close()
+    return agent.counts, codes[0] if codes else 1
+
+
+def _check(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> None:
+    """Show that the player can play. Raises UsageError, ClickException."""
+    cache = _player_cache(player, options, known)
+    try:
+        for line in cache.check():
+            click.echo(line)
+    except players.PlayerError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        cache.close()
+
+
+def _engines_option(player: str, file: Path) -> str:
+    """The option of the player that has the file of --engines. Raises UsageError."""
+    if spec.parse(player).name != "engine":
+        raise click.UsageError("--engines is for PLAYER engine(name=...) only")
+    return f"file={file}"
+
+
+def _identity(
+    player: str, name: str | None, account: SavedAccount | None, cache: PlayerCache
+) -> Identity:
+    """The identity of the player; without a name, one from the player's own and a random number."""
+    software = f"playout-player {version('playout')}"
+    wanted = spec.parse(player)
+    label = wanted.options.get("name", wanted.name.split(":")[-1])  # of an engine, its own
+    return Identity(
+        name or f"{label[:27]}-{secrets.token_hex(2)}",
+        "human" if cache.make.human else "bot",
+        (f"{cache.version}, {software}" if cache.version else software)[:_LONGEST_LABEL],
+        account,
+        any_name=name is None,
+        session=os.environ.get("PLAYOUT_SESSION"),
+    )
+
+
+def _match_request(
+    game: str,
+    challenge_bot: str | None,
+    opponent: str | None,
+    *,
+    clock: str | None,
+    seat: Literal[1, 2] | None,
+    rated: bool,
+) -> Seek | ChallengeBot:
+    """The request for a match outside tournaments."""
+    if challenge_bot is not None:
+        return ChallengeBot(player=challenge_bot, game=game, clock=clock, rated=rated, seat=seat)
+    return Seek(game=game, clock=clock, rated=rated, opponent=opponent, seat=seat)
+
+
+def _join(tournament: str) -> Join:
+    return Join(
+        tournament=None if tournament == ANY else tournament,
+        process=_number("PLAYOUT_PROCESS"),
+        core_set=_number("PLAYOUT_CORE_SET"),
+    )
+
+
+def _ladder_name(player: str) -> str:
+    """The name of the account on a ladder: the player's and the user's."""
+    label = spec.parse(player).name.split(":")[-1]
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # the user of a container may have no name
+        user = "bot"
+    return f"{label}-{user}"[:_LONGEST_NAME]
+
+
+def _digest(player: str, options: tuple[str, ...]) -> str:
+    """The version of a player: a digest of everything that decides how it plays."""
+    files = versions.files_in(Path.cwd())
+    return of_spec(_with_options(player, options), files, versions.installed())
+
+
+def _number(variable: str) -> int | None:
+    """The whole number in a variable of the environment, if there is one."""
+    value = os.environ.get(variable, "")
+    return int(value) if value.isdecimal() else None
+
+
+def _known_games(
+    context: click.Context,
+    game: str,
+    tournament: str | None,
+    ladder: str | None,
+    warm: tuple[str, ...],
+) -> tuple[str, ...]:
+    """The games that can be prepared before the first match. Raises UsageError."""
+    if tournament is not None and ladder is not None:
+        raise click.UsageError("choose one of --tournament and --ladder")
+    if ladder is not None:
+        _require_any(context, game, "--ladder", (*_TERMS, "warm"))
+        return (ladder,)
+    if tournament is None:
+        if game == ANY:
+            raise click.UsageError(
+                "GAME can be any only with --tournament ID, --tournament any or --ladder GAME"
+            )
+        if warm:
+            raise click.UsageError("--warm needs --tournament; otherwise there is only GAME")
+        return (game,)
+    _require_any(context, game, "--tournament", (*_TERMS, "matches"))
+    return warm
+
+
+def _require_any(context: click.Context, game: str, given: str, decided: tuple[str, ...]) -> None:
+    """Raises UsageError for another GAME than any, and for options that are decided elsewhere."""
+    kind = given.removeprefix("--")
+    if game != ANY:
+        raise click.UsageError(
+            f"with {given}, GAME must be any, not {game!r}: the {kind} decides the game"
+        )
+    for option in decided:
+        if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
+            name = option.replace("_", "-")
+            raise click.UsageError(f"with {given}, leave out --{name}: the {kind} decides it")
+
+
+def _require_order(game: str, player: str) -> None:
+    """Raises UsageError if GAME is a player and PLAYER is a game."""
+
+    def is_one_of(text: str, names: list[str]) -> bool:
+        return text.partition("(")[0].strip() in names
+
+    if is_one_of(game, players.names()) and is_one_of(player, games.names()):
+        raise click.UsageError(
+            f"GAME comes before PLAYER; did you mean: playout-player "
+            f"{shlex.quote(player)} {shlex.quote(game)}"
+        )
+
+
+def _player_cache(player: str, options: tuple[str, ...], known: tuple[str, ...]) -> PlayerCache:
+    """The players, prepared for the known games. Raises UsageError."""
+    _add_current_folder(player)
+    games.announce_compilation(partial(click.echo, err=True))
+    try:
+        cache = PlayerCache(_with_options(player, options))
+        for game in known:
+            cache(game)
+    except games.SpecError as error:
+        raise click.UsageError(str(error)) from error
+    return cache
+
+
+def _add_current_folder(player: str) -> None:
+    """Add the current folder to the path of imports, for a player given as `module:Class`."""
+    if ":" in player:
+        sys.path.append(os.getcwd())
+
+
+def _tree_file(
+    player: type[players.Player], path: Path | None, visits: int | None
+) -> TreeFile | None:
+    """The file for the search trees. Raises UsageError."""
+    if path is None:
+        if visits is not None:
+            raise click.UsageError("--tree-visits needs --tree FILE")
+        return None
+    if player.tree is players.Player.tree:
+        raise click.UsageError("--tree needs a player that searches a tree, and this one does not")
+    try:
+        return TreeFile(path, visits)
+    except ValueError as error:
+        raise click.UsageError(f"--tree: {error}") from error
+    except OSError as error:
+        raise click.UsageError(f"--tree: cannot write there: {error}") from error
+
+
+def _with_options(player: str, options: tuple[str, ...]) -> spec.Spec:
+    """The player's specification with those options added."""
+    given = spec.parse(player)
+    return spec.Spec(given.name, {**given.options, **spec.parse_options(options)})

@@ -1,0 +1,77 @@
+"""Describes all games as text: their rules, their parameters and their variants."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections import ChainMap
+from collections.abc import Iterator
+
+from playout import games, players
+from playout.games import Description
+from playout.games.core import spec
+from playout.games.core.description import Parameter
+from playout.players.core.player import Player
+
+# Describes the options of a player as text.
+
+
+def described(name: str) -> str:
+    """The docstring of a player, and its options with defaults and meanings. Raises SpecError."""
+    make = players.find(name)
+    meanings = about_options(make)
+    rows: list[tuple[str, str, str]] = []
+    for key, parameter in spec.parameters_of(make, skip=1).items():
+        default = parameter.default
+        shown = "" if default in (None, parameter.empty) else str(default)
+        shown = shown.lower() if isinstance(default, bool) else shown
+        needed = ", required" if default is parameter.empty else ""
+        kind = spec.wanted(parameter.annotation) + needed
+        rows.append((f"{key}={shown}", kind, meanings.get(key, "")))
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    listed = [
+        f"  {option:{widths[0]}}  {kind:{widths[1]}}  {meaning}".rstrip()
+        for option, kind, meaning in rows
+    ]
+    about = "\n\n".join(_docstrings(make))
+    head = f"Options, for --option or {name}(...), with their defaults:" if rows else "No options."
+    return "\n".join([f"{name}: {about}", "", head, *listed])
+
+
+def about_options(make: type[Player]) -> dict[str, str]:
+    """The meanings of a player's options by name, its own before those of its base classes."""
+    return dict(ChainMap(*(dict(vars(base).get("about_options", {})) for base in make.__mro__)))
+
+
+def _docstrings(make: type[Player]) -> Iterator[str]:
+    """The docstrings of a player's class and of the base classes whose options it takes, too."""
+    options = spec.parameters_of(make, skip=1).keys()
+    for base in make.__mro__[: make.__mro__.index(Player)]:
+        if base.__doc__ and spec.parameters_of(base, skip=1).keys() <= options:
+            yield inspect.cleandoc(base.__doc__)
+
+
+WIDTH = 80
+
+
+def game_list() -> str:
+    """Return the descriptions of all games, in lines of at most WIDTH characters if they fit."""
+    return "\n\n".join("\n".join(_lines(games.describe(name))) for name in games.names())
+
+
+def _lines(game: Description) -> Iterator[str]:
+    yield game.name
+    yield from textwrap.wrap(game.about, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    rows = [(_default(each), each.about or each.kind) for each in game.parameters]
+    rows += [(each.game, each.about) for each in game.variants]
+    width = max((len(left) for left, _ in rows), default=0)
+    for left, right in rows:
+        head, rest = f"  {left:{width}}  ", " " * (width + 4)
+        yield from textwrap.wrap(right, WIDTH, initial_indent=head, subsequent_indent=rest)
+
+
+def _default(parameter: Parameter) -> str:
+    """Return a parameter with its default, as it is written in a specification of the game."""
+    default = "" if parameter.default is None else str(parameter.default)
+    shown = default.lower() if isinstance(parameter.default, bool) else default
+    return f"{parameter.name}={shown}"

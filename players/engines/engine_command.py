@@ -1,0 +1,94 @@
+"""The command `playout-engine`: its options and subcommands."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import click
+
+from playout import games
+from playout.commands import interrupts
+from playout.games.core import spec
+from playout.players.engines.gomocup_engine import GomocupBrain
+from playout.players.engines.gtp_engine import GtpServer
+from playout.players.engines.line_input import LineInput
+from playout.players.engines.local_match import checked_player
+
+EPILOG = """
+\b
+Examples, as the command of an engine in the other program:
+  playout-engine gtp uct --game othello      GoGui plays Othello
+  playout-engine gtp "rave(time=2)"          gomoku, two seconds a move
+  playout-engine gomocup rave                Piskvork, Gomocup
+
+\b
+PLAYER is spelled as for playout-player, which lists the options of
+each: playout-player --options uct
+Exit codes: 0 the other program quit, 1 something failed, 2 bad usage,
+130 interrupted.
+"""
+
+
+class _ClearErrors(click.Group):
+    """A group whose commands report invalid specifications as one line."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Invoke a subcommand. Raises UsageError."""
+        try:
+            with interrupts.with_cleanup():
+                return super().invoke(context)
+        except games.SpecError as error:
+            raise click.UsageError(str(error)) from error
+        except BrokenPipeError:  # the other program is gone
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from None
+
+
+@click.group(
+    cls=_ClearErrors, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(version("playout"), prog_name="playout-engine")
+def main() -> None:
+    """Let a player of Playout play in another program, over standard input and output."""
+
+
+@main.command()
+@click.argument("player")
+@click.option(
+    "--game",
+    default="gomoku",
+    show_default=True,
+    help='The game, with its parameters: "othello(size=6)".',
+)
+def gtp(player: str, game: str) -> None:
+    """Be a GTP engine: for GoGui, Sabaki, and programs that pair engines.
+
+    Any game whose moves are single cells can be played. Programs that send a board size change that
+    of the game where it has such a parameter.
+    """
+    wanted = _checked(player)
+    GtpServer(games.load(game), wanted, _standard_input()).run()
+
+
+@main.command()
+@click.argument("player")
+def gomocup(player: str) -> None:
+    """Be a brain for Piskvork and the managers of Gomocup: gomoku on 5 to 20 rows and columns."""
+    GomocupBrain(_checked(player), _standard_input()).run()
+
+
+def _checked(player: str) -> spec.Spec:
+    """Return the specification of a player. Raises SpecError."""
+    if ":" in player:
+        sys.path.append(os.getcwd())
+    games.announce_compilation(partial(click.echo, err=True))
+    return checked_player(player)
+
+
+def _standard_input() -> LineInput:
+    """Return the lines of standard input; unbuffered, so that its thread can be left behind."""
+    return LineInput(open(0, "rb", buffering=0, closefd=False))

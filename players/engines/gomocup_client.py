@@ -1,0 +1,188 @@
+"""A client of the Gomocup protocol, also called the protocol of Piskvork: five in a row."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+
+from playout.games import Game
+from playout.games.core import spec
+from playout.players.core.player import Info, Limit, PlayResult
+from playout.players.engines.client import (
+    EngineClient,
+    Position,
+    clock_of,
+    is_short,
+    move_deadline,
+    win_rate,
+)
+from playout.players.engines.config import EngineConfig, Options
+from playout.players.engines.vertices import VertexError, action_at, cell_at, cell_of, coordinates
+
+_GAMES = ("gomoku", "mnk")
+_ABOUT = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
+_UNLIMITED_MS = 2**31 - 1
+#: What Rapfi writes of its search.
+_COUNT = re.compile(r"\b(Depth|Eval|Node)\s+(-?\d+)(?:-\d+)?([KMG]?)\b")
+_BEST_LINE = re.compile(r"Bestline((?:\s+[A-Z]\d+)+)")
+_THOUSANDS = {"": 1, "K": 1000, "M": 10**6, "G": 10**9}
+
+
+class GomocupClient(EngineClient):
+    """Plays gomoku with a brain, as engines are called there."""
+
+    farewell = "END"
+
+    def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
+        """Raises ValueError for a game that the protocol does not have."""
+        view = game.view(game.initial_state())
+        self._size = view.rows
+        name = spec.parse(str(game)).name
+        if name not in _GAMES or getattr(game, "k", 5) != 5 or view.columns != view.rows:
+            raise ValueError(f"Gomocup engines play five in a row on a square board, not {game}")
+        self._told: tuple[int, ...] | None = None
+        self._is_thinking = False
+        self._about: dict[str, str] = {}
+        super().__init__(config, game, cancelled)
+
+    def _start(self, deadline: float) -> None:
+        self._send("ABOUT")
+        said = self._answer(deadline, [])
+        self._about = dict(_ABOUT.findall(said))
+        named = (self._about.get(key, "") for key in ("name", "version"))
+        self.title = " ".join(filter(None, named)) or said[:50] or self.config.name
+        self._begin(deadline)
+
+    def describe(self) -> Iterable[str]:
+        for key, value in self._about.items():
+            yield f"{key}: {value}"
+
+    def new_match(self) -> None:
+        self._told = None
+
+    def settle(self) -> None:
+        if self._is_thinking:
+            self._move(self.ping_deadline(), [])
+
+    def choose(self, position: Position, limit: Limit) -> PlayResult:
+        told, self._told = self._told, None
+        in_step = told is not None and position.moves[: len(told)] == told
+        new = position.moves[len(told) :] if told is not None and in_step else position.moves
+        if not in_step:
+            self._begin(self.ping_deadline())
+        self._tell_time(limit, position.seat)
+        self._is_thinking = True
+        if not position.moves:
+            self._send("BEGIN")
+        elif in_step and len(new) == 1:
+            self._send(f"TURN {self._place(position, len(position.moves) - 1)}")
+        else:
+            self._send_board(position)
+        messages: list[str] = []
+        said = self._move(move_deadline(limit, position.seat), messages)
+        action = self.require_legal(self._action(position, said), position, said)
+        self._told = (*position.moves, action)
+        return PlayResult(action, self._info(position, messages))
+
+    def _action(self, position: Position, said: str) -> int | None:
+        """The legal action that an answer names; None if there is none."""
+        try:
+            cell = cell_at(said, self._size, self._size)
+        except VertexError:
+            return None
+        return action_at(self.game.view(position.states[-1]), cell)
+
+    def _begin(self, deadline: float) -> None:
+        """Start an empty board."""
+        self._send(f"START {self._size}")
+        if (said := self._answer(deadline, [])).upper() != "OK":
+            raise self.process.fault(f"has answered {said[:100]!r}, not OK")
+        is_exact = spec.parse(str(self.game)).options.get("exact") == "true"
+        self._inform({"rule": 1 if is_exact else 0, "game_type": 1})
+        self._inform(self.config.options)
+        self._told = ()
+
+    def _send_board(self, position: Position) -> None:
+        """Tell the whole position: each stone with 1 for the engine's own, 2 for the others."""
+        self._send("BOARD")
+        for ply in range(len(position.moves)):
+            is_own = position.states[ply][0] == position.seat
+            self._send(f"{self._place(position, ply)},{1 if is_own else 2}")
+        self._send("DONE")
+
+    def _place(self, position: Position, ply: int) -> str:
+        """The coordinates of a move."""
+        cell = cell_of(self.game.view(position.states[ply]), position.moves[ply])
+        assert cell is not None
+        return coordinates(cell, self._size)
+
+    def _tell_time(self, limit: Limit, seat: int) -> None:
+        """Tell the engine how long it may think, in milliseconds: as a player divides its time."""
+        if is_short(limit, self.config) and self.config.short:
+            self._inform(self.config.short)
+            return
+        clock = clock_of(limit)
+        match_s = left_s = 0.0
+        if clock and clock.start.main_s:
+            match_s, left_s = clock.start.main_s, clock.left[seat - 1].main_s - clock.overhead_s
+        turn_s = limit.seconds
+        self._inform({
+            "timeout_turn": _UNLIMITED_MS if turn_s is None else max(1, int(1000 * turn_s)),
+            "timeout_match": int(1000 * match_s),
+            "time_left": max(1, int(1000 * left_s)) if match_s else _UNLIMITED_MS,
+        })  # fmt: skip
+
+    def _inform(self, values: Options) -> None:
+        for key, value in values.items():
+            shown = int(value) if isinstance(value, bool) else value
+            self._send(f"INFO {key} {shown}")
+
+    def _send(self, line: str) -> None:
+        self.process.send(f"{line}\r")
+
+    def _move(self, deadline: float, messages: list[str]) -> str:
+        """The move that the engine answers, as text; its messages are added."""
+        said = self._answer(deadline, messages)
+        if said.upper().startswith("SUGGEST "):
+            self._send(f"PLAY {said.split(maxsplit=1)[1]}")
+            said = self._answer(deadline, messages)
+        self._is_thinking = False
+        return said
+
+    def _answer(self, deadline: float, messages: list[str]) -> str:
+        """The next line that is an answer. Raises EngineError for UNKNOWN and ERROR."""
+        while True:
+            line = self.process.line(deadline).strip()
+            kind, _, text = line.partition(" ")
+            if kind.upper() in ("UNKNOWN", "ERROR"):
+                raise self.process.fault(f"has answered {line[:100]!r}")
+            if kind.upper() == "MESSAGE":
+                messages.append(text)
+            elif line and kind.upper() != "DEBUG":
+                return line
+
+    def _info(self, position: Position, messages: Sequence[str]) -> Info | None:
+        """The analysis in the messages, as Rapfi writes it; None if there is none."""
+        text = "\n".join(messages)
+        counts = {key: int(value) * _THOUSANDS[k] for key, value, k in _COUNT.findall(text)}
+        if "Eval" not in counts:
+            return None
+        lines = _BEST_LINE.findall(text)
+        return Info(
+            simulations=max(0, counts.get("Node", 0)),
+            depth=max(0, counts.get("Depth", 0)),
+            win_rate=win_rate(counts["Eval"]),
+            pv=tuple(self._variation(position, lines[-1].split() if lines else ())),
+        )
+
+    def _variation(self, position: Position, names: Iterable[str]) -> Iterator[int]:
+        """The moves of a principal variation, as far as they are legal; columns include I."""
+        state = position.states[-1]
+        for name in names:
+            row, column = self._size - int(name[1:]), ord(name[0]) - ord("A")
+            action = action_at(self.game.view(state), row * self._size + column)
+            if action is None:
+                return
+            yield action
+            state = self.game.next_state(state, action)

@@ -1,0 +1,192 @@
+"""A client of the Go Text Protocol, version 2, for games in which a move is one cell or a pass.
+
+Each command has a number, which the engine repeats in its answer, so that a late answer to an
+earlier command is recognized.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable
+
+from playout.games import Game
+from playout.games.core import spec
+from playout.players.core.player import Limit, PlayResult, Resigned
+from playout.players.engines import gtp_clock
+from playout.players.engines.client import EngineClient, Position, clock_of, is_short, move_deadline
+from playout.players.engines.config import EngineConfig
+from playout.players.engines.gtp_analysis import analysis
+from playout.players.engines.gtp_games import PASS, board_of
+from playout.players.engines.process import EngineError
+
+_ANSWER = re.compile(r"([=?])(\d*)[ \t]*(.*)")
+_COLOURS = ("b", "w")
+#: Hundredths of a second between two reports of an analysis.
+_REPORT_CS = 50
+
+
+class GtpRefusal(EngineError):
+    """An engine has answered a command with `?`, which it may be asked in another way."""
+
+
+class GtpClient(EngineClient):
+    """Plays a game with a GTP engine."""
+
+    def __init__(self, config: EngineConfig, game: Game, cancelled: threading.Event) -> None:
+        """Raises ValueError for a game that GTP cannot express."""
+        self._board = board_of(game, config.first_row)
+        self._commands: tuple[str, ...] = ()
+        self._number = 0
+        #: The number of a command whose answer was not awaited.
+        self._unanswered: int | None = None
+        #: The moves of the match that the engine has been told; None if that is not known.
+        self._told: tuple[int, ...] | None = None
+        self._takes_passes = True
+        self._time_settings = ""
+        super().__init__(config, game, cancelled)
+
+    def _start(self, deadline: float) -> None:
+        if (version := self._ask("protocol_version", deadline)) != "2":
+            raise self.process.fault(f"speaks version {version[:20]!r} of GTP, not 2")
+        self._commands = tuple(self._ask("list_commands", deadline).split())
+        missing = [name for name in ("boardsize", "clear_board", "play", "genmove")
+                   if name not in self._commands]  # fmt: skip
+        if missing:
+            raise self.process.fault(f"has no command {missing[0]} among its list_commands")
+        names = [self._ask(each, deadline) for each in ("name", "version")]
+        self.title = " ".join(filter(None, (" ".join(each.split()) for each in names)))
+        self._set_options(self.config.options, deadline)
+        self._ask(f"boardsize {self._board.size}", deadline)
+        if self._board.komi is not None and "komi" in self._commands:
+            self._ask(f"komi {self._board.komi:g}", deadline)
+
+    def describe(self) -> Iterable[str]:
+        yield f"commands: {' '.join(self._commands)}"
+
+    def new_match(self) -> None:
+        self._told = None
+        self._time_settings = ""
+
+    def settle(self) -> None:
+        if self._unanswered is not None:
+            self._answer(self._unanswered, self.ping_deadline())
+            self._unanswered = None
+
+    def choose(self, position: Position, limit: Limit) -> PlayResult:
+        self._tell_moves(position)
+        self._tell_time(limit, position.seat)
+        colour = _COLOURS[position.seat - 1]
+        report = next((each for each in ("kata-genmove_analyze", "lz-genmove_analyze")
+                       if each in self._commands), None)  # fmt: skip
+        command = f"{report} {colour} {_REPORT_CS}" if report else f"genmove {colour}"
+        answer = self._ask(command, move_deadline(limit, position.seat))
+        reports, said = self._split(answer) if report else ([], answer)
+        action = self._action(said, position)
+        self._told = (*position.moves, action)
+        info = analysis(self.game, self._board, position, reports) if reports else None
+        return PlayResult(action, info)
+
+    def _split(self, answer: str) -> tuple[list[str], str]:
+        """The reports and the move in the answer to an analysis."""
+        lines = answer.splitlines()
+        played = next((line for line in reversed(lines) if line.startswith("play ")), "")
+        return [line for line in lines if line.startswith("info ")], played.removeprefix("play ")
+
+    def _action(self, said: str, position: Position) -> int:
+        """The action that an answer names. Raises Resigned, EngineError."""
+        if said.strip().lower() == "resign":
+            raise Resigned
+        action = self._board.action(position.states[-1], said.strip())
+        return self.require_legal(action, position, said)
+
+    # The position.
+
+    def _tell_moves(self, position: Position) -> None:
+        """Bring the engine to the position; from the start if it refuses a move."""
+        told = self._told
+        self._told = None
+        if told is not None and position.moves[: len(told)] == told:
+            try:
+                self._play(position, len(told))
+            except GtpRefusal:
+                pass
+            else:
+                return
+        self._ask("clear_board", self.ping_deadline())
+        self._play(position, 0)
+
+    def _play(self, position: Position, first: int) -> None:
+        """Tell the engine the moves from number `first` on."""
+        for ply in range(first, len(position.moves)):
+            state, action = position.states[ply], position.moves[ply]
+            colour, name = _COLOURS[state[0] - 1], self._board.name(state, action)
+            if name != PASS:
+                self._ask(f"play {colour} {name}", self.ping_deadline())
+            elif self._takes_passes:
+                self._play_pass(colour)
+        self._told = position.moves
+
+    def _play_pass(self, colour: str) -> None:
+        """Tell the engine of a pass, unless it takes none, as GRhino: it knows the colours."""
+        try:
+            self._ask(f"play {colour} pass", self.ping_deadline())
+        except GtpRefusal:
+            self._takes_passes = False
+
+    # Time.
+
+    def _tell_time(self, limit: Limit, seat: int) -> None:
+        """Tell the engine the time control, at the start of a match, and both clocks."""
+        if is_short(limit, self.config) and self.config.short:
+            self._set_options(self.config.short, self.ping_deadline())
+            return
+        clock = clock_of(limit)
+        if clock is None:
+            return
+        if not self._time_settings:
+            self._time_settings = gtp_clock.settings(clock, self._commands)
+            if self._time_settings:
+                self._ask(self._time_settings, self.ping_deadline())
+        if "time_left" in self._commands:
+            for each in (3 - seat, seat):
+                left = gtp_clock.time_left(clock, clock.left[each - 1], self._time_settings)
+                self._ask(f"time_left {_COLOURS[each - 1]} {left}", self.ping_deadline())
+
+    # Commands.
+
+    def _set_options(self, options: object, deadline: float) -> None:
+        """Send options: commands with arguments. Raises EngineError for an unknown one."""
+        assert isinstance(options, dict)
+        for command, value in options.items():
+            if command not in self._commands:
+                unknown = spec.unknown("command", command, self._commands)
+                raise EngineError(f"the engine {self.config.name}: {unknown}")
+            shown = str(value).lower() if isinstance(value, bool) else value
+            self._ask(f"{command} {shown}".rstrip(), deadline)
+
+    def _ask(self, command: str, deadline: float) -> str:
+        """Send a command, and return the answer. Raises GtpRefusal, EngineError, Cancelled."""
+        self._number += 1
+        self.process.send(f"{self._number} {command}")
+        self._unanswered = self._number
+        is_error, text = self._answer(self._number, deadline)
+        self._unanswered = None
+        if is_error:
+            raise GtpRefusal(str(self.process.fault(f"has answered '? {text[:100]}'")))
+        return text
+
+    def _answer(self, number: int, deadline: float) -> tuple[bool, str]:
+        """The answer to a command: whether it is an error, and its text.
+
+        Lines before it are dropped, as are answers to earlier commands.
+        """
+        while True:
+            found = _ANSWER.match(self.process.line(deadline))
+            if found is None:
+                continue
+            lines = [found[3]]
+            while line := self.process.line(deadline).strip():
+                lines.append(line)
+            if found[2] in ("", str(number)):
+                return found[1] == "?", "\n".join(lines).strip()

@@ -1,0 +1,355 @@
+"""A GTP 2 engine: the commands of the protocol, for a game whose actions are single cells.
+
+Black is seat 1 and moves first; the colours move in turn. Programs for Go end a match by two
+passes, so that after its end `genmove` answers `pass` and `play` accepts it. Searches are stopped
+by the comment `# interrupt`, and analyses by any line; both leave the position as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import TypeVar
+
+from playout.games import BoardView, Game, SpecError, State
+from playout.games.core import spec
+from playout.players.core.player import Cancelled, Limit, PlayerError, PlayResult, Resigned
+from playout.players.engines import gtp_analysis
+from playout.players.engines.gtp_clock import GtpClock
+from playout.players.engines.gtp_games import (
+    PASS,
+    require_vertices,
+    resized,
+    vertex_of,
+    vertices_of,
+    with_komi,
+)
+from playout.players.engines.gtp_text import (
+    COLOURS,
+    GtpCommand,
+    GtpError,
+    board_with_vertices,
+    parse_command,
+    response,
+    response_head,
+    rows_of_stones,
+    seat_of,
+    whole_number,
+)
+from playout.players.engines.line_input import LineInput, Stops
+from playout.players.engines.local_match import LocalMatch
+from playout.players.engines.vertices import VertexError, action_at
+
+#: What GoGui offers in its menu of analyses.
+_GOGUI_ANALYSES = (
+    "plist/Legal Moves/gogui-rules_legal_moves",
+    "string/Final Result/gogui-rules_final_result",
+)
+
+Handler = TypeVar("Handler", bound=Callable[..., str | None])
+_HANDLERS: dict[str, tuple[str, str]] = {}
+
+
+def _command(name: str, arguments: str = "") -> Callable[[Handler], Handler]:
+    """Register a method as the handler of a command; `...` ends arguments of any number."""
+
+    def register(method: Handler) -> Handler:
+        _HANDLERS[name] = method.__name__, arguments
+        return method
+
+    return register
+
+
+class GtpServer:
+    """Answers the commands of one program, until it quits or its input ends."""
+
+    def __init__(self, game: Game, wanted: spec.Spec, lines: LineInput) -> None:
+        """Load the player. Raises SpecError if the player or the game cannot be used with GTP."""
+        require_vertices(game)
+        self._wanted = wanted
+        self._lines = lines
+        self._match = LocalMatch(game, wanted)
+        self._clock = GtpClock()
+        self._passes = 0  # after the end of the match
+        self._current = GtpCommand("", "", [])
+
+    def run(self) -> None:
+        """Answer commands until `quit` or the end of the input."""
+        try:
+            while self._current.name != "quit" and (line := self._lines.next()) is not None:
+                if command := parse_command(line):
+                    self._current = command
+                    self._answer(command)
+        finally:
+            self._match.close()
+
+    def _answer(self, command: GtpCommand) -> None:
+        text: str | None
+        try:
+            text, failed = self._handled(command), False
+        except (GtpError, SpecError, PlayerError) as error:
+            text, failed = str(error), True
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # the player may be any program
+            traceback.print_exc()
+            text, failed = f"the player failed: {error!r}", True
+        _write("\n" if text is None else response(command, text, failed=failed))
+
+    def _handled(self, command: GtpCommand) -> str | None:
+        """Return the text of the response; None if it is written, but for the empty line."""
+        if command.name not in _HANDLERS:
+            raise GtpError("unknown command")
+        method, wanted = _HANDLERS[command.name]
+        least = len(wanted.replace("...", "").split())
+        given = len(command.arguments)
+        if given < least or (given > least and "..." not in wanted):
+            raise GtpError(f"syntax error: expected {command.name} {wanted}".rstrip())
+        text: str | None = getattr(self, method)(*command.arguments)
+        return text
+
+    # About the engine.
+
+    @_command("protocol_version")
+    def _protocol_version(self) -> str:
+        return "2"
+
+    @_command("name")
+    def _name(self) -> str:
+        return f"Playout {self._wanted.name}"
+
+    @_command("version")
+    def _version(self) -> str:
+        return version("playout")
+
+    @_command("known_command", "COMMAND")
+    def _known_command(self, name: str) -> str:
+        return "true" if name in _HANDLERS else "false"
+
+    @_command("list_commands")
+    def _list_commands(self) -> str:
+        return "\n".join(_HANDLERS)
+
+    @_command("quit")
+    def _quit(self) -> str:
+        return ""
+
+    @_command("gogui-interrupt")
+    def _gogui_interrupt(self) -> str:
+        return ""
+
+    @_command("gogui-analyze_commands")
+    def _gogui_analyze_commands(self) -> str:
+        return "\n".join(_GOGUI_ANALYSES)
+
+    # The position.
+
+    @_command("boardsize", "SIZE ...")
+    def _boardsize(self, *sides: str) -> str:
+        numbers = [whole_number(side, 1, 1000) for side in sides]
+        game = resized(self._match.game, numbers)
+        if game is not self._match.game:
+            match = LocalMatch(game, self._wanted)
+            self._match.close()
+            self._match = match
+        return self._clear_board()
+
+    @_command("clear_board")
+    def _clear_board(self) -> str:
+        self._match.clear()
+        self._clock.restart()
+        self._passes = 0
+        return ""
+
+    @_command("komi", "NUMBER")
+    def _komi(self, komi: str) -> str:
+        game = with_komi(self._match.game, komi)
+        if game is not self._match.game:
+            match = self._match.replayed(game)
+            self._match.close()
+            self._match = match
+        return ""
+
+    @_command("play", "COLOUR VERTEX")
+    def _play(self, colour: str, vertex: str) -> str:
+        seat = seat_of(colour)
+        if self._match.winner and vertex.lower() == PASS:
+            self._passes += 1
+            return ""
+        if self._match.winner:
+            raise GtpError("illegal move: the game is over")
+        self._require_turn(seat, "illegal move: ")
+        try:
+            cell = None if vertex.lower() == PASS else vertices_of(self._match.game).cell(vertex)
+        except VertexError as error:
+            raise GtpError(f"illegal move: {error}") from error
+        action = action_at(self._view, cell)
+        if action is None:
+            raise GtpError(f"illegal move: {vertex} is not possible here")
+        self._match.play(action)
+        return ""
+
+    @_command("undo")
+    def _undo(self) -> str:
+        if self._passes:
+            self._passes -= 1
+            return ""
+        try:
+            self._match.take_back()
+        except IndexError:
+            raise GtpError("cannot undo") from None
+        return ""
+
+    @_command("showboard")
+    def _showboard(self) -> str:
+        if self._match.winner:
+            to_move = self._final_result()
+        else:
+            seat = self._match.mover
+            to_move = f"{COLOURS[seat]} ({'XO'[seat - 1]}) to move"
+        note = f"\n{self._view.note}" if self._view.note else ""
+        board = board_with_vertices(self._view, vertices_of(self._match.game))
+        return f"\n{board}\n{to_move}{note}"
+
+    @_command("final_score")
+    def _final_score(self) -> str:
+        if not self._match.winner:
+            raise GtpError("cannot score: the game is not over")
+        margin = abs(self._match.game.lead(self._match.state) or 1)
+        return {1: f"B+{margin:g}", 2: f"W+{margin:g}"}.get(self._match.winner, "0")
+
+    # The rules, for GoGui.
+
+    @_command("gogui-rules_game_id")
+    def _game_id(self) -> str:
+        return spec.parse(str(self._match.game)).name
+
+    @_command("gogui-rules_board_size")
+    def _board_size(self) -> str:
+        view = self._view
+        return str(view.rows) if view.rows == view.columns else f"{view.columns} {view.rows}"
+
+    @_command("gogui-rules_board")
+    def _rules_board(self) -> str:
+        rows = rows_of_stones(self._view)  # here the highest row comes first
+        return "\n".join(reversed(rows) if vertices_of(self._match.game).from_top else rows)
+
+    @_command("gogui-rules_side_to_move")
+    def _side_to_move(self) -> str:
+        return COLOURS[self._match.mover]
+
+    @_command("gogui-rules_legal_moves")
+    def _legal_moves(self) -> str:
+        state = self._match.state
+        return " ".join(vertex_of(self._match.game, state, each) for each in self._view.clicks)
+
+    @_command("gogui-rules_final_result")
+    def _final_result(self) -> str:
+        results = {0: "unknown", 1: "black wins", 2: "white wins"}
+        return results.get(self._match.winner, "tie")
+
+    # The time.
+
+    @_command("time_settings", "MAIN_TIME BYO_YOMI_TIME BYO_YOMI_STONES")
+    def _time_settings(self, main: str, overtime: str, stones: str) -> str:
+        self._clock.set(main, overtime, stones)
+        return ""
+
+    @_command("kgs-time_settings", "KIND ...")
+    def _kgs_time_settings(self, *arguments: str) -> str:
+        self._clock.set_kgs(list(arguments))
+        return ""
+
+    @_command("time_left", "COLOUR TIME STONES")
+    def _time_left(self, colour: str, left: str, stones: str) -> str:
+        self._clock.set_left(seat_of(colour), left, stones)
+        return ""
+
+    # The player.
+
+    @_command("genmove", "COLOUR")
+    def _genmove(self, colour: str) -> str:
+        return self._choose_and_play(seat_of(colour))[0]
+
+    @_command("lz-genmove_analyze", "COLOUR ...")
+    def _lz_genmove_analyze(self, *arguments: str) -> str:
+        request = gtp_analysis.parse_request(list(arguments))
+        if request.seat is None:
+            raise GtpError("expected a colour")
+        state = self._match.state
+        vertex, result = self._choose_and_play(request.seat)
+        line = self._info_line(state, result, request.most) if result else ""
+        # The response is an empty line, lines of analysis, and the move.
+        return "\n" + "\n".join(filter(None, [line, f"play {vertex}"]))
+
+    @_command("lz-analyze", "...")
+    def _lz_analyze(self, *arguments: str) -> None:
+        request = gtp_analysis.parse_request(list(arguments))
+        request.require_turn(self._match.mover)
+        if self._match.winner:
+            raise GtpError("the game is over")
+        _write(response_head(self._current) + "\n")
+        while not self._lines.wait(0):
+            ends_at = time.monotonic() + request.interval_s
+            try:
+                result = self._choose(Limit(request.interval_s), stops=bool)
+            except (Cancelled, Resigned):
+                break
+            if line := self._info_line(self._match.state, result, request.most):
+                _write(line + "\n")
+            self._lines.wait(max(0.0, ends_at - time.monotonic()))
+
+    def _choose_and_play(self, seat: int) -> tuple[str, PlayResult | None]:
+        """Return the move of the player as a vertex, pass or resign, after playing it."""
+        if self._match.winner:
+            self._passes += 1
+            return PASS, None
+        self._require_turn(seat)
+        limit = self._clock.limit(seat, self._match.plies, self._match.game.max_plies)
+        started = time.monotonic()
+        try:
+            result = self._choose(limit, stops=interrupts)
+        except Cancelled:
+            raise GtpError("interrupted") from None
+        except Resigned:
+            return "resign", None
+        finally:
+            self._clock.used(seat, time.monotonic() - started)
+        vertex = vertex_of(self._match.game, self._match.state, result.action)
+        self._match.play(result.action)
+        return vertex, result
+
+    def _choose(self, limit: Limit, stops: Stops) -> PlayResult:
+        player = self._match.player
+        player.ready()
+        with self._lines.watched(player.cancel, stops):
+            return self._match.choose(limit)
+
+    def _require_turn(self, seat: int, prefix: str = "") -> None:
+        if seat != self._match.mover:
+            raise GtpError(f"{prefix}it is {COLOURS[self._match.mover]}'s turn")
+
+    def _info_line(self, state: State, result: PlayResult, most: int) -> str:
+        if not result.info:
+            return ""
+        game = self._match.game
+        return gtp_analysis.info_line(
+            game, state, result.info, lambda at, action: vertex_of(game, at, action), most
+        )
+
+    @property
+    def _view(self) -> BoardView:
+        return self._match.game.view(self._match.state)
+
+
+def interrupts(lines: Sequence[str | None]) -> bool:
+    """Return whether one of these lines is the comment with which GoGui interrupts a command."""
+    return any(line is not None and line.split() == ["#", "interrupt"] for line in lines)
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,96 @@
+"""A match that a player of Playout plays within this process, as another program directs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from playout.games import Game, State
+from playout.games.core import spec
+from playout.players import PlayResult, find, load
+from playout.players.core.player import Limit, Player
+
+
+def checked_player(text: str) -> spec.Spec:
+    """Return the specification of a player that can be an engine.
+
+    Raises SpecError for a person, an unknown player, and options that it does not have.
+    """
+    wanted = spec.parse(text)
+    make = find(wanted.name)
+    spec.bind(make, wanted, skip=1)
+    if make.human:
+        raise spec.SpecError(f"{wanted.name} is a person at a terminal, and no engine")
+    return wanted
+
+
+class LocalMatch:
+    """A game, its player, and the positions of a match, newest last."""
+
+    def __init__(self, game: Game, wanted: spec.Spec) -> None:
+        """Load the player. Raises SpecError if it cannot play this game."""
+        self.game = game
+        self._wanted = wanted
+        self.player: Player = load(wanted, game)
+        self.states: list[State] = [game.initial_state()]
+        self._moves: list[int] | None = []  # None after a position that was set up
+
+    @property
+    def state(self) -> State:
+        """The present position as a tuple."""
+        return self.states[-1]
+
+    @property
+    def mover(self) -> int:
+        """The player to move, 1 or 2."""
+        return self.game.current_player(self.state)
+
+    @property
+    def winner(self) -> int:
+        """1 or 2 for the winner, -1 for a tie, 0 while the game goes on."""
+        return self.game.winner(self.state)
+
+    @property
+    def plies(self) -> int:
+        """The number of moves that can be taken back."""
+        return len(self.states) - 1
+
+    def clear(self, state: State | None = None) -> None:
+        """Start again, at the first position of the game or at another."""
+        self.states = [self.game.initial_state() if state is None else state]
+        self._moves = [] if state is None else None
+
+    def play(self, action: int) -> None:
+        """Play an action. Raises IllegalAction."""
+        self.states.append(self.game.next_state(self.state, action))
+        if self._moves is not None:
+            self._moves.append(action)
+
+    def replayed(self, game: Game) -> LocalMatch:
+        """Return a match with the same moves and player of a game with the same actions.
+
+        Raises SpecError if the player cannot play it.
+        """
+        match = LocalMatch(game, self._wanted)
+        for action in self._moves or ():
+            match.play(action)
+        return match
+
+    def take_back(self) -> None:
+        """Take back the last move. Raises IndexError if there is none."""
+        if not self.plies:
+            raise IndexError("there is no move to take back")
+        self.states.pop()
+        if self._moves is not None:
+            self._moves.pop()
+
+    def choose(self, limit: Limit) -> PlayResult:
+        """Return the player's choice, which is not played.
+
+        Raises Cancelled if the player was cancelled since its `ready`, Resigned and PlayerError.
+        """
+        moves = None if self._moves is None else tuple(self._moves)
+        return self.player.choose(tuple(self.states), replace(limit, moves=moves))
+
+    def close(self) -> None:
+        """Release the threads and the memory of the player."""
+        self.player.close()

@@ -1,0 +1,207 @@
+"""A search tree whose leaves a net evaluates, used by one thread at a time."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from playout.games import Game, State
+from playout.games.core.kernels import uncompiled
+from playout.players.mcts.puct_simulation import (
+    PuctConfig,
+    new_boards,
+    new_leaves,
+    run_simulations_with_net,
+)
+from playout.players.mcts.selection import HAND_SELECTED, PUCT, Selection
+from playout.players.mcts.tree import GUIDE, MAX_SIMULATIONS, ROOT
+from playout.players.mcts.uct_simulation import SearchConfig
+from playout.players.mcts.uct_worker import PRUNING_INTERVAL, SLICE_S, Worker
+from playout.players.nets.encoding import Encoding
+
+# A Python function that compiled code calls, once for each batch of leaves.
+
+
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+
+
+class Callback(types.WrapperAddressProtocol):  # type: ignore[misc]
+    """Wraps a function of a whole number, for compiled code and for its uncompiled version.
+
+    Called by compiled code, it returns 1, or 0 if the function raised an exception, which
+    `raise_error` raises again: no exception passes through compiled code.
+    """
+
+    def __init__(self, function: Callable[[int], None]) -> None:
+        self._function = function
+        self._error: BaseException | None = None
+        self._pointer = _PROTOTYPE(self)
+
+    def __call__(self, n: int) -> int:
+        try:
+            self._function(n)
+        except BaseException as error:  # Ctrl-C, too
+            self._error = error
+            return 0
+        return 1
+
+    def raise_error(self) -> None:
+        """Raise the exception that the last calls have stored, if any."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def __wrapper_address__(self) -> int:
+        return ctypes.cast(self._pointer, ctypes.c_void_p).value or 0
+
+    def signature(self) -> object:
+        """Return the signature by which compiled code calls the function."""
+        return types.int64(types.int64)
+
+
+class Evaluator(Protocol):
+    """What evaluates positions: a net."""
+
+    def evaluate(
+        self, planes: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return logits [n, action] and values [n] for planes [n, plane, row, column]."""
+
+
+class _OutOfTime(Exception):
+    """Ends a search between two batches."""
+
+
+class NetWorker(Worker):
+    """Runs simulations on a tree, in batches of leaves that a net evaluates at once."""
+
+    def __init__(
+        self,
+        game: Game,
+        net: Evaluator,
+        batch: int,
+        config: PuctConfig,
+        seed: int,
+        megabytes: float,
+    ) -> None:
+        """Allocate the tree. Raises OSError, OverflowError or ValueError if that fails."""
+        super().__init__(
+            game,
+            Selection(PUCT, config.c, config.fpu, HAND_SELECTED, 0.0, 0.0),
+            SearchConfig(config.solver, config.decisive, 0, game.max_plies + 1),
+            seed,
+            megabytes,
+            np.empty(0, dtype=np.int64),
+        )
+        self._net = net
+        self._encoding = Encoding(game)
+        self._puct = config._replace(decisive=self._config.decisive)
+        self._run = (
+            run_simulations_with_net
+            if self._rules.compiled
+            else uncompiled(run_simulations_with_net)
+        )
+        self._leaves = new_leaves(game, batch)
+        self._boards = new_boards(game, self._rules.board(game.initial_state()))
+        self._planes = np.zeros((batch, *self._encoding.shape), dtype=np.float32)
+        self._logits = np.zeros((batch, game.num_actions), dtype=np.float32)
+        self._values = np.zeros(batch, dtype=np.float32)
+        self._callback = Callback(self._evaluate)
+        self._check: Callable[[int], None] = lambda _: None
+        self._last = -1  # the action that led to the root, or -1
+        #: Called with the legal actions of the root and their logits, which it may change.
+        self.at_root: Callable[[NDArray[np.int64], NDArray[np.float32]], None] | None = None
+
+    def reset(self, state: State, last: int = -1) -> None:
+        super().reset(state)
+        self._last = last
+        self.tree.nodes[ROOT]["visits"] = 0  # its own evaluation is its first visit
+        self.tree.guide[ROOT] = np.zeros((), GUIDE)
+
+    def advance(self, actions: Sequence[int], state: State, seconds: float) -> bool:
+        if not super().advance(actions, state, seconds):
+            return False
+        self._last = actions[-1] if actions else self._last
+        root = self.tree.nodes[ROOT]
+        root["average"] = root["value"] / 2 / root["visits"]  # a proof had replaced it
+        return True
+
+    @property
+    def depth(self) -> int:
+        return int(self._boards.depth[0])
+
+    def search(self, simulations: int, deadline: float, halt: Callable[[int], bool]) -> int:
+        """Run simulations as `Worker.search` does; `halt` is called between batches."""
+        self._boards.depth[0] = 0
+        simulations = min(simulations, MAX_SIMULATIONS - int(self.tree.nodes[ROOT]["visits"]))
+        started, done, evaluated, batch_s = time.perf_counter(), 0, 0, 0.0
+        checked = before = started
+
+        def check(n: int) -> None:
+            nonlocal evaluated, checked, before, batch_s
+            now = time.perf_counter()
+            if evaluated:
+                batch_s = max(now - before, 0.9 * batch_s)
+                left = simulations - done - evaluated
+                in_time = evaluated / (now - started) * max(0.0, deadline - now)
+                if now + batch_s > deadline:
+                    raise _OutOfTime
+                if now - checked > SLICE_S:
+                    checked = now
+                    if halt(int(min(left, in_time))):
+                        raise _OutOfTime
+            before = now
+            evaluated += n
+
+        self._check = check
+        while done < simulations and not self.proven:
+            evaluated = 0 if done == 0 else evaluated
+            done += self._simulate(min(simulations - done, PRUNING_INTERVAL))
+            try:
+                self._callback.raise_error()
+            except _OutOfTime:
+                break
+            now = time.perf_counter()
+            if now >= deadline or halt(simulations - done):
+                break
+            if self._full:
+                self._prune(deadline - now)
+        return done
+
+    def _simulate(self, count: int) -> int:
+        rules = self._rules
+        return self._run(
+            self._compiled_tree,
+            self._root,
+            self._last,
+            rules.legal,
+            rules.play,
+            (rules.decisive if self._puct.decisive else None) or rules.playout,
+            rules.write,
+            self._callback,
+            self._rng,
+            self._boards,
+            self._leaves,
+            self._logits,
+            self._values,
+            self._puct,
+            count,
+        )
+
+    def _evaluate(self, n: int) -> None:
+        """Have the net evaluate the first `n` leaves, unless the time is over."""
+        self._check(n)
+        leaves, planes = self._leaves, self._planes[:n]
+        self._encoding.encode_into(
+            leaves.states[:n], leaves.last[:n], planes, (leaves.legal[:n], leaves.moves[:n])
+        )
+        self._logits[:n], self._values[:n] = self._net.evaluate(planes)
+        if self.at_root is not None and leaves.depth[0] == 0:
+            legal = leaves.legal[0, : leaves.moves[0]]
+            self.at_root(legal, self._logits[0])

@@ -1,0 +1,150 @@
+"""The prover as a process: it reads positions and writes proofs, one per line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+
+import click
+import msgspec
+from msgspec import Struct
+
+from playout import games
+from playout.games import TIE, Game
+from playout.players.core.player import Limit
+from playout.players.minimax import Minimax
+
+# The winner of a position with best play, if minimax can prove it in a short time.
+
+
+#: Size of the transposition table; a short search cannot fill more.
+_MEMORY_MB = 16
+
+
+class MatchPosition(Struct, frozen=True):
+    """The position of a match: the specification of the game, and all actions so far."""
+
+    match: str
+    game: str
+    actions: tuple[int, ...]
+
+
+class Proof(Struct, frozen=True):
+    """The proven winner after `ply` actions: 1, 2, -1 for a tie; None if not proven."""
+
+    match: str
+    ply: int
+    winner: int | None
+
+
+class ProofFailure(Struct, frozen=True):
+    """The answer for an invalid position, or for a line that is no position."""
+
+    match: str | None
+    error: str
+
+
+class Solver:
+    """Solves positions; it keeps a search for each game."""
+
+    def __init__(self, seconds: float) -> None:
+        """Take the time limit for each position, in seconds."""
+        self._limit = Limit(seconds=seconds)
+        self._searches: dict[str, tuple[Game, Minimax]] = {}
+
+    def solve(self, position: MatchPosition) -> Proof | ProofFailure:
+        """Return the proven winner of a position, or the reason why it cannot be searched."""
+        try:
+            winner = self._winner(position)
+        except Exception as error:  # the game may be a plugin
+            return ProofFailure(position.match, str(error) or repr(error))
+        return Proof(position.match, len(position.actions), winner)
+
+    def _winner(self, position: MatchPosition) -> int | None:
+        game, search = self._search(position.game)
+        state = game.initial_state()
+        for action in position.actions:
+            state = game.next_state(state, action)
+        if over := game.winner(state):
+            return over
+        info = search.choose([state], self._limit).info
+        if info is None or info.proven is None:
+            return None
+        mover = game.current_player(state)
+        return {1: mover, 0: TIE, -1: 3 - mover}[info.proven]
+
+    def _search(self, spelled: str) -> tuple[Game, Minimax]:
+        if spelled not in self._searches:
+            game = games.load(spelled)
+            self._searches[spelled] = game, Minimax(game, memory_mb=_MEMORY_MB)
+        return self._searches[spelled]
+
+
+#: Players have priority on the processors.
+_NICE = 10
+_CHUNK = 65536
+
+
+class LineReader:
+    """Reads whole lines from a file descriptor."""
+
+    def __init__(self, file: int) -> None:
+        self.is_open = True
+        self._file = file
+        self._rest = b""
+
+    def read(self, *, wait: bool) -> list[bytes]:
+        """Return the lines that are there; with `wait`, block for the first one or the end."""
+        lines: list[bytes] = []
+        while self.is_open and self._is_ready(wait and not lines):
+            chunk = os.read(self._file, _CHUNK)
+            self.is_open = bool(chunk)
+            *whole, self._rest = (self._rest + chunk).split(b"\n")
+            lines += whole
+        return lines
+
+    def _is_ready(self, wait: bool) -> bool:
+        return bool(select.select([self._file], [], [], None if wait else 0)[0])
+
+
+def prove(lines: LineReader, solver: Solver, answers: int) -> None:
+    """Answer all positions; of several waiting positions of one match, only the newest."""
+    waiting: dict[str, MatchPosition] = {}
+    while waiting or lines.is_open:
+        for line in lines.read(wait=not waiting):
+            try:
+                position = msgspec.json.decode(line, type=MatchPosition)
+            except (msgspec.DecodeError, RecursionError) as error:
+                _write(answers, ProofFailure(None, f"expected a position: {error}"))
+            else:
+                waiting[position.match] = position
+        if waiting:
+            longest = next(iter(waiting))
+            _write(answers, solver.solve(waiting.pop(longest)))
+
+
+def _write(answers: int, answer: Proof | ProofFailure) -> None:
+    os.write(answers, msgspec.json.encode(answer) + b"\n")
+
+
+@click.command()
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.05,
+    show_default=True,
+    help="Seconds of search per position.",
+)
+def main(seconds: float) -> None:
+    """Prove the results of positions: read positions and write proofs, a line of JSON each."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
+    os.nice(_NICE)
+    with contextlib.suppress(BrokenPipeError):
+        prove(LineReader(sys.stdin.fileno()), Solver(seconds), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

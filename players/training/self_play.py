@@ -1,0 +1,310 @@
+"""Self-play of a net: many games at a time, which yield samples to learn from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from playout.games import KernelGame
+from playout.games.core.random import seeded
+from playout.players.core.rules import rules_of
+from playout.players.mcts import selfplay_search
+from playout.players.mcts.priors import add_noise, evaluate_by_playouts, policy_of
+from playout.players.mcts.puct_simulation import PuctConfig, new_boards, new_leaves
+from playout.players.mcts.puct_worker import Callback
+from playout.players.mcts.selfplay_search import Schedule, new_games, play_games, share
+from playout.players.mcts.tree import new_forest
+from playout.players.nets.encoding import Encoding
+from playout.players.training import run_files
+from playout.players.training.samples import Samples
+
+# Games that go on in the next shard: they are handed from one job to another.
+
+
+class Unfinished(NamedTuple):
+    """Games that have not ended, with their samples so far: a row of each array is one game.
+
+    The fields are those of `playout.players.mcts.selfplay_search.Games`. What the search has found
+    about the next moves is not part of it.
+    """
+
+    boards: NDArray[np.int64]
+    last: NDArray[np.int64]
+    ply: NDArray[np.int64]
+    full: NDArray[np.int64]
+    length: NDArray[np.int64]
+    handicapped: NDArray[np.int64]
+    states: NDArray[np.int64]
+    actions: NDArray[np.int16]
+    players: NDArray[np.int16]
+    policies: NDArray[np.float32]
+    values: NDArray[np.float32]
+
+
+#: The fields with a column for each sample.
+OF_SAMPLES = ("states", "actions", "players", "policies", "values")
+
+
+def write_unfinished(path: Path, games: Unfinished) -> None:
+    """Write games completely or not at all. Raises TrainingError."""
+    run_files.write_arrays(path, games._asdict(), {})
+
+
+def read_unfinished(path: Path) -> Unfinished:
+    """Read games that were written by a worker of the same training. Raises TrainingError."""
+    arrays, _ = run_files.read_arrays(path, "delete it")
+    return Unfinished(**arrays)
+
+
+#: The net: planes [n, plane, row, column] to logits [n, action] and values [n].
+Evaluate = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+@dataclass(frozen=True)
+class SelfPlaySettings:
+    """How games are played; the defaults learned six by six, four in a row, in minutes."""
+
+    games: int = 128  # at a time, which is the batch of the net
+    simulations: int = 128  # of a full search; only the moves of full searches are samples
+    quick_simulations: int = 24  # of the other searches
+    full_share: float = 0.25  # of the moves
+    c_puct: float = 1.5
+    fpu_reduction: float = 0.25  # an unvisited move has its parent's value less this, in -1 to 1
+    dirichlet_alpha: float = 10.0  # of the noise at the root, divided by the number of actions
+    noise: float = 0.25  # weight of that noise
+    temperature_plies: int = 6  # moves before this ply are drawn in proportion to their visits
+    random_openings: float = 0.5  # share of games that begin with random moves
+    opening_plies: int = 4  # most of them
+    handicap_games: float = 0.0  # share of games in which one player moves by the policy alone
+    solver: bool = True  # backpropagate proofs
+    decisive: bool = True  # decisive playouts find wins and losses within two plies
+    playout_rounds: int = 0  # first rounds, in which playouts evaluate, not the net
+    playout_simulations: int = 1000  # of a full search in those rounds, quick ones in proportion
+
+
+@dataclass(frozen=True)
+class SelfPlayResult:
+    """Samples, and what it took to make them; games that go on count when they have ended."""
+
+    samples: Samples
+    games: int
+    plies: int
+    first_player_wins: int
+    ties: int
+    simulations: int
+    evaluations: int  # of the net
+    net_seconds: float
+    seconds: float
+
+
+class SelfPlay:
+    """Games of a net against itself, which go on from one call of `play` to the next."""
+
+    def __init__(
+        self,
+        game: KernelGame,
+        settings: SelfPlaySettings,
+        seed: int,
+        unfinished: Unfinished | None = None,
+    ) -> None:
+        """Start the games, or go on with unfinished ones, whose next moves are searched anew.
+
+        What is played follows from these arguments and from the nets. Raises MemoryError if the
+        trees do not fit into memory.
+        """
+        self._game, self._settings = game, settings
+        self._rules = rules = rules_of(game)
+        self._playout = (rules.decisive if settings.decisive else None) or rules.playout
+        self._encoding = Encoding(game)
+        most = settings.simulations
+        if settings.playout_rounds > 0:
+            most = max(most, settings.playout_simulations)
+        self._rows = 1 + (most + 2) * game.num_actions
+        try:
+            self._tree = new_forest(settings.games, self._rows)
+        except OSError as error:
+            raise MemoryError(str(error)) from error
+        self._leaves = new_leaves(game, settings.games)
+        self._boards = new_boards(game, game.board())
+        self._state = np.zeros(len(game.initial_state()), dtype=np.int64)
+        self._planes = np.zeros((settings.games, *self._encoding.shape), dtype=np.float32)
+        self._logits = np.zeros((settings.games, game.num_actions), dtype=np.float32)
+        self._values = np.zeros(settings.games, dtype=np.float32)
+        self._rng = seeded(seed)
+        self._noise = np.random.default_rng(seed)
+        self._games: selfplay_search.Games | None = None
+        self._net_seconds = 0.0
+        self._continued = unfinished is not None
+        if unfinished is not None:
+            self._continue(unfinished)
+
+    @property
+    def unfinished(self) -> Unfinished:
+        """The games that have not ended, after a call of `play`."""
+        games = self._games
+        assert games is not None
+        most = int(games.length.max())
+        return Unfinished(**{
+            name: np.ascontiguousarray(getattr(games, name)[:, :most])
+            if name in OF_SAMPLES
+            else getattr(games, name)
+            for name in Unfinished._fields
+        })  # fmt: skip
+
+    def play(
+        self,
+        evaluate: Evaluate | None,
+        samples: int,
+        evaluated: Callable[[int], object] = lambda n: None,
+    ) -> SelfPlayResult:
+        """Play until the games that ended have `samples` or some more.
+
+        `evaluate` is the net; without one, for which the settings have `playout_rounds`, playouts
+        evaluate, and the policy is even. After each batch, `evaluated` is called with its size.
+        Raises what `evaluate` raises; the samples of games that ended before are lost.
+        """
+        started, self._net_seconds = time.perf_counter(), 0.0
+        settings, rules = self._settings, self._rules
+        schedule, games = self._schedule(evaluate is None), self._room(samples)
+        if self._continued:
+            self._continued = False
+            self._search_anew(games, schedule)
+        callback = Callback(lambda n: self._evaluate(evaluate, n, evaluated))
+        play_games(
+            games,
+            self._tree,
+            self._rows,
+            self._game.board(),
+            rules.legal,
+            rules.play,
+            self._playout,
+            rules.write,
+            callback,
+            self._rng,
+            self._boards,
+            self._leaves,
+            self._logits,
+            self._values,
+            PuctConfig(
+                settings.c_puct,
+                settings.fpu_reduction,
+                True,
+                settings.solver,
+                settings.decisive and rules.decisive is not None,
+            ),
+            schedule,
+            samples,
+            self._state,
+        )
+        callback.raise_error()
+        n = int(games.counters[selfplay_search.SAMPLES])
+        counters = games.counters
+        return SelfPlayResult(
+            Samples(
+                games.done_states[:n],
+                games.done_actions[:n],
+                games.done_policies[:n],
+                games.done_outcomes[:n],
+                games.done_values[:n],
+            ),
+            games=int(counters[selfplay_search.GAMES]),
+            plies=int(counters[selfplay_search.PLIES]),
+            first_player_wins=int(counters[selfplay_search.FIRST_WINS]),
+            ties=int(counters[selfplay_search.TIES]),
+            simulations=int(counters[selfplay_search.SIMULATIONS]),
+            evaluations=int(counters[selfplay_search.EVALUATIONS]) if evaluate else 0,
+            net_seconds=self._net_seconds,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _schedule(self, by_playouts: bool) -> Schedule:
+        settings = self._settings
+        full, quick = settings.simulations, settings.quick_simulations
+        if by_playouts:
+            quick = max(2, round(settings.playout_simulations * quick / full))
+            full = settings.playout_simulations
+        return Schedule(
+            full,
+            quick,
+            share(settings.full_share),
+            share(settings.random_openings),
+            settings.opening_plies,
+            settings.temperature_plies,
+            share(settings.handicap_games),
+        )
+
+    def _continue(self, unfinished: Unfinished) -> None:
+        """Take over games; the searches of their moves begin with `play`."""
+        self._games = games = new_games(self._game, self._settings.games, 0)
+        for name, array in unfinished._asdict().items():
+            room = getattr(games, name)
+            (room[:, : array.shape[1]] if name in OF_SAMPLES else room)[:] = array
+
+    def _search_anew(self, games: selfplay_search.Games, schedule: Schedule) -> None:
+        """Give each game a tree that has nothing but a root."""
+        handicapped = games.handicapped == games.boards[:, 0]
+        quick = np.where(handicapped, 1, schedule.quick_simulations)
+        games.left[:] = np.where(games.full, schedule.simulations, quick)
+        self._tree.used[:] = np.arange(self._settings.games) * self._rows + 1
+
+    def _room(self, samples: int) -> selfplay_search.Games:
+        """Return the games with empty room for `samples` and those of the games that end last."""
+        fresh = new_games(self._game, self._settings.games, samples)
+        if self._games is not None:
+            done = {name: getattr(fresh, name) for name in fresh._fields if "done" in name}
+            fresh = self._games._replace(**done, counters=fresh.counters)
+        self._games = fresh
+        return fresh
+
+    def _evaluate(
+        self, evaluate: Evaluate | None, n: int, evaluated: Callable[[int], object]
+    ) -> None:
+        if evaluate is None:
+            self._evaluate_by_playouts(n)
+        else:
+            self._evaluate_by_net(evaluate)
+        self._prepare_roots(n)
+        evaluated(n)
+
+    def _evaluate_by_net(self, evaluate: Evaluate) -> None:
+        """Evaluate all rows, so that the batch has always the same size."""
+        leaves = self._leaves
+        self._encoding.encode_into(
+            leaves.states, leaves.last, self._planes, (leaves.legal, leaves.moves)
+        )
+        before = time.perf_counter()
+        logits, values = evaluate(self._planes)
+        self._net_seconds += time.perf_counter() - before
+        self._logits[:] = logits
+        self._values[:] = values
+
+    def _evaluate_by_playouts(self, n: int) -> None:
+        self._logits[:] = 0
+        evaluate_by_playouts(
+            self._leaves,
+            n,
+            self._game.board(),
+            self._game.kernels.read,
+            self._playout,
+            self._rng,
+            self._boards,
+            self._values,
+        )
+
+    def _prepare_roots(self, n: int) -> None:
+        """Add noise to the policy of the roots of full searches, and keep it without the noise."""
+        assert self._games is not None
+        leaves, settings = self._leaves, self._settings
+        full = self._games.full[leaves.tree[:n]] == 1
+        for leaf in np.flatnonzero((leaves.depth[:n] == 0) & full):
+            legal = leaves.legal[leaf, : leaves.moves[leaf]]
+            logits = self._logits[leaf]
+            self._games.priors[leaves.tree[leaf], legal] = policy_of(logits, legal)
+            if settings.noise > 0:
+                add_noise(logits, legal, settings.noise, settings.dirichlet_alpha, self._noise)

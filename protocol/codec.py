@@ -1,0 +1,191 @@
+"""Encodes and decodes messages: each is one map, as MessagePack over TCP, as JSON over WebSocket.
+
+The transports frame them: with a length over TCP, as text messages over WebSocket.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, cast
+
+import msgpack
+import msgspec
+
+from playout.protocol.messages import EVENTS, REQUESTS, Code, Event, Request, RequestId
+
+#: The longest frame in bytes, without its length; an administrator's may be longer, because it may
+#: contain a book of openings.
+MAX_FRAME = 64 * 1024
+ADMINISTRATORS_FRAME = 128 * 1024
+
+#: From this length on, collections of cycles would make decoding slower.
+_LONG_FRAME = 4096
+
+
+K = TypeVar("K", Request, Event)
+
+
+def _by_tag(kinds: Iterable[type[K]]) -> dict[str, type[K]]:
+    return {kind.tag(): kind for kind in kinds}
+
+
+class _Head(msgspec.Struct):
+    """What is read of every request first; its other fields are passed over unread."""
+
+    type: msgspec.Raw = msgspec.Raw()
+    id: msgspec.Raw = msgspec.Raw()
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_JSON_ENCODER = msgspec.json.Encoder()
+_EVENTS = _by_tag(EVENTS)
+
+
+@dataclass(frozen=True, eq=False)
+class MessageFormat:
+    """How a transport encodes events, framing included, and decodes requests, framing excluded.
+
+    `decode` raises Unreadable, and nothing else, for any bytes.
+    """
+
+    encode: Callable[[Event], bytes]
+    decode: Callable[[bytes], Request]
+
+
+class Unreadable(ValueError):
+    """A frame that is not a valid request: the error code, and the request's id if it has one."""
+
+    def __init__(self, code: Code, text: str, request_id: RequestId | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.request_id = request_id
+
+
+class UnknownEvent(ValueError):
+    """An event of a type that this version does not know, from a later server: to be ignored."""
+
+
+def encode(message: Request | Event) -> bytes:
+    """Returns a message as MessagePack, without the length of the frame."""
+    return _ENCODER.encode(message)  # six times as fast as msgpack.packb of its fields
+
+
+def encode_json(message: Request | Event) -> bytes:
+    """Returns a message as JSON in UTF-8."""
+    return _JSON_ENCODER.encode(message)
+
+
+class _Decoder(Protocol):
+    def decode(self, data: bytes | msgspec.Raw, /) -> Any: ...
+
+
+class _RequestDecoder:
+    """Decodes requests of one form. It makes no objects for values that their type does not allow.
+
+    So a frame full of empty lists where a text belongs takes no longer than any other.
+    """
+
+    def __init__(self, form: str, decoder: Callable[[Any], _Decoder]) -> None:
+        """`form`: its name in errors; `decoder`: makes a decoder of a type."""
+        self._form = form
+        self._any = decoder(functools.reduce(operator.or_, REQUESTS))
+        self._head = decoder(_Head)
+        self._tag = decoder(str)
+        self._id = decoder(RequestId | None)
+        self._kinds = {tag: decoder(kind) for tag, kind in _by_tag(REQUESTS).items()}
+
+    def decode(self, frame: bytes) -> Request:
+        """Return the request of a frame. Raises Unreadable, and nothing else, for any bytes."""
+        if len(frame) < _LONG_FRAME:
+            return self._decode(frame)
+        with _collector_paused():
+            return self._decode(frame)
+
+    def _decode(self, frame: bytes) -> Request:
+        try:
+            return cast(Request, self._any.decode(frame))  # in half the time of the steps
+        except (ValueError, RecursionError):
+            return self._decode_in_steps(frame)
+
+    def _decode_in_steps(self, frame: bytes) -> Request:
+        """Find what is wrong with a frame, and of which request it is."""
+        try:
+            head = self._head.decode(frame)
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+            text = f"the message cannot be read as {self._form}: {error}"
+            raise Unreadable(Code.MALFORMED, text) from error
+        tag = _value(self._tag, head.type)
+        decoder = self._kinds.get(tag or "")
+        if decoder is None:
+            known = ", ".join(sorted(self._kinds))
+            shown = "(no text)" if tag is None else repr(tag[:50])
+            text = f"unknown message type {shown}; known types: {known}"
+            raise Unreadable(Code.UNKNOWN_TYPE, text, _value(self._id, head.id))
+        try:
+            return cast(Request, decoder.decode(frame))
+        except (ValueError, RecursionError) as error:
+            text = f"{tag}: {error}"
+            raise Unreadable(Code.INVALID, text, _value(self._id, head.id)) from error
+
+
+def _value(decoder: _Decoder, field: msgspec.Raw) -> Any:
+    """Return a field of the head; None if it is missing or of another type."""
+    try:
+        return decoder.decode(field)
+    except (ValueError, RecursionError):
+        return None
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the collection of cycles, of which there are none in what is decoded, for a long frame.
+
+    A book of openings has tens of thousands of tuples.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+_MESSAGEPACK_REQUESTS = _RequestDecoder("MessagePack", msgspec.msgpack.Decoder)
+_JSON_REQUESTS = _RequestDecoder("JSON", msgspec.json.Decoder)
+
+
+def decode_request(frame: bytes) -> Request:
+    """Decodes a client's MessagePack. Raises Unreadable, and nothing else, for any bytes."""
+    return _MESSAGEPACK_REQUESTS.decode(frame)
+
+
+def decode_json_request(frame: bytes) -> Request:
+    """Decodes a client's JSON, otherwise like `decode_request`.
+
+    If a key occurs twice, the last value counts, as in MessagePack; `type` has to have one value.
+    """
+    return _JSON_REQUESTS.decode(frame)
+
+
+def decode_event(frame: bytes) -> Event:
+    """Decodes an event of the server. Raises ValueError, and nothing else, for any bytes.
+
+    The error is an UnknownEvent if only the type is unknown.
+    """
+    try:
+        raw = msgpack.unpackb(frame)
+        kind = raw["type"]
+        if isinstance(kind, str) and kind not in _EVENTS:
+            raise UnknownEvent(f"the server sent an event of the unknown type {kind[:50]!r}")
+        return msgspec.convert(raw, _EVENTS[kind])
+    except UnknownEvent:
+        raise
+    except (msgspec.ValidationError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"the server sent an event that cannot be decoded: {error}") from error

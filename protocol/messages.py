@@ -1,0 +1,989 @@
+"""Every message of the protocol, declared once: fields, types, limits, and who may send it.
+
+On the wire a message is a map whose `type` is the name of its class in snake case. A field that
+holds its default may be left out, and the server leaves it out.
+
+`Request` is the base of what clients send, `Event` of what the server sends. A request says which
+senders may send it (`sent_by`, `administrators_only`), an event whether it waits for storage
+(`durable`). `REQUESTS` and `EVENTS` are derived from the classes.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Annotated, ClassVar, Literal, TypeVar
+
+from msgspec import Meta, Struct
+
+from playout.protocol.tournament_spec import TournamentSpec
+
+PROTOCOL = 1
+
+#: How strong a bot of the server is, from weak to strong.
+Level = Literal["easy", "medium", "strong"]
+Text = Annotated[str, Meta(max_length=500)]
+Name = Annotated[str, Meta(min_length=1, max_length=32)]
+Key = Annotated[str, Meta(max_length=64)]
+Label = Annotated[str, Meta(max_length=64, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z")]
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
+#: Bounds that NaN and infinity do not pass.
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(ge=0, le=1e9)]
+Speed = Annotated[float, Meta(gt=0, le=1e9)]
+CoreSetNumber = Annotated[int, Meta(ge=1, le=10_000)]
+#: A whole number that every database holds in a column of 32 bits.
+Int32 = Annotated[int, Meta(ge=0, lt=2**31)]
+Action = Int32
+#: The whole numbers that a double holds exactly, as JSON in a browser has them.
+MOST_EXACT = 2**53 - 1
+RequestId = Annotated[int, Meta(ge=-MOST_EXACT, le=MOST_EXACT)] | Key
+Seat = Literal[1, 2]
+#: What a player may offer the other one.
+OfferKind = Literal["draw", "takeback"]
+
+
+class Code(enum.StrEnum):
+    """What was wrong with a request, for programs; the text of an error is for people."""
+
+    FRAME_TOO_LARGE = "frame_too_large"
+    MALFORMED = "malformed"
+    UNKNOWN_TYPE = "unknown_type"
+    INVALID = "invalid"
+    NOT_ALLOWED = "not_allowed"
+    UNSUPPORTED_PROTOCOL = "unsupported_protocol"
+    BAD_NAME = "bad_name"
+    NAME_TAKEN = "name_taken"
+    UNKNOWN_ACCOUNT = "unknown_account"
+    BAD_TOKEN = "bad_token"
+    REGISTRATION_CLOSED = "registration_closed"
+    NOT_FOR_GUESTS = "not_for_guests"
+    UNKNOWN_SESSION = "unknown_session"
+    REPLACED = "replaced"
+    KICKED = "kicked"
+    BAD_GAME = "bad_game"
+    BAD_CLOCK = "bad_clock"
+    UNKNOWN_SEEK = "unknown_seek"
+    TOO_MANY = "too_many"
+    RATE_LIMITED = "rate_limited"
+    TIMEOUT = "timeout"
+    UNKNOWN_MATCH = "unknown_match"
+    UNKNOWN_TOURNAMENT = "unknown_tournament"
+    BAD_TOURNAMENT = "bad_tournament"
+    NOT_YOUR_MATCH = "not_your_match"
+    NOT_AWAY = "not_away"
+    NO_OFFER = "no_offer"
+    NOT_YOUR_TURN = "not_your_turn"
+    WRONG_PLY = "wrong_ply"
+    ILLEGAL_ACTION = "illegal_action"
+    MATCH_OVER = "match_over"
+    CLOSING = "closing"
+    INTERNAL = "internal"
+
+
+class Reason(enum.StrEnum):
+    """The reason for which a match ended."""
+
+    RULES = "rules"
+    AGREEMENT = "agreement"
+    RESIGNATION = "resignation"
+    TIME = "time"
+    ABANDONMENT = "abandonment"
+    ILLEGAL_MOVES = "illegal_moves"
+    ADJUDICATION = "adjudication"
+    VOID = "void"
+    ADMINISTRATOR = "administrator"
+    ABORTED = "aborted"
+
+
+class Sender(enum.StrEnum):
+    """What a connection is, which decides the requests that it may send."""
+
+    NEWCOMER = "before hello"
+    PLAYER = "to players"
+    SPECTATOR = "to spectators"
+
+
+NEWCOMERS = frozenset({Sender.NEWCOMER})
+PLAYERS = frozenset({Sender.PLAYER})
+#: Every connection after its `hello`.
+SESSIONS = frozenset({Sender.PLAYER, Sender.SPECTATOR})
+ANYBODY = frozenset(Sender)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class TimeControl(Struct, frozen=True, gc=False):
+    """A time control in seconds; a match without clocks has none.
+
+    A player has `main_s`, which grows by `increment_s` with each move, and after it `periods`
+    periods of `period_s`; a period that a move does not use up is kept.
+    """
+
+    main_s: float
+    increment_s: float
+    periods: int
+    period_s: float
+
+
+class ClockState(Struct, frozen=True, gc=False):
+    """The time that a player has left: main time or the rest of a period, and whole periods."""
+
+    main_s: float
+    periods: int
+
+
+class Analysis(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A bot's analysis of the move that it sends, from its own point of view."""
+
+    win_rate: Fraction | None = None
+    simulations: Count | None = None
+    seconds: Seconds | None = None
+    depth: Count | None = None
+    #: 1 for a win, 0 for a tie, -1 for a loss with best play.
+    proven: Literal[1, 0, -1] | None = None
+    pv: Annotated[tuple[Action, ...], Meta(max_length=100)] = ()
+    #: Action, visits and win rate of the most visited actions.
+    actions: Annotated[tuple[tuple[Action, Count, Fraction], ...], Meta(max_length=400)] = ()
+    #: Action and the probability that a net gives it before the search.
+    policy: Annotated[tuple[tuple[Action, Fraction], ...], Meta(max_length=400)] = ()
+
+
+class Board(Struct, frozen=True, omit_defaults=True):
+    """The board of a game: rows and columns of cells, which are numbered row by row."""
+
+    rows: int
+    columns: int
+    geometry: Literal["grid", "columns", "heap", "hex", "pits", "text"]
+    piece: Literal["mark", "disc", "stone", "chip", "seeds", "figure"]
+    #: A heavy line is drawn after every `block` cells, 0 for none.
+    block: int
+    column_labels: tuple[str, ...]
+    row_labels: tuple[str, ...]
+    #: How the board is drawn, and the colours of the pieces, as in playout.games.core.view.
+    surface: Literal["plain", "checkered", "wood", "green", "blue", "blank"] = "plain"
+    #: The names of cells that rows and columns do not name, "" for those that are not used.
+    cell_labels: tuple[str, ...] = ()
+    #: The players to whom the edges belong, from the top clockwise; empty for none.
+    edges: tuple[int, ...] = ()
+
+
+class Candidate(Struct, frozen=True, gc=False, omit_defaults=True):
+    """One of the moves that a bot has visited most: its name, and its cells on the board.
+
+    `prior` is the probability that a net gave it before the search.
+    """
+
+    action: int
+    name: str
+    cells: tuple[int, ...]
+    visits: int
+    win_rate: float
+    prior: float | None = None
+
+
+class PositionView(Struct, frozen=True, omit_defaults=True):
+    """A position, to be drawn on a board: for each cell 0, or the player whose piece is there.
+
+    `last` are the cells of the move that led here, after those of the moves that the same player
+    made just before it, and `name` is its name. `pv` (the moves that the
+    mover expected) and `candidates` come from the mover's analysis. `blocks` gives for each block
+    of the board, row by row, the player that has won it, 0 for none. `kinds` gives for each cell
+    the kind of its piece, "" for none, if there are several, and `counts` the number of its pieces,
+    if there can be more than one. `text` is the position of a game without cells.
+    `winning` are the cells by which a player has won.
+    """
+
+    cells: tuple[int, ...]
+    last: tuple[int, ...]
+    note: str
+    pv: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+    name: str | None = None
+    blocks: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
+    text: str = ""
+    winning: tuple[int, ...] = ()
+    counts: tuple[int, ...] = ()
+
+
+class LegalMove(Struct, frozen=True, gc=False):
+    """A legal action: its name, and the cells to click for it, in order."""
+
+    action: int
+    name: str
+    cells: tuple[int, ...]
+
+
+class OpenOffer(Struct, frozen=True, gc=False):
+    """An offer of a player that is open: made after `ply` moves, neither answered nor withdrawn."""
+
+    offer: OfferKind
+    player: Seat
+    ply: int
+
+
+# Requests, which clients send. An unknown field is an error, so that a typo shows.
+
+
+class Request(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    tag_field="type",
+    tag=_snake,
+):
+    """The answer or error to a request with an `id` repeats it as `re`."""
+
+    #: Which senders may send it.
+    sent_by: ClassVar[frozenset[Sender]] = PLAYERS
+    administrators_only: ClassVar[bool] = False
+
+    id: RequestId | None = None
+
+    @classmethod
+    def tag(cls) -> str:
+        """Its `type` on the wire."""
+        return str(cls.__struct_config__.tag)
+
+
+class Hello(Request, frozen=True, kw_only=True):
+    """The first message of a connection: begins a session.
+
+    `token` proves that the sender owns the name; without it a free name is registered, unless the
+    sender is a `guest`. `session` takes an earlier session up again.
+    """
+
+    sent_by: ClassVar = NEWCOMERS
+
+    protocol_min: Count
+    protocol_max: Count
+    name: Name
+    role: Literal["bot", "human", "spectator"] = "bot"
+    software: Label = ""
+    token: Key | None = None
+    guest: bool = False
+    session: Key | None = None
+    legal_actions: bool = False
+    views: bool = False
+
+
+class Seek(Request, frozen=True, kw_only=True):
+    """Seek opponents for `matches` matches; without `clock`, with the opponent's clock."""
+
+    game: Text
+    clock: Key | None = None
+    rated: bool = False
+    opponent: Name | None = None
+    seat: Seat | None = None
+    matches: Annotated[int, Meta(ge=1, le=100)] = 1
+
+
+class ChallengeBot(Request, frozen=True, kw_only=True):
+    """Start one of the server's bots, and play a match against it.
+
+    `player` is the name or the player specification of a bot in `welcome`.
+    """
+
+    player: Text
+    game: Text
+    clock: Key | None = None
+    rated: bool = False
+    seat: Seat | None = None
+
+
+class Cancel(Request, frozen=True, kw_only=True):
+    """Close one of the session's open seeks."""
+
+    seek: Key
+
+
+class Move(Request, frozen=True, kw_only=True):
+    """Play `action` as the match's move number `ply`, counted from 0."""
+
+    match: Key
+    ply: Count
+    action: Action
+    info: Analysis | None = None
+
+
+class Resign(Request, frozen=True, kw_only=True):
+    """Resign a match that the session plays."""
+
+    match: Key
+
+
+class Offer(Request, frozen=True, kw_only=True):
+    """Offer a draw, or to take back the sender's last move; `ply` moves have been made.
+
+    In a match where the opponent has offered a draw, the offer of a draw accepts it.
+    """
+
+    match: Key
+    offer: OfferKind
+    ply: Count
+
+
+class AnswerOffer(Request, frozen=True, kw_only=True):
+    """Accept or decline an open offer of the opponent, which was made after `ply` moves."""
+
+    match: Key
+    offer: OfferKind
+    ply: Count
+    accept: bool
+
+
+class WithdrawOffer(Request, frozen=True, kw_only=True):
+    """Withdraw the sender's open offer."""
+
+    match: Key
+
+
+class TakeOver(Request, frozen=True, kw_only=True):
+    """Play on a match of the same account whose session is not connected."""
+
+    match: Key
+
+
+class Watch(Request, frozen=True, kw_only=True):
+    """Be sent a match: its position now, then every move.
+
+    `preview`: for a small board among others; the sender does not count as a spectator.
+    """
+
+    sent_by: ClassVar = SESSIONS
+
+    match: Key
+    preview: bool = False
+
+
+class Unwatch(Request, frozen=True, kw_only=True):
+    """Stop being sent the moves of a match."""
+
+    sent_by: ClassVar = SESSIONS
+
+    match: Key
+
+
+class Analyse(Request, frozen=True, kw_only=True):
+    """Ask a bot of the server what it thinks of the position of `game` after `moves`.
+
+    `bot` is the name or the player specification of a bot that the server offers, by default the
+    strongest one. It thinks for `seconds`, as long as the server allows. `played` is an action
+    that is among the analysed ones, however good it is.
+    """
+
+    sent_by: ClassVar = SESSIONS
+
+    game: Text
+    moves: Annotated[tuple[Action, ...], Meta(max_length=10_000)] = ()
+    bot: Text | None = None
+    seconds: Seconds | None = None
+    played: Action | None = None
+
+
+class StopAnalysis(Request, frozen=True, kw_only=True):
+    """End the session's own analysis before its time."""
+
+    sent_by: ClassVar = SESSIONS
+
+    analysis: Key
+
+
+class List(Request, frozen=True, kw_only=True):
+    """Ask for the players, open seeks and running matches, once."""
+
+    sent_by: ClassVar = SESSIONS
+
+
+class SubscribeLobby(Request, frozen=True, kw_only=True):
+    """Be sent the lobby: an overview now, then the changes."""
+
+    sent_by: ClassVar = SESSIONS
+
+
+class Ping(Request, frozen=True, kw_only=True):
+    """Ask for a `pong`; also the answer to the server's `ping`."""
+
+    sent_by: ClassVar = ANYBODY
+
+
+class Abort(Request, frozen=True, kw_only=True):
+    """End a match without result: a player its own before its first move, an administrator any.
+
+    `text` is an administrator's explanation.
+    """
+
+    sent_by: ClassVar = SESSIONS
+
+    match: Key
+    text: Label = ""
+
+
+class Kick(Request, frozen=True, kw_only=True):
+    """End every session of this name."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    name: Name
+    text: Label = ""
+
+
+class Join(Request, frozen=True, kw_only=True):
+    """Play the matches of one tournament, or of all, in which the session's name is an entrant.
+
+    They begin by themselves, at most `matches` at once, as long as the connection lasts. A match
+    of the same account whose session is not connected is taken over. `process` is a number for the
+    watchers of the tournament, by which they tell several sessions of an account apart. `core_set`
+    is the number of the processor cores that the session thinks on: its matches are against
+    sessions on the same cores, or on cores that have no number, and one at a time on these cores.
+    """
+
+    tournament: Key | None = None
+    matches: Annotated[int, Meta(ge=1, le=100)] = 1
+    process: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    core_set: CoreSetNumber | None = None
+
+
+class EnterLadder(Request, frozen=True, kw_only=True):
+    """Play rated matches on the ladder of a game, without end, as one version of the account.
+
+    They begin by themselves, at most `matches` at once, as long as the connection lasts. `version`
+    is what distinguishes the bot from the account's other versions, which are rated separately.
+    """
+
+    game: Text
+    version: Label = ""
+    matches: Annotated[int, Meta(ge=1, le=100)] = 1
+
+
+class LeaveLadder(Request, frozen=True, kw_only=True):
+    """Begin no more matches on the ladder of a game; those that are being played go on."""
+
+    game: Text
+
+
+class WatchLadder(Request, frozen=True, kw_only=True):
+    """Be sent what changes on the ladder of a game, instead of any ladder that was watched before.
+
+    The answer is the present `ladder_news`.
+    """
+
+    sent_by: ClassVar = SESSIONS
+
+    game: Text
+
+
+class CreateTournament(Request, frozen=True, kw_only=True):
+    """Begin a tournament, and watch it."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    spec: TournamentSpec
+
+
+class WatchTournament(Request, frozen=True, kw_only=True):
+    """Be sent a tournament: its state now, then what happens.
+
+    `from_now`: the fixtures of matches that began before are not sent, but for their ends.
+    """
+
+    sent_by: ClassVar = SESSIONS
+
+    tournament: Key
+    from_now: bool = False
+
+
+class Withdraw(Request, frozen=True, kw_only=True):
+    """Withdraw an entrant from a tournament, which goes on without it."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    tournament: Key
+    entrant: Name
+
+
+class EndTournament(Request, frozen=True, kw_only=True):
+    """End a tournament as it stands; its running matches are aborted."""
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    tournament: Key
+
+
+class ClusterWorker(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A worker of a cluster: its host, its cores, and the core sets that run there.
+
+    `speed` is that of one of its cores, in calibrations per second; it compares the workers.
+    """
+
+    host: Label
+    cores: Annotated[int, Meta(ge=0, le=10_000)] = 0
+    speed: Speed | None = None
+    core_sets: Annotated[tuple[CoreSetNumber, ...], Meta(max_length=1024)] = ()
+
+
+class ReportCluster(Request, frozen=True, kw_only=True):
+    """Tell where the entrants of a tournament run, for its page and for its matches' records.
+
+    `waiting` is how many core sets have no cores yet, `matches_per_hour` the rate so far, and
+    `dashboard` the address of the cluster's own pages. A report replaces the one before; it is
+    forgotten when its session ends.
+    """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    tournament: Key
+    workers: Annotated[tuple[ClusterWorker, ...], Meta(max_length=1024)]
+    waiting: Count = 0
+    matches_per_hour: Annotated[float, Meta(ge=0, le=1e9)] | None = None
+    dashboard: Annotated[str, Meta(max_length=300, pattern=r"^https?://[!-~]+\Z")] | None = None
+
+
+class Adjudicate(Request, frozen=True, kw_only=True):
+    """End a match of a tournament with its proven result.
+
+    The proof is about the position before move number `ply`: `winner` 1 or 2, or -1 for a tie.
+    """
+
+    sent_by: ClassVar = SESSIONS
+    administrators_only: ClassVar = True
+
+    match: Key
+    ply: Count
+    winner: Literal[1, 2, -1]
+
+
+# Events, which the server sends. A client should ignore fields that it does not know.
+
+
+class Event(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="type", tag=_snake
+):
+    """`re` repeats the `id` of the request that this answers."""
+
+    #: Whether it may be sent only when all records before it are stored.
+    durable: ClassVar[bool] = False
+
+    re: RequestId | None = None
+
+    @classmethod
+    def tag(cls) -> str:
+        """Its `type` on the wire."""
+        return str(cls.__struct_config__.tag)
+
+
+class OfferedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A bot of the server: its name, its player specification and its level.
+
+    `players` are the specifications for games for which another one is better, by the names of the
+    games. `move_s`: the most seconds that it takes for a move, if its specifications limit them.
+    """
+
+    name: str
+    player: str
+    level: Level | None = None
+    move_s: float | None = None
+    players: dict[str, str] = {}
+
+
+class Welcome(Event, frozen=True, kw_only=True):
+    """The answer to `hello`. After a lost connection, `session` takes the session up again.
+
+    `token` is sent once, when the name was registered just now. `away` are matches of the account
+    whose session is not connected: `take_over` takes one over. `frame_bytes` is sent to those that
+    may send longer frames than others. `bots` can be challenged with `challenge_bot`.
+    """
+
+    durable: ClassVar = True
+
+    protocol: int
+    session: str
+    name: str
+    token: str | None = None
+    guest: bool = False
+    away: tuple[str, ...] = ()
+    frame_bytes: int | None = None
+    software: str
+    games: tuple[str, ...]
+    bots: tuple[OfferedBot, ...] = ()
+
+
+class Seeking(Event, frozen=True, kw_only=True):
+    """A seek is open: the answer to `seek`, and what a challenged player is sent."""
+
+    seek: str
+    name: str
+    game: str
+    clock: str | None = None
+    rated: bool = False
+    opponent: str | None = None
+    seat: Seat | None = None
+    matches: int = 1
+
+
+class Started(Event, frozen=True, kw_only=True):
+    """A match begins, is taken up again, or is watched; `seat` is None for spectators.
+
+    `time_control` is the receiver's own, for spectators that of the first player; if the players
+    have different ones, `time_controls` has both.
+    """
+
+    durable: ClassVar = True
+
+    match: str
+    game: str
+    players: tuple[str, str]
+    seat: Seat | None = None
+    clock: str
+    time_control: TimeControl | None = None
+    time_controls: tuple[TimeControl, TimeControl] | None = None
+    clocks: tuple[ClockState, ClockState] | None = None
+    rated: bool = False
+    moves: tuple[int, ...]
+    state: tuple[int, ...]
+    to_move: int
+    legal_actions: tuple[int, ...] | None = None
+    board: Board | None = None
+    view: PositionView | None = None
+    legal_moves: tuple[LegalMove, ...] | None = None
+    #: The open offers, for the players.
+    offers: tuple[OpenOffer, ...] = ()
+    spectators: int = 0
+
+    @property
+    def both_time_controls(self) -> tuple[TimeControl, TimeControl] | None:
+        """The time controls of both players, None without clocks."""
+        own = self.time_control
+        return self.time_controls or (None if own is None else (own, own))
+
+
+class Update(Event, frozen=True, kw_only=True):
+    """Move number `ply` was played. `state` is the position after it."""
+
+    durable: ClassVar = True
+
+    match: str
+    ply: int
+    player: Seat
+    action: int
+    state: tuple[int, ...]
+    to_move: int
+    clocks: tuple[ClockState, ClockState] | None = None
+    info: Analysis | None = None
+    legal_actions: tuple[int, ...] | None = None
+    view: PositionView | None = None
+    legal_moves: tuple[LegalMove, ...] | None = None
+
+
+class Offered(Event, frozen=True, kw_only=True):
+    """A player has made an offer; both players are sent it."""
+
+    durable: ClassVar = True
+
+    match: str
+    offer: OfferKind
+    player: Seat
+    ply: int
+
+
+class OfferClosed(Event, frozen=True, kw_only=True):
+    """An offer of `player` is open no longer, and was not accepted; both players are sent it."""
+
+    durable: ClassVar = True
+
+    match: str
+    offer: OfferKind
+    player: Seat
+    ply: int
+    how: Literal["declined", "withdrawn"]
+
+
+class TakenBack(Event, frozen=True, kw_only=True):
+    """`player` has taken moves back with the opponent's consent: the first `ply` moves are left.
+
+    All offers are closed. `state` is the position now.
+    """
+
+    durable: ClassVar = True
+
+    match: str
+    ply: int
+    player: Seat
+    state: tuple[int, ...]
+    to_move: int
+    clocks: tuple[ClockState, ClockState] | None = None
+    legal_actions: tuple[int, ...] | None = None
+    view: PositionView | None = None
+    legal_moves: tuple[LegalMove, ...] | None = None
+
+
+class SpectatorCount(Event, frozen=True, kw_only=True):
+    """How many people watch a match now; sent to its players and spectators that have views."""
+
+    match: str
+    spectators: int
+
+
+class Ended(Event, frozen=True, kw_only=True):
+    """A match is over: winner 1 or 2, -1 for a tie, 0 for no result."""
+
+    durable: ClassVar = True
+
+    match: str
+    winner: int
+    returns: tuple[float, float]
+    reason: Reason
+    text: str
+    state: tuple[int, ...]
+
+
+class AnalysisQueued(Event, frozen=True, kw_only=True):
+    """The answer to `analyse`, sent again when `place`, the analyses before this one, has changed.
+
+    `bot` is the name of the bot that thinks, for `seconds` at most.
+    """
+
+    analysis: str
+    bot: str
+    seconds: float
+    place: int = 0
+
+
+class AnalysisUpdate(Event, frozen=True, kw_only=True):
+    """What the bot thinks by now, for the player to move; `over` with the last one.
+
+    `text` says why an analysis has ended before its time.
+    """
+
+    analysis: str
+    info: Analysis | None = None
+    over: bool = False
+    text: str = ""
+
+
+class Summary(Struct, frozen=True):
+    """A match that is being played, in a list."""
+
+    match: str
+    game: str
+    players: tuple[str, str]
+    clock: str
+    ply: int
+
+
+class Person(Struct, frozen=True, omit_defaults=True):
+    """A player or spectator that is connected."""
+
+    name: str
+    role: str
+    guest: bool = False
+
+
+class Listing(Event, frozen=True, kw_only=True):
+    """The answer to `list`; each list has at most 200 entries."""
+
+    durable: ClassVar = True
+
+    players: tuple[Person, ...]
+    seeks: tuple[Seeking, ...]
+    matches: tuple[Summary, ...]
+
+
+class Outcome(Struct, frozen=True):
+    """The result of a match: winner 1 or 2, -1 for a tie, 0 for no result."""
+
+    match: str
+    game: str
+    players: tuple[str, str]
+    plies: int
+    winner: int
+    reason: Reason
+    text: str
+
+
+class LobbyTotals(Struct, frozen=True):
+    """The number of entries of each kind, listed or not."""
+
+    humans: int
+    bots: int
+    spectators: int
+    seeks: int
+    matches: int
+
+
+class Overview(Event, frozen=True, kw_only=True):
+    """The answer to `subscribe_lobby`; each list has at most 50 entries.
+
+    Spectators are counted, and not listed.
+    """
+
+    durable: ClassVar = True
+
+    players: tuple[Person, ...]
+    seeks: tuple[Seeking, ...]
+    matches: tuple[Summary, ...]
+    outcomes: tuple[Outcome, ...]
+    totals: LobbyTotals
+
+
+class News(Event, frozen=True, kw_only=True):
+    """The changes of the lobby since the overview and all news before; sent to subscribers.
+
+    `came` are added to `players` and `left` removed; `opened` are added to `seeks`, or replace the
+    same seek, and `closed` are removed; `began` are added to `matches` and `gone` removed.
+    """
+
+    durable: ClassVar = True
+
+    came: tuple[Person, ...] = ()
+    left: tuple[Person, ...] = ()
+    opened: tuple[Seeking, ...] = ()
+    closed: tuple[str, ...] = ()
+    began: tuple[Summary, ...] = ()
+    gone: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    totals: LobbyTotals | None = None
+
+
+class Tournament(Event, frozen=True, kw_only=True):
+    """A tournament: the answer to `create_tournament` and `watch_tournament`.
+
+    Sent again when it is over or loses an entrant. `withdrawn` are the places of the withdrawn
+    entrants in the list of entrants, in the order of their withdrawal. The openings of `spec` are
+    sent without their `lines`, which may be thousands.
+    """
+
+    durable: ClassVar = True
+
+    tournament: str
+    spec: TournamentSpec
+    over: bool = False
+    withdrawn: tuple[int, ...] = ()
+
+
+class Fixture(Event, frozen=True, kw_only=True):
+    """A match of a tournament begins or has ended; new watchers are sent one for each so far.
+
+    `round`, `board` and `number` are the place of its pair in the schedule, `leg` is 1 for the
+    first match of the pair and 2 for the second. `attempt` grows when a pair is played again after
+    one of its matches had no result: matches of earlier attempts do not count. Until the end
+    `winner` and `reason` are missing, and `processes` are the numbers from the players' `join`.
+    `repeated`: the same moves between the same two players as in an earlier match. `core_speed` is
+    the speed of the cores that both players think on, if `report_cluster` has told it.
+    """
+
+    durable: ClassVar = True
+
+    tournament: str
+    round: int
+    board: int
+    number: int
+    leg: Literal[1, 2]
+    attempt: int = 1
+    match: str
+    game: str
+    players: tuple[str, str]
+    plies: int = 0
+    winner: int | None = None
+    reason: Reason | None = None
+    processes: tuple[int | None, int | None] = (None, None)
+    repeated: bool = False
+    core_speed: float | None = None
+
+
+class LadderNews(Event, frozen=True, kw_only=True):
+    """What has changed on a ladder, a second at most after it did; sent to its watchers.
+
+    The numbers are zero for a ladder that nobody has entered. `rated` are the matches that the
+    present ratings follow from; `versions` have entered, and `present` of them are connected or
+    play.
+    """
+
+    durable: ClassVar = True
+
+    game: str
+    matches: int = 0
+    rated: int = 0
+    playing: int = 0
+    versions: int = 0
+    present: int = 0
+
+
+class Ok(Event, frozen=True, kw_only=True):
+    """The answer to a request that has no other answer: it was done."""
+
+    durable: ClassVar = True
+
+
+class Pong(Event, frozen=True, kw_only=True):
+    """The answer to a client's `ping`."""
+
+
+class ServerPing(Event, frozen=True, kw_only=True, tag="ping"):
+    """Nothing was received for long: the connection is closed after `seconds` more of silence."""
+
+    seconds: float
+
+
+class Notice(Event, frozen=True, kw_only=True):
+    """News about the server as a whole, or about something that the session waits for."""
+
+    code: Literal[
+        "storage_down",
+        "storage_up",
+        "bot_failed",
+        "seeks_closed",
+        "tournament_failed",
+        "ladder_left",
+        "ladder_closed",
+        "ladder_alone",
+    ]
+    text: str
+
+
+class Closing(Event, frozen=True, kw_only=True):
+    """The server will stop within `seconds`.
+
+    With `kept`, matches that are not over by then go on when it is started again; otherwise they
+    are aborted.
+    """
+
+    seconds: float
+    kept: bool = False
+
+
+class Error(Event, frozen=True, kw_only=True):
+    """A request was refused; `seconds`, if any, is the time after which it may be sent again."""
+
+    code: Code
+    text: str
+    seconds: float | None = None
+
+
+K = TypeVar("K")
+
+
+def _kinds_of(base: type[K]) -> tuple[type[K], ...]:
+    """The messages of this module that are derived from `base`, in the order of declaration."""
+    return tuple(
+        kind
+        for kind in globals().values()
+        if isinstance(kind, type) and issubclass(kind, base) and kind is not base
+    )
+
+
+#: All messages that clients send, and all that the server sends.
+REQUESTS: tuple[type[Request], ...] = _kinds_of(Request)
+EVENTS: tuple[type[Event], ...] = _kinds_of(Event)

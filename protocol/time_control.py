@@ -1,0 +1,105 @@
+"""Notation of time controls: parsing, and spelling in one canonical form.
+
+| notation | means |
+| --- | --- |
+| `1/move` | one second for each move |
+| `300+3` | 300 seconds of main time, and 3 more with each move (Fischer) |
+| `600+5x30` | 600 seconds of main time, then five periods of 30 seconds each |
+| `none` | no clock |
+
+All are main time with an increment, followed by periods: `1/move` is one period of one second.
+A move within a period does not use it up; a period that runs out is lost.
+
+A match in which the players have different time controls has both, the first player's before a
+bar: `60+1 | 10+0.1`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from playout.protocol.messages import ClockState, TimeControl
+
+#: Between the time controls of two players.
+_BAR = " | "
+_NUMBER = r"([0-9]{1,6}(?:\.[0-9]{1,3})?)"
+_PER_MOVE = re.compile(rf"{_NUMBER}/move")
+_FISCHER = re.compile(rf"{_NUMBER}\+{_NUMBER}")
+_BYO_YOMI = re.compile(rf"{_NUMBER}\+([0-9]{{1,3}})x{_NUMBER}")
+
+NOTATIONS = "1/move, 300+3, 600+5x30 (seconds) or none"
+
+
+class TimeControlError(ValueError):
+    """A notation that is malformed, or that gives no time; the text says what is allowed."""
+
+
+def parse_time_control(text: str) -> TimeControl | None:
+    """The time control that `text` describes, None for `none`. Raises TimeControlError."""
+    text = text.strip().lower()
+    if text == "none":
+        return None
+    time_control = None
+    if found := _PER_MOVE.fullmatch(text):
+        time_control = TimeControl(0.0, 0.0, 1, float(found[1]))
+    elif found := _FISCHER.fullmatch(text):
+        time_control = TimeControl(float(found[1]), float(found[2]), 0, 0.0)
+    elif found := _BYO_YOMI.fullmatch(text):
+        time_control = TimeControl(float(found[1]), 0.0, int(found[2]), float(found[3]))
+    if time_control is None or not _gives_time(time_control):
+        remedy = "write it as" if time_control is None else "it gives no time; use one like"
+        raise TimeControlError(f"cannot use the clock {text[:50]!r}: {remedy} {NOTATIONS}")
+    return time_control
+
+
+def spell_time_control(time_control: TimeControl | None) -> str:
+    """The canonical notation: equal time controls are spelled alike, and None is `none`."""
+    if time_control is None:
+        return "none"
+    seconds = (time_control.main_s, time_control.increment_s, time_control.period_s)
+    main, increment, period = map(decimal, seconds)
+    periods = time_control.periods
+    if periods == 1 and not time_control.main_s:
+        return f"{period}/move"
+    return f"{main}+{periods}x{period}" if periods else f"{main}+{increment}"
+
+
+def parse_time_controls(text: str) -> tuple[TimeControl, TimeControl] | None:
+    """The time controls of both players of a match, None for `none`. Raises TimeControlError."""
+    first, bar, second = text.partition(_BAR)
+    one = parse_time_control(first)
+    other = parse_time_control(second) if bar else one
+    if one is None or other is None:
+        if one is not other:
+            raise TimeControlError(f"cannot use the clock {text[:50]!r}: both players have one")
+        return None
+    return one, other
+
+
+def spell_time_controls(both: tuple[TimeControl, TimeControl] | None) -> str:
+    """The canonical notation of the time controls of a match: a single one if they are equal."""
+    if both is None or both[0] == both[1]:
+        return spell_time_control(both and both[0])
+    return _BAR.join(map(spell_time_control, both))
+
+
+def canonical_time_control(text: str) -> str:
+    """The canonical notation of a time control in any notation. Raises TimeControlError."""
+    return spell_time_control(parse_time_control(text))
+
+
+def decimal(number: float) -> str:
+    """The number rounded to thousandths, without zeros at the end."""
+    return f"{number:.3f}".rstrip("0").rstrip(".")
+
+
+def _gives_time(time_control: TimeControl) -> bool:
+    """Returns False without main time and periods, and if periods have no length."""
+    if time_control.periods or time_control.period_s:
+        return time_control.periods * time_control.period_s > 0
+    return time_control.main_s > 0
+
+
+def shown_s(time_control: TimeControl, clock_state: ClockState) -> float:
+    """The seconds that a clock shows after a move: main time, or the next period."""
+    return clock_state.main_s or (time_control.period_s if clock_state.periods else 0.0)

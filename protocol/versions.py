@@ -1,0 +1,96 @@
+"""What decides how a program plays: its own files, and the games and players that are installed."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import shlex
+from collections.abc import Callable, Iterable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from playout.games.core import spec
+
+# Versions of bots without a given one: digests of everything that decides how they play.
+
+
+#: The content of a file, by its path relative to the tournament's folder; None without a file.
+Files = Callable[[str], bytes | None]
+
+_DIGITS = 12
+
+
+def of_player(player: str, files: Files, code: str = "") -> str:
+    """The version of a player with its options, in whatever order these are written.
+
+    `code` identifies the installed players and games. The file of a `module:Class` is included if
+    it is in the folder. Raises SpecError.
+    """
+    return of_spec(spec.parse(player), files, code)
+
+
+def of_spec(wanted: spec.Spec, files: Files, code: str = "") -> str:
+    """The version of a player with its options, as `of_player`."""
+    options = [f"{key}={value}" for key, value in sorted(wanted.options.items())]
+    module, colon, _ = wanted.name.partition(":")
+    own = files(module.replace(".", "/") + ".py") if colon else None
+    words = [wanted.name, *options, code]
+    return _digest([*(each.encode() for each in words), own or b""])
+
+
+def of_command(command: str, files: Files) -> str:
+    """The version of a command: its words and the files among them.
+
+    Raises ValueError for an unclosed quote. A program that writes to a file which its command names
+    has another version at each reading: give it a version instead.
+    """
+    words = shlex.split(command)
+    contents = [files(word) for word in words]
+    return _digest(
+        part
+        for word, content in zip(words, contents, strict=True)
+        for part in (word.encode(), content or b"")
+    )
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "big"))
+        whole.update(part)
+    return whole.hexdigest()[:_DIGITS]
+
+
+@functools.cache
+def installed() -> str:
+    """Identifies the installed games and players, as part of the versions of bots.
+
+    It is a digest of the source files of Playout, with the versions of the plugins.
+    """
+    digest = hashlib.sha256()
+    for package in ("games", "players"):
+        found = importlib.util.find_spec(package)
+        for folder in found.submodule_search_locations or () if found else ():
+            for file in sorted(Path(folder).rglob("*.py")):
+                digest.update(file.name.encode() + file.read_bytes())
+    plugins = {
+        f"{point.dist.name} {point.dist.version}"
+        for group in ("playout.games", "playout.players")
+        for point in entry_points(group=group)
+        if point.dist
+    }
+    return " ".join([digest.hexdigest(), *sorted(plugins)])
+
+
+def files_in(folder: Path) -> Files:
+    """Return a function that reads a file in the folder, and returns None if there is none."""
+
+    def content(path: str) -> bytes | None:
+        try:
+            found = folder / path
+            return found.read_bytes() if found.is_file() else None
+        except (OSError, ValueError):
+            return None
+
+    return content

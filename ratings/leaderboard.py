@@ -1,0 +1,268 @@
+"""Leaderboard of a game: ratings of all players of a server, from all rated matches of the game.
+
+A player that took part in tournaments or was on a ladder with several versions has a rating for
+each version, and so has a bot of the server that was offered with several player specifications.
+A `RatingBook` is kept up as matches end, and points of histories are noted from its leaderboards.
+The model, its error bars and its prior are those of `playout.ratings.bradley_terry`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from playout.games import TIE
+from playout.ratings import bradley_terry
+from playout.ratings.bradley_terry import Outcomes
+
+#: The rating of the anchor, the player with the most matches.
+ANCHOR = 1500.0
+#: The most points of a history.
+POINTS = 30
+#: The share by which the matches of a player grow between two points that are noted.
+_GROWTH = 1.05
+
+#: A player and its version.
+PlayerVersion = tuple[str, str]
+
+WON, LOST = 1, 2
+#: The place of a winner in `Outcomes`.
+_OUTCOMES = {WON: 0, TIE: 1, LOST: 2}
+
+
+class RatedMatch(NamedTuple):
+    """A rated match with a result; the players' names in it (`then`) and their present names.
+
+    `versions` are those of the players on a ladder, and the player specifications of the server's
+    bots; otherwise empty.
+    """
+
+    match: str
+    then: tuple[str, str]
+    now: tuple[str, str]
+    winner: int
+    at: float
+    tournament: str | None
+    versions: tuple[str, str] = ("", "")
+
+
+class TournamentVerdict(NamedTuple):
+    """The matches of a tournament that count, and the versions of its entrants."""
+
+    counted: set[str]
+    versions: Mapping[str, str]
+
+
+class RatedGame(NamedTuple):
+    """A match that counts; the first of `players` had the first move. Winner: 1, 2 or -1."""
+
+    players: tuple[PlayerVersion, PlayerVersion]
+    winner: int
+    at: float
+
+
+class LeaderboardEntry(Struct, frozen=True, kw_only=True):
+    """A player in one version; `error` is the 95 % half-width, relative to the anchor."""
+
+    name: str
+    version: str
+    rating: float
+    error: float
+    matches: int
+    won: int
+    tied: int
+    lost: int
+    last_at: float
+
+
+class Leaderboard(Struct, frozen=True, kw_only=True):
+    """The rated players of a game, the best first.
+
+    Ratings are Elo: near equality, d points more mean a score of 1 / (1 + 10^(-d/400)). The anchor,
+    the player with the most matches, has 1500 by definition. `first_move` is the value of the first
+    move. Without rated players, unknown values are None.
+    """
+
+    game: str
+    matches: int = 0
+    entries: tuple[LeaderboardEntry, ...] = ()
+    anchor: PlayerVersion | None = None
+    first_move: float | None = None
+    first_move_error: float | None = None
+
+
+class RatingPoint(Struct, frozen=True):
+    """A rating from the matches up to a time, relative to the present anchor."""
+
+    at: float
+    rating: float
+    error: float
+    matches: int
+
+
+class NotedRating(NamedTuple):
+    """A point of a history as it was noted: its rating is relative to the anchor of that time."""
+
+    point: RatingPoint
+    anchor: PlayerVersion
+
+
+def counted_game(rated: RatedMatch, verdict: TournamentVerdict | None) -> RatedGame | None:
+    """The match as it counts, None if it does not; `verdict`: of its tournament, if it is known.
+
+    Of a tournament, only matches of complete pairs that repeat no others count.
+    """
+    if verdict is None:
+        first, second = zip(rated.now, rated.versions, strict=True)
+    elif rated.match in verdict.counted:
+        versions = (verdict.versions.get(name, "") for name in rated.then)
+        first, second = zip(rated.now, versions, strict=True)
+    else:
+        return None
+    return RatedGame((first, second), rated.winner, rated.at)
+
+
+class RatingBook:
+    """The matches of a game that count, added up as they end.
+
+    Its leaderboard follows from these matches alone, in whatever order and steps they were added.
+    """
+
+    def __init__(self, game: str) -> None:
+        self.game = game
+        self._results = _ResultCounts()
+        #: The matches of tournaments by id: which of them count changes until the tournament ends.
+        self._tournaments: dict[str, _ResultCounts] = {}
+
+    def add(self, played: Iterable[RatedGame], tournament: str | None = None) -> None:
+        """Adds matches of a tournament, or matches of none."""
+        if tournament is None:
+            self._results.add(played)
+        else:
+            self._tournaments.setdefault(tournament, _ResultCounts()).add(played)
+
+    def replace(self, tournament: str, played: Iterable[RatedGame]) -> None:
+        """Takes these matches as those of a tournament, instead of the ones before."""
+        self._tournaments[tournament] = _ResultCounts()
+        self._tournaments[tournament].add(played)
+
+    def leaderboard(self) -> Leaderboard:
+        """The leaderboard after the matches so far."""
+        known = _ResultCounts()
+        for each in (self._results, *self._tournaments.values()):
+            known.merge(each)
+        return known.leaderboard(self.game)
+
+
+class _ResultCounts:
+    """How often each result of each two players occurred, and when each played last."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[PlayerVersion, PlayerVersion, int]] = Counter()
+        self._last: dict[PlayerVersion, float] = {}
+
+    def add(self, played: Iterable[RatedGame]) -> None:
+        for players, winner, at in played:
+            self._counts[*players, winner] += 1
+            for player in players:
+                self._note(player, at)
+
+    def merge(self, other: _ResultCounts) -> None:
+        self._counts.update(other._counts)
+        for player, at in other._last.items():
+            self._note(player, at)
+
+    def _note(self, player: PlayerVersion, at: float) -> None:
+        if at > self._last.get(player, -math.inf):
+            self._last[player] = at
+
+    def leaderboard(self, game: str) -> Leaderboard:
+        if not self._counts:
+            return Leaderboard(game=game)
+        # Sorted, so that the order in which matches were added does not change the last digits.
+        players = sorted(self._last)
+        places = {player: place for place, player in enumerate(players)}
+        results: list[Counter[int]] = [Counter() for _ in players]
+        outcomes: dict[tuple[int, int], list[int]] = {}
+        for (one, other, winner), count in self._counts.items():
+            first, second = places[one], places[other]
+            results[first][winner] += count
+            results[second][winner if winner == TIE else 3 - winner] += count
+            outcomes.setdefault((first, second), [0, 0, 0])[_OUTCOMES[winner]] += count
+        totals = [each.total() for each in results]
+        anchor = totals.index(max(totals))
+        found = bradley_terry.rate(
+            len(players), {key: Outcomes(*outcomes[key]) for key in sorted(outcomes)}, anchor
+        )
+        entries = [
+            LeaderboardEntry(
+                name=name,
+                version=version,
+                rating=_tenths(ANCHOR + found.elo[place]),
+                error=_tenths(found.error[place]),
+                matches=totals[place],
+                won=results[place][WON],
+                tied=results[place][TIE],
+                lost=results[place][LOST],
+                last_at=self._last[name, version],
+            )
+            for place, (name, version) in enumerate(players)
+        ]
+        return Leaderboard(
+            game=game,
+            matches=self._counts.total(),
+            entries=tuple(
+                sorted(entries, key=lambda each: (-each.rating, each.name, each.version))
+            ),
+            anchor=players[anchor],
+            first_move=_tenths(found.first_move),
+            first_move_error=_tenths(found.first_move_error),
+        )
+
+
+def leaderboard_of(game: str, played: Iterable[RatedGame]) -> Leaderboard:
+    """The leaderboard of a game after these matches, computed from nothing."""
+    book = RatingBook(game)
+    book.add(played)
+    return book.leaderboard()
+
+
+def due_entries(board: Leaderboard, noted: Mapping[PlayerVersion, int]) -> list[LeaderboardEntry]:
+    """The entries whose rating belongs into their history now.
+
+    `noted` is the number of matches at the last point of each history. There is a point after each
+    of the first 20 matches, if the ratings are computed as often, and about 150 after ten thousand.
+    """
+    return [
+        each
+        for each in board.entries
+        if each.matches > _GROWTH * noted.get((each.name, each.version), 0)
+    ]
+
+
+def history(
+    board: Leaderboard, entry: LeaderboardEntry, noted: Iterable[NotedRating]
+) -> tuple[RatingPoint, ...]:
+    """The ratings of a player over time, at most POINTS; the last point is the present one."""
+    now = {(each.name, each.version): each.rating for each in board.entries}
+    points = [
+        RatingPoint(
+            at=each.point.at,
+            rating=_tenths(each.point.rating + now.get(each.anchor, ANCHOR) - ANCHOR),
+            error=each.point.error,
+            matches=each.point.matches,
+        )
+        for each in noted
+        if each.point.matches < entry.matches
+    ]
+    shares = min(POINTS - 1, len(points))
+    some = [points[len(points) * share // shares - 1] for share in range(1, shares + 1)]
+    return (*some, RatingPoint(entry.last_at, entry.rating, entry.error, entry.matches))
+
+
+def _tenths(elo: float) -> float:
+    return round(elo, 1)

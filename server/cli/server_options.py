@@ -1,0 +1,375 @@
+"""The options of `playout-server`, from the command line or a TOML file."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from platformdirs import user_data_path
+
+from playout import games
+from playout.commands.options import FiniteRange
+from playout.games.core import spec
+from playout.protocol.endpoints import host_of, is_loopback
+from playout.protocol.messages import OfferedBot
+from playout.protocol.time_control import NOTATIONS, TimeControlError, canonical_time_control
+from playout.server.core.policy import Policy
+from playout.server.ladder.pairing import LadderHours, LadderHoursError, parse_hours
+from playout.server.model.offered_bots import BadBot, parse_offered_bots
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: The bots that the server offers without `--bot`, from weak to strong. The easy one has a fixed
+#: number of simulations, so that it is as weak on every machine. For the games with another player,
+#: see "Which player for which game" in docs/players.md.
+OFFERED = (
+    "Playout Easy:easy=flat(simulations=30)",
+    "Playout Medium:medium=uct(simulations=1000)"
+    ";chess=uct(simulations=1000,heavy=true);go=rave(simulations=1000,heavy=true)"
+    ";gomoku=rave(simulations=1000);hex=rave(simulations=1000)",
+    "Playout Strong:strong=uct(time=2);chess=uct(time=2,heavy=true);go=rave(time=2,heavy=true)"
+    ";gomoku=rave(time=2);hex=rave(time=2)",
+)
+_BOTS = 4
+
+_FLAGS = ("http_proxied", "log_json", "open", "proxy_protocol")
+
+
+def default_database() -> str:
+    """Return the URL of the database that is used without `--database`."""
+    return f"sqlite:///{user_data_path('playout') / 'playout.db'}"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise click.BadParameter(f"{path}: {fault}") from fault
+
+
+def _database_from_file(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> None:
+    if path is not None and "database" in (settings := _read(path)):
+        context.default_map = {"database": settings["database"]}
+
+
+def from_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    """Take the options of a TOML file as defaults, so that the command line wins."""
+    if path is None:
+        return
+    settings = _read(path)
+    allowed = [str(p.name) for p in context.command.params if p.name not in ("config", "version")]
+    for key, value in settings.items():
+        if isinstance(value, bool) and key not in _FLAGS:
+            raise click.BadParameter(f"{path}: {key} cannot be {str(value).lower()}")
+        if key not in allowed:
+            raise click.BadParameter(f"{path}: {spec.unknown('option', key, allowed)}")
+    context.default_map = settings
+
+
+def _host(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not text.strip():
+        raise click.BadParameter(
+            "expected an address; use 0.0.0.0 for all addresses of this machine"
+        )
+    return text
+
+
+def host_and_port(text: str) -> tuple[str, int] | None:
+    """Parse HOST:PORT, with an IPv6 address in brackets; return None if it is neither."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        return None
+    return host.strip("[]"), int(port)
+
+
+def http_address(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    """Parse the value of `--http`; return None for `none`. Raises BadParameter."""
+    if text is None or text == "none":
+        return None
+    address = host_and_port(text)
+    if address is None:
+        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in 127.0.0.1:8080, or none")
+    return address
+
+
+def _clock(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    try:
+        return canonical_time_control(text)
+    except TimeControlError as fault:
+        raise click.BadParameter(str(fault)) from fault
+
+
+#: Counts are stored in columns of 32 bits.
+_COUNT, _SECONDS = click.IntRange(0, 2**31 - 1), FiniteRange(0)
+#: Type and help of each field of `Policy` that is an option.
+_POLICY: dict[str, tuple[Any, str]] = {
+    "default_clock": (str, f"Time control of a match if neither player asks for one: {NOTATIONS}."),
+    "illegal_moves": (
+        _COUNT,
+        "Illegal moves that a player may send in a match; one more loses it.",
+    ),
+    "credit_cap_s": (
+        FiniteRange(0, 10),
+        "Longest network delay of a move, in seconds, that the clock does not count.",
+    ),
+    "reconnect_s": (
+        _SECONDS,
+        "Seconds that a player may be disconnected before it loses its matches.",
+    ),
+    "restart_grace_s": (
+        _SECONDS,
+        "Seconds after a restart of the server before clocks run again.",
+    ),
+    "take_over_after_s": (
+        _SECONDS,
+        "Seconds that a session must be disconnected before another session of its account may "
+        "take over its matches.",
+    ),
+    "registration": (
+        click.Choice(["open", "guests", "closed"]),
+        "Who may connect: open (anyone, and new names register), guests (accounts and guests), or "
+        "closed (accounts only).",
+    ),
+    "registrations_per_hour": (_COUNT, "Names that an IP address may register in an hour."),
+    "connections": (_COUNT, "Connections in total."),
+    "connections_per_address": (_COUNT, "Connections of an IP address."),
+    "hello_s": (_SECONDS, "Seconds after which a connection without hello is closed."),
+    "idle_s": (
+        _SECONDS,
+        "Seconds of silence after which a client that plays no match is pinged.",
+    ),
+    "messages_per_s": (_SECONDS, "Messages a second of a connection; accepted moves do not count."),
+    "sessions_per_account": (_COUNT, "Sessions of an account at once."),
+    "seeks_per_account": (_COUNT, "Open seeks of an account or a guest."),
+    "matches_per_session": (_COUNT, "Matches of a session at once."),
+    "matches_per_account": (_COUNT, "Matches of an account at once."),
+    "bots_per_account": (_COUNT, "Bots of the server that an account or a guest may have at once."),
+    "bot_challenges_per_hour": (
+        _COUNT,
+        "Bots of the server that an IP address may challenge in an hour.",
+    ),
+    "bot_minutes": (_SECONDS, "Minutes that a bot of the server may play."),
+    "analyses": (
+        _COUNT,
+        "Positions that the server's bots analyse at once for people, each in a process of lowest "
+        "priority; 0 for none.",
+    ),
+    "analysis_s": (FiniteRange(0.1, 3600), "Seconds for which a bot may analyse a position."),
+    "analyses_waiting": (_COUNT, "Analyses that may wait for those before them."),
+    "analyses_per_hour": (_COUNT, "Positions that an IP address may have analysed in an hour."),
+    "ladder_matches": (_COUNT, "Matches of all ladders at once."),
+    "ladder_clock": (str, f"Time control on ladders, unless --ladder has another: {NOTATIONS}."),
+}
+
+
+def policy_options(command: F) -> F:
+    """Add an option for each field of `Policy` in `_POLICY`."""
+    defaults = {field.name: field.default for field in dataclasses.fields(Policy)}
+    for name, (kind, text) in reversed(_POLICY.items()):
+        callback = _clock if name in ("default_clock", "ladder_clock") else None
+        command = click.option(
+            f"--{name.replace('_', '-')}",
+            default=defaults[name],
+            show_default=True,
+            type=kind,
+            callback=callback,
+            help=text,
+        )(command)
+    return command
+
+
+def _bots(
+    context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> tuple[OfferedBot, ...]:
+    """Check the syntax only: the server knows no players, and finds out by starting one."""
+    try:
+        return parse_offered_bots(texts)
+    except BadBot as fault:
+        raise click.BadParameter(str(fault)) from fault
+
+
+def bot_options(command: F) -> F:
+    """Add `--bots` and `--bot`, for the bots that the server starts itself."""
+    for option in reversed(
+        (
+            click.option(
+                "--bots",
+                type=_COUNT,
+                help="Bots that the server runs at once, to be challenged by clients; 0 for none.  "
+                "[default: 4 if only this machine can connect, otherwise 0; 0 with --http none]",
+            ),
+            click.option(
+                "--bot",
+                metavar="[NAME[:LEVEL]=]PLAYER[;GAME=PLAYER]...",
+                multiple=True,
+                default=OFFERED,
+                callback=_bots,
+                help="A bot that the server offers: a player as for playout-player, with the name "
+                "of its account and its level (easy, medium or strong), and with other players "
+                "for some games; repeatable.  "
+                f"[default: {', '.join(OFFERED)}]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _ladders(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str | None] | None:
+    """Parse the values of `--ladder`; return None without any. Raises BadParameter."""
+    if not given:
+        return None
+    if given == ("none",):
+        return {}
+    found: dict[str, str | None] = {}
+    for text in given:
+        # The parameters of a game have equals signs, too: the clock follows the last one.
+        name, equals, clock = text.rpartition("=")
+        if not equals or clock.endswith(")"):
+            name, clock = text, ""
+        try:
+            game = str(games.load(name))
+        except spec.SpecError as fault:
+            raise click.BadParameter(str(fault)) from fault
+        found[game] = _clock(context, parameter, clock) if clock else None
+    return found
+
+
+def _ladder_hours(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> LadderHours | None:
+    """Parse the values of `--ladder-hours`; return None without any. Raises BadParameter."""
+    try:
+        return parse_hours(given)
+    except LadderHoursError as fault:
+        raise click.BadParameter(str(fault)) from fault
+
+
+def ladder_options(command: F) -> F:
+    """Add `--ladder` and `--ladder-hours`: the games that have a ladder, and when it is open."""
+    hours = click.option(
+        "--ladder-hours",
+        metavar="HH:MM-HH:MM",
+        multiple=True,
+        callback=_ladder_hours,
+        help="Hours of the day, in UTC, in which ladders pair matches, such as 20:00-08:00; "
+        "repeatable.  [default: always]",
+    )
+    ladder = click.option(
+        "--ladder",
+        metavar="GAME[=CLOCK]",
+        multiple=True,
+        callback=_ladders,
+        help="A game that has a ladder, with its time control; repeatable. none: no ladders.  "
+        "[default: all games]",
+    )
+    return ladder(hours(command))
+
+
+def bots_by_default(options: Mapping[str, Any]) -> int:
+    """Return the number of bots without `--bots`: 0 without a page, or if others can connect."""
+    http = options["http"]
+    private = is_loopback(host_of(options["host"], encrypted=bool(options["tls_cert"])))
+    proxied = options["proxy_protocol"] or options["http_proxied"]
+    return _BOTS if private and not proxied and http and is_loopback(http[0]) else 0
+
+
+def tournaments_database() -> str:
+    """Return the database of `playout-tournament` by default: beside that of the server."""
+    return f"sqlite:///{user_data_path('playout') / 'tournaments.db'}"
+
+
+def shown_tournaments(options: Mapping[str, Any], *, by_default: bool) -> str | None:
+    """Return the second database, whose tournaments the page shows, if there is one.
+
+    It is that of the same user, shown only to this machine, by a server with the default database.
+    """
+    http = options["http"]
+    private = http and is_loopback(http[0]) and not options["http_proxied"]
+    return tournaments_database() if by_default and private else None
+
+
+def database_option(command: F) -> F:
+    """Add `--database` to the command of the server."""
+    return click.option(
+        "--database",
+        metavar="URL",
+        envvar="PLAYOUT_DATABASE",
+        default=default_database,
+        help="Database of the server: sqlite:////path/file.db, postgresql+psycopg://user@host/db,"
+        " or none.  [env var: PLAYOUT_DATABASE; default: playout.db in your data folder]",
+    )(command)
+
+
+def its_database_option(command: F) -> F:
+    """Add `--database` to another command, and `--config`, the server's file that may set it."""
+    config = click.option(
+        "--config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        is_eager=True,
+        expose_value=False,
+        callback=_database_from_file,
+        help="The server's TOML file, whose `database` is used.",
+    )
+    return database_option(config(command))
+
+
+def listening_options(command: F) -> F:
+    """Add the options that say where the server listens, and how."""
+    for option in reversed(
+        (
+            click.option(
+                "--host",
+                callback=_host,
+                help="Address to listen on.  [default: 127.0.0.1; with TLS, all addresses]",
+            ),
+            click.option(
+                "--port",
+                default=4242,
+                show_default=True,
+                type=click.IntRange(0, 65535),
+                help="Port to listen on; 0 takes a free one and prints it.",
+            ),
+            click.option(
+                "--tls-cert",
+                type=click.Path(path_type=Path, dir_okay=False, exists=True),
+                help="PEM file with the certificate and its chain; connections are encrypted.",
+            ),
+            click.option(
+                "--tls-key",
+                type=click.Path(path_type=Path, dir_okay=False, exists=True),
+                help="PEM file with the certificate's private key.",
+            ),
+            click.option(
+                "--proxy-protocol",
+                is_flag=True,
+                help="Expect client addresses from a proxy, by the PROXY protocol v1 or v2.",
+            ),
+            click.option(
+                "--http",
+                metavar="HOST:PORT",
+                default="127.0.0.1:8080",
+                show_default=True,
+                callback=http_address,
+                help="Address of the web page, with /healthz and /metrics; or none.",
+            ),
+            click.option(
+                "--http-proxied",
+                is_flag=True,
+                help="Take the addresses of clients from X-Forwarded-For, which a proxy sets.",
+            ),
+            click.option("--open", is_flag=True, help="Open the page in your browser."),
+        )
+    ):
+        command = option(command)
+    return command

@@ -1,1 +1,0 @@
-"""The client's side of a connection to a server, for players and for the organizer."""

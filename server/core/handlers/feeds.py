@@ -1,0 +1,224 @@
+"""Tells those that watch a ladder that something has changed on it, once a second at most."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from itertools import islice
+from operator import attrgetter
+
+from msgspec import structs
+
+from playout.protocol.messages import (
+    LadderNews,
+    List,
+    Listing,
+    LobbyTotals,
+    News,
+    Outcome,
+    Overview,
+    SubscribeLobby,
+    WatchLadder,
+)
+from playout.server.core.context import Context
+from playout.server.core.events import MatchOver, SessionDisconnected
+from playout.server.core.handlers.ladders import Ladders
+from playout.server.core.handlers.seeks import normalised_game
+from playout.server.core.match import Match
+from playout.server.core.rooms import Rooms
+from playout.server.core.seeks import Lobby
+from playout.server.core.sessions import RequestContext, Session, SessionRegistry, handles
+
+# The lobby as its subscribers see it: an overview, then the differences, once a second.
+
+
+INTERVAL_S = 1.0
+#: Entries of each list of an overview, at most; all are counted.
+SHOWN = 50
+#: Entries of each list of a listing, at most.
+LISTED = 200
+
+_EMPTY = Overview(players=(), seeks=(), matches=(), outcomes=(), totals=LobbyTotals(0, 0, 0, 0, 0))
+_NO_NEWS = News()
+
+
+class LobbyFeed:
+    """Sends the lobby to its subscribers.
+
+    All subscribers have been sent the same, so that each difference is computed once. Nothing is
+    computed while there are none.
+    """
+
+    def __init__(
+        self, context: Context, registry: SessionRegistry, lobby: Lobby, rooms: Rooms
+    ) -> None:
+        self._context = context
+        self._registry = registry
+        self._lobby = lobby
+        self._rooms = rooms
+        self._subscribers: dict[str, Session] = {}
+        self._shown = _EMPTY
+        self._outcomes: deque[Outcome] = deque(maxlen=SHOWN)
+        self._latest: deque[Outcome] = deque(maxlen=SHOWN)
+        self._timer = context.timers.new(self._send_news)
+
+    @handles(SubscribeLobby)
+    def subscribe(self, request: SubscribeLobby, origin: RequestContext) -> None:
+        """Send a session the overview, and from now on the differences."""
+        if not self._subscribers:
+            self._shown = self.overview()
+            self._latest.clear()
+            self._timer.set(origin.now + INTERVAL_S)
+        self._subscribers[origin.session.key] = origin.session
+        self._context.tell(origin.session, structs.replace(self._shown, re=request.id))
+
+    @handles(List)
+    def send_listing(self, request: List, origin: RequestContext) -> None:
+        """Send the players, seeks and matches, once."""
+        present = [session.person for session in self._registry.present()]
+        rooms = islice(self._rooms.running.values(), LISTED)
+        listing = Listing(
+            re=request.id,
+            players=tuple(present[:LISTED]),
+            seeks=tuple(seek.to_message() for seek in islice(self._lobby, LISTED)),
+            matches=tuple(room.summary() for room in rooms),
+        )
+        self._context.tell(origin.session, listing)
+
+    def overview(self) -> Overview:
+        """The players, seeks, matches and last results."""
+        # An account may have many sessions.
+        persons = {session.person: None for session in self._registry.present()}
+        players = [person for person in persons if person.role != "spectator"]
+        players.sort(key=attrgetter("guest"))
+        roles = Counter(person.role for person in persons)
+        rooms = self._rooms.running
+        return Overview(
+            players=tuple(players[:SHOWN]),
+            seeks=tuple(seek.to_message() for seek in islice(self._lobby, SHOWN)),
+            matches=tuple(room.summary() for room in islice(rooms.values(), SHOWN)),
+            outcomes=tuple(self._outcomes),
+            totals=LobbyTotals(
+                humans=roles["human"],
+                bots=roles["bot"],
+                spectators=roles["spectator"],
+                seeks=len(self._lobby),
+                matches=len(rooms),
+            ),
+        )
+
+    # Events.
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """Remove a subscriber that has lost its connection."""
+        if self._subscribers.pop(event.session.key, None) and not self._subscribers:
+            self._timer.stop()
+
+    def match_over(self, event: MatchOver, now: float) -> None:
+        """Add the result of a match to the next news."""
+        outcome = _outcome(event.room.match)
+        self._outcomes.append(outcome)
+        self._latest.append(outcome)
+
+    def _send_news(self, now: float) -> None:
+        before, self._shown = self._shown, self.overview()
+        news = difference(before, self._shown, self._latest)
+        self._latest.clear()
+        if news != _NO_NEWS:
+            self._context.tell_spectators(self._subscribers.values(), news)
+        self._timer.set(now + INTERVAL_S)
+
+
+def difference(before: Overview, after: Overview, outcomes: Iterable[Outcome]) -> News:
+    """The changes from one overview to the next; `outcomes` are the results in between.
+
+    A match that both list counts as unchanged, however many moves were made.
+    """
+    players_before, players_after = set(before.players), set(after.players)
+    seeks_before = {seek.seek: seek for seek in before.seeks}
+    seeks_after = {seek.seek: seek for seek in after.seeks}
+    matches_before = {match.match for match in before.matches}
+    matches_after = {match.match for match in after.matches}
+    return News(
+        came=tuple(each for each in after.players if each not in players_before),
+        left=tuple(each for each in before.players if each not in players_after),
+        opened=tuple(each for key, each in seeks_after.items() if seeks_before.get(key) != each),
+        closed=tuple(key for key in seeks_before if key not in seeks_after),
+        began=tuple(each for each in after.matches if each.match not in matches_before),
+        gone=tuple(each.match for each in before.matches if each.match not in matches_after),
+        outcomes=tuple(outcomes),
+        totals=None if before.totals == after.totals else after.totals,
+    )
+
+
+def _outcome(match: Match) -> Outcome:
+    result = match.result
+    assert result is not None
+    return Outcome(
+        match=match.id,
+        game=str(match.game),
+        players=match.players,
+        plies=match.ply,
+        winner=result.winner,
+        reason=result.reason,
+        text=result.text,
+    )
+
+
+class LadderFeed:
+    """Sends news of ladders to their watchers; nothing is computed while there are none."""
+
+    def __init__(self, context: Context, ladders: Ladders) -> None:
+        self._context = context
+        self._ladders = ladders
+        #: The watchers of each ladder by the keys of their sessions, by game.
+        self._watchers: dict[str, dict[str, Session]] = {}
+        #: What the watchers of a ladder were told last.
+        self._told: dict[str, LadderNews] = {}
+        self._timer = context.timers.new(self._send_news)
+
+    @handles(WatchLadder)
+    def watch(self, request: WatchLadder, origin: RequestContext) -> None:
+        """Send a session news of a ladder, and of no other one."""
+        session, game = origin.session, normalised_game(request.game)
+        self._forget(session)
+        if not self._watchers:
+            self._timer.set(origin.now + INTERVAL_S)
+        self._watchers.setdefault(game, {})[session.key] = session
+        news = self._told.setdefault(game, self.news(game))
+        self._context.tell(session, structs.replace(news, re=request.id))
+
+    def news(self, game: str) -> LadderNews:
+        """The present state of a ladder, by the name of its game with parameters."""
+        ladder = self._ladders.get(game)
+        if ladder is None:
+            return LadderNews(game=game)
+        return LadderNews(
+            game=game,
+            matches=ladder.state.matches,
+            rated=ladder.state.rated_matches,
+            playing=len(ladder.running),
+            versions=len(ladder.state.entries),
+            present=len(ladder.present),
+        )
+
+    # Events.
+
+    def session_disconnected(self, event: SessionDisconnected, now: float) -> None:
+        """Remove a watcher that has lost its connection."""
+        self._forget(event.session)
+
+    def _forget(self, session: Session) -> None:
+        for game, watchers in list(self._watchers.items()):
+            if watchers.pop(session.key, None) and not watchers:
+                del self._watchers[game], self._told[game]
+        if not self._watchers:
+            self._timer.stop()
+
+    def _send_news(self, now: float) -> None:
+        for game, watchers in self._watchers.items():
+            news = self.news(game)
+            if news != self._told[game]:
+                self._told[game] = news
+                self._context.tell_spectators(watchers.values(), news)
+        self._timer.set(now + INTERVAL_S)

@@ -1,0 +1,139 @@
+"""The options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from playout.cluster.cluster_options import dask_option
+from playout.protocol.tls import tls_options
+from playout.server.cli.server_options import host_and_port, http_address, tournaments_database
+from playout.server.organizer.local_server import HOST, is_free
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: The default of `playout-server`, too.
+_HTTP_PORT = 8080
+
+
+def database_option(command: F) -> F:
+    """Add `--database` to a command."""
+    return click.option(
+        "--database",
+        metavar="URL",
+        default=tournaments_database,
+        help="The database of tournaments: sqlite:////path/file.db or "
+        "postgresql+psycopg://user@host/db.  [default: tournaments.db in your data folder, "
+        "beside the playout.db of a playout-server]",
+    )(command)
+
+
+def spec_argument(command: F) -> F:
+    """Add the argument `SPEC.toml` to a command, as `file`."""
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.argument("file", metavar="SPEC.toml", type=kind)(command)
+
+
+def remote_server_options(command: F) -> F:
+    """Add `--server`, `--name` and the options of TLS: a running server, and the account there."""
+    for option in (
+        tls_options,
+        click.option(
+            "--name",
+            default="organizer",
+            show_default=True,
+            help="With --server: the name of an administrator's account there; its token is read "
+            "from the environment variable PLAYOUT_TOKEN.",
+        ),
+        click.option(
+            "--server",
+            metavar="HOST:PORT",
+            callback=_address,
+            help="Use this running server, instead of a local one and its database.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def server_options(command: F) -> F:
+    """Add the options about the server that plays the tournament, a running one or a local one."""
+    for option in reversed(
+        (
+            remote_server_options,
+            dask_option("Start the entrants"),
+            click.option(
+                "--host",
+                metavar="ADDRESS",
+                default=HOST,
+                show_default=True,
+                callback=_reachable,
+                help="Address of this machine on which the local server listens. If other "
+                "machines reach it, it uses TLS, with a certificate made for it: for the workers "
+                "of a cluster.",
+            ),
+            click.option(
+                "--port",
+                default=0,
+                type=click.IntRange(0, 65535),
+                help="Port of the local server, for entrants that log in by themselves.  "
+                "[default: any free port]",
+            ),
+            click.option(
+                "--http",
+                metavar="HOST:PORT",
+                default=_default_http,
+                callback=http_address,
+                help="Address of the local server's web pages, or none.  "
+                f"[default: {HOST}:{_HTTP_PORT}, or another port if that is in use]",
+            ),
+            click.option(
+                "--stay",
+                is_flag=True,
+                help="When the tournament is over, keep the local server and its web pages "
+                "running until Ctrl-C.",
+            ),
+            click.option(
+                "--pgn",
+                metavar="FILE",
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="Append each match to this file when it ends, as PGN; also after a "
+                "resumption, each match once. Not with --server.",
+            ),
+            click.option(
+                "--jsonl",
+                metavar="FILE",
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="The same as JSON Lines, with clocks and analyses.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _default_http() -> str:
+    return f"{HOST}:{_HTTP_PORT if is_free(HOST, _HTTP_PORT) else 0}"
+
+
+def _reachable(context: click.Context, parameter: click.Parameter, host: str) -> str:
+    if host in ("", "0.0.0.0", "::"):
+        raise click.BadParameter(
+            f"{host!r} is no address that entrants can connect to: give the one by which other "
+            "machines reach this one"
+        )
+    return host
+
+
+def _address(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    address = host_and_port(text)
+    if address is None or address[1] == 0:
+        raise click.BadParameter(f"{text!r} is not HOST:PORT, as in play.example:4242")
+    return address

@@ -1,0 +1,86 @@
+"""Describes the machine on which a tournament is played, for its report."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import re
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from playout.commands.subprocesses import Process, usable_cores
+from playout.commands.text import counted, plain
+from playout.protocol.tournament_spec import TournamentSpec
+from playout.server.organizer import estimate
+from playout.server.tournament.spec_validation import LONGEST_MACHINE
+
+# Assigns processor cores to matches: the two players of a match take turns and can share a core.
+#
+# Left alone, the system wakes the player to move now and then on a core where a player of another
+# match is thinking.
+
+
+class Cores:
+    """Gives each running match cores of its own, if the tournament keeps all cores busy.
+
+    Otherwise it leaves the choice to the system: other programs may be using the machine.
+    """
+
+    def __init__(self, spec: TournamentSpec) -> None:
+        self._usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        each = estimate.match_cores(spec)
+        shares = [
+            self._usable[first : first + each]
+            for first in range(0, len(self._usable) - each + 1, each)
+        ]
+        self._free = shares if len(shares) == spec.concurrency > 1 else []
+        self._taken: dict[str, list[int]] = {}
+        #: The cores of each process, by its id: the same two often play the next match, too.
+        self._assigned: dict[int, list[int]] = {}
+
+    def match_started(self, match: str, processes: Iterable[Process]) -> None:
+        """Move the processes that play a match to its cores."""
+        if match not in self._taken and self._free:
+            self._taken[match] = self._free.pop()
+        if share := self._taken.get(match):
+            for process in processes:
+                if self._assigned.get(process.pid) != share:
+                    self._assigned[process.pid] = share
+                    assign(process.pid, share)
+
+    def match_ended(self, match: str) -> None:
+        """Free the cores of a match for the next one."""
+        if share := self._taken.pop(match, None):
+            self._free.append(share)
+
+
+def assign(process: int, cores: Iterable[int]) -> None:
+    """Move all threads of a process to some cores; threads that it starts later inherit them."""
+    with contextlib.suppress(OSError):  # it may have ended, and its id may be another user's now
+        for thread in os.listdir(f"/proc/{process}/task"):
+            os.sched_setaffinity(int(thread), cores)
+
+
+_MODEL = re.compile(r"^model name\s*: (.+)$", re.MULTILINE)
+
+
+def description() -> str:
+    """The processor, the cores, the system, and the versions of Python and Playout."""
+    parts = (
+        _processor(),
+        counted(usable_cores(), "core"),
+        f"{platform.system()} {platform.release()}",
+        f"Python {platform.python_version()}",
+        f"Playout {version('playout')}",
+    )
+    return plain(", ".join(filter(None, parts)))[:LONGEST_MACHINE]
+
+
+def _processor() -> str:
+    """The name of the processor, or at least its kind."""
+    with contextlib.suppress(OSError):
+        if found := _MODEL.search(Path("/proc/cpuinfo").read_text(encoding="utf-8")):
+            return " ".join(found[1].split())
+    return platform.processor() or platform.machine()

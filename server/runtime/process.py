@@ -1,0 +1,147 @@
+"""The log of the server: a line of text or a JSON object for each event."""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import sys
+import threading
+import webbrowser
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import click
+from twisted.logger import (
+    FileLogObserver,
+    FilteringLogObserver,
+    LogEvent,
+    LogLevel,
+    LogLevelFilterPredicate,
+    formatEvent,
+    globalLogBeginner,
+)
+
+#: Keys of every JSON line, in this order; null where an event has no such value.
+_ALWAYS = ("time", "level", "text", "match", "session")
+
+
+def begin(*, as_json: bool) -> None:
+    """Log to standard error from now on."""
+    observer = FileLogObserver(sys.stderr, _as_json if as_json else _as_line)
+    levels = LogLevelFilterPredicate(defaultLogLevel=LogLevel.info)
+    for chatty in ("twisted", "log_legacy", "playout.server.web"):
+        levels.setLogLevelForNamespace(chatty, LogLevel.warn)
+    filtered = FilteringLogObserver(observer, [levels])  # type: ignore[arg-type,list-item]
+    globalLogBeginner.beginLoggingTo([filtered], redirectStandardIO=False)  # type: ignore[list-item]
+
+
+def _moment(event: LogEvent) -> datetime:
+    return datetime.fromtimestamp(event["log_time"], UTC)
+
+
+def _text(event: LogEvent) -> str:
+    failure = event.get("log_failure")
+    return formatEvent(event) + (f"\n{failure.getTraceback()}" if failure else "")
+
+
+def _as_line(event: LogEvent) -> str:
+    level = event["log_level"]
+    mark = "" if level is LogLevel.info else f"{level.name}: "
+    return f"{_moment(event):%Y-%m-%d %H:%M:%S} {mark}{_text(event)}\n"
+
+
+def _as_json(event: LogEvent) -> str:
+    fields = {key: value for key, value in event.items() if not key.startswith("log_")}
+    ours = {
+        "time": _moment(event).isoformat(),
+        "level": event["log_level"].name,
+        "text": _text(event),
+    }
+    # Events of Twisted's older API have a `time` of their own, which is replaced.
+    line = dict.fromkeys(_ALWAYS) | fields | ours
+    return json.dumps(line, default=str, ensure_ascii=False) + "\n"
+
+
+# Shares the limit on open files among the server itself, its HTTP connections and the others.
+
+
+#: Open files of the server itself. After its start there are 13: the standard streams, the
+#: listeners, the event loop, the storage process. With the database connections of the worker
+#: threads there are up to 22, and starting a process takes 4 more for a moment.
+_OWN = 40
+#: One of this number of files that are left is for HTTP, up to what HTTP is allowed.
+_HTTP_SHARE = 4
+#: Fewer connections than this are of no use.
+_FEWEST = 16
+
+
+class TooFewFiles(Exception):
+    """The limit on open files is too low for a server; the text is for the operator."""
+
+
+@dataclass(frozen=True)
+class ConnectionRoom:
+    """The connections for which there are open files: of HTTP, and all others."""
+
+    connections: int
+    http: int
+
+
+def raise_limit() -> int:
+    """Raise this process's limit on open files as far as the system permits, and return it."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return 2**31 if most == resource.RLIM_INFINITY else most
+
+
+def connection_room(files: int, *, bots: int, most_http: int) -> ConnectionRoom:
+    """Return for how many connections `files` open files suffice. Raises TooFewFiles.
+
+    `bots`: how many bots run at once; each needs a file for its output. `most_http`: the most HTTP
+    connections.
+    """
+    left = files - _OWN - bots
+    http = min(most_http, left // _HTTP_SHARE)
+    if left - http < _FEWEST:
+        least = _OWN + bots + _FEWEST * _HTTP_SHARE // (_HTTP_SHARE - 1)
+        raise TooFewFiles(
+            f"the limit on open files, {files}, is too low: a server needs at least {least}; "
+            "see ulimit -n, or LimitNOFILE of a systemd unit"
+        )
+    return ConnectionRoom(left - http, http)
+
+
+# Sets Python's garbage collector for a process that keeps what it has loaded.
+
+
+#: New objects before the collector looks for cycles, of which the server makes next to none.
+_NEW_OBJECTS = 20_000
+
+
+def exclude_existing_objects() -> None:
+    """Collect garbage once; later collections are rare, and do not visit the objects of now.
+
+    With the modules that a server imports, a full collection would stop it for 60 ms.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS, 20, 20)
+
+
+# Opens the server's page in the browser of the user who started it.
+
+
+def show(address: str) -> None:
+    """Open a URL in the browser; if that fails, print the URL to standard error."""
+    # With some browsers the call returns only when they are closed.
+    threading.Thread(target=_show, args=(address,), daemon=True).start()
+
+
+def _show(address: str) -> None:
+    try:
+        shown = webbrowser.open(address)
+    except (webbrowser.Error, OSError):
+        shown = False
+    if not shown:
+        click.echo(f"playout-server: cannot open a browser; the page is at {address}", err=True)

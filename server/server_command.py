@@ -1,0 +1,110 @@
+"""The command `playout-server`: its options and subcommands."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from playout.commands.options import FiniteRange, game_option
+from playout.server.app import Settings, serve
+from playout.server.cli import accounts, backup, export, import_
+from playout.server.cli.server_options import (
+    bot_options,
+    bots_by_default,
+    database_option,
+    from_file,
+    ladder_options,
+    listening_options,
+    policy_options,
+    shown_tournaments,
+)
+from playout.server.core.policy import Policy
+
+EPILOG = """
+\b
+Examples:
+  playout-server                        on 127.0.0.1, port 4242
+  playout-server --open                 also opens its page, to watch and to play
+  playout-server --port 0               on a free port, which it prints
+  playout-server --config playout.toml  with options from a file, as in:
+                                          port = 4242
+                                          default_clock = "60+1"
+  playout-server --tls-cert cert.pem --tls-key key.pem
+                                        for other machines, encrypted
+  playout-server --game my_game:Chomp   also serves the game of the class Chomp in my_game.py
+  playout-server accounts list          lists the accounts
+
+Then connect players: playout-player connect_four uct
+"""
+
+
+@click.group(
+    epilog=EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@listening_options
+@database_option
+@policy_options
+@game_option("A game of a file in the current folder or on PYTHONPATH that the server offers, too;")
+@bot_options
+@ladder_options
+@click.option(
+    "--unread-bytes",
+    default=2**20,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Bytes of output that a client may leave unread before it is disconnected.",
+)
+@click.option(
+    "--grace-s",
+    default=5.0,
+    show_default=True,
+    type=FiniteRange(0),
+    help="Seconds that running matches have to end when the server is asked to stop.",
+)
+@click.option("--log-json", is_flag=True, help="Log as JSON, one object a line.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    is_eager=True,
+    expose_value=False,
+    callback=from_file,
+    help="TOML file with options, named as here with _ for -; the command line overrides it.",
+)
+@click.version_option(version("playout"), prog_name="playout-server")
+@click.pass_context
+def main(context: click.Context, /, **options: Any) -> None:
+    """Serve board games: apply the rules, keep the clocks, pair players.
+
+    SIGTERM or Ctrl-C stops it: it starts no new matches, gives running ones --grace-s seconds to
+    end, and exits with code 0. Matches that are still running continue when it is started again. A
+    second signal stops it at once.
+
+    Limits keep one client from harming others; 0 means no limit.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if (options["tls_cert"] is None) != (options["tls_key"] is None):
+        raise click.UsageError("--tls-cert and --tls-key belong together")
+    if options["bots"] is None:
+        options["bots"] = bots_by_default(options)
+    if options["open"] and options["http"] is None:
+        raise click.UsageError("--open needs the page: not --http none")
+    given = context.get_parameter_source("http") is not click.core.ParameterSource.DEFAULT
+    settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
+    default = context.get_parameter_source("database") is click.core.ParameterSource.DEFAULT
+    shown = shown_tournaments(settings, by_default=default)
+    stored, offered = settings["database"] != "none", options.pop("bot")
+    ladders = options.pop("ladder")
+    serve(
+        Settings(**settings, http_given=given, tournaments=shown),
+        Policy(**options, offered=offered, ladders=ladders, stored=stored),
+    )
+
+
+for command in (accounts, backup, export, import_):
+    main.add_command(command)
